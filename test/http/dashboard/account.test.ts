@@ -16,7 +16,7 @@ async function service(t: Test) {
 type Running = Awaited<ReturnType<typeof service>>
 type SignedIn = Awaited<ReturnType<typeof signInAs>>
 
-/** Whose second factor is set up; the code of now is used up by it. */
+/** Sets up a second factor, which uses up the current code. */
 async function withSecondFactor(running: Running, user: SignedIn): Promise<string> {
   const { secret } = (await user.post('/session/second-factor')).json()
   const set = await user.put('/session/second-factor', { code: running.codeAt(secret) })
@@ -24,32 +24,29 @@ async function withSecondFactor(running: Running, user: SignedIn): Promise<strin
   return secret
 }
 
-t.test(
-  'with a first password nothing is possible but to change it; the new one works, the first no more',
-  async (t) => {
-    const running = await service(t)
-    const admin = await signInAs(running, 'administrator')
-    const email = 'new@example.com'
-    const created = (await admin.post('/users', { email, name: 'New', role: 'auditor' })).json()
-    const first = await signIn(running.app, { email, password: created.password })
-    t.equal(first.session.mustChangePassword, true)
-    for (const path of ['/users', '/sessions']) t.equal((await first.get(path)).json().error.code, 40308, path)
-    t.equal((await first.post('/session/confirm', { password: created.password })).json().error.code, 40308)
-    t.equal((await first.get('/session')).statusCode, 200)
+t.test('with an initial password, only changing it is possible, and then only the new one works', async (t) => {
+  const running = await service(t)
+  const admin = await signInAs(running, 'administrator')
+  const email = 'new@example.com'
+  const created = (await admin.post('/users', { email, name: 'New', role: 'auditor' })).json()
+  const first = await signIn(running.app, { email, password: created.password })
+  t.equal(first.session.mustChangePassword, true)
+  for (const path of ['/users', '/sessions']) t.equal((await first.get(path)).json().error.code, 40308, path)
+  t.equal((await first.post('/session/confirm', { password: created.password })).json().error.code, 40308)
+  t.equal((await first.get('/session')).statusCode, 200)
 
-    const changed = await first.put('/session/password', { current: created.password, next: password })
-    t.match(changed.json(), { mustChangePassword: false, user: { email } })
-    t.equal((await first.get('/session')).statusCode, 401, 'the session before is over')
-    const cookie = changed.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
-    const users = await running.app.inject({ url: '/dashboard/api/users', headers: { cookie } })
-    t.equal(users.statusCode, 200, 'and this one goes on under another name')
-    t.equal((await postSession(running.app, { email, password: created.password })).json().error.code, 40012)
-    t.equal((await postSession(running.app, { email, password })).statusCode, 200)
-  },
-)
+  const changed = await first.put('/session/password', { current: created.password, next: password })
+  t.match(changed.json(), { mustChangePassword: false, user: { email } })
+  t.equal((await first.get('/session')).statusCode, 401, 'the previous session has ended')
+  const cookie = changed.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+  const users = await running.app.inject({ url: '/dashboard/api/users', headers: { cookie } })
+  t.equal(users.statusCode, 200, 'this session continues under a new token')
+  t.equal((await postSession(running.app, { email, password: created.password })).json().error.code, 40012)
+  t.equal((await postSession(running.app, { email, password })).statusCode, 200)
+})
 
 t.test(
-  "a changed password ends the user's other sessions, and is refused when it is weak or not one's own",
+  "a password change ends the user's other sessions, and requires a strong password and the current one",
   async (t) => {
     const running = await service(t)
     const user = await signInAs(running, 'auditor')
@@ -60,7 +57,7 @@ t.test(
       const refused = await put(password, next)
       t.equal(refused.json().error.code, 40001, next)
       t.strictSame(refused.json().error.validationErrors[0].members, ['next'], next)
-      t.notOk(refused.body.includes(next), 'the password is not in the answer')
+      t.notOk(refused.body.includes(next), 'the response does not contain the password')
     }
     t.equal((await elsewhere.get('/session')).statusCode, 200)
     t.equal((await put(password, 'another good password')).statusCode, 200)
@@ -68,7 +65,7 @@ t.test(
   },
 )
 
-t.test('a second factor is asked for once it is set, and each code opens once', async (t) => {
+t.test('requires a second factor once it is set, and accepts each code once', async (t) => {
   const running = await service(t)
   const { app, time, codeAt } = running
   const user = await signInAs(running, 'operations')
@@ -86,13 +83,13 @@ t.test('a second factor is asked for once it is set, and each code opens once', 
   time.ms += minute
   const next = codeAt(offer.secret)
   const both = await Promise.all([1, 2].map(() => postSession(app, { email, password, code: next })))
-  t.strictSame(both.map(({ statusCode }) => statusCode).sort(), [200, 400], 'of two at once, one')
+  t.strictSame(both.map(({ statusCode }) => statusCode).sort(), [200, 400], 'accepts one of two concurrent requests')
   time.ms += 10 * minute
   const late = codeAt(offer.secret, time.ms - 2 * minute)
   t.equal((await postSession(app, { email, password, code: late })).json().error.code, 40012)
 })
 
-t.test('what needs a recent sign-in is open for ten minutes, and again after the password was given', async (t) => {
+t.test('actions that need a recent sign-in are open for ten minutes after each password entry', async (t) => {
   const running = await service(t)
   const { time, codeAt } = running
   const user = await signInAs(running, 'administrator')
@@ -112,7 +109,7 @@ t.test('what needs a recent sign-in is open for ten minutes, and again after the
   t.equal((await postSession(running.app, { email: user.email, password })).statusCode, 200)
 })
 
-t.test('sessions are listed and ended one by one, those of others never, or all at once', async (t) => {
+t.test('lists own sessions and ends them individually or together', async (t) => {
   const running = await service(t)
   const { time, app } = running
   const user = await signInAs(running, 'auditor')
@@ -127,7 +124,7 @@ t.test('sessions are listed and ended one by one, those of others never, or all 
   t.equal(items[1].expiresAt, '2026-03-01T08:31:00.000Z')
   const foreign = (await other.get('/sessions')).json().items[0].sessionId
   t.equal((await user.delete(`/sessions/${foreign}`)).statusCode, 204)
-  t.equal((await other.get('/session')).statusCode, 200, "another user's goes on")
+  t.equal((await other.get('/session')).statusCode, 200, "another user's session continues")
   t.equal((await user.delete(`/sessions/${items[0].sessionId}`)).statusCode, 204)
   t.equal((await elsewhere.get('/session')).statusCode, 401)
   const again = await signIn(app, { email: user.email, password })
@@ -136,7 +133,7 @@ t.test('sessions are listed and ended one by one, those of others never, or all 
   t.equal((await other.get('/session')).statusCode, 200)
 })
 
-t.test('the store knows of no cookie and no password, and forgets sessions that are over', async (t) => {
+t.test('stores no cookie or password, and removes expired sessions', async (t) => {
   const running = await service(t)
   const { time, readModels } = running
   const user = await signInAs(running, 'auditor')

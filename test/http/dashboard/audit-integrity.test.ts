@@ -20,7 +20,7 @@ const finding = { kind: 'log', place: 'transfer-1@3', leafIndex: 7, problem: 'It
 const signer = parseSigner(generateSigner('transferd/test'))
 const note = signNote(formatCheckpoint({ origin: signer.name, size: 9, root: emptyRoot() }), [signer])
 
-t.test('what is known of the tree is shown, and a verification is asked for once', async (t) => {
+t.test('shows the state of the tree, and runs one requested verification at a time', async (t) => {
   const auditor = await signInAs(service, 'auditor')
   const nothing = {
     checkpoint: null,
@@ -47,11 +47,11 @@ t.test('what is known of the tree is shown, and a verification is asked for once
   })
 })
 
-t.test('an administrator who has just signed in resumes payouts, with a reason that is recorded', async (t) => {
+t.test('an administrator with a recent sign-in resumes payouts with a recorded reason', async (t) => {
   await commands.report([finding, { ...finding, place: 'transfer-2@0' }], 9, system)
-  const [told, trouble] = await integrityDetails(commands, readModels)
+  const [detail, trouble] = await integrityDetails(commands, readModels)
   t.match(
-    told,
+    detail,
     /^payouts are stopped since .*: transfer-1@3: It is another event\., and 1 more \(transferd audit verify\)$/,
   )
   t.equal(trouble, 'The copy is behind.')
@@ -70,7 +70,7 @@ t.test('an administrator who has just signed in resumes payouts, with a reason t
   t.same(await integrityDetails(commands, readModels), ['The copy is behind.'])
 })
 
-t.test('a proof is a file; one that cannot be made says why', async (t) => {
+t.test('returns a proof as a file, or the reason for its absence', async (t) => {
   const auditor = await signInAs(service, 'auditor')
   const [made, early, edited] = [1, 2, 3].map((n) => `6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a1${n}`)
   answers[made!] = { outcome: 'made', proof: '{"proof":1}' }

@@ -32,7 +32,7 @@ interface Item {
 
 const items = async (path: string) => (await auditor.get(path)).json<{ items: Item[] }>().items
 
-t.test('the story with the names of people, whole or as it was known then', async (t) => {
+t.test('shows the history with the names of users, complete or as of a time', async (t) => {
   t.ok(settled.every(({ accepted }) => accepted))
   const story = await items(`/audit/story/${trackingId.toUpperCase()}`)
   t.strictSame(
@@ -50,7 +50,7 @@ t.test('the story with the names of people, whole or as it was known then', asyn
   t.equal((await auditor.get(`/audit/story/${trackingId}?at=noon`)).json().error.code, 40001)
 })
 
-t.test('the state of a transfer, a merchant and a statement', async (t) => {
+t.test('shows the state of a transfer, a merchant and a statement', async (t) => {
   const [, created] = await items(`/audit/story/${trackingId}`)
   const state = async (query: string) => (await auditor.get(`/audit/state?${query}`)).json()
   t.match(await state(`of=transfer&id=${trackingId}`), { state: { status: 'Completed' }, statement: null })
@@ -66,7 +66,7 @@ t.test('the state of a transfer, a merchant and a statement', async (t) => {
   t.match(await state(`of=merchant&id=${randomUUID()}`), { error: { code: 40405 } })
 })
 
-t.test('who did what, by actor and by kind', async (t) => {
+t.test('lists actions by actor and by type', async (t) => {
   const by = await items(`/audit/actions?actor=${user.actor}&type=TransferSentToManualControl`)
   t.match(by, [{ actor: user.actor, actorName: 'The auditor', trackingId, merchantId: own.id, correlationId: 'c' }])
   t.equal(by.length, 1)
@@ -78,7 +78,7 @@ t.test('who did what, by actor and by kind', async (t) => {
   t.equal((await auditor.get('/audit/actions?cursor=x')).json().error.code, 40001)
 })
 
-t.test('an export is what its manifest says, to the byte, though the log has grown meanwhile', async (t) => {
+t.test('an export matches its manifest to the byte, even if the log has grown since', async (t) => {
   for (const format of ['ndjson', 'csv']) {
     const query = `format=${format}&merchantId=${own.id}`
     const manifest = (await auditor.get(`/audit/manifest?${query}`)).json()

@@ -39,7 +39,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
 const statusOf = async ({ trackingId }: { readonly trackingId: string }) =>
   (await callbacks.lane(trackingId)).deliveries[0]?.status
 
-t.test('callbacks of all the merchants one may see, in one list; of others none', async (t) => {
+t.test('lists the callbacks of all visible merchants, and of no others', async (t) => {
   const made = [await callback(first, parked), await callback(second), await callback(first, { result: 'delivered' })]
   const foreign = await callback(other, parked)
   const user = await signInAs(service, 'viewer', [first.id, second.id])
@@ -68,7 +68,7 @@ t.test('callbacks of all the merchants one may see, in one list; of others none'
   }
 })
 
-t.test('an operator resends by name or since a time; the house at any time, a merchant now and then', async (t) => {
+t.test('resends callbacks by id or since a time, with a rate limit for merchants only', async (t) => {
   const [mine, foreign] = [await callback(first, parked), await callback(other, parked)]
   const operator = await signInAs(service, 'operator', [first.id])
   const house = await signInAs(service, 'operations')
@@ -91,13 +91,17 @@ t.test('an operator resends by name or since a time; the house at any time, a me
   t.equal((await operator.post('/callbacks/resend', { callbacks: [mine] })).statusCode, 429)
   t.match((await house.post('/callbacks/resend', { callbacks: [mine, foreign] })).json(), { requeued: 2 })
   const many = Array.from({ length: 200 }, () => mine)
-  t.equal((await house.post('/callbacks/resend', { callbacks: many })).statusCode, 200, 'so many fit into a request')
+  t.equal(
+    (await house.post('/callbacks/resend', { callbacks: many })).statusCode,
+    200,
+    'a request can contain this many',
+  )
   for (const body of [{}, { callbacks: [] }, { merchantId: first.id }, { merchantId: first.id, parkedSince: 'then' }]) {
     t.equal((await house.post('/callbacks/resend', body)).statusCode, 400, JSON.stringify(body))
   }
 })
 
-t.test('more than one request takes up are told of, and the next takes up the rest', async (t) => {
+t.test('reports more callbacks than one request requeues, and the next request requeues the rest', async (t) => {
   const crowded = await service.merchant()
   const since = new Date().toISOString()
   const park = async () => {
@@ -123,16 +127,16 @@ t.test('more than one request takes up are told of, and the next takes up the re
   t.match((await house.post('/callbacks/resend', request)).json(), { requeued: 3, more: false })
 })
 
-t.test('endpoints: how they fare, a test, and enabled again by who may', async (t) => {
+t.test('shows endpoints, sends a test event, and enables them with the permission', async (t) => {
   const receiver = await startReceiver(t)
   const own = await service.merchant({ name: 'Endpoint', callbackUrl: receiver.url })
   const operator = await signInAs(service, 'operator', [own.id])
-  await service.merchants.disableCallbacks(own.id, 'nothing but failures for 120 hours', context)
+  await service.merchants.disableCallbacks(own.id, 'only failures for 120 hours', context)
   await service.until(() => service.directory.byId(own.id)?.callbacksDisabled !== null)
   t.same((await operator.get('/endpoints')).json().items, [
     {
       ...{ merchantId: own.id, merchantName: 'Endpoint', url: receiver.url, state: 'disabled' },
-      ...{ reason: 'nothing but failures for 120 hours', failingSince: null, waiting: 0, parked: 0 },
+      ...{ reason: 'only failures for 120 hours', failingSince: null, waiting: 0, parked: 0 },
     },
   ])
   const tested = await operator.post(`/merchants/${own.id}/endpoint/test`)

@@ -37,7 +37,7 @@ for (let n = 0; n < 500; n++) {
   await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-t.test('the overview tells what happened in the range and what stands open', async (t) => {
+t.test('the overview shows the transfers of the range and the open ones', async (t) => {
   const bucket = { kind: 'deposit', transactionAmountMinor: 0 }
   t.match(await overview(house), {
     bucketMs: 3_600_000,
@@ -70,7 +70,7 @@ t.test('the overview tells what happened in the range and what stands open', asy
   )
 })
 
-t.test('a merchant is told of its own, and nothing of how the service runs', async (t) => {
+t.test('a merchant sees its own figures and nothing about the operation of the service', async (t) => {
   const own = await overview(operator)
   t.match(own, { buckets: [{ count: 2, amountMinor: 15_000 }, { count: 1 }], pending: [{ count: 1 }, { count: 0 }] })
   t.equal(own.oldestPending.length, 1)
@@ -80,13 +80,13 @@ t.test('a merchant is told of its own, and nothing of how the service runs', asy
     t.equal((await operator.get(`${path}?${range}&merchantId=${red.id}`)).statusCode, 404, path)
 })
 
-t.test('an endpoint that fails is counted', async (t) => {
+t.test('counts failing endpoints', async (t) => {
   await service.callbacks.noteEndpointFailing(blue.id, '2026-11-20T00:00:00.000Z', context)
   t.equal((await overview(house)).failingEndpoints, 1)
   t.equal((await overview(house, `${range}&merchantId=${red.id}`)).failingEndpoints, 0)
 })
 
-t.test('the statement, and the same as a file', async (t) => {
+t.test('shows the statement and returns it as a file', async (t) => {
   const nothing = { requestedCount: 0, requestedMinor: 0, completedCount: 0, completedMinor: 0, returnedMinor: 0 }
   const { items } = (await operator.get(`/statement?${range}`)).json()
   t.same(items, [
@@ -109,7 +109,7 @@ t.test('the statement, and the same as a file', async (t) => {
   ])
 })
 
-t.test('a range that cannot be is refused by name', async (t) => {
+t.test('rejects an invalid range and names the field', async (t) => {
   for (const [query, message] of [
     ['from=2026-11-20', "must have required property 'to'"],
     ['from=2026-11-20&to=2026-11-20', 'to must be after from.'],

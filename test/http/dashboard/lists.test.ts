@@ -49,7 +49,7 @@ async function untilListed(): Promise<void> {
 }
 await untilListed()
 
-t.test('the house sees every transfer, a merchant its own, whoever asks for whom', async (t) => {
+t.test('staff sees every transfer, and users of a merchant only its transfers', async (t) => {
   const ofMerchant = async (who: Asking, query: string) => [
     ...new Set((await ask(who, query)).items.map(({ merchantId }) => merchantId)),
   ]
@@ -65,7 +65,7 @@ t.test('the house sees every transfer, a merchant its own, whoever asks for whom
   t.equal((await service.app.inject('/dashboard/api/transfers')).statusCode, 401)
 })
 
-t.test('every filter reaches the list, and pages go on where they ended', async (t) => {
+t.test('applies every filter and continues pages', async (t) => {
   const count = async (who: Asking, query: string) => (await ask(who, query)).items.length
   t.equal(await count(operator, '?kind=withdrawal'), 1)
   t.equal(await count(operator, '?status=Completed'), 0)
@@ -89,7 +89,7 @@ t.test('every filter reaches the list, and pages go on where they ended', async 
   t.equal(new Set(seen).size, 31)
 })
 
-t.test('what no index serves is refused by the name of its parameter', async (t) => {
+t.test('rejects a filter without an index and names its parameter', async (t) => {
   for (const [query, message] of [
     ['?minAmount=1', 'minAmount requires merchantId.'],
     ['?method=1', 'method requires merchantId.'],
@@ -119,7 +119,7 @@ function parseCsv(text: string): string[][] {
   return rows
 }
 
-t.test('the file has the rows that the screen has, in its order', async (t) => {
+t.test('the file has the rows of the page in the same order', async (t) => {
   for (const query of [
     '?sort=oldest',
     '?kind=deposit',
@@ -158,7 +158,7 @@ t.test('the file has the rows that the screen has, in its order', async (t) => {
   }
 })
 
-t.test('what a customer is named never becomes a formula in a spreadsheet', async (t) => {
+t.test('the name of a customer never becomes a formula in a spreadsheet', async (t) => {
   const { body } = await operator.get('/transfers.csv?kind=withdrawal')
   const [header, row] = parseCsv(body)
   t.equal(row![header!.indexOf('name')], `'${formula}`)
@@ -166,6 +166,6 @@ t.test('what a customer is named never becomes a formula in a spreadsheet', asyn
   t.equal(row![header!.indexOf('amount')], '100.50')
 })
 
-t.test('a user has two exports at once, one after the other as many as wanted', async (t) => {
+t.test('limits a user to two concurrent exports, without a limit on sequential ones', async (t) => {
   for (let n = 0; n < 5; n++) t.equal((await operator.get('/transfers.csv')).statusCode, 200)
 })

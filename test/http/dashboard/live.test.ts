@@ -21,7 +21,7 @@ interface Message {
   readonly transfers: readonly { readonly merchantId: string; readonly claim: unknown }[]
 }
 
-/** What a page gets that listens, until the test ends. */
+/** Collects the messages of a live stream until the test ends. */
 async function listen(t: Test, cookie: string, query = '') {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = get({ port, path: `/dashboard/api/live${query}`, headers: { cookie } }, resolve)
@@ -49,7 +49,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-t.test('each page is told what happens to the transfers that its user sees', async (t) => {
+t.test('sends each page the changes of the transfers that its user can see', async (t) => {
   const house = await listen(t, (await signInAs(service, 'auditor')).cookie)
   const operator = await listen(t, (await signInAs(service, 'operator', [blue.id])).cookie)
   t.match(house.answer.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
@@ -77,7 +77,7 @@ t.test('each page is told what happens to the transfers that its user sees', asy
   t.equal(others.answer.statusCode, 404)
 })
 
-t.test('it ends with the session', async (t) => {
+t.test('the stream ends with the session', async (t) => {
   const user = await signInAs(service, 'auditor')
   const page = await listen(t, user.cookie)
   t.equal(page.answer.statusCode, 200)
@@ -85,7 +85,7 @@ t.test('it ends with the session', async (t) => {
   await until(() => page.state.ended)
 })
 
-t.test('six at once, and again one when one is closed', async (t) => {
+t.test('allows six streams, and another one when one closes', async (t) => {
   const { cookie } = await signInAs(service, 'auditor')
   const pages = []
   for (let n = 0; n < 6; n++) pages.push(await listen(t, cookie))
@@ -100,12 +100,12 @@ t.test('six at once, and again one when one is closed', async (t) => {
   for (let n = 0; ; n++) {
     const { answer } = await listen(t, cookie)
     if (answer.statusCode === 200) break
-    if (n === 100) throw new Error('the place was not given back')
+    if (n === 100) throw new Error('the slot was not released')
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 })
 
-t.test('nobody is told who is not signed in, and the server closes while pages listen', async (t) => {
+t.test('requires a session, and the server closes while streams are open', async (t) => {
   t.equal((await listen(t, '')).answer.statusCode, 401)
   const page = await listen(t, (await signInAs(service, 'auditor')).cookie)
   await service.app.close()

@@ -13,12 +13,12 @@ const codes = { notSignedIn: 40102, crossSite: 40303, csrf: 40305, permissionMis
 
 interface Answer {
   readonly status: number
-  /** Of the refusal; undefined when there is none, or none that can be seen. */
+  /** The code of the refusal, or `undefined` if there is none or the response has no body. */
   readonly code: number | undefined
 }
 
 async function service(t: Test): Promise<TestService> {
-  // Each look at this clock is a second later: refusals by the hundred are no flood here.
+  // Each reading of this clock is a second later, so that hundreds of refusals do not exceed a rate limit.
   let seconds = 0
   const monotonicMs = () => ++seconds * 1_000
   const started = await startTestService({ projections: true, overrides: { monotonicMs } })
@@ -35,7 +35,7 @@ function routesOf(app: FastifyInstance): readonly Route[] {
 const isSignIn = ({ method, url }: Route) => method === 'POST' && url === `${api}/session`
 const isChange = ({ method }: Route) => method !== 'GET' && method !== 'HEAD'
 
-/** With ids that nobody has: what is allowed is not found, or misses its fields, and changes nothing. */
+/** Uses unknown ids, so that an allowed request is not found or lacks its fields, and changes nothing. */
 async function ask(
   app: FastifyInstance,
   { method, url }: Route,
@@ -68,7 +68,7 @@ async function peopleOf(running: TestService) {
 }
 
 t.test(
-  'every route of the dashboard asks for a permission, every permission has a route, and no other route asks',
+  'every dashboard route requires a permission, every permission has a route, and no other route requires one',
   async (t) => {
     const { app } = await service(t)
     const routes = routesOf(app)
@@ -80,37 +80,40 @@ t.test(
     const asked = new Set<string | undefined>(routes.map(({ permission }) => permission))
     for (const each of Object.keys(permissions)) t.ok(asked.has(each), each)
     for (const { url, permission } of app.knownRoutes)
-      if (!url.startsWith(`${api}/`)) t.equal(permission, undefined, `${url} is for nobody who signs in`)
+      if (!url.startsWith(`${api}/`)) t.equal(permission, undefined, `${url} needs no sign-in`)
   },
 )
 
-t.test('each role may do on each route what the table of permissions says, and nobody else anything', async (t) => {
-  const running = await service(t)
-  const { app } = running
-  const people = await peopleOf(running)
-  for (const route of routesOf(app)) {
-    const what = `${route.method} ${route.url}`
-    if (isSignIn(route)) continue
-    const stranger = await ask(app, route, { origin, 'x-csrf-token': 'x' })
-    t.equal(stranger.status, 401, `${what}: nobody`)
-    if (route.method !== 'HEAD') t.equal(stranger.code, codes.notSignedIn, `${what}: nobody`)
-    for (const [role, { cookie, csrfToken, email }] of people) {
-      const { status, code } = await ask(app, route, { cookie, origin, 'x-csrf-token': csrfToken })
-      if (!isAllowed(role, route.permission!)) {
-        t.equal(status, 403, `${what}: ${role}`)
-        if (route.method !== 'HEAD') t.equal(code, codes.permissionMissing, `${what}: ${role}`)
-        continue
+t.test(
+  'each role can do on each route what the permission table allows, and unauthenticated users nothing',
+  async (t) => {
+    const running = await service(t)
+    const { app } = running
+    const people = await peopleOf(running)
+    for (const route of routesOf(app)) {
+      const what = `${route.method} ${route.url}`
+      if (isSignIn(route)) continue
+      const stranger = await ask(app, route, { origin, 'x-csrf-token': 'x' })
+      t.equal(stranger.status, 401, `${what}: unauthenticated`)
+      if (route.method !== 'HEAD') t.equal(stranger.code, codes.notSignedIn, `${what}: unauthenticated`)
+      for (const [role, { cookie, csrfToken, email }] of people) {
+        const { status, code } = await ask(app, route, { cookie, origin, 'x-csrf-token': csrfToken })
+        if (!isAllowed(role, route.permission!)) {
+          t.equal(status, 403, `${what}: ${role}`)
+          if (route.method !== 'HEAD') t.equal(code, codes.permissionMissing, `${what}: ${role}`)
+          continue
+        }
+        t.ok(status !== 401 && status !== 403 && status < 500, `${what}: ${role} gets ${status}`)
+        // Routes that sign out end the session.
+        const still = await app.inject({ url: `${api}/session`, headers: { cookie } })
+        if (still.statusCode === 401)
+          people.set(role, { ...people.get(role)!, ...(await signIn(app, { email, password })) })
       }
-      t.ok(status !== 401 && status !== 403 && status < 500, `${what}: ${role} is answered ${status}`)
-      // Those that sign out do.
-      const still = await app.inject({ url: `${api}/session`, headers: { cookie } })
-      if (still.statusCode === 401)
-        people.set(role, { ...people.get(role)!, ...(await signIn(app, { email, password })) })
     }
-  }
-})
+  },
+)
 
-t.test('a field that no route names is refused by name, and reaches no command', async (t) => {
+t.test('rejects an unknown field by name before it reaches a command', async (t) => {
   const running = await service(t)
   const { app } = running
   const people = await peopleOf(running)
@@ -132,7 +135,7 @@ t.test('a field that no route names is refused by name, and reaches no command',
   }
 })
 
-t.test('every change without the token of its session, or from elsewhere, is refused', async (t) => {
+t.test('rejects every change without the session token or from a different origin', async (t) => {
   const running = await service(t)
   const { app } = running
   const people = await peopleOf(running)
@@ -158,7 +161,7 @@ t.test('every change without the token of its session, or from elsewhere, is ref
   }
 })
 
-t.test('whoever is disabled or reset is out on every route, at once, on another node too', async (t) => {
+t.test('a disabled or reset user is rejected on every route immediately, on other nodes too', async (t) => {
   const running = await service(t)
   const { app, users, store } = running
   const elsewhere = new UserDirectory(store, () => {})
@@ -175,7 +178,7 @@ t.test('whoever is disabled or reset is out on every route, at once, on another 
     t.equal((await seen(other)).statusCode, 200, 'a session is one of every node')
     t.ok((await users[end](user.userId, context)).accepted)
     const routes = routesOf(app).filter((route) => !isSignIn(route))
-    // First: a change waits until the node knows what the log says.
+    // First, because a change waits until the node has read the log.
     for (const route of routes.filter(isChange))
       t.equal((await ask(other, route, headers)).status, 401, `${end}, other node: ${route.method} ${route.url}`)
     for (const node of [app, other]) {

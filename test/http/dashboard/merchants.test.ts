@@ -11,13 +11,13 @@ const { store, directory } = service
 
 const codeOf = (answer: { json(): { error: { code: number } } }) => answer.json().error.code
 
-/** Nothing that was issued is in the answer, but what is named. */
+/** Asserts that the response contains only the named secrets. */
 function hasNoSecret(t: Test, text: string, but: readonly string[] = []) {
   const rest = but.reduce((left, secret) => left.replaceAll(secret, ''), text)
   t.notMatch(rest, /\b(tk|sk|whsec)_|v1\.[A-Za-z0-9_-]+\.|[0-9a-f]{64}/)
 }
 
-t.test('an administrator makes a merchant, whose credentials are shown once and work', async (t) => {
+t.test('an administrator creates a merchant, whose credentials are shown once and work', async (t) => {
   const admin = await signInAs(service, 'administrator')
   const asked = { name: 'Shop', callbackUrl: 'https://shop.example/callbacks', allowIps: ['127.0.0.1', '10.0.0.0/8'] }
   const answer = await admin.post('/merchants', { ...asked, sandbox: true })
@@ -37,7 +37,7 @@ t.test('an administrator makes a merchant, whose credentials are shown once and 
   t.match(service.logLines.join(), new RegExp(`security.merchant_changed.*"merchantId":"${merchant.merchantId}"`))
 })
 
-t.test('a setting is refused as on the command line, by its name, and nothing changes', async (t) => {
+t.test('rejects an invalid setting by name, like the command line, and changes nothing', async (t) => {
   const { id } = await service.merchant()
   const admin = await signInAs(service, 'administrator')
   const before = (await store.readStream(`merchant-${id}`)).length
@@ -68,31 +68,28 @@ t.test('a setting is refused as on the command line, by its name, and nothing ch
   t.match(refused.json().error.validationErrors, [{ members: ['callbackUrl'], message: /https/ }])
 })
 
-t.test(
-  'what is named changes; another URL takes callbacks up again, the same one does not; sandbox stays',
-  async (t) => {
-    const { id } = await service.merchant()
-    const admin = await signInAs(service, 'administrator')
-    await service.merchants.disableCallbacks(id, 'gone', { actor: 'test', $correlationId: 'c', $causationId: 'c' })
-    const { callbackUrl } = (await admin.get(`/merchants/${id}`)).json().settings
-    const change = { name: 'Other', approvalAboveMinor: 500_00, manualControlAboveMinor: null, callbackUrl }
-    const ended = await admin.patch(`/merchants/${id}`, { ...change, sandbox: false })
-    t.match(ended.json().error.validationErrors, [{ members: ['sandbox'] }])
-    const changed = await admin.patch(`/merchants/${id}`, change)
-    t.match(changed.json(), { settings: { ...change, sandbox: true }, callbacksDisabled: 'gone' })
-    t.match((await admin.get(`/merchants/${id}`)).json(), changed.json(), 'it is read at once')
-    const { length } = await store.readStream(`merchant-${id}`)
-    t.match((await admin.patch(`/merchants/${id}`, change)).json(), changed.json())
-    t.equal((await store.readStream(`merchant-${id}`)).length, length, 'the same again is no event')
-    const moved = await admin.patch(`/merchants/${id}`, { callbackUrl: 'http://127.0.0.1:1/elsewhere' })
-    t.match(moved.json(), { callbacksDisabled: null })
-    t.match((await admin.post(`/merchants/${id}/suspend`)).json(), { suspended: true })
-    t.equal(directory.byId(id)?.suspended, true)
-    t.match((await admin.post(`/merchants/${id}/resume`)).json(), { suspended: false })
-  },
-)
+t.test('changes the named settings; only a different URL resumes callbacks; sandbox stays', async (t) => {
+  const { id } = await service.merchant()
+  const admin = await signInAs(service, 'administrator')
+  await service.merchants.disableCallbacks(id, 'gone', { actor: 'test', $correlationId: 'c', $causationId: 'c' })
+  const { callbackUrl } = (await admin.get(`/merchants/${id}`)).json().settings
+  const change = { name: 'Other', approvalAboveMinor: 500_00, manualControlAboveMinor: null, callbackUrl }
+  const ended = await admin.patch(`/merchants/${id}`, { ...change, sandbox: false })
+  t.match(ended.json().error.validationErrors, [{ members: ['sandbox'] }])
+  const changed = await admin.patch(`/merchants/${id}`, change)
+  t.match(changed.json(), { settings: { ...change, sandbox: true }, callbacksDisabled: 'gone' })
+  t.match((await admin.get(`/merchants/${id}`)).json(), changed.json(), 'the change is visible immediately')
+  const { length } = await store.readStream(`merchant-${id}`)
+  t.match((await admin.patch(`/merchants/${id}`, change)).json(), changed.json())
+  t.equal((await store.readStream(`merchant-${id}`)).length, length, 'a repeat appends no event')
+  const moved = await admin.patch(`/merchants/${id}`, { callbackUrl: 'http://127.0.0.1:1/elsewhere' })
+  t.match(moved.json(), { callbacksDisabled: null })
+  t.match((await admin.post(`/merchants/${id}/suspend`)).json(), { suspended: true })
+  t.equal(directory.byId(id)?.suspended, true)
+  t.match((await admin.post(`/merchants/${id}/resume`)).json(), { suspended: false })
+})
 
-t.test('keys are made, revoked and rotated, and each is shown once', async (t) => {
+t.test('creates, revokes and rotates keys, and shows each once', async (t) => {
   const { id, webApiKey: before } = await service.merchant()
   const admin = await signInAs(service, 'administrator')
   const validUntil = new Date(nowMs + 60 * minuteMs).toISOString()
@@ -131,12 +128,12 @@ t.test('keys are made, revoked and rotated, and each is shown once', async (t) =
     t.match(answer.json().value, form)
     hasNoSecret(t, answer.body, [answer.json().value])
     t.same(directory.secrets(directory.byId(id)!, secret)[0], answer.json().value)
-    t.equal(directory.secrets(directory.byId(id)!, secret).length, 2, 'the one before stays valid')
+    t.equal(directory.secrets(directory.byId(id)!, secret).length, 2, 'the previous one stays valid')
   }
   t.notMatch(service.logLines.join(), new RegExp(value))
 })
 
-t.test('what issues a secret needs a recent sign-in; what changes a setting does not', async (t) => {
+t.test('issuing a secret needs a recent sign-in, and changing a setting does not', async (t) => {
   const { id } = await service.merchant()
   const admin = await signInAs(service, 'administrator')
   nowMs += 11 * minuteMs
@@ -152,7 +149,7 @@ t.test('what issues a secret needs a recent sign-in; what changes a setting does
   t.equal((await admin.patch(`/merchants/${id}`, { name: 'Renamed' })).statusCode, 200)
 })
 
-t.test('people of a merchant see their own, and no other; only administrators change one', async (t) => {
+t.test('users of a merchant see only that merchant, and only administrators change one', async (t) => {
   const [own, other] = [await service.merchant(), await service.merchant()]
   const viewer = await signInAs(service, 'viewer', [own.id])
   t.same(
@@ -175,5 +172,5 @@ t.test('people of a merchant see their own, and no other; only administrators ch
   for (const [path, body] of Object.entries(bodies)) {
     t.equal((await admin.post(`/merchants/${randomUUID()}/${path}`, body)).statusCode, 404, path)
   }
-  t.equal((await admin.patch(`/merchants/${randomUUID()}`, { name: 'Nobody' })).statusCode, 404)
+  t.equal((await admin.patch(`/merchants/${randomUUID()}`, { name: 'Unknown' })).statusCode, 404)
 })

@@ -39,7 +39,7 @@ async function world(t: Test) {
   return { service, create, operations, list, named, until }
 }
 
-t.test('operations rebuild, compare, switch, roll back, pause and resume what the lists are read from', async (t) => {
+t.test('operations can rebuild, compare, switch, roll back, pause and resume projections', async (t) => {
   const { operations, create, list, named, until, service } = await world(t)
   t.equal((await create()).statusCode, 200)
   await until('transfers', ({ state }) => state === 'current')
@@ -78,10 +78,10 @@ t.test('operations rebuild, compare, switch, roll back, pause and resume what th
   t.equal((await operations.post(`${path}/rebuild`)).json().items.length, names.length)
   for (const name of names) await until(name, ({ task }) => task?.state === 'done')
   const changes = service.logLines.filter((line) => line.includes('security.operations_changed'))
-  t.ok(changes.length >= 5, 'who did what is told')
+  t.ok(changes.length >= 5, 'the changes name their users')
 })
 
-t.test('what cannot be done to a projection is refused, and says why', async (t) => {
+t.test('rejects an impossible task of a projection with the reason', async (t) => {
   const { operations, service } = await world(t)
   const path = '/operations/projections'
   const refused = async (name: string, what: string) => (await operations.post(`${path}/${name}/${what}`)).json().error
@@ -95,7 +95,7 @@ t.test('what cannot be done to a projection is refused, and says why', async (t)
   t.equal((await auditor.post(`${path}/transfers/pause`)).json().error.code, 40306, 'and changes nothing')
 })
 
-t.test('an unreadable event stops only what it concerns, is listed, and can be skipped', async (t) => {
+t.test('an unreadable event stops only its subject, is listed, and can be skipped', async (t) => {
   const { operations, service, until } = await world(t)
   const stream = `transfer-${randomUUID()}`
   const event = { id: randomUUID(), type: 'Unknown', data: {}, metadata: { schemaVersion: 1 } }

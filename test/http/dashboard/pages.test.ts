@@ -6,7 +6,7 @@ const service = await startTestService()
 t.teardown(() => destroyTestService(service))
 const { app } = service
 
-t.test('every address below /dashboard is the same page, fresh, under a strict policy', async (t) => {
+t.test('every address below /dashboard serves the same uncached page with a strict policy', async (t) => {
   for (const url of ['/dashboard', '/dashboard/', '/dashboard/deposits?text=x', '/dashboard/transfers/0b5f/x']) {
     const { statusCode, headers, body } = await app.inject(url)
     t.equal(statusCode, 200, url)
@@ -30,38 +30,35 @@ t.test('every address below /dashboard is the same page, fresh, under a strict p
   }
 })
 
-t.test('no two answers have the same nonce', async (t) => {
+t.test('every response has a new nonce', async (t) => {
   const nonces = await Promise.all(
     Array.from({ length: 20 }, async () => /nonce="([^"]+)"/.exec((await app.inject('/dashboard')).body)?.[1]),
   )
   t.equal(new Set(nonces).size, 20)
 })
 
-t.test(
-  'what the page loads is there, kept for ever where its name has its hash, and compressed for who takes it',
-  async (t) => {
-    const { body } = await app.inject('/dashboard/people')
-    const addresses = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address!)
-    t.ok(addresses.length >= 3)
-    t.ok(
-      addresses.every((address) => address.startsWith('/dashboard/')),
-      'absolute, so that a deep link finds them',
-    )
-    for (const address of addresses) {
-      const plain = await app.inject(address)
-      t.equal(plain.statusCode, 200, address)
-      t.match(plain.headers['content-type'], /^(text\/(javascript|css); charset=utf-8|image\/svg\+xml)$/)
-      t.equal(plain.headers['content-encoding'], undefined)
-      const hashed = address.startsWith('/dashboard/assets/')
-      t.equal(plain.headers['cache-control'], hashed ? 'public, max-age=31536000, immutable' : 'public, max-age=3600')
-      const packed = await app.inject({ url: address, headers: { 'accept-encoding': 'br, gzip' } })
-      t.match(packed.headers, { 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
-      t.ok(gunzipSync(packed.rawPayload).equals(plain.rawPayload), 'the same, unpacked')
-    }
-  },
-)
+t.test('serves the assets of the page, cached forever if hashed, and compressed if accepted', async (t) => {
+  const { body } = await app.inject('/dashboard/people')
+  const addresses = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address!)
+  t.ok(addresses.length >= 3)
+  t.ok(
+    addresses.every((address) => address.startsWith('/dashboard/')),
+    'absolute, so that a deep link finds them',
+  )
+  for (const address of addresses) {
+    const plain = await app.inject(address)
+    t.equal(plain.statusCode, 200, address)
+    t.match(plain.headers['content-type'], /^(text\/(javascript|css); charset=utf-8|image\/svg\+xml)$/)
+    t.equal(plain.headers['content-encoding'], undefined)
+    const hashed = address.startsWith('/dashboard/assets/')
+    t.equal(plain.headers['cache-control'], hashed ? 'public, max-age=31536000, immutable' : 'public, max-age=3600')
+    const packed = await app.inject({ url: address, headers: { 'accept-encoding': 'br, gzip' } })
+    t.match(packed.headers, { 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
+    t.ok(gunzipSync(packed.rawPayload).equals(plain.rawPayload), 'the same, unpacked')
+  }
+})
 
-t.test('what is not there is not a page: assets of another version, and the API', async (t) => {
+t.test('missing assets and API routes return 404 instead of the page', async (t) => {
   for (const url of [
     '/dashboard/assets/index-00000000.js',
     '/dashboard/assets/',
@@ -76,7 +73,7 @@ t.test('what is not there is not a page: assets of another version, and the API'
   }
 })
 
-t.test('behind a path of PUBLIC_URL, the page asks there', async (t) => {
+t.test('the page uses the path of PUBLIC_URL', async (t) => {
   const below = await startTestService({ overrides: { publicUrl: 'https://example.com/pay&go' } })
   t.teardown(() => destroyTestService(below))
   const { body } = await below.app.inject('/dashboard/deposits')

@@ -29,7 +29,7 @@ function upload(payload: Buffer, type = 'application/pdf', who = operator) {
 }
 const addressOf = (answer: { json(): { receiptUrl: string } }) => new URL(answer.json().receiptUrl)
 
-t.test('a receipt is kept once under an address that nobody guesses, and shown to who has it', async (t) => {
+t.test('stores a receipt once under an unpredictable address, and serves it to anyone with the address', async (t) => {
   for (const [type, bytes] of Object.entries(files)) {
     const first = await upload(bytes, type)
     t.equal(first.statusCode, 200, type)
@@ -51,7 +51,7 @@ t.test('a receipt is kept once under an address that nobody guesses, and shown t
   t.equal((await readModels.collection('receipts').find({})).length, 3)
 })
 
-t.test('the type is what the bytes say, whatever the sender calls it', async (t) => {
+t.test('determines the type from the bytes, regardless of the declared type', async (t) => {
   const { pathname } = addressOf(await upload(files['image/png'], 'application/pdf'))
   t.equal((await app.inject(pathname)).headers['content-type'], 'image/png')
   const page = Buffer.from('<script>alert(1)</script>')
@@ -69,7 +69,7 @@ t.test('the type is what the bytes say, whatever the sender calls it', async (t)
   }
 })
 
-t.test('up to 5 MB, and nothing of a larger one is kept', async (t) => {
+t.test('accepts up to 5 MB and keeps nothing of a larger file', async (t) => {
   const sized = (bytes: number) => Buffer.concat([Buffer.from('%PDF-'), Buffer.alloc(bytes - 5)])
   const largest = await upload(sized(5 * mebibyte))
   t.equal(largest.statusCode, 200)
@@ -80,7 +80,7 @@ t.test('up to 5 MB, and nothing of a larger one is kept', async (t) => {
   t.equal(await readModels.collection('receipts').countDocuments({}), before)
 })
 
-t.test('without the right address there is nothing, and only who settles transfers may store one', async (t) => {
+t.test('requires the exact address to read, and the permission to settle to store', async (t) => {
   const { pathname } = addressOf(await upload(files['image/png']))
   const [sha256 = '', mac = ''] = pathname.slice('/receipts/'.length).split(/-(.*)/s)
   const other = mac.startsWith('A') ? `B${mac.slice(1)}` : `A${mac.slice(1)}`
@@ -101,7 +101,7 @@ t.test('without the right address there is nothing, and only who settles transfe
   }
 })
 
-t.test('of one person so much a day, and the others go on', async (t) => {
+t.test('limits the uploads of one user per day without affecting others', async (t) => {
   const first = await signInAs(service, 'operator', [id])
   const large = Buffer.concat([Buffer.from('%PDF-'), Buffer.alloc(5 * mebibyte - 5)])
   for (let n = 0; n < 40; n++) t.equal((await upload(large, 'application/pdf', first)).statusCode, 200)

@@ -8,7 +8,7 @@ async function service(t: Test, options: TestServiceOptions = {}) {
   return started
 }
 
-t.test('signing in tells who it is, and the cookie is one that no page can read or send from elsewhere', async (t) => {
+t.test('returns the user at sign-in, with a cookie that no page can read or send from a different site', async (t) => {
   const running = await service(t)
   const { id } = await running.merchant({ name: 'Blue Shop' })
   await running.merchant({ name: 'Red Shop' })
@@ -21,22 +21,22 @@ t.test('signing in tells who it is, and the cookie is one that no page can read 
     currency: { code: 'TRY', digits: 2 },
     sandbox: true,
   })
-  t.equal(session.merchants.length, 1, 'of other merchants nothing is told')
+  t.equal(session.merchants.length, 1, 'shows no other merchants')
   t.notOk(session.permissions.includes('users:manage'))
   const again = await postSession(running.app, { email: operator.email.toUpperCase(), password })
   const cookie = [again.headers['set-cookie']].flat().find((line) => line?.startsWith('__Host-transferd='))
   t.match(cookie, /; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
   t.notMatch(cookie, /Domain|Max-Age|Expires/)
-  t.notOk(operator.cookie.includes(cookie!.split(';')[0]!), 'each sign-in has a session of its own')
+  t.notOk(operator.cookie.includes(cookie!.split(';')[0]!), 'each sign-in has a separate session')
   t.strictSame((await operator.get('/session')).json(), session)
 })
 
-t.test('who is nobody, or gives another password, is told the same', async (t) => {
+t.test('responds identically to an unknown user and a wrong password', async (t) => {
   const running = await service(t)
   const { email } = await signInAs(running, 'auditor')
   const wrong = await postSession(running.app, { email, password: 'another password' })
-  const unknown = await postSession(running.app, { email: 'nobody@example.com', password })
-  const odd = await postSession(running.app, { email: 'no e-mail', password })
+  const unknown = await postSession(running.app, { email: 'unknown@example.com', password })
+  const odd = await postSession(running.app, { email: 'not-an-email', password })
   for (const answer of [wrong, unknown, odd]) {
     t.equal(answer.statusCode, 400)
     t.strictSame(answer.json(), wrong.json())
@@ -45,14 +45,14 @@ t.test('who is nobody, or gives another password, is told the same', async (t) =
   t.equal((await running.app.inject('/dashboard/api/session')).statusCode, 401)
 })
 
-t.test('a page of another site signs nobody in', async (t) => {
+t.test('rejects a sign-in from a different site', async (t) => {
   const running = await service(t)
   const { email } = await signInAs(running, 'auditor')
   const answer = await postSession(running.app, { email, password }, { origin: 'https://pay.example.evil' })
   t.equal(answer.json().error.code, 40303)
 })
 
-t.test('signing out ends this session and no other', async (t) => {
+t.test('signing out ends only this session', async (t) => {
   const running = await service(t)
   const one = await signInAs(running, 'administrator')
   const other = await signInAs(running, 'administrator')
@@ -61,7 +61,7 @@ t.test('signing out ends this session and no other', async (t) => {
   t.equal((await other.get('/session')).statusCode, 200)
 })
 
-t.test('a session ends after half an hour of nothing, and after twelve hours whatever happens', async (t) => {
+t.test('a session ends after half an hour without activity and after twelve hours in any case', async (t) => {
   const time = { ms: Date.parse('2026-03-01T08:00:00.000Z') }
   const running = await service(t, { clock: () => new Date(time.ms).toISOString() })
   const minute = 60_000
@@ -82,7 +82,7 @@ t.test('a session ends after half an hour of nothing, and after twelve hours wha
   t.equal((await busy.get('/session')).statusCode, 401)
 })
 
-t.test('disabled, reset, another role, signed out everywhere: each ends the sessions at once', async (t) => {
+t.test('disabling, resetting, a new role and signing out everywhere end the sessions immediately', async (t) => {
   const running = await service(t)
   await signInAs(running, 'administrator')
   const context = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
@@ -102,7 +102,7 @@ t.test('disabled, reset, another role, signed out everywhere: each ends the sess
   }
 })
 
-t.test('a change without the token of its session is refused, and so is one from elsewhere', async (t) => {
+t.test('rejects a change without the session token or from a different origin', async (t) => {
   const running = await service(t)
   const one = await signInAs(running, 'auditor')
   const other = await signInAs(running, 'auditor')

@@ -59,32 +59,35 @@ const ada = await person('Ada', 'operator')
 const bob = await person('Bob', 'operator')
 const cem = await person('Cem', 'approver')
 
-t.test('fifty operators race for one withdrawal: one pays, the others are told who did', async (t) => {
-  const racers: Person[] = []
-  for (let n = 0; n < 50; n++) racers.push(await person(`Racer ${n}`, 'operator'))
-  const trackingId = await withdrawal()
-  const outcomes = await Promise.all(
-    racers.map(async (racer) => {
-      const claimed = await act(racer, trackingId, 'claim', { revision: 0 })
-      const { revision } = claimed.status === 200 ? claimed.transfer : { revision: 0 }
-      return { racer, claimed, paid: await act(racer, trackingId, 'complete', { revision }) }
-    }),
-  )
-  const winners = outcomes.filter(({ paid }) => paid.status === 200)
-  t.equal(winners.length, 1)
-  const { racer } = winners[0]!
-  for (const { claimed, paid } of outcomes.filter((each) => each !== winners[0])) {
-    t.match(claimed, { status: 409, code: 40911, details: new RegExp(`^${racer.name} claimed it at `) })
-    t.match(paid, { status: 409, code: 40911, details: new RegExp(`^${racer.name} claimed it at `) })
-  }
-  for (const { racer: loser } of outcomes.filter((each) => each !== winners[0]).slice(0, 5)) {
-    const { details } = await act(loser, trackingId, 'complete', { revision: 0 })
-    t.equal(details, `${racer.name} claimed it at ${now}. ${racer.name} completed it at ${now}.`)
-  }
-  t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
-})
+t.test(
+  'of fifty operators who race for a withdrawal, one pays and the others receive the name of the payer',
+  async (t) => {
+    const racers: Person[] = []
+    for (let n = 0; n < 50; n++) racers.push(await person(`Racer ${n}`, 'operator'))
+    const trackingId = await withdrawal()
+    const outcomes = await Promise.all(
+      racers.map(async (racer) => {
+        const claimed = await act(racer, trackingId, 'claim', { revision: 0 })
+        const { revision } = claimed.status === 200 ? claimed.transfer : { revision: 0 }
+        return { racer, claimed, paid: await act(racer, trackingId, 'complete', { revision }) }
+      }),
+    )
+    const winners = outcomes.filter(({ paid }) => paid.status === 200)
+    t.equal(winners.length, 1)
+    const { racer } = winners[0]!
+    for (const { claimed, paid } of outcomes.filter((each) => each !== winners[0])) {
+      t.match(claimed, { status: 409, code: 40911, details: new RegExp(`^${racer.name} claimed it at `) })
+      t.match(paid, { status: 409, code: 40911, details: new RegExp(`^${racer.name} claimed it at `) })
+    }
+    for (const { racer: loser } of outcomes.filter((each) => each !== winners[0]).slice(0, 5)) {
+      const { details } = await act(loser, trackingId, 'complete', { revision: 0 })
+      t.equal(details, `${racer.name} claimed it at ${now}. ${racer.name} completed it at ${now}.`)
+    }
+    t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
+  },
+)
 
-t.test('fifty who all saw the same claimed withdrawal, and its holder twenty times: it is paid once', async (t) => {
+t.test('pays a withdrawal once for fifty concurrent operators and twenty repeats of its holder', async (t) => {
   const trackingId = await withdrawal()
   await act(ada, trackingId, 'claim', { revision: 0 })
   const same = { revision: 1, receiptUrl: 'https://bank.example/1' }
@@ -93,13 +96,13 @@ t.test('fifty who all saw the same claimed withdrawal, and its holder twenty tim
     tries.map(async (who) => ({ who, ...(await act(who, trackingId, 'complete', same)) })),
   )
   for (const { who, status, code, details } of answers) {
-    if (who === ada) t.equal(status, 200, 'the same request again is answered as it was')
+    if (who === ada) t.equal(status, 200, 'a repeat gets the same response')
     else t.match({ status, code, details }, { status: 409, details: /^Ada / }, String(code))
   }
   t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
 })
 
-t.test('a claim that expires during payment is told, and who holds it then', async (t) => {
+t.test('reports a claim that expires during the payment, and the new holder', async (t) => {
   const trackingId = await withdrawal()
   await act(ada, trackingId, 'claim', { revision: 0 })
   now = addMs(now, 15 * minuteMs)
@@ -116,7 +119,7 @@ t.test('a claim that expires during payment is told, and who holds it then', asy
   t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'WithdrawalClaimed'])
 })
 
-t.test('what the viewer may do now is what would be accepted, and nothing else', async (t) => {
+t.test('the offered actions are exactly the accepted ones', async (t) => {
   const trackingId = await withdrawal()
   const viewer = await person('Vera', 'viewer')
   const auditor = await person('Aud', 'auditor')
@@ -133,7 +136,7 @@ t.test('what the viewer may do now is what would be accepted, and nothing else',
   t.match(cancelled, { status: 'Cancelled', message: 'no account', actions: [], claim: null })
 })
 
-t.test('no field of a completion makes another command of it', async (t) => {
+t.test('no field of a completion can change the command', async (t) => {
   const trackingId = await withdrawal()
   await act(ada, trackingId, 'claim', { revision: 0 })
   for (const field of [
@@ -145,7 +148,7 @@ t.test('no field of a completion makes another command of it', async (t) => {
   t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed'])
 })
 
-t.test('above the threshold another approves, and the one who pays gives the password again', async (t) => {
+t.test('above the threshold another user approves, and the payer enters the password again', async (t) => {
   await merchants.changeSettings(id, { approvalAboveMinor: 100_00n }, context)
   t.teardown(() => merchants.changeSettings(id, { approvalAboveMinor: null }, context))
   await service.until(() => directory.byId(id)?.settings.approvalAboveMinor === 100_00n)
@@ -154,7 +157,11 @@ t.test('above the threshold another approves, and the one who pays gives the pas
   const { transfer: claimed } = await act(dan, trackingId, 'claim', { revision: 0 })
   t.match(claimed, { approval: { needed: true, by: null }, actions: ['release', 'cancel', 'manual-control'] })
   t.match(await act(dan, trackingId, 'complete', { revision: 1 }), { status: 409, code: 40924 })
-  t.match(await act(dan, trackingId, 'approve', { revision: 1 }), { status: 409, code: 40925 }, 'nobody approves alone')
+  t.match(
+    await act(dan, trackingId, 'approve', { revision: 1 }),
+    { status: 409, code: 40925 },
+    'no user approves alone',
+  )
   t.match(await act(ada, trackingId, 'approve', { revision: 1 }), { status: 403, code: 40306 }, 'an operator')
   t.ok((await seen(cem, trackingId)).actions.includes('approve'))
   const { transfer: approved } = await act(cem, trackingId, 'approve', { revision: 1 })
@@ -165,12 +172,12 @@ t.test('above the threshold another approves, and the one who pays gives the pas
   })
   now = addMs(now, 11 * minuteMs)
   const body = { revision: 2 }
-  t.match(await act(dan, trackingId, 'complete', body), { status: 403, code: 40307 }, 'not recent any more')
+  t.match(await act(dan, trackingId, 'complete', body), { status: 403, code: 40307 }, 'no longer recent')
   t.equal((await dan.post('/session/confirm', { password })).statusCode, 200)
   t.match(await act(dan, trackingId, 'complete', body), { status: 200, transfer: { status: 'Completed' } })
 })
 
-t.test('deposits: complete, return, resolve, reopen and manual control, as today’s rules have it', async (t) => {
+t.test('completes, returns, resolves, reopens and reviews deposits', async (t) => {
   const created = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
   const { trackingId } = created.json().result
   const receipt = { receivedAmountMinor: 95_00n, receiptUrl: null }
@@ -196,7 +203,7 @@ t.test('deposits: complete, return, resolve, reopen and manual control, as today
   t.match(sent.transfer, { status: 'ManualControl', message: 'look' })
 })
 
-t.test('another merchant’s transfer is none, whatever is tried; a wrong word or amount is named', async (t) => {
+t.test('hides transfers of other merchants for every action, and names an invalid text or amount', async (t) => {
   const stranger = await person('Eve', 'approver', [(await service.merchant()).id])
   const trackingId = await withdrawal()
   t.equal((await stranger.get(`/transfers/${trackingId}`)).statusCode, 404)
@@ -226,7 +233,7 @@ t.test('another merchant’s transfer is none, whatever is tried; a wrong word o
   t.strictSame(await typesOf(trackingId), ['WithdrawalCreated'])
 })
 
-t.test('a batch is claimed and completed one by one: each succeeds or fails by itself', async (t) => {
+t.test('claims and completes a batch sequentially, each transfer with its own result', async (t) => {
   const [free, taken, third] = [await withdrawal(), await withdrawal(), await withdrawal()]
   const deposit = (await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })).json().result
     .trackingId
@@ -267,7 +274,7 @@ t.test('a batch is claimed and completed one by one: each succeeds or fails by i
   t.equal((await ada.post('/withdrawals/claim', none)).statusCode, 400)
 })
 
-t.test('a file for the bank holds what the viewer has claimed, or nothing', async (t) => {
+t.test('a bank file contains exactly the claimed withdrawals of the viewer', async (t) => {
   const [one, two] = [await withdrawal({ name: '=1+1' }), await withdrawal()]
   await act(ada, one, 'claim', { revision: 0 })
   const refused = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, two] })

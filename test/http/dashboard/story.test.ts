@@ -36,7 +36,7 @@ interface Told {
   readonly data: Record<string, unknown>
 }
 
-t.test('the story of a transfer: all its streams in the order of the log, without what opens anything', async (t) => {
+t.test('shows the history of a transfer from all its streams in the order of the log, without secrets', async (t) => {
   const trackingId = await deposit(own)
   const send = (url: string, fields: object) =>
     post(app, url, JSON.stringify({ trackingId, ...fields }), { key: own.webApiKey })
@@ -88,7 +88,7 @@ t.test('the story of a transfer: all its streams in the order of the log, withou
   }
 })
 
-t.test('a merchant is not told who works for the house; the house is', async (t) => {
+t.test('hides the names of staff from merchants, but not from staff', async (t) => {
   const { id } = await service.merchant()
   const house = await signInAs(service, 'operations')
   const merchant = { ...own, id }
@@ -102,7 +102,7 @@ t.test('a merchant is not told who works for the house; the house is', async (t)
   t.equal((await actors(await signInAs(service, 'auditor')))[1], 'The operations')
 })
 
-t.test('who changed which merchant or user, newest first, without secrets', async (t) => {
+t.test('lists changes of merchants and users, newest first and without secrets', async (t) => {
   const admin = await signInAs(service, 'administrator')
   const changed = await service.merchant({ name: 'Changed' })
   t.equal((await admin.patch(`/merchants/${changed.id}`, { name: 'Renamed', approvalAboveMinor: 500 })).statusCode, 200)
@@ -145,7 +145,7 @@ t.test('who changed which merchant or user, newest first, without secrets', asyn
 })
 
 t.test(
-  'the palette finds what one may see: transfers by id and reference, merchants, and people where allowed',
+  'the palette finds visible transfers by id and reference, merchants, and users with the permission',
   async (t) => {
     const referenceId = `order-${randomUUID()}`
     const [mine, foreign] = [await deposit(own, referenceId), await deposit(other, referenceId)]
@@ -172,7 +172,7 @@ t.test(
       { type: 'user', id: viewer.userId, subtitle: viewer.email },
     ])
     t.match(await find(admin, 'VIEW'), [{ type: 'user' }])
-    t.same(await find(viewer, viewer.email), [], 'people are for who may see users')
+    t.same(await find(viewer, viewer.email), [], 'users are visible only with the permission')
     for (let n = 0; n < 12; n++) await signInAs(service, 'auditor')
     t.equal((await find(admin, 'auditor')).length, 10)
     t.equal((await viewer.get('/search?text=')).statusCode, 400)

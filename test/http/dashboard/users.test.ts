@@ -9,7 +9,7 @@ async function service(t: Test) {
   return started
 }
 
-t.test('an administrator makes users, changes what they may, and ends their sessions', async (t) => {
+t.test('an administrator creates users, changes their roles, and ends their sessions', async (t) => {
   const running = await service(t)
   const { id } = await running.merchant()
   const admin = await signInAs(running, 'administrator')
@@ -56,12 +56,12 @@ t.test('an administrator makes users, changes what they may, and ends their sess
   t.equal(noted.length, 6)
 })
 
-t.test('what makes no sense is refused, and names its field', async (t) => {
+t.test('rejects invalid input and names its field', async (t) => {
   const running = await service(t)
   const { id } = await running.merchant()
   const admin = await signInAs(running, 'administrator')
   const refused: [object, string][] = [
-    [{ email: 'no e-mail', name: 'A', role: 'auditor' }, 'email'],
+    [{ email: 'not-an-email', name: 'A', role: 'auditor' }, 'email'],
     [{ email: 'a@example.com', name: ' ', role: 'auditor' }, 'name'],
     [{ email: 'a@example.com', name: 'A\u202eB', role: 'auditor' }, 'name'],
     [{ email: 'a@example.com', name: 'A', role: 'king' }, 'role'],
@@ -80,13 +80,13 @@ t.test('what makes no sense is refused, and names its field', async (t) => {
   t.equal((await admin.get('/users')).json().items.length, 1)
   const taken = await admin.post('/users', { email: admin.email.toUpperCase(), name: 'A', role: 'auditor' })
   t.match(taken.json().error, { code: 40912, details: /already in use/ })
-  const nobody = `/users/${randomUUID()}`
-  for (const path of [`${nobody}/disable`, `${nobody}/enable`, `${nobody}/reset`])
+  const unknown = `/users/${randomUUID()}`
+  for (const path of [`${unknown}/disable`, `${unknown}/enable`, `${unknown}/reset`])
     t.equal((await admin.post(path)).json().error.code, 40404, path)
-  t.equal((await admin.get(`${nobody}/sessions`)).json().error.code, 40404)
+  t.equal((await admin.get(`${unknown}/sessions`)).json().error.code, 40404)
 })
 
-t.test('the last administrator stays one', async (t) => {
+t.test('the last administrator keeps the role', async (t) => {
   const running = await service(t)
   const one = await signInAs(running, 'administrator')
   const other = await signInAs(running, 'administrator')
@@ -96,7 +96,7 @@ t.test('the last administrator stays one', async (t) => {
   t.equal((await one.get('/session')).statusCode, 200)
 })
 
-t.test('of two users made with one e-mail at once there is one', async (t) => {
+t.test('creates only one of two concurrent users with the same email', async (t) => {
   const running = await service(t)
   const admin = await signInAs(running, 'administrator')
   const body = { email: 'twin@example.com', name: 'Twin', role: 'auditor' }

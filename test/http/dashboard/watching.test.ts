@@ -30,7 +30,7 @@ async function until<Answer>(question: () => Promise<Answer>, isIt: (answer: Ans
   throw new Error('waited 5 s in vain')
 }
 
-t.test('the nodes are told that gave a sign, which of them answers, and which is gone', async (t) => {
+t.test('lists the nodes with a heartbeat, the responding one, and those that are gone', async (t) => {
   const dead = new OwnNode(service.readModels, { version: '0.0.9', roles: ['callbacks'], startedAt: clock() })
   await dead.begin(clock())
   t.match(await ask('/operations/nodes'), {
@@ -47,10 +47,10 @@ t.test('the nodes are told that gave a sign, which of them answers, and which is
   t.match(nodes, [{ roles: ['api'], startedAt: clock() }])
   t.equal(nodes.length, 1, 'a process is one node')
   await signs.stop()
-  t.same((await ask('/operations/nodes')).nodes, [], 'who has ended is no node')
+  t.same((await ask('/operations/nodes')).nodes, [], 'a stopped node is not listed')
 })
 
-t.test('leases are told with the node that holds them, and without one once they are released', async (t) => {
+t.test('lists leases with their holder, and without one after their release', async (t) => {
   const ending = new AbortController()
   const held = runWithLease(service.readModels, 'some-work', { signal: ending.signal }, async ({ signal }) => {
     const { leases, nodes } = await ask('/operations/nodes')
@@ -68,7 +68,7 @@ t.test('leases are told with the node that holds them, and without one once they
   )
 })
 
-t.test('a transfer that stands still is told with its reason and the next action', async (t) => {
+t.test('lists a stuck transfer with its reason and the next action', async (t) => {
   const body = createBody('withdrawal', merchant.secretKey, {}, '75')
   const created = await post(service.app, paths.withdrawal, body, { key: merchant.webApiKey })
   const { trackingId } = created.json().result
@@ -95,6 +95,6 @@ t.test('a transfer that stands still is told with its reason and the next action
   )
 })
 
-t.test('the checks of the doctor are told as they are', async (t) => {
+t.test('returns the checks of the doctor unchanged', async (t) => {
   t.same(await ask('/operations/checks'), { at: clock(), checks: [check] })
 })
