@@ -94,10 +94,10 @@ export const quickTiming: CallbackTiming = {
   ...defaultCallbackTiming,
   attemptTimeoutMs: 5_000,
   sweepDelayMs: 0,
-  consumeRetryMs: 10,
+  consumeRetryMs: 50,
   recordRetryMs: 50,
   dueCheckMs: 5,
-  searchMs: 20,
+  searchMs: 50,
   reportDelayMs: 1,
   reportRetryMs: 10,
 }
