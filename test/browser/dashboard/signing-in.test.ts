@@ -33,7 +33,7 @@ else {
       await responded
       message = await alert.innerText()
     }
-    t.match(message, /Too many attempts to sign in/)
+    t.match(message, /Too many sign-in attempts/)
     await signIn(page, emailOf('auditor'))
     await alert.filter({ hasText: 'Too many' }).waitFor()
     t.pass('even the right password is rejected from an unknown browser')
@@ -112,7 +112,7 @@ else {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await signIn(page, emailOf('viewer'))
     await page.getByRole('alert').filter({ hasText: 'wrong' }).waitFor()
-    t.match(await page.getByRole('alert').innerText(), /E-mail address, password or code is wrong/)
+    t.match(await page.getByRole('alert').innerText(), /email address, the password or the code is wrong/)
   })
 
   t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))

@@ -27,7 +27,7 @@ else {
     await page.route('**/dashboard/api/sessions', (route) => (isDown ? route.abort() : route.continue()))
     await page.reload()
     const alert = page.getByRole('alert')
-    await alert.filter({ hasText: 'The service cannot be reached' }).waitFor()
+    await alert.filter({ hasText: 'The service is unavailable' }).waitFor()
     isDown = false
     await alert.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('grid', { name: 'Active sessions' }).waitFor()
@@ -45,8 +45,8 @@ else {
     })
     await page.getByRole('button', { name: 'Set up' }).click()
     const alert = page.getByRole('alert')
-    await alert.filter({ hasText: 'It is not known whether this was done' }).waitFor()
-    t.match(await alert.innerText(), /Look at the current state before you repeat it/)
+    await alert.filter({ hasText: 'The outcome is unknown' }).waitFor()
+    t.match(await alert.innerText(), /Check the current state before you repeat it/)
     t.equal(sent, 1)
     await page.context().close()
   })
@@ -73,7 +73,7 @@ else {
 
     await setUp.click()
     await dialog.getByRole('button', { name: 'Go back' }).click()
-    await page.getByRole('alert').filter({ hasText: 'Nothing was done' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'Nothing was changed' }).waitFor()
     t.equal(await page.getByRole('dialog').count(), 0)
 
     await setUp.click()

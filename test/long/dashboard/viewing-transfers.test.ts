@@ -78,7 +78,7 @@ else {
     await page.keyboard.type('others-1')
     await page.getByText('No results for “others-1”.').waitFor()
     await page.goto(`${baseUrl}/dashboard/transfers/${othersTransfer}`)
-    await page.getByText('There is no such transfer, or it is not yours to see.').waitFor()
+    await page.getByText('Transfer not found.').waitFor()
   })
 
   t.test('the statement equals the sums in the log', async (t) => {
