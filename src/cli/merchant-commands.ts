@@ -216,7 +216,7 @@ async function changeSettings(stores: CommandStores, options: SettingOptions, id
 /** Closes the sandbox. A running service does the same when it sees the live merchant. */
 async function goLive(stores: CommandStores): Promise<void> {
   const { configuration, merchants, context, notify } = stores
-  const { createUserCommands } = await import('../main/user-commands-wiring.js')
+  const { createUserCommands } = await import('../commands/user/create-user-commands.js')
   const { closeSandbox } = await import('../sandbox/sandbox.js')
   const { messageWarnings } = await import('../sandbox/going-live.js')
   for (const warning of messageWarnings(configuration)) notify(warning)

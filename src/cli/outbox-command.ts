@@ -16,7 +16,7 @@ export function addOutboxCommands(program: Command): void {
 }
 
 async function list(stores: CommandStores) {
-  const { createOutbox } = await import('../main/wallet-wiring.js')
+  const { createOutbox } = await import('../main/compose-wallet.js')
   const merchants = await stores.allMerchants()
   // Remaining sandbox messages must not be shown once customers are real.
   if (stores.configuration.sandbox === 'off' || merchants.some(({ settings }) => !settings.sandbox)) {

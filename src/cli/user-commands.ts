@@ -60,7 +60,7 @@ const email = matching((each) => normalEmail(visible(each)) !== undefined, 'It m
 
 /** A running service receives the changes from the log. */
 async function commandsOf(stores: CommandStores) {
-  const { createUserCommands } = await import('../main/user-commands-wiring.js')
+  const { createUserCommands } = await import('../commands/user/create-user-commands.js')
   return createUserCommands(stores)
 }
 

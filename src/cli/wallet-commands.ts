@@ -73,7 +73,7 @@ function password(text: string): string {
 /** @throws Refused if an external wallet core is configured */
 async function accountsOf({ configuration, eventStore, clock, box }: CommandStores) {
   if (configuration.wallet.engine === 'http') throw new Refused('The accounts are in the wallet core of WALLET_URL.')
-  const { createWalletAccounts } = await import('../main/wallet-wiring.js')
+  const { createWalletAccounts } = await import('../main/compose-wallet.js')
   return createWalletAccounts({ eventStore, clock, box })
 }
 

@@ -28,8 +28,8 @@ import { createSecretBox, type KeyRing } from '../security/secret-box.js'
 import { retryWhileUnavailable } from '../subscriptions/retry.js'
 import { tracedStore } from '../tracing/traced-store.js'
 import { WalletCollections } from '../wallet/payments/collections.js'
+import { createWallet } from './compose-wallet.js'
 import { startTracing } from './start-tracing.js'
-import { createWallet } from './wallet-wiring.js'
 
 /** What the thread starts with. */
 export interface BackgroundData {

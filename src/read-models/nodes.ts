@@ -4,54 +4,53 @@ import type { Document, ReadModels } from './read-models.js'
 
 const collection = 'nodes'
 const indexes = [{ key: { seenAt: 1 } }] as const
-export const signEveryMs = 10_000
-/** Two signs may be lost. */
-const aliveForMs = 3 * signEveryMs
+export const heartbeatEveryMs = 10_000
+/** Two heartbeats may be lost. */
+const aliveForMs = 3 * heartbeatEveryMs
 const listedForMs = 86_400_000
 
-/** A process of the service, as it tells of itself. */
-interface Told {
+interface NodeInfo {
   readonly host: string
   readonly processId: number
   readonly version: string
   readonly roles: readonly string[]
   readonly startedAt: string
-  /** By the node's own clock. */
+  /** The time of the last heartbeat, by the node's clock. */
   readonly seenAt: string
 }
 
 /** `_id` is {@link ownNodeId}. */
-interface NodeDocument extends Told, Document {}
+interface NodeDocument extends NodeInfo, Document {}
 
-export interface Node extends Told {
+export interface Node extends NodeInfo {
   readonly nodeId: string
   readonly isAlive: boolean
 }
 
-/** A process of the service as it tells of itself: for people to see, nothing is decided by it. */
+/** This process in the list of nodes, which only users read: no decision depends on it. */
 export class OwnNode {
-  readonly #told: Omit<Told, 'seenAt'>
+  readonly #info: Omit<NodeInfo, 'seenAt'>
 
   constructor(
     private readonly readModels: ReadModels,
-    told: Pick<Told, 'version' | 'roles' | 'startedAt'>,
+    info: Pick<NodeInfo, 'version' | 'roles' | 'startedAt'>,
   ) {
-    this.#told = { host: hostname(), processId: process.pid, ...told }
+    this.#info = { host: hostname(), processId: process.pid, ...info }
   }
 
-  /** Forgets nodes that gave no sign for a day, which nobody else does. @throws ReadModelsUnavailableError */
-  async begin(now: string): Promise<void> {
+  /** Adds the node, and deletes nodes without a heartbeat for a day. @throws ReadModelsUnavailableError */
+  async start(now: string): Promise<void> {
     await this.readModels.createIndexes(collection, indexes)
-    const forgotten = { seenAt: { $lt: new Date(Date.parse(now) - listedForMs).toISOString() } }
-    const old = await this.readModels.collection(collection).find(forgotten, { limit: 1_000 })
+    const expired = { seenAt: { $lt: new Date(Date.parse(now) - listedForMs).toISOString() } }
+    const old = await this.readModels.collection(collection).find(expired, { limit: 1_000 })
     const deletions = old.map(({ _id }) => ({ deleteOne: { filter: { _id } } }))
     if (deletions.length > 0) await this.readModels.collection(collection).bulkWrite(deletions)
-    await this.sign(now)
+    await this.heartbeat(now)
   }
 
   /** @throws ReadModelsUnavailableError */
-  async sign(now: string): Promise<void> {
-    const replacement: NodeDocument = { _id: ownNodeId(), ...this.#told, seenAt: now }
+  async heartbeat(now: string): Promise<void> {
+    const replacement: NodeDocument = { _id: ownNodeId(), ...this.#info, seenAt: now }
     const filter = { _id: replacement._id }
     await this.readModels.collection(collection).bulkWrite([{ replaceOne: { filter, replacement, upsert: true } }])
   }
@@ -63,7 +62,7 @@ export class OwnNode {
   }
 }
 
-/** Those that gave a sign within a day, the latest first; none where no service has run yet. @throws ReadModelsUnavailableError */
+/** Returns the nodes with a heartbeat within a day, the latest first, or none before the first service ran. @throws ReadModelsUnavailableError */
 export async function listNodes(readModels: ReadModels, now: string): Promise<readonly Node[]> {
   if (!(await readModels.listCollections()).includes(collection)) return []
   const since = new Date(Date.parse(now) - listedForMs).toISOString()

@@ -7,7 +7,8 @@ import type { MerchantSettings } from '../../src/domain/merchant/merchant-events
 import type { HttpDependencies } from '../../src/http/app.js'
 import type { OutboxMessage } from '../../src/wallet/messages.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 import { openContext, type Watched } from './watched-page.js'
 
 export const customer = { email: 'ada@example.com', password: '246813' }
@@ -27,7 +28,8 @@ export async function startPaymentPage(t: Test, browser: Browser, overrides: Par
   const service = await startTestService({
     wallet,
     clock,
-    overrides: { publicUrl, outbox: async () => outbox, ...overrides },
+    configuration: { publicUrl },
+    overrides: { outbox: async () => outbox, ...overrides },
   })
   t.teardown(() => destroyTestService(service))
   await release()

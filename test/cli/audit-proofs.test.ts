@@ -8,8 +8,8 @@ import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { keepAuditKey } from '../../src/operations/audit/audit-key.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openLog } from '../../src/operations/stores/stores.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
-import { merchantSettings } from '../support/test-service.js'
 import { cliJson, runCli } from './in-process.js'
 
 const directory = temporaryDirectory(t)

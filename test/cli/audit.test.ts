@@ -9,10 +9,10 @@ import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { allProjections } from '../../src/projections/all-projections.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 import { applyServed } from '../support/projected-documents.js'
-import { merchantSettings } from '../support/test-service.js'
 import { cliJson, runCli } from './in-process.js'
 
 const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }

@@ -13,9 +13,9 @@ import { readConfiguration } from '../../src/operations/configuration/configurat
 import { openLog, openReadModels } from '../../src/operations/stores/stores.js'
 import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-read-models.js'
 import { startTestEventsServer } from '../support/events-server.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
 import { temporaryDirectory } from '../support/processes.js'
-import { merchantSettings } from '../support/test-service.js'
 import { runCli } from './in-process.js'
 
 const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }

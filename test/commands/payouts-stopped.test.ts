@@ -3,7 +3,8 @@ import { IntegrityCommands } from '../../src/commands/integrity/integrity-comman
 import type { Finding } from '../../src/domain/integrity/integrity.js'
 import { integrityStream } from '../../src/domain/streams.js'
 import { signInAs } from '../support/dashboard.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const service = await startTestService()
 t.teardown(() => destroyTestService(service))

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t, { type Test } from 'tap'
-import { createWallet } from '../../src/main/wallet-wiring.js'
+import { createWallet } from '../../src/main/compose-wallet.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { context } from '../support/embedded-store.js'

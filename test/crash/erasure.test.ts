@@ -7,9 +7,9 @@ import type { PrivacyStatus } from '../../src/privacy/privacy-status.js'
 import { cliJson, runCli } from '../cli/in-process.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
-import { merchantSettings } from '../support/test-service.js'
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const kills = long ? 8 : 2

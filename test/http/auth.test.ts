@@ -1,13 +1,7 @@
 import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
-import {
-  type CreateKind,
-  createBody,
-  destroyTestService,
-  paths,
-  post,
-  startTestService,
-} from '../support/test-service.js'
+import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const kinds = Object.keys(paths) as CreateKind[]

@@ -1,14 +1,8 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { hashCode } from '../../src/security/hash-code.js'
-import {
-  type CreateKind,
-  createBody,
-  destroyTestService,
-  paths,
-  post,
-  startTestService,
-} from '../support/test-service.js'
+import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const service = await startTestService()
 t.teardown(() => destroyTestService(service))

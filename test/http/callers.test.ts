@@ -3,7 +3,8 @@ import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { HttpDependencies } from '../../src/http/app.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 async function service(t: Test, overrides: Partial<HttpDependencies> = {}) {
   const started = await startTestService({ overrides })

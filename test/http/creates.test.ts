@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import {
-  type CreateKind,
-  createBody,
-  destroyTestService,
-  paths,
-  post,
-  startTestService,
-} from '../support/test-service.js'
+import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const service = await startTestService()
 t.teardown(() => destroyTestService(service))

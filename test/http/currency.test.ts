@@ -2,14 +2,8 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { Currency } from '../../src/domain/currency.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
-import {
-  type CreateKind,
-  createBody,
-  destroyTestService,
-  paths,
-  post,
-  startTestService,
-} from '../support/test-service.js'
+import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const yen: Currency = { code: 'JPY', decimals: 0 }

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { parseAmount } from '../../src/domain/money.js'
 import { hashedAmountText } from '../../src/http/merchant-api/proof-routes.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 interface Vector {
   readonly amount: string

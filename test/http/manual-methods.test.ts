@@ -1,21 +1,14 @@
 import t from 'tap'
 import type { PaymentMethod } from '../../src/domain/payment-method.js'
-import {
-  createBody,
-  destroyTestService,
-  paths,
-  paymentMethods,
-  post,
-  startTestService,
-  walletPaths,
-} from '../support/test-service.js'
+import { createBody, paths, paymentMethods, post, walletPaths } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const bank: PaymentMethod = {
   ...{ code: 7, name: 'Bank transfer', nameTr: 'Banka havalesi', kinds: ['deposit'], paidBy: 'manual' },
   ...{ minAmountMinor: 1n, maxAmountMinor: 99_999_999n },
 }
-const service = await startTestService({ overrides: { paymentMethods: [...paymentMethods, bank] } })
+const service = await startTestService({ configuration: { paymentMethods: [...paymentMethods, bank] } })
 t.teardown(() => destroyTestService(service))
 const { app } = service
 const text = 'To <b>Bank of Examples</b> & Co,\nIBAN DE89 3704'

@@ -4,7 +4,8 @@ import { skipEvent } from '../../src/commands/skip-events.js'
 import { merchantStream, skippedEventsStream, transferStream } from '../../src/domain/streams.js'
 import { formatPosition } from '../../src/event-store/event-store.js'
 import { feedId } from '../../src/read-models/documents.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
 const foreign = () => ({ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} })

@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
 import type { OutboxMessage } from '../../src/wallet/messages.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const publicUrl = 'https://pay.example'
 const customer = { email: 'ada@example.com', password: '246813' }

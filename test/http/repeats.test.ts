@@ -7,7 +7,8 @@ import { createSecretBox } from '../../src/security/secret-box.js'
 import { WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { long } from '../support/long.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
-import { createBody, destroyTestService, paths, startTestService, walletPaths } from '../support/test-service.js'
+import { createBody, paths, walletPaths } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 /** Four times what one of them may write, so that one event for every fourth request is found, too. */
 const times = long ? 300 : 100

@@ -2,15 +2,8 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
-import {
-  createBody,
-  destroyTestService,
-  paths,
-  post,
-  startTestService,
-  type TestService,
-  walletPaths,
-} from '../support/test-service.js'
+import { createBody, paths, post, walletPaths } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService, type TestService } from '../support/test-service.js'
 
 const password = '246813'
 

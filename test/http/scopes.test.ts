@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { apiKeyId, type Scope, scopes } from '../../src/domain/merchant/api-key.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 /** Every route that takes a WebApiKey, and what the key must be for. */
 const routeScopes: { readonly [url: string]: Scope } = {

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const service = await startTestService()

@@ -6,7 +6,8 @@ import { createSecurityLog } from '../../src/operations/logging/security-log-wri
 import { type SecurityEvent, securityEvents } from '../../src/security/security-log.js'
 import { postSession, signInAs } from '../support/dashboard.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
-import { createBody, destroyTestService, paths, post, startTestService, walletPaths } from '../support/test-service.js'
+import { createBody, paths, post, walletPaths } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const customer = { userName: 'ada@example.com', password: '246813' }

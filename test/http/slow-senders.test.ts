@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { HttpDependencies } from '../../src/http/app.js'
-import { destroyTestService, paths, startTestService } from '../support/test-service.js'
+import { paths } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const requestTimeoutMs = 1_000
 /** A request is late by then; and no later, however busy the machine is. */

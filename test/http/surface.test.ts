@@ -4,7 +4,8 @@ import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { TooMuchContentionError } from '../../src/commands/write-contention.js'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 async function service(t: Test, options: Parameters<typeof startTestService>[0] = {}) {
   const started = await startTestService(options)
@@ -12,7 +13,7 @@ async function service(t: Test, options: Parameters<typeof startTestService>[0] 
   return started
 }
 
-/** A store whose appends and stream reads fail as told. */
+/** Wraps a store so that appends and reads fail with the error, if there is one. */
 function failing(fault: { error: Error | undefined }) {
   return (store: EventStore): EventStore =>
     new Proxy(store, {
@@ -48,9 +49,10 @@ t.test('while a store is away: 503 with Retry-After, nothing acknowledged; after
 })
 
 t.test('a fault of ours is 500, tells nothing, and leaves one line in the log', async (t) => {
-  const fault: { error: Error | undefined } = { error: new Error('secret detail') }
+  const fault: { error: Error | undefined } = { error: undefined }
   const { app, merchant, logLines } = await service(t, { wrapStore: failing(fault) })
   const { secretKey, webApiKey: key } = await merchant()
+  fault.error = new Error('secret detail')
   const answer = await post(app, paths.native, createBody('native', secretKey), { key })
   t.equal(answer.statusCode, 500)
   t.match(answer.json(), { success: false, error: { code: 50001, details: null } })
@@ -102,9 +104,7 @@ t.test('what is not even HTTP is answered with the envelope as well', async (t) 
 
 t.test('close lets a request under way finish', async (t) => {
   let release = () => {}
-  const gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  let gate = Promise.resolve()
   const { app, merchant } = await service(t, {
     wrapStore: (store) =>
       new Proxy(store, {
@@ -116,6 +116,9 @@ t.test('close lets a request under way finish', async (t) => {
       }),
   })
   const { secretKey, webApiKey } = await merchant()
+  gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const address = app.server.address()
   const request = httpRequest({

@@ -3,15 +3,8 @@ import t from 'tap'
 import type { IssuedCredentials } from '../../src/commands/merchant/merchant-commands.js'
 import type { CallbackPayload } from '../../src/domain/callback/callback-events.js'
 import { scopes } from '../../src/domain/merchant/api-key.js'
-import {
-  type CreateKind,
-  createBody,
-  destroyTestService,
-  paths,
-  post,
-  startTestService,
-  type TestService,
-} from '../support/test-service.js'
+import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService, type TestService } from '../support/test-service.js'
 
 const context = { actor: 'cli:ada', $correlationId: 'job-1', $causationId: 'job-1' }
 const service = await startTestService({ projections: true })

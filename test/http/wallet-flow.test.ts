@@ -9,15 +9,8 @@ import { needsAttention } from '../../src/domain/transfer/transfer.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
-import {
-  createBody,
-  destroyTestService,
-  paths,
-  post,
-  startTestService,
-  type TestService,
-  walletPaths,
-} from '../support/test-service.js'
+import { createBody, paths, post, walletPaths } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService, type TestService } from '../support/test-service.js'
 
 const email = 'ada@example.com'
 const password = '734219'

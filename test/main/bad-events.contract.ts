@@ -17,8 +17,8 @@ import { startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
 import { runCli } from '../cli/in-process.js'
 import { startTestEventsServer } from '../support/events-server.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
-import { merchantSettings } from '../support/test-service.js'
 
 const canary = 'canary-7731'
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }

@@ -13,15 +13,8 @@ import { storeReceipt } from '../../src/read-models/receipts.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
-import {
-  type CreateKind,
-  createBody,
-  destroyTestService,
-  paths,
-  post,
-  startTestService,
-  walletPaths,
-} from '../support/test-service.js'
+import { type CreateKind, createBody, paths, post, walletPaths } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
 /** Values that occur nowhere else. */
@@ -76,7 +69,7 @@ async function openScene(t: Test) {
   const account = { ...wallet.open('payer@example.com', '734219', 50_000_00n), accountNumber }
   wallet.accounts.set(accountNumber, account)
   wallet.accounts.delete(100_000)
-  const service = await startTestService({ wallet, sealed: true, projections: true })
+  const service = await startTestService({ wallet, projections: true })
   t.teardown(() => destroyTestService(service))
   const merchant = await service.merchant({ approvalAboveMinor: 1_00n })
   const { app, readModels, store, transfers, clock, path, secretBox } = service

@@ -4,13 +4,14 @@ import { eraseOlder } from '../../src/privacy/customer-retention.js'
 import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
 import { PrivacyStatusCount } from '../../src/privacy/privacy-status.js'
 import { openTestEventStore } from '../support/event-store.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { createBody, paths, post } from '../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
 
 t.test('erases customers without a recent transfer, and no others; an open transfer prevents it', async (t) => {
   let now = '2016-01-01T00:00:00.000Z'
-  const service = await startTestService({ clock: () => now, sealed: true })
+  const service = await startTestService({ clock: () => now })
   t.teardown(() => destroyTestService(service))
   const { app, store, readModels, transfers, path, secretBox, clock } = service
   const merchant = await service.merchant()

@@ -11,10 +11,10 @@ import { statementFromLog, statementOf } from '../../src/queries/statement.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { givenLog } from '../audit/history/given-log.js'
 import { context, openTestStore, settableClock } from '../support/embedded-store.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { applyTo } from '../support/projected-documents.js'
 import { logOf, steps } from '../support/random-log.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
-import { merchantSettings } from '../support/test-service.js'
 
 const transfersOf = (log: readonly RecordedEvent[]) => [
   ...new Set(log.filter(({ stream }) => stream.startsWith('transfer-')).map(({ stream }) => stream.slice(9))),

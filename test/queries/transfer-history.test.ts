@@ -10,7 +10,7 @@ import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec
 import type { EventStore, NewEvent } from '../../src/event-store/event-store.js'
 import { auditedHistory } from '../../src/queries/transfer-history.js'
 import { openTestStore } from '../support/embedded-store.js'
-import { merchantSettings } from '../support/test-service.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 
 const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 const trackingId = '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10'

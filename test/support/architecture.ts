@@ -36,7 +36,7 @@ export const areas: Areas = {
   'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
   // Secrets, passwords, tokens and hash codes.
-  security: { areas: [], packages: ['@node-rs/argon2', 'fast-jwt', 'otpauth'] },
+  security: { areas: [], packages: ['@node-rs/argon2', 'fast-jwt', 'ipaddr.js', 'otpauth'] },
   // Traces, and metric labels with a bounded number of values.
   tracing: {
     areas: ['domain', 'event-store'],
@@ -119,6 +119,7 @@ export const areas: Areas = {
       'queries',
       'privacy',
       'audit/integrity',
+      'audit/proofs',
       'audit/history',
     ],
     packages: [
@@ -158,7 +159,6 @@ export const areas: Areas = {
       'privacy/embedded',
       'audit/integrity',
       'audit/proofs',
-      'http',
     ],
     packages: [transparencyLog, typebox, eventLog, 'lru-cache', 'pino', 'prom-client'],
   },

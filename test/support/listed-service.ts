@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import { createBody, destroyTestService, paths, post, startTestService } from './test-service.js'
+import { createBody, paths, post } from './merchant-requests.js'
+import { destroyTestService, startTestService } from './test-service.js'
 
 /** A service that listens, whose merchant has five deposits and a withdrawal in its lists; for clients of other makers. */
 export async function listedService(t: Test) {

@@ -30,6 +30,13 @@ interface CreatedProof {
   readonly notSealed: number
 }
 
+/** A proof file, or the reason for its absence. */
+export type ProofOutcome =
+  | { readonly outcome: 'made'; readonly proof: string }
+  | { readonly outcome: 'unknown' }
+  | { readonly outcome: 'not-sealed' }
+  | { readonly outcome: 'unverified'; readonly reason: string }
+
 /** The events are newer than the checkpoint. The next checkpoint will cover them. */
 export class NotSealedYet extends Error {
   override readonly name = 'NotSealedYet'

@@ -1,6 +1,6 @@
 import fp from 'fastify-plugin'
 import { Counter, type Registry } from 'prom-client'
-import { bucketOf } from './token-buckets.js'
+import { bucketOf } from '../../security/token-buckets.js'
 import type { TrustedProxies } from './trusted-proxies.js'
 
 const idleCheckIntervalMs = 50

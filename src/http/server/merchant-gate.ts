@@ -6,8 +6,8 @@ import type { Scope } from '../../domain/merchant/api-key.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { violate } from '../../kernel/rules.js'
 import { merchantIdOfApiKey } from '../../security/credentials.js'
+import { bucketOf, TokenBuckets } from '../../security/token-buckets.js'
 import { RequestError } from '../refusals.js'
-import { bucketOf, TokenBuckets } from './token-buckets.js'
 
 declare module 'fastify' {
   interface FastifyInstance {

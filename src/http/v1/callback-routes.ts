@@ -8,11 +8,11 @@ import type { Merchant } from '../../domain/merchant/merchant.js'
 import { listCallbacks } from '../../queries/callback-queries.js'
 import { endpointHealth } from '../../queries/endpoint-queries.js'
 import type { ReadModels } from '../../read-models/read-models.js'
+import { TokenBuckets } from '../../security/token-buckets.js'
 import { type TestEndpoint, takeUp, tested } from '../callback-endpoints.js'
 import { badRequest, bodyFailures, keyFailures, unknownCallback, unknownTransfer } from '../envelope.js'
 import { invalid, RequestError } from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
-import { TokenBuckets } from '../server/token-buckets.js'
 import { viewOfCallbacks } from './callback-view.js'
 import {
   CallbackListAnswer,

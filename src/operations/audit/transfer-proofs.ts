@@ -1,6 +1,5 @@
 import { DirectoryTiles, VerificationError } from '@transferd/transparency-log'
-import { NotSealedYet, proveTransfer } from '../../audit/proofs/prove-transfer.js'
-import type { ProofOutcome } from '../../http/dashboard/audit/audit-integrity-routes.js'
+import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proofs/prove-transfer.js'
 import type { Configuration } from '../configuration/configuration.js'
 import type { OpenedLog } from '../stores/stores.js'
 import { firstAuditKey, readAuditKey } from './audit-key.js'

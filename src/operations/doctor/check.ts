@@ -1,4 +1,13 @@
-import type { Check } from '../../http/dashboard/operations/operations-api.js'
+/** The result of one check. The dashboard's API has the same shape. */
+export interface Check {
+  /** A stable name: `disk`, `clock`, `master-key` … */
+  readonly name: string
+  /** What was checked if the check covers several things, such as a directory or a projection. */
+  readonly subject: string | null
+  readonly result: 'ok' | 'warning' | 'failed' | 'unknown'
+  readonly found: string
+  readonly advice: string | null
+}
 
 /** What is looked at by one check: its stable name, and which of several things, or null. */
 export class Examined {

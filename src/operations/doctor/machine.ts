@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Check } from '../../http/dashboard/operations/operations-api.js'
 import type { Node } from '../../read-models/nodes.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { version } from '../version.js'
-import { Examined, inWords } from './check.js'
+import { type Check, Examined, inWords } from './check.js'
 
 const mebibyte = 2 ** 20
 /** Less is gone within minutes of a busy day. */

@@ -4,10 +4,9 @@ import { connect } from 'node:tls'
 import { checkedAddresses } from '../../callbacks/deliver/address-guard.js'
 import { createHostResolver } from '../../callbacks/deliver/host-resolver.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
-import type { Check } from '../../http/dashboard/operations/operations-api.js'
 import { dayMs } from '../../kernel/time.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { counted, Examined, inWords } from './check.js'
+import { type Check, counted, Examined, inWords } from './check.js'
 
 const timeoutMs = 3_000
 /** Whoever renews by itself has done it by then. */

@@ -1,9 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Check } from '../../http/dashboard/operations/operations-api.js'
 import { dayMs, minuteMs } from '../../kernel/time.js'
 import { lastBackupMs } from '../files/last-backup.js'
-import { Examined, inWords } from './check.js'
+import { type Check, Examined, inWords } from './check.js'
 
 /** A checkpoint is signed every minute while there is something new. */
 const unsignedMs = 5 * minuteMs

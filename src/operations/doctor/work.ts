@@ -3,14 +3,13 @@ import type { MerchantDirectory } from '../../commands/merchant/merchant-directo
 import { streamPrefix, transferStream } from '../../domain/streams.js'
 import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
-import type { Check } from '../../http/dashboard/operations/operations-api.js'
 import { openProblems, placeOf } from '../../projections/open-problems.js'
 import { lagCountedTo, projectionStatus } from '../../projections/projection-status.js'
 import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/stuck.js'
 import { listTransfers } from '../../queries/transfer-queries.js'
 import { collections } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { counted, Examined, inWords } from './check.js'
+import { type Check, counted, Examined, inWords } from './check.js'
 
 export interface WorkSources {
   readonly store: EventStore

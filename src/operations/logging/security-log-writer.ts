@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
-import { bucketOf, TokenBuckets } from '../../http/server/token-buckets.js'
 import type { SecurityEvent, SecurityLog } from '../../security/security-log.js'
+import { bucketOf, TokenBuckets } from '../../security/token-buckets.js'
 
 /** Lines of one event from one address, and of one event from everybody: guesses must neither fill a disk nor hide one another. */
 const perAddress = { perSecond: 0.1, burst: 20 }

@@ -12,7 +12,7 @@ import type { ReadModels } from '../../read-models/read-models.js'
 import { createSecretBox, type KeyRing, type SecretBox } from '../../security/secret-box.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { openKeyRing } from '../keys/key-ring.js'
-import { masterKeysOf } from '../keys/master-key.js'
+import { type MasterKeys, masterKeysOf } from '../keys/master-key.js'
 
 /** The log, and the key of what is sealed in it. */
 export interface OpenedLog {
@@ -68,17 +68,25 @@ export async function openStores(configuration: Configuration): Promise<Stores> 
 
 /** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError */
 export async function openLog(configuration: Configuration): Promise<OpenedLog> {
-  // Before the log exists: a log without its key cannot be told from a lost key.
+  // The key comes first: a log without its key looks like a log whose key is lost.
   const { keys, notices } = await masterKeysOf(configuration)
-  const { eventStore: rawEventStore, share } = await openEventStore(configuration.eventStore)
+  const { eventStore, share } = await openEventStore(configuration.eventStore)
+  return { ...(await openLogOver(eventStore, configuration, keys)), shareEventStore: share, notices }
+}
+
+/** Adds keys to an open log, and closes it on failure. @throws MasterKeyError, StoreUnavailableError */
+export async function openLogOver(
+  rawEventStore: EventStore,
+  configuration: Configuration,
+  masterKeys: MasterKeys['keys'],
+): Promise<Omit<OpenedLog, 'shareEventStore' | 'notices'>> {
   try {
-    // Also, a wrong address or password is better told now than as a create that fails.
-    const keyRing = await openKeyRing(rawEventStore, keys)
+    // This also reports a wrong address or password before the first create fails.
+    const keyRing = await openKeyRing(rawEventStore, masterKeys)
     const box = createSecretBox(keyRing)
     const customerKeys = openCustomerKeys(configuration, box)
     const eventStore = skipEvents(sealing(rawEventStore, customerKeys))
-    const close = () => eventStore.close()
-    return { eventStore, rawEventStore, customerKeys, shareEventStore: share, box, keyRing, notices, close }
+    return { eventStore, rawEventStore, customerKeys, box, keyRing, close: () => eventStore.close() }
   } catch (error) {
     await rawEventStore.close()
     throw error

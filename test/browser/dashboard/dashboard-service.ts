@@ -9,14 +9,8 @@ import type { IssuedCredentials } from '../../../src/commands/merchant/merchant-
 import type { MerchantSettings } from '../../../src/domain/merchant/merchant-events.js'
 import { isMerchantRole, type Role, roles } from '../../../src/domain/user/permissions.js'
 import { quickTiming } from '../../callbacks/world.js'
-import {
-  type CreateKind,
-  createBody,
-  destroyTestService,
-  paths,
-  post,
-  startTestService,
-} from '../../support/test-service.js'
+import { type CreateKind, createBody, paths, post } from '../../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
 import { reservePort } from '../payment-page-service.js'
 import { openContext } from '../watched-page.js'
 import { DashboardClient, password } from './dashboard-client.js'
@@ -35,7 +29,7 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
   const baseUrl = `http://127.0.0.1:${port}`
   const time = { aheadMs: 0 }
   const clock = () => new Date(Date.now() + time.aheadMs).toISOString()
-  const service = await startTestService({ projections: true, sealed: true, clock, overrides: { publicUrl: baseUrl } })
+  const service = await startTestService({ projections: true, clock, configuration: { publicUrl: baseUrl } })
   t.teardown(() => destroyTestService(service))
   const callbacks = startCallbacks({
     store: service.store,

@@ -1,4 +1,4 @@
-import type { CreateKind } from '../../support/test-service.js'
+import type { CreateKind } from '../../support/merchant-requests.js'
 import { context, type Dashboard } from './dashboard-service.js'
 
 /** Creates a transfer in every state that pages distinguish. Returns their trackingIds by state. */

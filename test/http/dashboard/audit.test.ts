@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { signInAs } from '../../support/dashboard.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+import { createBody, paths, post } from '../../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 const cli = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
 const service = await startTestService()

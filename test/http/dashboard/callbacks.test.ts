@@ -3,7 +3,8 @@ import t from 'tap'
 import type { AttemptOutcome } from '../../../src/domain/callback/callback-decider.js'
 import { startReceiver } from '../../callbacks/receiver.js'
 import { signInAs } from '../../support/dashboard.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+import { createBody, paths, post } from '../../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const service = await startTestService({ projections: true })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { signInAs } from '../../support/dashboard.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+import { createBody, paths, post } from '../../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 const lags = [{ name: 'transfers', behind: true, lagMs: 1_200 }]
 const overrides = { projectionLags: async () => lags }

@@ -1,7 +1,8 @@
 import { get, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import { signInAs } from '../../support/dashboard.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+import { createBody, paths, post } from '../../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 const service = await startTestService({ projections: true })
 t.teardown(() => destroyTestService(service))

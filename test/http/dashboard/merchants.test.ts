@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { minuteMs } from '../../../src/kernel/time.js'
 import { signInAs } from '../../support/dashboard.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+import { createBody, paths, post } from '../../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 let nowMs = Date.now()
 const service = await startTestService({ clock: () => new Date(nowMs).toISOString() })

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { allProjections } from '../../../src/projections/all-projections.js'
 import { signInAs } from '../../support/dashboard.js'
-import { createBody, destroyTestService, post, startTestService } from '../../support/test-service.js'
+import { createBody, post } from '../../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 interface Projection {
   readonly name: string

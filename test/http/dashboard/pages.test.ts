@@ -74,7 +74,7 @@ t.test('missing assets and API routes return 404 instead of the page', async (t)
 })
 
 t.test('the page uses the path of PUBLIC_URL', async (t) => {
-  const below = await startTestService({ overrides: { publicUrl: 'https://example.com/pay&go' } })
+  const below = await startTestService({ configuration: { publicUrl: 'https://example.com/pay&go' } })
   t.teardown(() => destroyTestService(below))
   const { body } = await below.app.inject('/dashboard/deposits')
   t.match(body, '<meta name="base-path" content="/pay&#38;go/dashboard" />')

@@ -3,7 +3,8 @@ import t from 'tap'
 import type { TransferDetailView } from '../../../src/http/dashboard/api.js'
 import { addMs, minuteMs } from '../../../src/kernel/time.js'
 import { password, signIn } from '../../support/dashboard.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+import { createBody, paths, post } from '../../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 let now = '2026-11-21T10:00:00.000Z'
 let elapsedMs = 0

@@ -2,14 +2,8 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { signInAs } from '../../support/dashboard.js'
 import { MemoryWallet } from '../../support/memory-wallet.js'
-import {
-  createBody,
-  destroyTestService,
-  paths,
-  post,
-  startTestService,
-  walletPaths,
-} from '../../support/test-service.js'
+import { createBody, paths, post, walletPaths } from '../../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 const cli = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
 const system = { actor: 'system:callbacks', $correlationId: 'c', $causationId: 'c' }

@@ -1,11 +1,12 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { minuteMs } from '../../../src/kernel/time.js'
-import { startSigns } from '../../../src/main/node-heartbeat.js'
+import { startHeartbeat } from '../../../src/operations/node-heartbeat.js'
 import { runWithLease } from '../../../src/read-models/leases.js'
 import { OwnNode } from '../../../src/read-models/nodes.js'
 import { signInAs } from '../../support/dashboard.js'
-import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+import { createBody, paths, post } from '../../support/merchant-requests.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 let now = Date.parse('2026-11-20T12:00:00.000Z')
 const clock = () => new Date(now).toISOString()
@@ -32,14 +33,14 @@ async function until<Answer>(question: () => Promise<Answer>, isIt: (answer: Ans
 
 t.test('lists the nodes with a heartbeat, the responding one, and those that are gone', async (t) => {
   const dead = new OwnNode(service.readModels, { version: '0.0.9', roles: ['callbacks'], startedAt: clock() })
-  await dead.begin(clock())
+  await dead.start(clock())
   t.match(await ask('/operations/nodes'), {
     nodes: [{ version: '0.0.9', processId: process.pid, state: 'alive', current: true, lastSeenAt: clock() }],
   })
   now += minuteMs
   t.match(await ask('/operations/nodes'), { nodes: [{ state: 'gone' }] })
 
-  const signs = startSigns({ readModels: service.readModels, clock, logger: pino({ level: 'silent' }) }, ['api'])
+  const signs = startHeartbeat({ readModels: service.readModels, clock, logger: pino({ level: 'silent' }) }, ['api'])
   const { nodes } = await until(
     () => ask('/operations/nodes'),
     ({ nodes }) => nodes[0].state === 'alive',

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { signIn, startDashboard } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
 import { startReceiver } from '../../callbacks/receiver.js'
-import { createBody, paths, post } from '../../support/test-service.js'
+import { createBody, paths, post } from '../../support/merchant-requests.js'
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()

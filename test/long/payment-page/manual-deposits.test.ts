@@ -1,7 +1,7 @@
 import t from 'tap'
 import { launchBrowser } from '../../browser/launch-browser.js'
 import { desktop, phone, startPaymentPage } from '../../browser/payment-page-service.js'
-import { paymentMethods } from '../../support/test-service.js'
+import { paymentMethods } from '../../support/merchant-requests.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const text = 'Bank of Examples\nIBAN DE89 3704 0044 0532 0130 00\n<b>Account holder</b> Blue Shop Ltd'

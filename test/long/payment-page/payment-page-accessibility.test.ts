@@ -10,7 +10,7 @@ import {
   signInToWallet,
   startPaymentPage,
 } from '../../browser/payment-page-service.js'
-import { paymentMethods } from '../../support/test-service.js'
+import { paymentMethods } from '../../support/merchant-requests.js'
 
 const audit = readFileSync('test/browser/accessibility-audit.js', 'utf8')
 const smallest = { width: 320, height: 640 }

@@ -7,7 +7,7 @@ import { openKeyRing } from '../../../src/operations/keys/key-ring.js'
 import type { MasterKeys } from '../../../src/operations/keys/master-key.js'
 import { createSecretBox, idOfMasterKey, keyIdOf } from '../../../src/security/secret-box.js'
 import { openTestStore } from '../../support/embedded-store.js'
-import { merchantSettings } from '../../support/test-service.js'
+import { merchantSettings } from '../../support/merchant-requests.js'
 
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
 const clock = () => '2026-03-01T09:00:00.000Z'

@@ -6,6 +6,7 @@ import {
   integrityStatus,
   requestVerification,
 } from '../../../audit/integrity/integrity-status.js'
+import type { ProofOutcome } from '../../../audit/proofs/prove-transfer.js'
 import { IntegrityCommands } from '../../../commands/integrity/integrity-commands.js'
 import type { UserDirectory } from '../../../commands/user/user-directory.js'
 import type { EventStore } from '../../../event-store/event-store.js'
@@ -19,13 +20,6 @@ import { streamId } from '../../v1/own-transfer.js'
 import { actorNames } from '../actor-names.js'
 import { contextOf } from '../session-guard.js'
 import { AuditIntegrityAnswer, AuditVerifyAnswer, ResumePayoutsAnswer, ResumePayoutsBody } from './audit-api.js'
-
-/** A proof file, or the reason for its absence. */
-export type ProofOutcome =
-  | { readonly outcome: 'made'; readonly proof: string }
-  | { readonly outcome: 'unknown' }
-  | { readonly outcome: 'not-sealed' }
-  | { readonly outcome: 'unverified'; readonly reason: string }
 
 export interface AuditIntegrityOptions {
   readonly eventStore: EventStore

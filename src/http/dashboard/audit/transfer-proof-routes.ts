@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SignInAttempt, SignIns } from '../../../commands/user/sign-ins.js'
 import type { User } from '../../../domain/user/user.js'
+import { bucketOf } from '../../../security/token-buckets.js'
 import { RequestError } from '../../refusals.js'
-import { bucketOf } from '../../server/token-buckets.js'
 
 export interface ProofOptions {
   readonly signIns: SignIns

@@ -20,17 +20,21 @@ import {
   SkipEventRequest,
 } from './operations-api.js'
 
-type TaskKind = 'rebuild' | 'verify' | 'switch' | 'rollback'
-export type AskedOfProjection = 'done' | 'unknown' | { readonly conflict: Violation }
+type RequestOutcome = 'done' | 'unknown' | { readonly conflict: Violation }
 
-/** The tasks that users can request from the projections. The process that runs a projection performs them. */
+/** The projections as the dashboard controls them. The nodes that run them carry out what is requested. */
 export interface ProjectionControls {
   list(): Promise<readonly Static<typeof ProjectionItem>[]>
-  ask(name: string, what: TaskKind, by: string, keep?: boolean): Promise<AskedOfProjection>
-  pause(name: string, by: string, reason: string | null): Promise<AskedOfProjection>
-  resume(name: string): Promise<AskedOfProjection>
-  cancel(name: string): Promise<AskedOfProjection>
-  /** The unreadable events that are not skipped. */
+  request(
+    name: string,
+    what: 'rebuild' | 'verify' | 'switch' | 'rollback',
+    by: string,
+    keep?: boolean,
+  ): Promise<RequestOutcome>
+  pause(name: string, by: string, reason: string | null): Promise<RequestOutcome>
+  resume(name: string): Promise<RequestOutcome>
+  cancel(name: string): Promise<RequestOutcome>
+  /** Returns the unreadable events that no operator has skipped. */
   problems(): Promise<readonly Static<typeof ProblemItem>[]>
 }
 
@@ -61,7 +65,7 @@ export const operationsRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = as
     handler: async (request) => {
       const { actor } = contextOf(request)
       for (const { name } of await controls.list())
-        done(await controls.ask(name, 'rebuild', actor, request.body.keep ?? false))
+        done(await controls.request(name, 'rebuild', actor, request.body.keep ?? false))
       note(options, request, 'rebuild', 'all projections')
       return { items: [...(await controls.list())] }
     },
@@ -75,7 +79,7 @@ const projectionRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (ap
   const route = <Body extends TSchema>(
     change: string,
     body: Body,
-    ask: (name: string, by: string, body: Static<Body>) => Promise<AskedOfProjection>,
+    ask: (name: string, by: string, body: Static<Body>) => Promise<RequestOutcome>,
   ) =>
     app.route<{ Params: Static<typeof params>; Body: Static<Body> }>({
       method: 'POST',
@@ -89,9 +93,9 @@ const projectionRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (ap
         return (await controls.list()).find((item) => item.name === name)!
       },
     })
-  route('rebuild', RebuildRequest, (name, by, { keep }) => controls.ask(name, 'rebuild', by, keep ?? false))
+  route('rebuild', RebuildRequest, (name, by, { keep }) => controls.request(name, 'rebuild', by, keep ?? false))
   for (const what of ['verify', 'switch', 'rollback'] as const)
-    route(what, PlainRequest, (name, by) => controls.ask(name, what, by))
+    route(what, PlainRequest, (name, by) => controls.request(name, what, by))
   route('pause', PauseRequest, (name, by, { reason }) => controls.pause(name, by, reason ?? null))
   for (const what of ['resume', 'cancel'] as const) route(what, PlainRequest, (name) => controls[what](name))
 }
@@ -123,7 +127,7 @@ const problemRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, 
 }
 
 /** @throws RequestError */
-function done(outcome: AskedOfProjection): void {
+function done(outcome: RequestOutcome): void {
   if (outcome === 'unknown') throw new RequestError('unknown-projection')
   if (outcome !== 'done') throw new RequestError('projection-conflict', { violation: outcome.conflict })
 }

@@ -1,10 +1,10 @@
-import type { MerchantCommands } from '../commands/merchant/merchant-commands.js'
-import { UserCommands } from '../commands/user/user-commands.js'
-import { UserDirectory } from '../commands/user/user-directory.js'
-import type { EventStore } from '../event-store/event-store.js'
-import type { Clock } from '../kernel/clock.js'
-import { createPasswords } from '../security/passwords.js'
-import type { SecretBox } from '../security/secret-box.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import type { Clock } from '../../kernel/clock.js'
+import { createPasswords } from '../../security/passwords.js'
+import type { SecretBox } from '../../security/secret-box.js'
+import type { MerchantCommands } from '../merchant/merchant-commands.js'
+import { UserCommands } from './user-commands.js'
+import { UserDirectory } from './user-directory.js'
 
 export interface UserParts {
   readonly eventStore: EventStore
@@ -13,7 +13,7 @@ export interface UserParts {
   readonly merchants: MerchantCommands
 }
 
-/** For one command: nothing follows the log. */
+/** Creates the commands for a program that runs one of them, and therefore does not follow the log. */
 export function createUserCommands({ eventStore: store, box, clock, merchants }: UserParts) {
   const directory = new UserDirectory(store, () => undefined)
   const isMerchant = async (id: string) => (await merchants.find(id)) !== undefined

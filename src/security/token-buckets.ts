@@ -5,17 +5,17 @@ interface Bucket {
   filledAtMs: number
 }
 
-/** Token buckets by key, in bounded memory: beyond `maxKeys` the oldest one is forgotten, and starts full. */
+/** Token buckets by key in bounded memory: beyond `maxKeys`, the oldest bucket is dropped, and its key starts with a full one. */
 export class TokenBuckets {
   readonly #buckets = new Map<string, Bucket>()
 
   constructor(
-    /** Monotonic. */
+    /** A monotonic clock. */
     private readonly nowMs: () => number,
     private readonly maxKeys: number,
   ) {}
 
-  /** Takes `tokens`, at most `burst`. 0 when there were as many, otherwise the whole seconds until there are. */
+  /** Takes `tokens`, at most `burst`. Returns 0 on success, otherwise the whole seconds until enough tokens are available. */
   take(key: string, perSecond: number, burst: number, tokens = 1): number {
     const now = this.nowMs()
     let bucket = this.#buckets.get(key)
@@ -32,7 +32,7 @@ export class TokenBuckets {
   }
 }
 
-/** What an address is counted under: IPv6 callers by their /64, as a host has 2^64 addresses to choose from. */
+/** Returns the key that an address is counted under. IPv6 callers share one per /64, because a host can choose among 2^64 addresses. */
 export function bucketOf(address: string): string {
   if (!ipaddr.isValid(address)) return 'unknown'
   const parsed = ipaddr.process(address)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { TokenBuckets } from '../../src/http/server/token-buckets.js'
+import { TokenBuckets } from '../../src/security/token-buckets.js'
 
 t.test('a burst, then one for each interval, with the whole seconds until the next', (t) => {
   let now = 0

@@ -1,0 +1,179 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { createTestEventSender } from '../callbacks/deliver/callback-test-event.js'
+import { createHostResolver } from '../callbacks/deliver/host-resolver.js'
+import { CallbackCommands } from '../commands/callback/callback-commands.js'
+import { IntegrityCommands } from '../commands/integrity/integrity-commands.js'
+import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
+import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import { SecretKeyUse } from '../commands/merchant/secret-key-use.js'
+import { TransferCommands } from '../commands/transfer/transfers.js'
+import { SignIns } from '../commands/user/sign-ins.js'
+import { UserCommands } from '../commands/user/user-commands.js'
+import { UserDirectory } from '../commands/user/user-directory.js'
+import type { HttpDependencies } from '../http/app.js'
+import type { Clock } from '../kernel/clock.js'
+import { readAuditCheckpoint } from '../operations/audit/audit-checkpoint.js'
+import { integrityDetails } from '../operations/audit/integrity-details.js'
+import { proofs } from '../operations/audit/transfer-proofs.js'
+import type { Configuration } from '../operations/configuration/configuration.js'
+import { createSecurityLog } from '../operations/logging/security-log-writer.js'
+import { ProjectionControls } from '../operations/projection-controls.js'
+import type { Stores } from '../operations/stores/stores.js'
+import { allProjections } from '../projections/all-projections.js'
+import { type OpenProblem, openProblems, placeOf } from '../projections/open-problems.js'
+import { projectionLags } from '../projections/projection-status.js'
+import { pausedProjections } from '../projections/tasks/projection-tasks.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { messageWarnings } from '../sandbox/going-live.js'
+import { isSandbox } from '../sandbox/sandbox.js'
+import { createPasswords } from '../security/passwords.js'
+import type { WalletPayments } from '../wallet/payments/wallet-payments.js'
+import type { Wallet } from '../wallet/wallet.js'
+import { createWallet, createWalletPayments, limitCodes, type TakeCode, type WalletParts } from './compose-wallet.js'
+import { ServiceError } from './listening.js'
+
+const requestTimeoutMs = 30_000
+
+/** What a service is composed from. Tests replace the clocks, the stores and the wallet. */
+export interface Ports {
+  readonly stores: Pick<Stores, 'eventStore' | 'rawEventStore' | 'customerKeys' | 'readModels' | 'box'>
+  readonly clock: Clock
+  readonly monotonicMs: () => number
+  /** The URL that merchants and customers use, without a trailing slash. */
+  readonly publicUrl: string
+  readonly logger: Logger
+  readonly metrics: Registry
+  /** The configured wallet by default. */
+  readonly wallet?: Wallet | undefined
+  readonly takeCode?: TakeCode | undefined
+  /** A sentence if the background thread is not ready. */
+  readonly backgroundProblem: () => string | undefined
+  /** `undefined` without a sandbox. */
+  readonly outboxToken: () => string | undefined
+}
+
+export interface ComposedService {
+  readonly directory: MerchantDirectory
+  readonly userDirectory: UserDirectory
+  readonly merchants: MerchantCommands
+  readonly users: UserCommands
+  readonly transfers: TransferCommands
+  readonly callbacks: CallbackCommands
+  readonly walletPayments: WalletPayments
+  readonly wallets: WalletParts
+  readonly inSandbox: () => boolean
+  /** Warnings for the operator that depend on the merchants, as sentences. */
+  readonly warnings: () => readonly string[]
+  readonly http: HttpDependencies
+}
+
+/**
+ * Composes the commands and the HTTP dependencies of the main thread, and starts the directories. `onStop` takes what ends them, in the
+ * order of the start. @throws ServiceError if the master key is wrong, StoreUnavailableError
+ */
+export async function composeService(
+  configuration: Configuration,
+  ports: Ports,
+  onStop: (close: () => Promise<void>) => void,
+): Promise<ComposedService> {
+  const { stores, clock, monotonicMs, publicUrl, logger, metrics } = ports
+  const { eventStore, rawEventStore, customerKeys, readModels, box } = stores
+  const directory = new MerchantDirectory(eventStore, box, clock, (err) => logger.error({ err }, 'merchant directory'))
+  await directory.start()
+  onStop(() => directory.stop())
+  checkMasterKey(directory, logger)
+  const userDirectory = new UserDirectory(eventStore, (err) => logger.error({ err }, 'user directory'))
+  await userDirectory.start()
+  onStop(() => userDirectory.stop())
+
+  const passwords = createPasswords()
+  const merchants = new MerchantCommands(eventStore, clock, box)
+  const isMerchant = (id: string) => directory.byId(id) !== undefined
+  const users = new UserCommands({ store: eventStore, directory: userDirectory, clock, box, passwords, isMerchant })
+  const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
+  const callbacks = new CallbackCommands(eventStore, clock)
+  const inSandbox = () => configuration.sandbox !== 'off' && isSandbox(directory)
+  const configured = createWallet({
+    ...{ configuration, eventStore, readModels, box, clock, passwords },
+    isSandbox: inSandbox,
+  })
+  const wallets = { ...configured, wallet: ports.wallet ?? configured.wallet }
+  const takeCode = ports.takeCode ?? limitCodes(monotonicMs)
+  const payments = { configuration, eventStore, wallet: wallets.wallet, transfers, directory, takeCode }
+  const walletPayments = createWalletPayments({ ...payments, box, publicUrl, clock, logger })
+  const securityLog = createSecurityLog(logger, metrics, monotonicMs)
+  onStop(async () => securityLog.close())
+
+  const unreadable = () => [...directory.problems().map(({ problem }) => problem), ...userDirectory.problems()]
+  const warnings = () => (isSandbox(directory) ? [] : messageWarnings(configuration))
+  const commands = { directory, userDirectory, merchants, users, transfers, callbacks, walletPayments }
+  const { paymentMethods, currency, trustedProxies, roles, traced } = configuration
+  const http: HttpDependencies = {
+    ...{ ...commands, clock, monotonicMs, publicUrl, logger, metrics, securityLog, readModels, inSandbox },
+    ...{ paymentMethods, currency, trustedProxies, traced, eventStore, store: eventStore, secretBox: box },
+    connections: { ...configuration, requestTimeoutMs },
+    merchantsServed: roles.has('api'),
+    signIns: new SignIns(eventStore, box, clock, users),
+    secretKeyUse: new SecretKeyUse(merchants, clock),
+    testEndpoint: createTestEventSender({
+      ...{ merchants: directory, resolve: createHostResolver(), clock, timeoutMs: configuration.callbackTimeoutMs },
+    }),
+    projectionControls: new ProjectionControls({ store: eventStore, readModels }, clock, unreadable),
+    projectionLags: () => projectionLags({ store: rawEventStore, readModels }, clock),
+    privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, readModels, transfers, clock },
+    proofOf: proofs(configuration, stores),
+    auditCheckpoint: () => readAuditCheckpoint(configuration.audit.directory),
+    outbox: async (token) => (inSandbox() && isSame(token, ports.outboxToken()) ? configured.outbox.list() : undefined),
+    readiness: async () => [ports.backgroundProblem() ?? []].flat(),
+    details: async () => [
+      ...warnings(),
+      ...(await openProblems(readModels, unreadable())).map(problemSentence),
+      ...(await pauseSentences(readModels)),
+      ...(await integrityDetails(new IntegrityCommands(eventStore, clock), readModels)),
+    ],
+    checks: async () => {
+      // Loaded on request, because operators rarely open the page.
+      const { serverChecks } = await import('../operations/doctor/doctor.js')
+      return serverChecks(configuration, { store: eventStore, readModels, directory, known: unreadable, clock })
+    },
+  }
+  return { ...commands, wallets, inSandbox, warnings, http }
+}
+
+/**
+ * With a wrong master key, requests of one merchant after another would fail. A key that opens the secrets of any merchant is right: secrets
+ * that it does not open are damaged, and only their merchant is affected. @throws ServiceError
+ */
+function checkMasterKey(directory: MerchantDirectory, logger: Logger): void {
+  const merchants = directory.all()
+  const failed = merchants.flatMap((merchant) => {
+    try {
+      directory.secrets(merchant, 'secretKey')
+      return []
+    } catch (error) {
+      return [{ merchantId: merchant.merchantId, error: error as Error }]
+    }
+  })
+  if (failed[0] && failed.length === merchants.length)
+    throw new ServiceError(`the secrets in the log cannot be opened: ${failed[0].error.message}`)
+  for (const { merchantId, error } of failed) logger.error({ err: error, merchantId }, 'secrets cannot be opened')
+}
+
+async function pauseSentences(readModels: ReadModels): Promise<string[]> {
+  const names = allProjections.map(({ name }) => name)
+  return [...(await pausedProjections(readModels, names))].map(
+    ([name, { at }]) => `the projection ${name} is paused since ${at} (transferd projections resume ${name})`,
+  )
+}
+
+function problemSentence(problem: OpenProblem): string {
+  return `${placeOf(problem)} cannot be read: ${problem.reason} (transferd events problems)`
+}
+
+/** Compares in constant time. */
+function isSame(given: string, expected: string | undefined): boolean {
+  const [a, b] = [given, expected ?? ''].map((text) => hash('sha256', text, 'buffer'))
+  return timingSafeEqual(a!, b!) && expected !== undefined
+}

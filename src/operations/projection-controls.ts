@@ -1,0 +1,111 @@
+import type { UnreadableEventError } from '../event-store/event-codec.js'
+import type { EventStore } from '../event-store/event-store.js'
+import type { Clock } from '../kernel/clock.js'
+import { type Violation, violate } from '../kernel/rules.js'
+import { allProjections } from '../projections/all-projections.js'
+import { isStillOpen, openProblems } from '../projections/open-problems.js'
+import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
+import { ProjectionBusyError, ProjectionTasks } from '../projections/tasks/projection-tasks.js'
+import type { ComparisonDocument } from '../read-models/documents.js'
+import type { ReadModels } from '../read-models/read-models.js'
+
+type TaskKind = 'rebuild' | 'verify' | 'switch' | 'rollback'
+type RequestOutcome = 'done' | 'unknown' | { readonly conflict: Violation }
+
+/** The projections as the dashboard shows and controls them. The nodes that run them carry out what is requested. */
+export class ProjectionControls {
+  readonly #tasks: ProjectionTasks
+
+  constructor(
+    private readonly stores: { readonly store: EventStore; readonly readModels: ReadModels },
+    clock: Clock,
+    /** The events because of which merchants and users are unavailable. */
+    private readonly unreadableEvents: () => readonly UnreadableEventError[],
+  ) {
+    this.#tasks = new ProjectionTasks(stores.readModels, clock)
+  }
+
+  async list() {
+    return (await projectionStatus(this.stores)).map(itemOf)
+  }
+
+  async request(name: string, what: TaskKind, by: string, keep = false): Promise<RequestOutcome> {
+    const item = (await this.list()).find((each) => each.name === name)
+    if (what === 'switch' && item?.built === null) return { conflict: violate('nothing-built') }
+    if (what === 'rollback' && item?.previous === null) return { conflict: violate('nothing-kept') }
+    return this.#change(name, () => this.#tasks.request(name, { what, by, ...(keep && { keep }) }))
+  }
+
+  pause(name: string, by: string, reason: string | null): Promise<RequestOutcome> {
+    return this.#change(name, () => this.#tasks.pause(name, by, reason))
+  }
+
+  resume(name: string): Promise<RequestOutcome> {
+    return this.#change(name, () => this.#tasks.resume(name))
+  }
+
+  cancel(name: string): Promise<RequestOutcome> {
+    return this.#change(name, async () => {
+      if (!(await this.#tasks.cancel(name))) throw new ProjectionBusyError(violate('nothing-to-cancel'))
+    })
+  }
+
+  /** Returns the unreadable events that no operator has skipped. */
+  async problems() {
+    const found = await openProblems(this.stores.readModels, this.unreadableEvents())
+    const status = await projectionStatus(this.stores)
+    const open = []
+    for (const problem of found) if (await isStillOpen(this.stores.store, problem)) open.push(problem)
+    return open.map(({ stream, revision, reason }) => ({
+      ...{ stream, revision, reason },
+      stopped: status
+        .filter(({ failure }) => failure?.stream === stream && failure.revision === revision)
+        .map(({ name }) => name),
+    }))
+  }
+
+  async #change(name: string, change: () => Promise<unknown>): Promise<RequestOutcome> {
+    if (!allProjections.some((projection) => projection.name === name)) return 'unknown'
+    try {
+      await change()
+      return 'done'
+    } catch (error) {
+      if (error instanceof ProjectionBusyError) return { conflict: error.violation }
+      throw error
+    }
+  }
+}
+
+function itemOf(status: ProjectionStatus) {
+  const { version: _1, collection: _2, failure, task, built, previous, actions, ...rest } = status
+  return {
+    ...rest,
+    failure: failure && {
+      stream: failure.stream ?? null,
+      revision: failure.revision ?? null,
+      ...{ reason: failure.reason, at: failure.at, command: failure.command },
+    },
+    task: task && taskOf(task),
+    built: built && buildOf(built),
+    previous: previous && buildOf(previous),
+    actions: [...actions],
+  }
+}
+
+function taskOf(task: NonNullable<ProjectionStatus['task']>) {
+  const { what, state, phase, by, requestedAt, updatedAt, position, progress } = task
+  const { end = null, eventsPerSecond = null, secondsLeft = null, comparison, reason = null } = task
+  return {
+    ...{ what, state, by, requestedAt, updatedAt, position, end, progress, eventsPerSecond, secondsLeft, reason },
+    phase: state === 'running' ? (phase ?? null) : null,
+    comparison: comparison ? comparisonOf(comparison) : null,
+  }
+}
+
+function buildOf({ at, position, comparison }: NonNullable<ProjectionStatus['built']>) {
+  return { at, position, comparison: comparison ? comparisonOf(comparison) : null }
+}
+
+function comparisonOf({ differences, ...rest }: ComparisonDocument) {
+  return { ...rest, differences: [...differences] }
+}

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
+import type { PaymentMethod } from '../../src/domain/payment-method.js'
+import { hashCode } from '../../src/security/hash-code.js'
+
+export const paymentMethods: readonly PaymentMethod[] = [
+  {
+    code: 1,
+    name: 'Wallet',
+    kinds: ['deposit', 'withdrawal'],
+    paidBy: 'wallet',
+    minAmountMinor: 1n,
+    maxAmountMinor: 99_999_999n,
+  },
+  {
+    code: 2,
+    name: 'Bank transfer',
+    kinds: ['withdrawal'],
+    paidBy: 'manual',
+    minAmountMinor: 100n,
+    maxAmountMinor: 5_000_000n,
+  },
+]
+
+export const merchantSettings: MerchantSettings = {
+  name: 'Shop',
+  callbackUrl: 'http://127.0.0.1:1/callback',
+  allowIps: ['127.0.0.1'],
+  sandbox: true,
+  autoCancelMismatch: false,
+  mismatchToleranceMinor: 0n,
+  manualControlAboveMinor: null,
+  approvalAboveMinor: null,
+  rateLimitPerSecond: 10_000,
+  depositExpiryMinutes: 30,
+  minAmountMinor: 1n,
+  maxAmountMinor: 99_999_999n,
+  requireNativeHash: false,
+  requireSignature: 'none',
+  callbackOnCreate: false,
+  returnUrl: null,
+  frameAncestors: [],
+  paymentInstructions: [],
+}
+
+export const paths = {
+  hosted: '/Transaction/CreateDeposit',
+  native: '/api/services/app/TransactionRequests/CreateDeposit',
+  withdrawal: '/api/services/app/TransactionRequests/CreateWithdraw',
+} as const
+
+export const walletPaths = {
+  logIn: '/api/services/app/TransactionRequests/WalletCustomerLogin',
+  code: '/api/services/app/TransactionRequests/Wallet2Fa',
+  device: '/api/services/app/TransactionRequests/WalletValidateUserDevice',
+} as const
+
+export type CreateKind = keyof typeof paths
+
+/** A request body with a valid hashCode over `amountText`; fields may be overridden, `undefined` leaves one out. */
+export function createBody(
+  kind: CreateKind,
+  secretKey: string,
+  fields: { readonly [name: string]: unknown } = {},
+  amountText = '100.50',
+): string {
+  const referenceId = typeof fields.referenceId === 'string' ? fields.referenceId : randomUUID()
+  const body: Record<string, unknown> = {
+    userId: '8412',
+    name: 'Ada Lovelace',
+    username: 'ada',
+    referenceId,
+    transactionType: kind === 'withdrawal' ? 2 : 1,
+    paymentMethod: 1,
+    hashCode: hashCode(secretKey, amountText, referenceId),
+    ...(kind === 'withdrawal' && { accountNumber: 'TR330006100519786457841326' }),
+    ...fields,
+  }
+  const rest = JSON.stringify(body).slice(1)
+  return 'amount' in fields ? `{${rest}` : `{"amount":${amountText},${rest}`
+}
+
+export interface Post {
+  readonly key?: string
+  readonly contentType?: string
+  readonly address?: string
+  readonly headers?: { readonly [name: string]: string }
+}
+
+export async function post(app: FastifyInstance, url: string, body: string | Buffer, options: Post = {}) {
+  const { key, contentType = 'application/json-patch+json', address = '127.0.0.1', headers } = options
+  return app.inject({
+    method: 'POST',
+    url,
+    remoteAddress: address,
+    headers: { 'content-type': contentType, ...(key !== undefined && { webapikey: key }), ...headers },
+    payload: body,
+  })
+}
