@@ -21,10 +21,10 @@ interface Folded<State, Event> {
   readonly evolve: (state: State, event: Event) => State
 }
 
-/** Folds a stream's events; throws at the first that does not fit. */
+/** Folds a stream's events. @throws UnreadableEventError at the first that cannot be applied */
 type Fold = (events: readonly RecordedEvent[]) => void
 
-/** By how the stream's name begins. What is not here fits whatever is before it. */
+/** The folds by stream prefix. The events of other streams do not depend on earlier ones. */
 const folds = new Map<string | undefined, Fold>([
   [streamPrefix.transfer, foldWith(transferDecider)],
   [streamPrefix.merchant, foldWith(merchantDecider)],
@@ -34,8 +34,8 @@ const folds = new Map<string | undefined, Fold>([
 ])
 
 /**
- * Has an event that cannot be read skipped, by a recorded decision that every process and node learns of. An event that can be read is
- * refused: what happened, happened. A repeat changes nothing. @throws StoreUnavailableError, TooMuchContentionError
+ * Records the decision to skip an unreadable event, which every process and node then follows. Rejects a readable event. A repeat changes
+ * nothing. @throws StoreUnavailableError, TooMuchContentionError
  */
 export async function skipEvent(
   { store, clock }: { readonly store: EventStore; readonly clock: Clock },
@@ -46,7 +46,7 @@ export async function skipEvent(
   const events = await store.readStream(stream, { maxCount: revision + 1 })
   const recorded = events.find((event) => event.revision === revision)
   if (!recorded) return refuse('not-found', 'unknown-event', { stream, revision })
-  const problem = whyUnreadable(recorded) ?? whyUnfitting(stream, events, recorded)
+  const problem = whyUnreadable(recorded) ?? whyInapplicable(stream, events, recorded)
   if (problem === undefined) return refuse('conflict', 'event-readable')
   if (recorded.isSkipped) return { accepted: true, problem, changed: false }
   const { id: eventId, type } = recorded
@@ -55,18 +55,18 @@ export async function skipEvent(
   return { accepted: true, problem, changed: true }
 }
 
-/** It can be read, but not after what is before it: a transfer whose creation is skipped cannot be completed. */
-function whyUnfitting(
+/** Returns why a readable event cannot be applied: for example, a transfer whose creation is skipped cannot be completed. */
+function whyInapplicable(
   stream: string,
   events: readonly RecordedEvent[],
   { revision, isSkipped }: RecordedEvent,
 ): string | undefined {
-  if (isSkipped) return 'it does not fit what is before it'
+  if (isSkipped) return 'it cannot be applied to the events before it'
   try {
     folds.get(streamKind(stream))?.(events)
     return undefined
   } catch (error) {
-    // An earlier one must be decided on first: whether this one fits depends on that.
+    // An earlier unreadable event must be skipped first: only then is it known whether this one can be applied.
     if (error instanceof UnreadableEventError) return error.revision === revision ? error.reason : undefined
     throw error
   }

@@ -9,7 +9,7 @@ import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { SecretKeyUse } from '../commands/merchant/secret-key-use.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
-import { SignIns } from '../commands/user/sign-ins.js'
+import { createSignIn } from '../commands/user/sign-ins.js'
 import { UserCommands } from '../commands/user/user-commands.js'
 import { UserDirectory } from '../commands/user/user-directory.js'
 import type { HttpDependencies } from '../http/app.js'
@@ -115,7 +115,7 @@ export async function composeService(
     ...{ paymentMethods, currency, trustedProxies, traced, eventStore, store: eventStore, secretBox: box },
     connections: { ...configuration, requestTimeoutMs },
     merchantsServed: roles.has('api'),
-    signIns: new SignIns(eventStore, box, clock, users),
+    signIn: createSignIn(eventStore, box, clock, users),
     secretKeyUse: new SecretKeyUse(merchants, clock),
     testEndpoint: createTestEventSender({
       ...{ merchants: directory, resolve: createHostResolver(), clock, timeoutMs: configuration.callbackTimeoutMs },

@@ -17,7 +17,7 @@ import { Outbox } from '../wallet/messages/outbox.js'
 import { createSmsGateway } from '../wallet/messages/sms-gateway.js'
 import { createSmtp } from '../wallet/messages/smtp.js'
 import { WalletCollections } from '../wallet/payments/collections.js'
-import { WalletLogIns } from '../wallet/payments/wallet-logins.js'
+import { createWalletLogin } from '../wallet/payments/wallet-logins.js'
 import { WalletPayments } from '../wallet/payments/wallet-payments.js'
 import type { Wallet } from '../wallet/wallet.js'
 
@@ -111,6 +111,6 @@ export function createWalletPayments(parts: WalletPaymentsParts): WalletPayments
     onUnavailable: (cause, { merchantId, trackingId }) =>
       logger.error({ merchantId, trackingId, cause }, 'the wallet cannot be used'),
     collections: new WalletCollections({ store, wallet, transfers, settingsOf, clock }),
-    logIns: new WalletLogIns(store, box, clock),
+    logIn: createWalletLogin(store, box, clock),
   })
 }

@@ -1,25 +1,23 @@
-type Start = () => void
-
 export interface FairQueueLimits {
-  readonly maxAtOnce: number
-  /** Fewer, so that one key alone never has every place: another's work begins at once. */
-  readonly maxAtOncePerKey: number
+  readonly concurrency: number
+  /** Less than `concurrency`, so that one key never occupies every place. */
+  readonly concurrencyPerKey: number
   readonly maxWaitingPerKey: number
 }
 
-/** Bounded work at once. Keys take turns: however much waits for one of them, another's first piece is next but a few. */
+/** Limits concurrent work. The keys take turns, so a long queue of one key hardly delays the first task of another. */
 export class FairQueue {
   #running = 0
   readonly #runningOf = new Map<string, number>()
-  /** Of each key what waits, in order; the key whose turn is next is the first. */
-  readonly #waiting = new Map<string, Start[]>()
+  /** The waiting tasks of each key, in order. The first key is the next to start a task. */
+  readonly #waiting = new Map<string, (() => void)[]>()
 
   constructor(
     private readonly limits: FairQueueLimits,
     private readonly tooMany: () => Error,
   ) {}
 
-  /** @throws what `tooMany` makes, and what `task` throws */
+  /** @throws the error of `tooMany` if the key's queue is full, and every error of `task` */
   async run<Value>(key: string, task: () => Promise<Value>): Promise<Value> {
     if (this.#hasPlace(key)) this.#take(key)
     else await this.#turn(key)
@@ -32,8 +30,8 @@ export class FairQueue {
   }
 
   #hasPlace(key: string): boolean {
-    const { maxAtOnce, maxAtOncePerKey } = this.limits
-    return this.#running < maxAtOnce && (this.#runningOf.get(key) ?? 0) < maxAtOncePerKey
+    const { concurrency, concurrencyPerKey } = this.limits
+    return this.#running < concurrency && (this.#runningOf.get(key) ?? 0) < concurrencyPerKey
   }
 
   #take(key: string): void {
@@ -61,7 +59,7 @@ export class FairQueue {
       const start = queue.shift()
       this.#waiting.delete(key)
       if (queue.length > 0) this.#waiting.set(key, queue)
-      // Its place is taken here, before anybody else can.
+      // Take the place before the task starts, so that no other caller can.
       this.#take(key)
       start?.()
       return

@@ -1,32 +1,41 @@
+import { randomBytes } from 'node:crypto'
 import { hash, verify } from '@node-rs/argon2'
 import { FairQueue } from './fair-queue.js'
 
-/** Slow on purpose, and off the main thread. Those it is done for take turns (`queuedFor`). */
+/** Password hashing, which is slow on purpose and runs off the main thread. The parties of `queuedFor` take turns. */
 export interface Passwords {
-  /** A PHC string (`$argon2id$…`) with a salt of its own. @throws TooManyPasswordsError */
+  /** Returns a PHC string (`$argon2id$…`) with its own salt. @throws TooManyPasswordsError */
   hash(secret: string, queuedFor: string): Promise<string>
-  /** @throws TooManyPasswordsError */
-  verify(phc: string, secret: string, queuedFor: string): Promise<boolean>
+  /** Returns `false` without a PHC string, after as much work as with one, so that the time reveals no account. @throws TooManyPasswordsError */
+  verify(phc: string | undefined, secret: string, queuedFor: string): Promise<boolean>
 }
 
-/** More log-ins at once than can be handled in reasonable time. */
+/** Too many logins arrived at the same time to be handled in reasonable time. */
 export class TooManyPasswordsError extends Error {
   override readonly name = 'TooManyPasswordsError'
 }
 
-/** OWASP's recommendation for argon2id: 19 MiB, two passes. */
+/** The recommendation of OWASP for argon2id: 19 MiB and two passes. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
-/** Of the four threads that file access and name look-ups need as well; the third is for who comes beside a flood. */
-const maxAtOnce = 3
-const maxAtOncePerKey = 2
-/** Of each that it is done for, a few seconds' worth; whoever would wait longer is told to come again. */
-const longestQueue = 100
+/** File access and name lookups need the same four threads. */
+const concurrency = 3
+/** Leaves one thread for other parties while one party floods the queue. */
+const concurrencyPerKey = 2
+/** A few seconds of work for each party. Further requests are rejected. */
+const defaultMaxWaiting = 100
 
-export function createPasswords(maxWaiting = longestQueue): Passwords {
-  const tooMany = () => new TooManyPasswordsError('too many passwords wait for being checked')
-  const queue = new FairQueue({ maxAtOnce, maxAtOncePerKey, maxWaitingPerKey: maxWaiting }, tooMany)
+export function createPasswords(maxWaitingPerKey = defaultMaxWaiting): Passwords {
+  const tooMany = () => new TooManyPasswordsError('too many passwords are waiting to be verified')
+  const queue = new FairQueue({ concurrency, concurrencyPerKey, maxWaitingPerKey }, tooMany)
+  let decoy: Promise<string> | undefined
+  const verifyDecoy = async (secret: string) => {
+    decoy ??= hash(randomBytes(32).toString('base64url'), cost)
+    await verify(await decoy, secret)
+    return false
+  }
   return {
     hash: (secret, queuedFor) => queue.run(queuedFor, () => hash(secret, cost)),
-    verify: (phc, secret, queuedFor) => queue.run(queuedFor, () => verify(phc, secret)),
+    verify: (phc, secret, queuedFor) =>
+      queue.run(queuedFor, () => (phc === undefined ? verifyDecoy(secret) : verify(phc, secret))),
   }
 }

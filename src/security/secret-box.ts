@@ -1,45 +1,45 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
-/** A sealed secret that cannot be opened: another master key, damage, or a row moved from elsewhere. */
+/** A sealed secret cannot be opened: it has a different master key or owner, or it is damaged. */
 export class SecretBoxError extends Error {
   override readonly name = 'SecretBoxError'
 }
 
-/** Master keys, 32 bytes each. Plain data: another thread makes the same box of it. */
+/** Master keys of 32 bytes each. They are plain data, so that another thread can create the same box. */
 export interface KeyRing {
-  /** Seals. */
+  /** The key that seals. */
   readonly current: Uint8Array
-  /** Open what they have sealed. */
+  /** The keys that only open what they sealed earlier. */
   readonly others?: readonly Uint8Array[]
-  /** What {@link SecretBox.mac} derives its keys from; that of `current` when absent. See {@link digestKeyOf}. */
+  /** The key that {@link SecretBox.mac} derives its keys from; defaults to {@link digestKeyOf} of `current`. */
   readonly digestKey?: Uint8Array
 }
 
-/** Seals secrets with AES-256-GCM under keys derived from the master keys; `owner` is bound in as associated data. */
+/** Seals secrets with AES-256-GCM under keys derived from the master keys. The `owner` is associated data. */
 export interface SecretBox {
-  /** Of the master key that seals, 8 hexadecimal digits. */
+  /** The id of the master key that seals, 8 hexadecimal digits. */
   readonly keyId: string
-  /** `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url parts. @throws SecretBoxError on an empty secret */
+  /** Returns `v1.<key id>.<iv>.<ciphertext>.<tag>` in base64url parts. @throws SecretBoxError on an empty secret */
   seal(secret: string, owner: string): string
   /** @throws SecretBoxError */
   open(sealed: string, owner: string): string
-  /** The same secret under the key that seals now; the text itself when it is. @throws SecretBoxError */
+  /** Returns the same secret under the current key, or the text itself if that key sealed it. @throws SecretBoxError */
   reseal(sealed: string, owner: string): string
-  /** HMAC-SHA256 (base64url) under a key of its own for `purpose`: the same for ever, whatever key seals. */
+  /** Returns an HMAC-SHA256 in base64url under a separate key for `purpose`. It stays the same regardless of the key that seals. */
   mac(purpose: string, text: string): string
 }
 
-/** The key that `mac` derives its own from, as a log that has known one master key only uses it: the extract step of HKDF (RFC 5869). */
+/** Returns the key from which `mac` derives its keys while a log has only had one master key: the extract step of HKDF (RFC 5869). */
 export function digestKeyOf(masterKey: Uint8Array): Buffer {
   return createHmac('sha256', '').update(masterKey).digest()
 }
 
-/** What a sealed text names as the key that it is sealed with; undefined when it is none. */
+/** Returns the id of the key that sealed a text, or `undefined` if the text is not sealed. */
 export function keyIdOf(sealed: string): string | undefined {
   return /^v1\.([0-9a-f]{8})\./.exec(sealed)?.[1]
 }
 
-/** As sealed texts name a master key. */
+/** Returns the id by which sealed texts name a master key. */
 export function idOfMasterKey(masterKey: Uint8Array): string {
   return sealingKeyOf(masterKey).id
 }
@@ -52,7 +52,7 @@ export function createSecretBox(ring: KeyRing | Uint8Array): SecretBox {
   const box: SecretBox = {
     keyId: sealing.id,
     seal(secret, owner) {
-      if (secret === '') throw new SecretBoxError('an empty secret is refused')
+      if (secret === '') throw new SecretBoxError('an empty secret cannot be sealed')
       const iv = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', sealing.key, iv).setAAD(Buffer.from(owner))
       const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
@@ -67,11 +67,11 @@ export function createSecretBox(ring: KeyRing | Uint8Array): SecretBox {
       const key = keys.get(sealedWith)
       if (!key) {
         throw new SecretBoxError(
-          `sealed with master key ${sealedWith}, but what is given is ${[...keys.keys()].join()}`,
+          `sealed with master key ${sealedWith}, but only ${[...keys.keys()].join()} is available`,
         )
       }
       try {
-        // Without authTagLength Node takes tags cut down to four bytes, which can be forged by trying.
+        // Without authTagLength, Node accepts tags of four bytes, which can be forged by trial.
         const decipher = createDecipheriv('aes-256-gcm', key, bytes(iv), { authTagLength: 16 })
         decipher.setAAD(Buffer.from(owner)).setAuthTag(bytes(tag))
         return decipher.update(bytes(ciphertext), undefined, 'utf8') + decipher.final('utf8')
@@ -93,7 +93,7 @@ function sealingKeyOf(masterKey: Uint8Array): { readonly id: string; readonly ke
   return { id: createHash('sha256').update(key).digest('hex').slice(0, 8), key }
 }
 
-/** The key for each purpose, derived once: the expand step of HKDF. */
+/** Derives the key for each purpose once: the expand step of HKDF. */
 function macs(digestKey: Uint8Array): (purpose: string) => Buffer {
   const keys = new Map<string, Buffer>()
   return (purpose) => {
@@ -106,7 +106,7 @@ function macs(digestKey: Uint8Array): (purpose: string) => Buffer {
   }
 }
 
-/** Buffer.from skips characters that are not base64url, so that many texts would open as one secret. */
+/** Decodes strictly. `Buffer.from` skips invalid characters, so that many texts would open as the same secret. */
 function bytes(text: string): Buffer {
   const decoded = Buffer.from(text, 'base64url')
   if (decoded.toString('base64url') !== text) throw new SecretBoxError('not base64url')

@@ -1,4 +1,4 @@
-/** `claimedMerchantId` is whom a key claims to be of, right or wrong: nothing else of a key may be told. */
+/** `claimedMerchantId` is the merchant that an API key names, valid or not. No other part of a key may be logged. */
 const request = [
   'requestId',
   'address',
@@ -11,7 +11,7 @@ const request = [
   'userId',
 ] as const
 
-/** What requests do. */
+/** The events that requests cause. */
 const requestEvents = {
   'security.key_unknown': request,
   'security.address_refused': request,
@@ -31,8 +31,8 @@ const requestEvents = {
 } as const
 
 /**
- * Every event of the security log with the fields of its line: names that alarms are built on, so they only grow.
- * docs/reference/security-log.md explains each; a test compares the two.
+ * Every event of the security log with its fields. Alarms depend on these names, so names are added and never changed. A test compares
+ * them with docs/reference/security-log.md, which explains each event.
  */
 export const securityEvents = {
   ...requestEvents,
@@ -52,7 +52,7 @@ export type SecurityFields<Event extends SecurityEvent> = {
   readonly [field in (typeof securityEvents)[Event][number]]: string | number | null
 }
 
-/** Where what concerns security is told. No field ever holds a secret: a key is named by the merchant it claims to be of. */
+/** Records security events. No field ever contains a secret. */
 export interface SecurityLog {
   note<Event extends SecurityEvent>(event: Event, fields: SecurityFields<Event>): void
 }

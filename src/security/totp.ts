@@ -1,24 +1,24 @@
 import { Secret, TOTP } from 'otpauth'
 
-/** The second factor (RFC 6238) as every authenticator knows it: SHA-1, six digits, half a minute. */
+// The second factor (RFC 6238) with the parameters that every authenticator supports: SHA-1, six digits, 30 seconds.
 
 const issuer = 'transferd'
 const periodMs = 30_000
-/** A clock may be half a minute off, in either direction. */
+/** The clocks may differ by one period in either direction. */
 const window = 1
 const secretBytes = 20
 
-/** Base32. */
+/** Returns a random secret in base32. */
 export function newTotpSecret(): string {
   return new Secret({ size: secretBytes }).base32
 }
 
-/** What an authenticator takes, as a link or a QR code. */
+/** Returns the `otpauth:` URI that an authenticator reads from a link or a QR code. */
 export function totpUri(secret: string, label: string): string {
   return totp(secret, label).toString()
 }
 
-/** The number of the half minute that a code belongs to; undefined for a wrong one. */
+/** Returns the number of the period that a code belongs to, or `undefined` for a wrong code. */
 export function codeCounter(secret: string, code: string, nowMs: number): number | undefined {
   const delta = totp(secret, '').validate({ token: code, timestamp: nowMs, window })
   return delta === null ? undefined : Math.floor(nowMs / periodMs) + delta

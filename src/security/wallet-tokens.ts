@@ -1,13 +1,13 @@
 import { type Algorithm, createSigner, createVerifier } from 'fast-jwt'
 import type { SecretBox } from './secret-box.js'
 
-/** `code`: from the log-in to the code (specification, Endpoint 5). `device`: from the code to the device (Endpoint 6). */
+/** `code`: from the login to the code (specification, Endpoint 5). `device`: from the code to the device (Endpoint 6). */
 export type WalletStep = 'code' | 'device'
 
-/** How long a token is good for, seconds. */
+/** The lifetime of a token in seconds. */
 export const tokenLifetimeSeconds: { readonly [step in WalletStep]: number } = { code: 5 * 60, device: 10 * 60 }
 
-/** Whose flow a token belongs to. */
+/** The deposit and the merchant that a token is bound to. */
 export interface TokenBearer {
   readonly trackingId: string
   readonly merchantId: string
@@ -15,7 +15,7 @@ export interface TokenBearer {
 
 export type VerifiedToken =
   | { readonly valid: true; readonly challengeId: string }
-  /** `expired` only when all else is right: nothing is told about a token that was not issued here. */
+  /** `expired` only if everything else is valid, so that the response reveals nothing about a token of another issuer. */
   | { readonly valid: false; readonly reason: 'bad' | 'expired' }
 
 export interface WalletTokens {
@@ -42,8 +42,8 @@ interface Claims {
 }
 
 /**
- * The tokens of the wallet flow: JWTs under a key of their own, derived from the master key. Every check that fast-jwt leaves
- * out by default is made: the algorithm, one plain audience for each step, and `exp`, by our clock.
+ * Creates the tokens of the wallet flow: JWTs under a separate key that is derived from the master key. Verifies everything that fast-jwt
+ * omits by default: the algorithm, a single audience for each step, and `exp` by the service's clock.
  */
 export function createWalletTokens(box: Pick<SecretBox, 'mac'>, nowMs: () => number): WalletTokens {
   const key = box.mac('wallet tokens', 'key v1')
@@ -63,7 +63,7 @@ export function createWalletTokens(box: Pick<SecretBox, 'mac'>, nowMs: () => num
       const claims = token.length <= maxTokenLength ? claimsOf(verifiers[step], token) : undefined
       if (!claims) return { valid: false, reason: 'bad' }
       const { aud, sub, jti, iat, exp, merchant } = claims
-      // A list of audiences that holds the right one passes the verifier.
+      // The verifier also accepts a list of audiences that contains the expected one.
       const isOurs = aud === audiences[step] && sub === bearer.trackingId && merchant === bearer.merchantId
       const isTimed = typeof iat === 'number' && typeof exp === 'number'
       if (!isOurs || !isTimed || typeof jti !== 'string') return { valid: false, reason: 'bad' }
@@ -72,7 +72,7 @@ export function createWalletTokens(box: Pick<SecretBox, 'mac'>, nowMs: () => num
   }
 }
 
-/** The verifier's own clock cannot be set anew for every token, so expiry is not its part. */
+/** The verifier ignores the expiry, because its clock cannot be set for each token. */
 const pinned = { algorithms: [algorithm], allowedIss: issuer, requiredClaims, ignoreExpiration: true }
 
 function claimsOf(verify: (token: string) => unknown, token: string): Claims | undefined {

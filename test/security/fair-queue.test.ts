@@ -3,8 +3,8 @@ import { FairQueue } from '../../src/security/fair-queue.js'
 import { TooManyPasswordsError } from '../../src/security/passwords.js'
 
 /** Work that ends when it is told to. */
-function scene(maxAtOnce: number, maxAtOncePerKey: number, maxWaitingPerKey: number) {
-  const limits = { maxAtOnce, maxAtOncePerKey, maxWaitingPerKey }
+function scene(concurrency: number, concurrencyPerKey: number, maxWaitingPerKey: number) {
+  const limits = { concurrency, concurrencyPerKey, maxWaitingPerKey }
   const queue = new FairQueue(limits, () => new TooManyPasswordsError('too many'))
   const begun: string[] = []
   const open: (() => void)[] = []
@@ -57,7 +57,10 @@ t.test('too much for one merchant is refused, and nothing of another', async (t)
 })
 
 t.test('work that fails gives its place on, and an idle queue begins at once', async (t) => {
-  const queue = new FairQueue({ maxAtOnce: 1, maxAtOncePerKey: 1, maxWaitingPerKey: 3 }, () => new Error('too many'))
+  const queue = new FairQueue(
+    { concurrency: 1, concurrencyPerKey: 1, maxWaitingPerKey: 3 },
+    () => new Error('too many'),
+  )
   const failing = queue.run('a', async () => {
     throw new Error('broken')
   })

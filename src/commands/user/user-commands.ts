@@ -1,4 +1,4 @@
-import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { normalEmail } from '../../domain/email.js'
 import { userEmailStream, userStream } from '../../domain/streams.js'
 import { passwordProblem } from '../../domain/user/password.js'
@@ -24,7 +24,7 @@ export interface NewUser {
   readonly email: string
   readonly name: string
   readonly role: Role
-  /** Null for the roles of the house. */
+  /** `null` for the roles that apply to all merchants. */
   readonly merchantIds: readonly string[] | null
 }
 
@@ -32,20 +32,20 @@ export type UserResult =
   | { readonly accepted: true; readonly user: User; readonly changed: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
 
-/** The password is shown once, and must be changed at the first sign-in. */
+/** A user with a password that is shown once and must be changed at the first sign-in. */
 export type IssuedUser =
   | { readonly accepted: true; readonly user: User; readonly password: string }
   | { readonly accepted: false; readonly refusal: Refusal }
 
-/** Who sits there, as far as a password and a code can tell. */
+/** The result of checking a password and a code. */
 export type Proof =
   | { readonly outcome: 'proven'; readonly user: User; readonly codeCounter: number | null }
-  /** The password is right, and the user has a second factor. */
+  /** The password is correct, and the user has a second factor. */
   | { readonly outcome: 'code-needed'; readonly user: User }
   | { readonly outcome: 'wrong'; readonly isUser: boolean }
 
 const maxNameLength = 128
-/** Without what is mistaken for something else: this is read and typed by a person. */
+/** Excludes characters that look alike, because a person reads and types the password. */
 const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const issuedLength = 20
 const nobody = '00000000-0000-0000-0000-000000000000'
@@ -59,18 +59,17 @@ interface UserCommandsParts {
   readonly isMerchant: (merchantId: string) => boolean | Promise<boolean>
 }
 
-/** All that is done to users of the dashboard. Every method may throw StoreUnavailableError or TooMuchContentionError. */
+/** Runs every command on users of the dashboard. Each method may throw StoreUnavailableError or TooMuchContentionError. */
 export class UserCommands {
   readonly #parts: UserCommandsParts
-  #decoyHash: Promise<string> | undefined
 
   constructor(parts: UserCommandsParts) {
     this.#parts = parts
   }
 
   /**
-   * The e-mail's reservation comes first and its user after it: whoever finds the one without the other (a crash in between) makes the
-   * user under the id reserved. `password`: one that nobody else knows; otherwise one is issued.
+   * Reserves the email and creates its user. If a crash left a reservation without a user, the user gets the reserved id. Issues a
+   * password if `password` is omitted.
    */
   async create(request: NewUser, context: CommandContext, password?: string): Promise<IssuedUser> {
     const { store, box, clock } = this.#parts
@@ -84,9 +83,7 @@ export class UserCommands {
     return retryOnConflict('the creation of a user', async () => {
       const { state, revision } = await loadStream(store, userEmailDecider, reservation)
       const userId = state.userId ?? randomUUID()
-      if (state.userId !== null && (await this.find(userId))) {
-        return refuse('conflict', 'email-taken')
-      }
+      if (state.userId !== null && (await this.find(userId))) return refuse('conflict', 'email-taken')
       const at = clock()
       const command: UserCommand = {
         type: 'Create',
@@ -108,7 +105,7 @@ export class UserCommands {
         { stream: reservation, expectedRevision: revision, events: [encodeEvent(reserve, context)] },
         { stream: userStream(userId), expectedRevision: 'no_stream', events },
       ]
-      // A conflict means that the e-mail has just been taken. The next attempt reads by which user.
+      // A conflict means that the email has just been reserved. The next attempt reads by which user.
       await store.appendInOrder(state.userId === null ? appends : appends.slice(1))
       await this.#parts.directory.catchUp()
       const user = decision.events.reduce(userDecider.evolve, userDecider.initialState)
@@ -116,34 +113,34 @@ export class UserCommands {
     })
   }
 
-  /** From the log; undefined when there is none. */
+  /** Returns the current user from the log, or `undefined` if it does not exist. */
   async find(userId: string): Promise<User | undefined> {
     const { state } = await loadStream(this.#parts.store, userDecider, userStream(userId))
     return state.userId === null ? undefined : state
   }
 
-  /** All that happened to a user, oldest first. @throws UnreadableEventError */
+  /** Returns every event of a user, oldest first. @throws UnreadableEventError */
   history(userId: string): Promise<readonly HistoryEntry<UserEvent>[]> {
     return readHistory<UserEvent>(this.#parts.store, userStream(userId))
   }
 
-  /** Undefined when nobody has this e-mail. */
+  /** Returns `undefined` if no user has this email. */
   async findByEmail(email: string): Promise<User | undefined> {
     const { state } = await loadStream(
       this.#parts.store,
       userEmailDecider,
       userEmailStream(this.#emailMac(normalEmail(email) ?? '')),
     )
-    // Read for nobody too, so that an unknown e-mail costs what a known one does.
+    // Also reads a user that never exists, so that an unknown email takes as long as a known one.
     return this.find(state.userId ?? nobody)
   }
 
-  /** @throws SecretBoxError with another master key */
+  /** @throws SecretBoxError if the master key is a different one */
   emailOf({ userId, email }: User): string {
     return this.#parts.box.open(email, userSecretOwner(userId, 'email'))
   }
 
-  /** For lists: one that cannot be opened hides nobody else. */
+  /** Returns the email for a list, in which an unreadable one must not hide the other users. */
   shownEmailOf(user: User): string {
     try {
       return this.emailOf(user)
@@ -174,7 +171,7 @@ export class UserCommands {
     return this.#execute(userId, { type: 'Disable', at: this.#at() }, context)
   }
 
-  /** Though no administrator may be left. */
+  /** Disables a user even if no administrator is left. */
   disableAnyway(userId: string, context: CommandContext): Promise<UserResult> {
     return this.#execute(userId, { type: 'Disable', at: this.#at() }, context)
   }
@@ -183,7 +180,7 @@ export class UserCommands {
     return this.#execute(userId, { type: 'Enable', at: this.#at() }, context)
   }
 
-  /** A new first password; the second factor is removed. */
+  /** Issues a new temporary password and removes the second factor. */
   async reset(userId: string, context: CommandContext): Promise<IssuedUser> {
     const password = issuePassword()
     const passwordHash = await this.#hash(userId, password)
@@ -191,7 +188,7 @@ export class UserCommands {
     return result.accepted ? { accepted: true, user: result.user, password } : result
   }
 
-  /** One that the user chose, in place of the one that was given. */
+  /** Replaces the user's password with one that the user chose. */
   async changePassword(
     user: User,
     { current, next }: { readonly current: string; readonly next: string },
@@ -203,13 +200,13 @@ export class UserCommands {
     return this.#execute(user.userId, { type: 'SetPassword', passwordHash, at: this.#at() }, context)
   }
 
-  /** What an authenticator takes; nothing is changed before a code of it has come. */
+  /** Returns a new secret for an authenticator. Nothing changes before {@link setSecondFactor} receives a code. */
   offerSecondFactor(user: User): { readonly secret: string; readonly uri: string } {
     const secret = newTotpSecret()
     return { secret, uri: totpUri(secret, this.emailOf(user)) }
   }
 
-  /** For a secret that was offered: the code shows that the user's authenticator has it. */
+  /** Sets an offered secret, if the code shows that the user's authenticator has it. */
   async setSecondFactor(userId: string, secret: string, code: string, context: CommandContext): Promise<UserResult> {
     const at = this.#at()
     const counter = codeCounter(secret, code, Date.parse(at))
@@ -222,12 +219,12 @@ export class UserCommands {
     return this.#execute(userId, { type: 'RemoveSecondFactor', at: this.#at() }, context)
   }
 
-  /** On every node. */
+  /** Ends the user's sessions on every node. */
   endSessions(userId: string, context: CommandContext): Promise<UserResult> {
     return this.#execute(userId, { type: 'EndSessions', at: this.#at() }, context)
   }
 
-  /** What was proven is used up by this: a code opens once. */
+  /** Records the sign-in or the confirmation. This uses up the code, which is valid once. */
   record(
     type: 'SignIn' | 'Confirm',
     userId: string,
@@ -238,8 +235,8 @@ export class UserCommands {
   }
 
   /**
-   * An unknown e-mail costs the same reads and the same hash as a wrong password, so that neither the answer nor its time tells who is a
-   * user. `queuedFor`: whom the hash is made for. @throws TooManyPasswordsError
+   * Checks a password and a code. An unknown email costs as many reads and hashes as a wrong password, so that neither the result nor its
+   * time reveals who is a user. `queuedFor` is the party that the hash is queued for. @throws TooManyPasswordsError
    */
   async prove(
     {
@@ -251,13 +248,8 @@ export class UserCommands {
   ): Promise<Proof> {
     const { passwords, box } = this.#parts
     const user = await this.findByEmail(email)
-    this.#decoyHash ??= passwords.hash(randomBytes(32).toString('base64url'), queuedFor)
-    const decoyHash = await this.#decoyHash.catch((error) => {
-      this.#decoyHash = undefined
-      throw error
-    })
     const keyed = this.#keyed(user?.userId ?? nobody, password)
-    const matches = await passwords.verify(user?.passwordHash ?? decoyHash, keyed, queuedFor)
+    const matches = await passwords.verify(user?.passwordHash, keyed, queuedFor)
     if (!user || !matches || user.disabled) return { outcome: 'wrong', isUser: user !== undefined }
     if (user.secondFactor === null) return { outcome: 'proven', user, codeCounter: null }
     if (code === undefined) return { outcome: 'code-needed', user }
@@ -267,7 +259,10 @@ export class UserCommands {
     return isFresh ? { outcome: 'proven', user, codeCounter: counter } : { outcome: 'wrong', isUser: true }
   }
 
-  /** Nobody could make another one. Two that are taken away by two nodes at once are not seen: the command line makes a new one. */
+  /**
+   * Returns whether no other user could create an administrator. Two nodes that remove the last two at the same time do not notice; the
+   * command line can then create one.
+   */
   async #isLastAdministrator(userId: string): Promise<boolean> {
     const { directory } = this.#parts
     await directory.catchUp()
@@ -294,7 +289,7 @@ export class UserCommands {
     return this.#parts.passwords.hash(this.#keyed(userId, password), 'users')
   }
 
-  /** What is hashed: the log alone is not enough to try passwords. */
+  /** Returns the keyed text that is hashed, so that the log alone is not enough to try passwords. */
   #keyed(userId: string, password: string): string {
     return this.#parts.box.mac('user password', `${userId}:${password.normalize('NFC')}`)
   }
@@ -303,7 +298,7 @@ export class UserCommands {
     const { store, directory } = this.#parts
     const result = await handleCommand(store, userDecider, userStream(userId), command, context)
     if (!result.accepted) return result
-    // This node's sessions go by the directory; the next request must not be ahead of it.
+    // Sessions are checked against the directory, so it must know the change before the next request.
     await directory.catchUp()
     return { accepted: true, user: existing(result.state), changed: result.events.length > 0 }
   }
@@ -331,7 +326,7 @@ function existing(state: { readonly userId: null } | User): User {
   return state
 }
 
-/** Associated data of what is sealed: it opens for this user and purpose only. */
+/** Returns the associated data of a sealed text, which can be opened only for this user and purpose. */
 export function userSecretOwner(userId: string, what: 'email' | 'second factor'): string {
   return `user:${userId}:${what}`
 }

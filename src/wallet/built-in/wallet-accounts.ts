@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type CommandContext, loadStream } from '../../commands/handle-command.js'
 import { StreamCache } from '../../commands/stream-cache.js'
@@ -58,7 +58,6 @@ const maxKnownAccounts = 1_000
 export class WalletAccounts {
   /** Writers of one account in this process take turns; they would conflict with one another otherwise. */
   readonly #queue = oneAtATime(maxWaitingForAccount)
-  #decoyHash: Promise<string> | undefined
   readonly #accounts: StreamCache<WalletAccountState, WalletAccountCommand, WalletAccountEvent>
 
   constructor(
@@ -126,13 +125,8 @@ export class WalletAccounts {
   ): Promise<{ readonly known: WalletAccount | undefined; readonly matches: boolean }> {
     const emailMac = this.#emailMac(normalEmail(email) ?? '')
     const known = await this.#findByMac(emailMac)
-    this.#decoyHash ??= this.passwords.hash(randomBytes(32).toString('base64url'), queuedFor)
-    const decoyHash = await this.#decoyHash.catch((error) => {
-      this.#decoyHash = undefined
-      throw error
-    })
     const secret = this.#keyedPassword(emailMac, password)
-    const matches = await this.passwords.verify(known?.passwordHash ?? decoyHash, secret, queuedFor)
+    const matches = await this.passwords.verify(known?.passwordHash, secret, queuedFor)
     return { known, matches }
   }
 

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../../commands/handle-command.js'
-import { LogInGuard } from '../../commands/user/sign-in-guard.js'
+import { createLoginGuard, type Guarded } from '../../commands/user/login-guard.js'
 import { loginDecider } from '../../domain/payment/payment-logins.js'
 import { walletLogInsStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
@@ -7,48 +7,35 @@ import type { Clock } from '../../kernel/clock.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import type { LogIn } from '../wallet.js'
 
-export interface LogInAttempt {
+export interface WalletLoginAttempt {
   readonly email: string
   readonly merchantId: string
   readonly trackingId: string
-  /** The merchant's customer, an opaque text: a device of its own once the password was right for it. */
+  /** An opaque id of the merchant's customer, which becomes a known device once the password was correct. */
   readonly customer: string
-  /** What {@link Admitted} gave to this browser before; undefined when there is none, or it is no browser of ours. */
+  /** The cookie that an accepted login gave to this browser. */
   readonly deviceCookie: string | undefined
 }
 
-export interface Admitted {
-  readonly outcome: 'accepted'
-  readonly accountNumber: number
-  /** For the browser to show next time. It opens nothing: its failures are its own, that is all. */
-  readonly deviceCookie: string
-}
+/**
+ * Logs in to an account of any wallet, as often as the login guard allows, and returns the number of the account. `logIn` calls the
+ * wallet.
+ */
+export type WalletLogin = (
+  attempt: WalletLoginAttempt,
+  logIn: () => Promise<LogIn>,
+  context: CommandContext,
+) => Promise<Guarded<number>>
 
-export type LogInResult =
-  | Admitted
-  | { readonly outcome: 'refused' }
-  | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
-
-/** Log-ins to wallet accounts, whichever wallet has them (see {@link LogInGuard}). */
-export class WalletLogIns {
-  readonly #guard
-
-  constructor(store: EventStore, box: Pick<SecretBox, 'mac'>, clock: Clock) {
-    const purposes = { account: 'wallet log-in', device: 'log-in device' }
-    this.#guard = new LogInGuard({ store, box, clock, decider: loginDecider, streamOf: walletLogInsStream, purposes })
-  }
-
-  /** `logIn` asks the wallet, and is not called while passwords from there are not compared. What it throws counts nothing. */
-  async attempt(attempt: LogInAttempt, logIn: () => Promise<LogIn>, context: CommandContext): Promise<LogInResult> {
+export function createWalletLogin(store: EventStore, box: Pick<SecretBox, 'mac'>, clock: Clock): WalletLogin {
+  const purposes = { account: 'wallet log-in', device: 'log-in device' }
+  const guard = createLoginGuard({ store, box, clock, decider: loginDecider, streamOf: walletLogInsStream, purposes })
+  return (attempt, logIn, context) => {
     const { email, customer: device, deviceCookie, merchantId, trackingId } = attempt
     const compare = async () => {
       const result = await logIn()
       return result.outcome === 'accepted' ? ({ outcome: 'accepted', value: result.accountNumber } as const) : result
     }
-    const subject = { merchantId, trackingId }
-    const result = await this.#guard.attempt({ email, subject, deviceCookie, device }, compare, context)
-    if (result.outcome === 'unfinished') throw new Error('a wallet leaves no log-in unfinished')
-    if (result.outcome !== 'accepted') return result
-    return { outcome: 'accepted', accountNumber: result.value, deviceCookie: result.deviceCookie }
+    return guard({ email, subject: { merchantId, trackingId }, deviceCookie, device }, compare, context)
   }
 }

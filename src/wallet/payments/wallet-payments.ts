@@ -31,7 +31,7 @@ import {
 import { type LogIn, type PaymentTold, type Wallet, WalletUnavailableError } from '../wallet.js'
 import { type WalletCollections, whyNotPayable } from './collections.js'
 import { type WalletFailure, walletFailure } from './wallet-failure.js'
-import type { WalletLogIns } from './wallet-logins.js'
+import type { WalletLogin } from './wallet-logins.js'
 
 /** One step of one deposit. */
 interface Step {
@@ -97,7 +97,7 @@ export interface WalletPaymentsDependencies {
   /** Told why the wallet could not be used for a step, in words that hold no secret, no e-mail and no phone. */
   readonly onUnavailable: (cause: string, deposit: Pick<Deposit, 'merchantId' | 'trackingId'>) => void
   readonly clock: Clock
-  readonly logIns: WalletLogIns
+  readonly logIn: WalletLogin
   /** Counts a code that is sent to an account. 0, or the whole seconds until there may be another. */
   readonly takeCode: (accountNumber: number) => number
 }
@@ -129,7 +129,7 @@ export class WalletPayments {
     request: LogInRequest,
     context: CommandContext,
   ): Promise<Result<{ readonly token: string; readonly deviceCookie: string }>> {
-    const { wallet, collections, logIns, takeCode } = this.deps
+    const { wallet, collections, takeCode } = this.deps
     const { trackingId, merchantId, email, password, deviceCookie } = request
     const found = await this.#payable(request)
     if (!('transfer' in found)) return found
@@ -143,10 +143,10 @@ export class WalletPayments {
     if (loaded.state.challenges.length >= maxLogins) return walletFailure('too-many-logins')
     const attempt = { email, merchantId, trackingId, customer: this.#deviceOf(found.transfer), deviceCookie }
     return this.#telling(found.transfer, async () => {
-      const result = await logIns.attempt(attempt, () => this.#logInTo(merchantId, email, password), context)
+      const result = await this.deps.logIn(attempt, () => this.#logInTo(merchantId, email, password), context)
       if (result.outcome === 'locked') return walletFailure('login-throttled', result)
-      if (result.outcome === 'refused') return walletFailure('bad-login')
-      const { accountNumber } = result
+      if (result.outcome !== 'accepted') return walletFailure('bad-login')
+      const accountNumber = result.value
       const retryAfterSeconds = takeCode(accountNumber)
       if (retryAfterSeconds > 0) return walletFailure('login-throttled', { retryAfterSeconds })
       const challenge = { id: randomUUID(), accountNumber }

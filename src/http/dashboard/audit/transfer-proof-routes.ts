@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SignInAttempt, SignIns } from '../../../commands/user/sign-ins.js'
+import type { SignIn, SignInAttempt } from '../../../commands/user/sign-ins.js'
 import type { User } from '../../../domain/user/user.js'
 import { bucketOf } from '../../../security/token-buckets.js'
 import { RequestError } from '../../refusals.js'
 
 export interface ProofOptions {
-  readonly signIns: SignIns
+  readonly signIn: SignIn
 }
 
 type Claim = Omit<SignInAttempt, 'address' | 'deviceCookie'>
@@ -14,13 +14,13 @@ type Claim = Omit<SignInAttempt, 'address' | 'deviceCookie'>
 const rate = { perSecond: 0.5, burst: 30 }
 
 /** Returns a function that checks a password, and a code if the user has a second factor. It throws RequestError if one is wrong. */
-export function prover({ gate, viewers }: FastifyInstance, { signIns }: ProofOptions) {
+export function prover({ gate, viewers }: FastifyInstance, { signIn }: ProofOptions) {
   const charge = gate.limitEach(rate)
   return async (claim: Claim, request: FastifyRequest, reply: FastifyReply): Promise<User> => {
     charge(request)
     const deviceCookie = viewers.cookies.device(request)
     const context = { actor: 'system:sign-in', $correlationId: request.id, $causationId: request.id }
-    const result = await signIns.attempt({ ...claim, deviceCookie, address: bucketOf(request.ip) }, context)
+    const result = await signIn({ ...claim, deviceCookie, address: bucketOf(request.ip) }, context)
     switch (result.outcome) {
       case 'accepted':
         viewers.cookies.setDevice(reply, result.deviceCookie)

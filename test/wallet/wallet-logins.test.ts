@@ -1,9 +1,10 @@
 import t from 'tap'
-import { type EventStore, StoreUnavailableError } from '../../../src/event-store/event-store.js'
-import { createSecretBox } from '../../../src/security/secret-box.js'
-import { type LogInAttempt, type LogInResult, WalletLogIns } from '../../../src/wallet/payments/wallet-logins.js'
-import { type LogIn, WalletUnavailableError } from '../../../src/wallet/wallet.js'
-import { context, openTestStore } from '../../support/embedded-store.js'
+import type { Guarded } from '../../src/commands/user/login-guard.js'
+import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { createWalletLogin, type WalletLoginAttempt } from '../../src/wallet/payments/wallet-logins.js'
+import { type LogIn, WalletUnavailableError } from '../../src/wallet/wallet.js'
+import { context, openTestStore } from '../support/embedded-store.js'
 
 const email = 'ada@example.com'
 const accepted: LogIn = { outcome: 'accepted', sandbox: true, accountNumber: 7 }
@@ -13,15 +14,15 @@ const unknown: LogIn = { outcome: 'refused' }
 /** More of them on one store are as so many nodes, or as restarts. */
 function node(store: EventStore) {
   const time = { ms: Date.parse('2026-03-01T10:00:00.000Z') }
-  const logIns = new WalletLogIns(store, createSecretBox(Buffer.alloc(32, 7)), () => new Date(time.ms).toISOString())
+  const logIn = createWalletLogin(store, createSecretBox(Buffer.alloc(32, 7)), () => new Date(time.ms).toISOString())
   let asked = 0
-  const attempt = (answer: LogIn | (() => Promise<LogIn>), more: Partial<LogInAttempt> = {}) => {
+  const attempt = (answer: LogIn | (() => Promise<LogIn>), more: Partial<WalletLoginAttempt> = {}) => {
     const of = { email, merchantId: 'm', trackingId: 't', customer: 'somebody', deviceCookie: undefined, ...more }
     const ask = async () => {
       asked++
       return typeof answer === 'function' ? answer() : answer
     }
-    return logIns.attempt(of, ask, context)
+    return logIn(of, ask, context)
   }
   return { time, attempt, asked: () => asked }
 }
@@ -30,7 +31,7 @@ async function events(store: EventStore) {
   return (await store.readAll({ streamPrefixes: ['walletlogins-'], maxCount: 1_000 })).events
 }
 
-function cookieOf(result: LogInResult): string {
+function cookieOf(result: Guarded<number>): string {
   if (result.outcome !== 'accepted') throw new Error(`the log-in was ${result.outcome}`)
   return result.deviceCookie
 }

@@ -1,0 +1,142 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { normalEmail } from '../../domain/email.js'
+import { type LoginCommand, type LoginState, loginLockedUntilMs } from '../../domain/login-lock.js'
+import type { DomainEvent } from '../../event-store/event-codec.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import { boundedCache } from '../../kernel/bounded-cache.js'
+import type { Clock } from '../../kernel/clock.js'
+import type { Decider } from '../../kernel/decision.js'
+import type { SecretBox } from '../../security/secret-box.js'
+import { type CommandContext, emptyStream, type Loaded } from '../handle-command.js'
+import { StreamCache } from '../stream-cache.js'
+import { oneAtATime } from '../write-contention.js'
+
+export interface GuardedAttempt<Subject> {
+  readonly email: string
+  /** Fields that are recorded with the attempt. */
+  readonly subject: Subject
+  /** The cookie that an accepted attempt gave to this browser. */
+  readonly deviceCookie: string | undefined
+  /** The device that becomes known if the password is correct; defaults to the browser. */
+  readonly device?: string
+}
+
+export type Compared<Accepted> =
+  | { readonly outcome: 'accepted'; readonly value: Accepted }
+  /** `isAccount`: an account has this email. */
+  | { readonly outcome: 'refused'; readonly isAccount?: boolean }
+  /** Correct so far, but something is missing: neither a failure nor a success. */
+  | { readonly outcome: 'unfinished' }
+
+export type Guarded<Accepted> =
+  | {
+      readonly outcome: 'accepted'
+      readonly value: Accepted
+      /** A cookie for the browser's next attempt. It grants no access: it only counts the browser's failures separately. */
+      readonly deviceCookie: string
+    }
+  | { readonly outcome: 'refused' }
+  | { readonly outcome: 'unfinished' }
+  | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
+
+/** Runs `compare` unless the device is locked. An error of `compare` does not count as an attempt. */
+export type LoginGuard<Subject> = <Accepted>(
+  attempt: GuardedAttempt<Subject>,
+  compare: () => Promise<Compared<Accepted>>,
+  context: CommandContext,
+) => Promise<Guarded<Accepted>>
+
+/** The maximum number of waiting logins from one device to one account. */
+const maxWaiting = 1_000
+const maxKnownAccounts = 10_000
+/** Failures for emails that no account has are counted in memory, so that invented emails cannot fill the log. */
+const maxUnknownAccounts = 100_000
+const nonceBytes = 16
+
+export interface LoginGuardOptions<Subject, Event extends DomainEvent> {
+  readonly store: EventStore
+  readonly box: Pick<SecretBox, 'mac'>
+  readonly clock: Clock
+  readonly decider: Decider<LoginState, LoginCommand<Subject>, Event>
+  readonly streamOf: (account: string) => string
+  /** The purposes of the keyed digests that name accounts and devices. */
+  readonly purposes: { readonly account: string; readonly device: string }
+}
+
+/**
+ * Limits how often passwords are guessed, without letting other people lock out the owner: failures from a device that is known to the
+ * account count for that device, and all other failures count together (docs/decisions/0020-login-throttling.md). An attempt may throw
+ * StoreUnavailableError or TooMuchContentionError.
+ */
+export function createLoginGuard<Subject extends object, Event extends DomainEvent>({
+  store,
+  box,
+  clock,
+  decider,
+  streamOf,
+  purposes,
+}: LoginGuardOptions<Subject, Event>): LoginGuard<Subject> {
+  const lanes = oneAtATime(maxWaiting)
+  const streams = new StreamCache(store, decider, maxKnownAccounts)
+  const unknown = boundedCache<LoginState>(maxUnknownAccounts)
+
+  const load = async (account: string): Promise<Loaded<LoginState>> => {
+    const loaded = await streams.load(streamOf(account))
+    return loaded.revision === 'no_stream' ? { ...loaded, state: unknown.get(account) ?? loaded.state } : loaded
+  }
+  const record = async (
+    account: string,
+    command: LoginCommand<Subject>,
+    loaded: Loaded<LoginState>,
+    context: CommandContext,
+  ) => {
+    // The first event replaces the failures that were counted in memory.
+    const before = loaded.revision === 'no_stream' ? emptyStream(decider) : loaded
+    const result = await streams.handle(streamOf(account), command, context, before)
+    if (!result.accepted) throw new Error(`a login was not recorded: ${result.refusal.rule}`)
+    unknown.delete(account)
+  }
+  const recordInMemory = (account: string, command: LoginCommand<Subject>) => {
+    const before = unknown.get(account) ?? decider.initialState
+    const decision = decider.decide(command, before)
+    if (decision.accepted) unknown.set(account, decision.events.reduce(decider.evolve, before))
+  }
+  const cookieMac = (account: string, nonce: string) => box.mac(purposes.device, `${account}.${nonce}`)
+  /** Returns the device of a cookie that was issued for this account, or `undefined` for any other cookie. */
+  const deviceOfCookie = (account: string, cookie = ''): string | undefined => {
+    const [, nonce, mac] = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/.exec(cookie) ?? []
+    if (!nonce || !mac) return undefined
+    return timingSafeEqual(Buffer.from(mac), Buffer.from(cookieMac(account, nonce))) ? nonce : undefined
+  }
+
+  return async ({ email, subject, deviceCookie, device: named }, compare, context) => {
+    const account = box.mac(purposes.account, normalEmail(email) ?? email)
+    const { knownDevices } = (await load(account)).state
+    const browser = deviceOfCookie(account, deviceCookie)
+    const device = browser ?? (named !== undefined && knownDevices.includes(named) ? named : null)
+    // One at a time, so that a hundred concurrent attempts are limited like a hundred sequential ones.
+    return lanes.run(`${account}:${device}`, async () => {
+      const loaded = await load(account)
+      const nowMs = Date.parse(clock())
+      const lockedUntilMs = loginLockedUntilMs(loaded.state, device, nowMs)
+      if (lockedUntilMs !== undefined) {
+        return { outcome: 'locked', retryAfterSeconds: Math.ceil((lockedUntilMs - nowMs) / 1000) }
+      }
+      const compared = await compare()
+      if (compared.outcome === 'unfinished') return compared
+      const at = clock()
+      if (compared.outcome === 'refused') {
+        const failed = { type: 'FailLogIn', ...subject, device, at } as const
+        const isKnown = compared.isAccount || loaded.revision !== 'no_stream'
+        if (isKnown) await record(account, failed, loaded, context)
+        else recordInMemory(account, failed)
+        return { outcome: 'refused' }
+      }
+      const nonce = randomBytes(nonceBytes).toString('base64url')
+      const known = named ?? browser ?? nonce
+      await record(account, { type: 'KnowDevice', ...subject, device: known, at }, loaded, context)
+      const cookie = named === undefined ? known : nonce
+      return { ...compared, deviceCookie: `${cookie}.${cookieMac(account, cookie)}` }
+    })
+  }
+}
