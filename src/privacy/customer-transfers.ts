@@ -5,7 +5,7 @@ import { sealedField } from '../event-store/personal-fields.js'
 import { isOfThisLog, readPointer, resumePosition } from '../projections/projection-pointer.js'
 import { transferTermsProjection } from '../projections/search-term-documents.js'
 import type { Collection, ReadModels } from '../read-models/read-models.js'
-import { parseTermPlace, termsBegin, textTerm } from '../read-models/transfer-terms.js'
+import { parseTermKey, termsPrefix, textTerm } from '../read-models/transfer-terms.js'
 import { type CustomerKey, keyIdIn } from './sealed-data.js'
 
 export interface Customer {
@@ -94,12 +94,12 @@ export async function createdUnder(
 async function findInReadModel(terms: Collection, { merchantId, userId }: Customer): Promise<readonly string[]> {
   const found: string[] = []
   for (const kind of kinds) {
-    const begin = termsBegin(merchantId, kind)
+    const begin = termsPrefix(merchantId, kind)
     const end = `${begin}${textTerm(userId)}\n`
     let last = `${begin}${textTerm(userId)}\t`
     for (;;) {
       const page = await terms.find({ _id: { $gt: last, $lt: end } }, { sort: { _id: 1 }, limit: pageSize })
-      for (const { _id } of page) found.push(parseTermPlace(_id.slice(begin.length)).trackingId)
+      for (const { _id } of page) found.push(parseTermKey(_id.slice(begin.length)).trackingId)
       if (page.length < pageSize) break
       last = page.at(-1)!._id
     }

@@ -2,7 +2,7 @@ import { streamPrefix } from '../domain/streams.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { collections, indexes, type TransferTermDocument } from '../read-models/documents.js'
 import type { Document, WriteOperation } from '../read-models/read-models.js'
-import { methodTerm, termPlace, termsBegin, textTerm, textTermsOf } from '../read-models/transfer-terms.js'
+import { methodTerm, termKey, termsPrefix, textTerm, textTermsOf } from '../read-models/transfer-terms.js'
 import type { EventProjection } from './projection.js'
 
 /** The terms by which each transfer can be found. */
@@ -40,8 +40,8 @@ type Named = Pick<Erased, 'merchantId' | 'kind' | 'trackingId' | 'createdAt'>
 /** The first document is the payment method's, which lists the others so that an erasure finds them. */
 function documentsOf(data: Created): readonly [TransferTermDocument, ...TransferTermDocument[]] {
   const { merchantId, kind, at, trackingId } = data
-  const begin = termsBegin(merchantId, kind)
-  const place = termPlace('', at, trackingId)
+  const begin = termsPrefix(merchantId, kind)
+  const place = termKey('', at, trackingId)
   const terms = textTermsOf(data)
   const ofReference = textTerm(data.referenceId)
   const personal = terms.filter((term) => term !== ofReference)
@@ -67,5 +67,5 @@ function methodIdOf(data: Named & { readonly paymentMethod: number }): string {
 }
 
 function idOf({ merchantId, kind, createdAt, trackingId }: Named, term: string): string {
-  return termsBegin(merchantId, kind) + termPlace(term, createdAt, trackingId)
+  return termsPrefix(merchantId, kind) + termKey(term, createdAt, trackingId)
 }

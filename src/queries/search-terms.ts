@@ -1,10 +1,10 @@
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { parseTermPlace, termPlace, termsBegin } from '../read-models/transfer-terms.js'
+import { parseTermKey, termKey, termsPrefix } from '../read-models/transfer-terms.js'
 import type { Page } from './list-page.js'
 
-/** Places of terms, see {@link termPlace}: from `from` on, before `to`. */
+/** Places of terms, see {@link termKey}: from `from` on, before `to`. */
 export interface TermRange {
   readonly merchantIds: readonly string[]
   readonly kinds: readonly TransferKind[]
@@ -35,7 +35,7 @@ export async function listByTerms(
     const places = await placesOf(readModels, range, after, limit + 1)
     const transfers = await transfersOf(readModels, places)
     for (const place of places) {
-      const { term, trackingId } = parseTermPlace(place)
+      const { term, trackingId } = parseTermKey(place)
       if (items.length === limit) return { items, nextCursor: after ?? null }
       after = place
       const transfer = transfers.get(trackingId)
@@ -55,7 +55,7 @@ async function placesOf(
 ): Promise<readonly string[]> {
   const collection = readModels.collection(collections.transferTerms)
   let found: readonly string[] = []
-  for (const begin of merchantIds.flatMap((id) => kinds.map((kind) => termsBegin(id, kind)))) {
+  for (const begin of merchantIds.flatMap((id) => kinds.map((kind) => termsPrefix(id, kind)))) {
     const worst = found.length === limit ? found[limit - 1]! : undefined
     const lower = direction === 1 ? { $gt: begin + (after ?? from) } : { $gte: begin + (worst ?? from) }
     const upper = { $lt: begin + ((direction === 1 ? worst : after) ?? to) }
@@ -68,7 +68,7 @@ async function placesOf(
 }
 
 async function transfersOf(readModels: ReadModels, places: readonly string[]) {
-  const ids = [...new Set(places.map((place) => parseTermPlace(place).trackingId))]
+  const ids = [...new Set(places.map((place) => parseTermKey(place).trackingId))]
   const found = ids.length === 0 ? [] : await readModels.collection(collections.transfers).find({ _id: { $in: ids } })
   return new Map(found.map((document) => [document._id, document as TransferDocument]))
 }

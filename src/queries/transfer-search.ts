@@ -4,7 +4,7 @@ import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { type Violation, violate } from '../kernel/rules.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { isTermPlace, methodTerm, termSince, textTerm, textTermsOf } from '../read-models/transfer-terms.js'
+import { isTermKey, methodTerm, termSince, textTerm, textTermsOf } from '../read-models/transfer-terms.js'
 import { type Order, type Page, pageOfAll, parseAmountCursor, parseCursor, type Run } from './list-page.js'
 import { listByTerms, type TermRange } from './search-terms.js'
 import { pageOfRuns, runsOf, transferKinds } from './transfer-queries.js'
@@ -196,7 +196,7 @@ async function termPage(
 ): Promise<Page<TransferDocument>> {
   const place = placeOf(cursor, (text) => {
     const clear = Buffer.from(text, 'base64url').toString()
-    return isTermPlace(clear) && clear > range.from && clear < range.to ? clear : undefined
+    return isTermKey(clear) && clear > range.from && clear < range.to ? clear : undefined
   })
   const { items, nextCursor } = await listByTerms(readModels, range, limit, place)
   return { items, nextCursor: nextCursor && Buffer.from(nextCursor).toString('base64url') }

@@ -1,8 +1,8 @@
 import type { Condition, FindOptions, Index, Sort } from './read-models.js'
 
 /**
- * What every implementation of the port accepts as a name, a path and a condition, checked before any of it reaches a store: what
- * is refused here can never become an operator or a piece of SQL.
+ * Checks of names, paths and conditions, before any of them reaches a store. Input that is rejected here can never become an operator or a
+ * piece of SQL.
  */
 
 const IN_VALUES_MAX = 4096
@@ -14,7 +14,7 @@ export function checkCollectionName(name: string): void {
   if (!COLLECTION_NAME.test(name)) throw new TypeError(`read models: ${JSON.stringify(name)} is not a collection name`)
 }
 
-/** Field names reach a store's query only through this check. */
+/** Every field name in a query passes this check. */
 export function checkFieldPath(path: string): void {
   if (path.length > FIELD_PATH_LENGTH_MAX || !FIELD_PATH.test(path) || path.includes('__proto__'))
     throw new TypeError(`read models: ${JSON.stringify(path)} is not a field name that can be indexed`)
@@ -22,7 +22,8 @@ export function checkFieldPath(path: string): void {
 
 export function checkIndex({ key, having }: Index): void {
   if (Object.keys(key).length === 0) throw new TypeError('read models: an index needs a field')
-  if (having !== undefined && !(having in key)) throw new TypeError(`read models: "${having}" is no field of the index`)
+  if (having !== undefined && !(having in key))
+    throw new TypeError(`read models: "${having}" is not a field of the index`)
   checkDirections('index', key)
 }
 
@@ -40,7 +41,7 @@ function checkDirections(what: string, fields: Sort): void {
   }
 }
 
-/** The operators of a condition, a bare scalar being `$eq`. @throws TypeError at anything else. */
+/** Returns the operators of a condition; a scalar means `$eq`. @throws TypeError on anything else */
 export function operatorsOf(path: string, condition: Condition): readonly (readonly [string, unknown])[] {
   if (condition === null || ['string', 'number', 'boolean'].includes(typeof condition)) return [['$eq', condition]]
   if (!isPlainObject(condition))
@@ -59,7 +60,7 @@ export function unsupportedOperator(operator: string, path: string): TypeError {
   return new TypeError(`read models: operator ${operator} on "${path}" is not supported`)
 }
 
-/** @throws TypeError when the operand of `$in` is no array, or a longer one than a statement should carry. */
+/** @throws TypeError if the operand of `$in` is not an array or is too long for one statement */
 export function inValues(path: string, operand: unknown): readonly unknown[] {
   if (!Array.isArray(operand))
     throw new TypeError(`read models: $in on "${path}" takes an array, not ${kindOf(operand)}`)
@@ -68,7 +69,7 @@ export function inValues(path: string, operand: unknown): readonly unknown[] {
   return operand
 }
 
-/** @throws TypeError when the operand of `$exists` is not a boolean. */
+/** @throws TypeError if the operand of `$exists` is not a boolean */
 export function existsOperand(path: string, operand: unknown): boolean {
   if (typeof operand === 'boolean') return operand
   throw new TypeError(`read models: $exists on "${path}" takes a boolean, not ${kindOf(operand)}`)

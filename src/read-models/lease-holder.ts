@@ -4,23 +4,23 @@ import { hostname } from 'node:os'
 
 const HOLDER = /^(.+)\/(\d+)\/[^/]+$/
 
-/** This process among all that use the same stores, as `host/pid`. */
+/** Returns the id of this process among all that use the same stores, as `host/pid`. */
 export function ownNodeId(): string {
   return `${hostId()}/${process.pid}`
 }
 
-/** Names one use of one lease, as `host/pid/random`: threads of a process differ in the random part. */
+/** Returns an id for one use of one lease, as `host/pid/random`. Threads of a process differ in the random part. */
 export function newHolderId(): string {
   return `${ownNodeId()}/${randomUUID()}`
 }
 
-/** The process of a holder, as {@link ownNodeId} names it. */
+/** Returns the process of a holder in the form of {@link ownNodeId}. */
 export function nodeOfHolder(holder: string): string {
   const [, host, pid] = HOLDER.exec(holder) ?? []
   return host === undefined ? holder : `${host}/${pid}`
 }
 
-/** True only when certain: the holder ran where process ids mean what they mean here, and its process is gone. */
+/** Returns true only if the holder ran where process ids have the same meaning as here, and its process is gone. */
 export function isDeadHolder(holder: string): boolean {
   const [, host, pid] = HOLDER.exec(holder) ?? []
   if (host === undefined || host !== hostId()) return false
@@ -28,14 +28,14 @@ export function isDeadHolder(holder: string): boolean {
     process.kill(Number(pid), 0)
     return false
   } catch (error) {
-    // EPERM is a process of somebody else, alive all the same.
+    // EPERM means that the process is alive and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
 }
 
 /**
- * The host's name is not enough: two containers may share it and a volume, and each would find the other's process ids dead
- * while both run. So the boot and the namespace of process ids count in, where the system tells them.
+ * The host's name alone is not sufficient: two containers can share it and a volume, and each would find the other's process ids dead while
+ * both run. Therefore the boot id and the namespace of process ids are included if the system provides them.
  */
 function hostId(): string {
   const namespace = [

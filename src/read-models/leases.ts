@@ -10,26 +10,26 @@ import {
 
 const collection = 'leases'
 const LEASE_MS = 5_000
-/** The holder stops this much earlier than others may begin, so that its work has the difference to notice. */
+/** The holder stops before others can start, so that its work has the difference to end. */
 const HELD_MS = 4_000
 const HEARTBEAT_MS = 1_500
 const HEARTBEAT_RETRY_MS = 250
-/** How soon a waiting holder sees a release or a dead process. */
+/** The time until a waiting process notices a release or a dead holder. */
 const POLL_MS = 200
 const BACK_OFF_MAX_MS = 5_000
 
 export interface Lease {
-  /** Grows with each holder, across a lost `leases` collection too. Guard writes with it: a late holder has a smaller one. */
+  /** Increases with each holder, even if the `leases` collection is lost. It guards writes, because a former holder has a smaller one. */
   readonly token: number
-  /** Aborts when the lease is lost and when the caller's own signal does; the work must end soon after (within a second). */
+  /** Aborts if the lease is lost or the caller's signal aborts. The work must then end within a second. */
   readonly signal: AbortSignal
 }
 
-/** What leases need of time; the monotonic clock never steps. */
+/** The clock and timers of leases. The monotonic clock never jumps. */
 export interface LeaseClock {
   nowMs(): number
   monotonicMs(): number
-  /** Hands back what cancels it. */
+  /** Returns a function that cancels the timer. */
   setTimer(callback: () => void, delayMs: number): () => void
 }
 
@@ -44,15 +44,15 @@ const systemClock: LeaseClock = {
 
 interface LeaseDocument extends Document {
   readonly token: number
-  /** Null after a release. */
+  /** `null` after a release. */
   readonly holder: string | null
-  /** Grows with every heartbeat; with the token it names one state of the document. */
+  /** Increases with every heartbeat. Together with the token it identifies one state of the document. */
   readonly renewals: number
-  /** By the writer's clock, for people to read: nothing is decided by it. */
+  /** By the writer's clock and for display only. */
   readonly renewedAt: string
 }
 
-/** Every lease that was ever held, with who holds it; null after a release, or where the holder's process is gone from this host. */
+/** Returns every lease that was ever held, with its holder, or `null` if it was released or the holder's process on this host is gone. */
 export async function listLeases(
   readModels: ReadModels,
 ): Promise<readonly { readonly name: string; readonly holder: string | null; readonly renewedAt: string }[]> {
@@ -63,7 +63,7 @@ export async function listLeases(
   }))
 }
 
-/** What a waiting holder saw last, and since when by its own monotonic clock. */
+/** The last state that a waiting process has seen, and since when by its own monotonic clock. */
 interface Sighting {
   readonly token: number
   readonly renewals: number
@@ -71,13 +71,13 @@ interface Sighting {
 }
 
 /**
- * Runs `run` while holding the lease `name`, of which there is one holder at any time; waits for it as long as it takes. After a
- * loss it waits again and runs again. Resolves when `run` has returned without a loss, or when `signal` aborted and `run` has
- * ended (the lease is kept until then and handed over at once). Rejects with what `run` throws while the lease is held.
+ * Waits for the lease `name`, which has one holder at a time, and calls `run` while holding it. After a loss it waits and calls `run` again.
+ * Resolves when `run` returns without a loss, or when `signal` aborts and `run` has ended; the lease is kept until then and released
+ * immediately after. Rejects with the error that `run` throws while the lease is held.
  *
- * Nobody's wall clock decides: a lease is taken over when its document has not changed for LEASE_MS on the waiter's monotonic
- * clock, and its holder counts HELD_MS from before it began the last heartbeat that succeeded, which is earlier. A holder whose
- * process is gone from this host is replaced at once.
+ * No wall clock is involved: a process takes over a lease whose document has not changed for LEASE_MS on its own monotonic clock. The holder
+ * counts HELD_MS from before the start of its last successful heartbeat, which is earlier. A holder whose process on this host is gone is
+ * replaced immediately.
  */
 export async function runWithLease(
   readModels: ReadModels,
@@ -94,7 +94,7 @@ export async function runWithLease(
     try {
       await run(held)
     } catch (error) {
-      // What fails after a loss, fails because of it; if not, it will fail again while the lease is held.
+      // A failure after a loss is due to the loss. Otherwise it occurs again while the lease is held.
       if (!held.lost && !signal.aborted) throw error
     } finally {
       await held.end()
@@ -105,7 +105,7 @@ export async function runWithLease(
 
 interface Acquired {
   readonly token: number
-  /** When the attempt that succeeded began. */
+  /** The start of the successful attempt. */
   readonly sinceMs: number
 }
 
@@ -131,7 +131,7 @@ async function waitForLease(
   return undefined
 }
 
-/** The lease's document as one holder reads and changes it: only guarded single-document writes, atomic in every store. */
+/** Reads and changes the document of a lease, with guarded writes of single documents only, which are atomic in every store. */
 class LeaseAttempt {
   readonly #leases: Collection
   readonly #name: string
@@ -145,12 +145,12 @@ class LeaseAttempt {
     this.#clock = clock
   }
 
-  /** Undefined while another holds it. @throws ReadModelsUnavailableError */
+  /** Returns `undefined` while another process holds the lease. @throws ReadModelsUnavailableError */
   async acquire(): Promise<Acquired | undefined> {
     const found = (await this.#leases.findOne({ _id: this.#name })) as LeaseDocument | null
     const sinceMs = this.#clock.monotonicMs()
     if (found !== null && !this.#isFree(found, sinceMs)) return undefined
-    // Not only one more than the last: the read models may be lost or dropped, what was guarded by a token need not be.
+    // The time keeps tokens increasing if the read models are lost, because data that a token guards can survive them.
     const token = Math.max((found?.token ?? 0) + 1, this.#clock.nowMs())
     const state = { token, holder: this.#holder, renewals: 0, renewedAt: this.#now() }
     if (found === null) {
@@ -167,7 +167,7 @@ class LeaseAttempt {
     return matchedCount === 1 ? { token, sinceMs } : undefined
   }
 
-  /** False when another holds it now. @throws ReadModelsUnavailableError */
+  /** Returns false if another process holds the lease now. @throws ReadModelsUnavailableError */
   async renew(token: number): Promise<boolean> {
     const update = { $inc: { renewals: 1 }, $set: { renewedAt: this.#now() } }
     const { matchedCount } = await this.#leases.bulkWrite([{ updateOne: { filter: this.#mine(token), update } }])
@@ -178,13 +178,13 @@ class LeaseAttempt {
     try {
       await this.#leases.bulkWrite([{ updateOne: { filter: this.#mine(token), update: { $set: { holder: null } } } }])
     } catch (error) {
-      // Nothing is lost but time: it runs out by itself.
+      // The lease expires anyway.
       if (!(error instanceof ReadModelsUnavailableError)) throw error
     }
   }
 
   #isFree(found: LeaseDocument, nowMs: number): boolean {
-    // Our own: the answer to an earlier attempt was lost, or the lease was lost and nobody wanted it.
+    // This process already holds it: the response to an earlier attempt was lost, or no other process took over.
     if (found.holder === null || found.holder === this.#holder) return true
     const seen = this.#sighting
     if (seen === undefined || seen.token !== found.token || seen.renewals !== found.renewals) {
@@ -203,7 +203,7 @@ class LeaseAttempt {
   }
 }
 
-/** A lease while it is held: its heartbeat, and the end of it. */
+/** A lease while it is held, with its heartbeat. */
 class HeldLease implements Lease {
   readonly token: number
   readonly signal: AbortSignal
@@ -222,7 +222,7 @@ class HeldLease implements Lease {
     this.#outer = outer
     this.token = acquired.token
     this.signal = this.#work.signal
-    // Whatever the work waits for listens here; the warning at eleven would be about nothing.
+    // Every wait of the work adds a listener, so more than ten are no leak.
     setMaxListeners(0, this.signal)
     if (outer.aborted) this.#stopWork()
     else outer.addEventListener('abort', this.#stopWork)
@@ -230,7 +230,7 @@ class HeldLease implements Lease {
     this.#heartbeat = this.#beat(acquired.sinceMs)
   }
 
-  /** After the work has ended. */
+  /** To be called after the work has ended. */
   async end(): Promise<void> {
     this.#cancelLoss()
     this.#outer.removeEventListener('abort', this.#stopWork)
@@ -259,7 +259,7 @@ class HeldLease implements Lease {
   #holdUntil(untilMs: number): void {
     this.#cancelLoss()
     const remainingMs = untilMs - this.#clock.monotonicMs()
-    // After a pause longer than the lease its end must come before anything else does.
+    // After a pause of the process that is longer than the lease, the loss must be handled before anything else.
     if (remainingMs <= 0) this.#lose()
     else this.#cancelLoss = this.#clock.setTimer(() => this.#lose(), remainingMs)
   }

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { collections, indexes } from './documents.js'
 import { type Document, DuplicateKeyError, type Filter, type ReadModels } from './read-models.js'
 
-/** What a receipt may be, by the bytes that it begins with: what its sender calls it could be anything. */
-const beginnings = {
+/** The allowed types of receipts by their first bytes, because the sender's file name and type cannot be trusted. */
+const signatures = {
   'application/pdf': Buffer.from('%PDF-'),
   'image/png': Buffer.from('89504e470d0a1a0a', 'hex'),
   'image/jpeg': Buffer.from('ffd8ff', 'hex'),
 } as const
 
-export type ReceiptType = keyof typeof beginnings
-export const receiptTypes = Object.keys(beginnings) as ReceiptType[]
+export type ReceiptType = keyof typeof signatures
+export const receiptTypes = Object.keys(signatures) as ReceiptType[]
 
 export interface Receipt {
   readonly type: ReceiptType
@@ -24,9 +24,9 @@ interface ReceiptDocument extends Document {
   readonly storedAt: string
 }
 
-/** Keeps a file under its digest, once however often it comes; undefined when it is none of the types. @throws ReadModelsUnavailableError */
+/** Stores a file once under its digest. Returns `undefined` if its type is not allowed. @throws ReadModelsUnavailableError */
 export async function storeReceipt(readModels: ReadModels, bytes: Buffer, at: string): Promise<string | undefined> {
-  const type = receiptTypes.find((each) => bytes.subarray(0, beginnings[each].length).equals(beginnings[each]))
+  const type = receiptTypes.find((each) => bytes.subarray(0, signatures[each].length).equals(signatures[each]))
   if (!type) return undefined
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const document: ReceiptDocument = { _id: sha256, type, base64: bytes.toString('base64'), storedAt: at }

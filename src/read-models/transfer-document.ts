@@ -9,7 +9,7 @@ import {
 } from '../domain/transfer/transfer.js'
 import type { FundsDocument, PayoutDocument, TransferDocument } from './documents.js'
 
-/** A transfer as the read model keeps it; {@link transferOf} is the way back. Amounts stay far below 2^53 minor units. */
+/** Returns the document of a transfer; {@link transferOf} is the inverse. Amounts stay far below 2^53 minor units. */
 export function documentOf(transfer: Transfer, revision: number): TransferDocument {
   const { trackingId, amountMinor, transactionAmountMinor } = transfer
   return {
@@ -66,7 +66,7 @@ function payoutDocument({ claim, claimants, approval, steps }: Payout): PayoutDo
   return { claim, claimants, approval: approval && { ...approval, amountMinor }, steps }
 }
 
-/** The domain's state of a document. */
+/** Returns the domain's state of a document. */
 export function transferOf(document: TransferDocument): Transfer {
   const { autoCancelledAmountMinor, cancelReason = null, reopened = false } = document
   const existing = {

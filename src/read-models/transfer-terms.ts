@@ -3,8 +3,8 @@ import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { searchable } from '../kernel/text.js'
 
 /**
- * What transfers are found by beside what their list has an index for: what is said at the creation and never changes. One document
- * for each term, whose `_id` is merchant, kind, term, time and transfer in this order, so whoever searches reads a range of it.
+ * The terms by which transfers can be found in addition to the indexes of their list. They are set at the creation and never change. Each
+ * term is one document whose `_id` consists of merchant, kind, term, time and transfer in this order, so that a search reads a range of ids.
  */
 
 interface Searched {
@@ -16,13 +16,13 @@ interface Searched {
   readonly accountNumber?: string
 }
 
-/** So that a place has room in a cursor, whatever the characters. */
+/** Keeps a term key short enough for a cursor, regardless of the characters. */
 const maxCharacters = 60
 
-/** The beginning of a term that is a text; the rest is as {@link searchable} makes it. */
+/** Returns the term of a text, normalized by {@link searchable} and shortened. */
 export function textTerm(text: string): string {
   const characters = searchable(text)
-  // No text has more characters than units.
+  // A text never has more characters than UTF-16 units.
   return `t${characters.length <= maxCharacters ? characters : Array.from(characters).slice(0, maxCharacters).join('')}`
 }
 
@@ -30,56 +30,56 @@ export function methodTerm(paymentMethod: number): string {
   return `m${paymentMethod}`
 }
 
-/** Each once, in order. */
+/** Returns the distinct text terms of a transfer, sorted. */
 export function textTermsOf({ referenceId, userId, name, accountNumber = '' }: Searched): readonly string[] {
   const terms = new Set([referenceId, userId, name, accountNumber].filter((text) => text !== erasedText).map(textTerm))
   terms.delete(textTerm(''))
   return [...terms].sort()
 }
 
-/** How the ids of a merchant's terms begin; a {@link termPlace} follows. */
-export function termsBegin(merchantId: string, kind: TransferKind): string {
+/** Returns the prefix of the ids of a merchant's terms; a {@link termKey} follows. */
+export function termsPrefix(merchantId: string, kind: TransferKind): string {
   return `${shortMerchant(merchantId)}|${kind === 'deposit' ? 'd' : 'w'}`
 }
 
-/** By term, and for each newest first. */
-export function termPlace(term: string, createdAt: string, trackingId: string): string {
+/** Returns the key of a transfer under a term. Keys sort by term, then newest first. */
+export function termKey(term: string, createdAt: string, trackingId: string): string {
   return termSince(term, createdAt) + digitsOf(trackingId)
 }
 
-/** What all places of a term are behind that were created at this moment, or before; those created later are before it. */
-export function termSince(term: string, moment: string): string {
-  return `${term}${termEnd}${(latestMs - Date.parse(moment)).toString(36).padStart(timeDigits, '0')}`
+/** Returns a key that sorts before all transfers of a term created at this time or earlier, and after all that were created later. */
+export function termSince(term: string, time: string): string {
+  return `${term}${termEnd}${(latestMs - Date.parse(time)).toString(36).padStart(timeDigits, '0')}`
 }
 
-/** In no term, and before every character that is in one: `ada` comes before `adam`. */
+/** Occurs in no term and sorts before every character of a term, so that `ada` comes before `adam`. */
 const termEnd = '\t'
-/** The last moment whose year has four digits. */
+/** The last time with a year of four digits. */
 const latestMs = Date.parse('9999-12-31T23:59:59.999Z')
 const timeDigits = latestMs.toString(36).length
 
-/** The term and the transfer that a place tells of. */
-export function parseTermPlace(place: string): { readonly term: string; readonly trackingId: string } {
-  const end = place.indexOf(termEnd)
-  return { term: place.slice(0, end), trackingId: idOf(place.slice(end + termEnd.length + timeDigits)) }
+/** Returns the term and the transfer of a key. */
+export function parseTermKey(key: string): { readonly term: string; readonly trackingId: string } {
+  const end = key.indexOf(termEnd)
+  return { term: key.slice(0, end), trackingId: idOf(key.slice(end + termEnd.length + timeDigits)) }
 }
 
-/** What {@link parseTermPlace} takes, and nothing else that could be in a cursor. */
-export function isTermPlace(text: string): boolean {
-  return placePattern.test(text)
+/** Returns whether a text from a cursor is a valid key for {@link parseTermKey}. */
+export function isTermKey(text: string): boolean {
+  return keyPattern.test(text)
 }
 
-const placePattern = new RegExp(`^[^\\t]+${termEnd}[0-9a-z]{${timeDigits}}[0-9a-f]{32}$`)
+const keyPattern = new RegExp(`^[^\\t]+${termEnd}[0-9a-z]{${timeDigits}}[0-9a-f]{32}$`)
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-/** Before what is no UUID, and in no short form of one. */
+/** Marks an id that is not a UUID; the short form of a UUID never contains it. */
 const longMark = '='
 
-/** In no order that anybody asks for; each of a merchant's terms begins so. */
+/** The short form of a merchant's id, with which each of its terms starts. */
 function shortMerchant(id: string): string {
   return uuid.test(id) ? Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url') : longMark + id
 }
 
-/** Those of the same moment are in the order of their ids. */
+/** Keeps transfers of the same time in the order of their ids. */
 function digitsOf(id: string): string {
   return uuid.test(id) ? id.replaceAll('-', '') : longMark + id
 }

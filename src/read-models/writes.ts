@@ -3,14 +3,14 @@ import type { Document, Update, WriteFilter, WriteOperation } from './read-model
 
 type Fields = Record<string, unknown>
 
-/** What every implementation of the port accepts as a write, checked before any of it reaches a store. */
+/** Checks of writes, before any of them reaches a store. */
 
-/** MongoDB's own limits, smaller where nobody needs as much. */
+/** MongoDB's limits, or smaller ones that are sufficient. */
 const OPERATIONS_MAX = 10_000
 const DOCUMENT_DEPTH_MAX = 100
 const ID_LENGTH_MAX = 1024
 
-/** @throws TypeError naming what makes no sense */
+/** @throws TypeError that names the invalid part */
 export function checkWrites(operations: readonly WriteOperation[]): void {
   checkCount(operations.length)
   for (const operation of operations) {
@@ -31,7 +31,7 @@ export function checkWrites(operations: readonly WriteOperation[]): void {
   }
 }
 
-/** @throws TypeError naming what makes no sense */
+/** @throws TypeError that names the invalid part */
 export function checkDocuments(documents: readonly Document[]): void {
   checkCount(documents.length)
   documents.forEach(checkDocument)
@@ -60,7 +60,7 @@ function checkId(id: unknown): void {
     )
 }
 
-/** @throws TypeError unless the value is JSON through and through: what a store would change silently is refused. */
+/** Rejects everything that a store would change silently. @throws TypeError unless the whole value is JSON */
 function checkJson(value: unknown, path: string, depth: number): void {
   switch (typeof value) {
     case 'string':
@@ -89,7 +89,7 @@ function checkJson(value: unknown, path: string, depth: number): void {
   throw new TypeError(`read models: "${path}" holds ${kindOf(value)}, which is not JSON`)
 }
 
-/** The operators are known, no two of them touch the same path, and every value is JSON. */
+/** @throws TypeError if an operator is unknown, two operators change the same path, or a value is not JSON */
 function checkUpdate(update: Update): void {
   const paths: string[] = []
   for (const [operator, fields] of Object.entries(update)) {

@@ -45,7 +45,7 @@ t.test(
     t.same(await checkOtherFiles(place, signal), [])
     t.same(await checkLogAtRest(dataDirectory, AbortSignal.abort()), [], 'nobody waits for it any more')
     damage(join(dataDirectory, 'read-models.db'))
-    t.match(await checkOtherFiles(place, signal), [/read-models\.db: (SQLite says|The database cannot be read): /])
+    t.match(await checkOtherFiles(place, signal), [/read-models\.db: (SQLite reports|The database cannot be read): /])
     t.same(
       await checkOtherFiles({ dataDirectory, readModels: { engine: 'mongodb', url: 'mongodb://none' } }, signal),
       [],

@@ -13,7 +13,7 @@ import {
 import { EmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { Connection } from '../../src/read-models/embedded/sqlite-connection.js'
 import type { Document, ReadModels } from '../../src/read-models/read-models.js'
-import { methodTerm, termPlace, termsBegin, textTermsOf } from '../../src/read-models/transfer-terms.js'
+import { methodTerm, termKey, termsPrefix, textTermsOf } from '../../src/read-models/transfer-terms.js'
 
 /** A connection that keeps the statements it was asked for, and counts the rows that SQLite looks at for a SELECT of documents. */
 class WatchedConnection extends Connection {
@@ -160,9 +160,9 @@ export async function insertSearched(readModels: ReadModels, transfers: readonly
 
 async function insertTerms(readModels: ReadModels, transfers: readonly TransferDocument[]): Promise<void> {
   const ids = transfers.flatMap((transfer) => {
-    const begin = termsBegin(transfer.merchantId, transfer.kind)
+    const begin = termsPrefix(transfer.merchantId, transfer.kind)
     const terms = [methodTerm(transfer.paymentMethod), ...textTermsOf(transfer)]
-    return terms.map((term) => begin + termPlace(term, transfer.createdAt, transfer._id))
+    return terms.map((term) => begin + termKey(term, transfer.createdAt, transfer._id))
   })
   await readModels.collection(collections.transferTerms).put(ids.map((_id) => ({ _id })))
 }

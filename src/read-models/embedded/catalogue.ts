@@ -3,7 +3,7 @@ import type { Index } from '../read-models.js'
 import { type ColumnValue, encode, jsonPathSql, NULL_SQL, valueAt } from './columns.js'
 import type { Connection } from './sqlite-connection.js'
 
-/** MongoDB's own limit. */
+/** MongoDB's limit. */
 const INDEXES_MAX = 64
 
 interface StoredIndex {
@@ -15,7 +15,7 @@ interface StoredIndex {
 export class Table {
   readonly sqlName: string
   readonly columns: readonly { readonly path: string; readonly name: string }[]
-  /** Leaves alone what is there. */
+  /** Ignores existing rows. */
   readonly insertMissingSql: string
   readonly loadSql: string
   readonly deleteSql: string
@@ -40,18 +40,18 @@ export class Table {
     this.#sparse = new Set(indexes.flatMap(({ having }) => (having === undefined ? [] : [having])))
   }
 
-  /** Many rows with one statement: a call of SQLite for each costs as much as the row. */
+  /** One statement writes many rows, because a call of SQLite costs as much as a row. */
   putSql(rows: number): string {
     const set = ['doc', ...this.columns.map(({ name }) => name)].map((column) => `${column} = excluded.${column}`)
     return `INSERT INTO ${this.#rowsSql(rows)} ON CONFLICT(id) DO UPDATE SET ${set}`
   }
 
-  /** What a query must say of a field beside its condition, so that SQLite sees that an index of those that have the field holds all there is. */
+  /** Returns the additional condition on a field with which SQLite recognizes that its partial index is sufficient. */
   havingSql(path: string): string | undefined {
     return this.#sparse.has(path) ? `${this.columnOf(path)} > ${NULL_SQL}` : undefined
   }
 
-  /** @throws TypeError when no index covers the field */
+  /** @throws TypeError if no index contains the field */
   columnOf(path: string): string {
     const column = this.#columnOfPath.get(path)
     if (column === undefined) throw new TypeError(`read models: field "${path}" of "${this.name}" is not indexed`)
@@ -65,15 +65,15 @@ export class Table {
     return `${this.sqlName}(${['id', 'doc', ...names]}) VALUES ${values}`
   }
 
-  /** The indexed fields' values, in the order of the columns. @throws TypeError at an array or object. */
+  /** Returns the values of the indexed fields in the order of the columns. @throws TypeError on an array or object */
   columnValues(document: unknown): ColumnValue[] {
     return this.#segments.map((segments, n) => encode(valueAt(document, segments), this.fields[n]!))
   }
 }
 
 /**
- * Which collections there are. Names map to numbered tables, so that SQLite's blindness to case does not merge two of them and
- * a rename moves no data. Every change raises `user_version`, by which other connections notice it.
+ * The collections and their tables. Names map to numbered tables, so that names that differ only in case stay separate in SQLite, and a
+ * rename moves no data. Every change increases `user_version`, by which other connections notice it.
  */
 export class Catalogue {
   readonly #connection: Connection
@@ -85,7 +85,7 @@ export class Catalogue {
     this.#connection = connection
   }
 
-  /** Undefined when nobody has created it yet. To be called inside the read or write that uses the answer. */
+  /** Returns `undefined` if the collection does not exist. To be called inside the read or write that uses the result. */
   find(name: string): Table | undefined {
     checkCollectionName(name)
     this.#refresh()
@@ -93,8 +93,8 @@ export class Catalogue {
   }
 
   /**
-   * Inside a write only. `inOrder`: rows stand in the order of `_id` themselves, which saves an index of it. Not where rows are large and ids
-   * in no order: then each new row would dirty a page of its own.
+   * Inside a write only. With `inOrder`, the rows are stored in the order of `_id`, which saves an index. Large rows with unordered ids are
+   * not, because each new row would change a separate page.
    */
   findOrCreate(name: string, inOrder = false): Table {
     const found = this.find(name)
@@ -102,7 +102,7 @@ export class Catalogue {
     this.#run("INSERT INTO collections(name, fields, indexes) VALUES (?, '[]', '[]')", name)
     this.#changed()
     const created = this.find(name)!
-    // No declared types: a column affinity would turn 5 into '5' where the two must stay different.
+    // Without declared types, because a column affinity would turn 5 into '5'.
     const order = inOrder ? ' WITHOUT ROWID' : ''
     this.#run(`CREATE TABLE ${created.sqlName}(id NOT NULL PRIMARY KEY, doc TEXT NOT NULL)${order}`)
     return created
@@ -113,9 +113,9 @@ export class Catalogue {
     return [...this.#tables.keys()].sort()
   }
 
-  /** Inside a write only: the columns that the indexes need. @throws TypeError when a document holds no scalar there */
+  /** Adds the columns of the indexes, inside a write only. @throws TypeError if a document has a value there that is not a scalar */
   addColumns(name: string, indexes: readonly Index[]): void {
-    // What nobody asks for by anything but _id is small: places, terms, counters.
+    // Collections that are queried by _id only have small documents: feeds, terms, counters.
     const table = this.findOrCreate(name, indexes.length === 0)
     const fields = [...table.fields]
     for (const path of indexes.flatMap(({ key }) => Object.keys(key))) {
@@ -128,7 +128,7 @@ export class Catalogue {
     this.#changed()
   }
 
-  /** Inside a write only. @throws TypeError when a document holds no scalar there */
+  /** Inside a write only. @throws TypeError if a document has a value there that is not a scalar */
   createIndex(name: string, index: Index): void {
     const table = this.findOrCreate(name)
     const key = Object.entries(index.key)
@@ -166,7 +166,7 @@ export class Catalogue {
     this.#changed()
   }
 
-  /** After a statement that met a table no longer there. */
+  /** To be called after a statement failed on a missing table. */
   forget(): void {
     this.#version = -1
   }
@@ -179,7 +179,7 @@ export class Catalogue {
       const [id] = (this.#connection.statement(`SELECT id FROM ${table.sqlName} WHERE ${refused} LIMIT 1`).get() ??
         []) as [string?]
       if (id !== undefined)
-        throw new TypeError(`read models: field "${path}" of document "${id}" is no scalar and cannot be indexed`)
+        throw new TypeError(`read models: field "${path}" of document "${id}" is not a scalar and cannot be indexed`)
     }
     const at = jsonPathSql(path)
     this.#run(`ALTER TABLE ${table.sqlName} ADD COLUMN ${column}`)

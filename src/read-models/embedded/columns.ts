@@ -1,14 +1,14 @@
 import { checkFieldPath, kindOf } from '../conditions.js'
 
 /**
- * How a scalar of a document becomes a SQLite value, so that SQLite's own order of types is MongoDB's:
+ * Maps the scalars of documents to SQLite values, so that SQLite orders types as MongoDB does:
  *
  *     null and missing  -Infinity  (JSON has no infinities, so nothing else is stored there)
  *     number            REAL or INTEGER
  *     string            TEXT, compared as UTF-8 bytes by both
  *     boolean           a BLOB of one byte
  *
- * Null is a value and not SQL's NULL because `<>` and `IN` would silently skip that.
+ * Null is a value and not SQL's NULL, because `<>` and `IN` would silently ignore NULL.
  */
 
 export type ColumnValue = number | string | Buffer
@@ -20,7 +20,7 @@ export const SMALLEST_BOOLEAN_SQL = "x''"
 const FALSE = Buffer.from([0])
 const TRUE = Buffer.from([1])
 
-/** @throws TypeError at anything that is not a JSON scalar; `field` names it. */
+/** @throws TypeError on anything that is not a JSON scalar; `field` appears in the message */
 export function encode(value: unknown, field: string): ColumnValue {
   switch (typeof value) {
     case 'string':
@@ -58,8 +58,8 @@ export function jsonPathSql(path: string): string {
 }
 
 /**
- * The value at a dotted path; undefined where there is none.
- * @throws TypeError where the path runs through an array: MongoDB would look into its elements, and SQL cannot.
+ * Returns the value at a dotted path, or `undefined`.
+ * @throws TypeError if the path runs through an array: MongoDB would search its elements, which SQL cannot
  */
 export function valueAt(document: unknown, segments: readonly string[]): unknown {
   let value = document

@@ -9,8 +9,8 @@ const attempts = 50
 const retryAfterMs = 100
 
 /**
- * Writes `read-models.db` of the directory anew, so that nothing is left in it, or in its log, of what was deleted or replaced. Others
- * may have it open; their writes wait meanwhile. @throws ReadModelsUnavailableError
+ * Rewrites `read-models.db` of the directory, so that neither the file nor its log contains deleted or replaced data. Other processes can
+ * have it open; their writes wait. @throws ReadModelsUnavailableError
  */
 export async function compactEmbeddedReadModels({ directory }: { readonly directory: string }): Promise<void> {
   const file = join(directory, 'read-models.db')
@@ -31,12 +31,12 @@ export async function compactEmbeddedReadModels({ directory }: { readonly direct
   }
 }
 
-/** Whoever reads an older state keeps the log as it is for a moment. */
+/** A reader of an earlier state can delay this. */
 async function emptyLog(db: Database.Database): Promise<void> {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }]
     if (result.busy === 0) return
     await sleep(retryAfterMs)
   }
-  throw new ReadModelsUnavailableError('the log of the read models is in use all the time: compact them later')
+  throw new ReadModelsUnavailableError('the log of the read models is in constant use: compact them later')
 }

@@ -1,6 +1,6 @@
 import type { Document } from '../read-models.js'
 
-/** MongoDB's own limit. */
+/** MongoDB's limit. */
 const DOCUMENT_CHARACTERS_MAX = 16 * 1024 * 1024
 
 /**
@@ -11,17 +11,17 @@ export function storedText(document: Document): string {
   const text = JSON.stringify(document)
   if (text.length > DOCUMENT_CHARACTERS_MAX)
     throw new TypeError(`read models: document "${document._id}" has ${text.length} characters, too many`)
-  const begin = beginOf(document._id)
-  if (text.startsWith(begin)) return text.length === begin.length + 1 ? '{}' : `{${text.slice(begin.length + 1)}`
+  const start = startOf(document._id)
+  if (text.startsWith(start)) return text.length === start.length + 1 ? '{}' : `{${text.slice(start.length + 1)}`
   const { _id, ...fields } = document
   return JSON.stringify(fields)
 }
 
 /** Returns the document's JSON, `_id` first. */
 export function wholeText(id: string, stored: string): string {
-  return stored === '{}' ? `${beginOf(id)}}` : `${beginOf(id)},${stored.slice(1)}`
+  return stored === '{}' ? `${startOf(id)}}` : `${startOf(id)},${stored.slice(1)}`
 }
 
-function beginOf(id: string): string {
+function startOf(id: string): string {
   return `{"_id":${JSON.stringify(id)}`
 }

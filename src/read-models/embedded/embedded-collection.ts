@@ -17,7 +17,7 @@ import { filterToSql, sortToSql } from './filter-to-sql.js'
 import { bulkWrite, putDocuments } from './sqlite-bulk-write.js'
 import type { Connection } from './sqlite-connection.js'
 
-/** A collection of the port over one table. It holds no state: the table may be created, renamed or dropped at any time. */
+/** A collection over one table. It holds no state, because the table can be created, renamed or dropped at any time. */
 export class EmbeddedCollection implements Collection {
   readonly #connection: Connection
   readonly #catalogue: Catalogue
@@ -82,7 +82,7 @@ export class EmbeddedCollection implements Collection {
     return rows.map(([_id, text]) => ({ _id: _id as string, text: wholeText(_id as string, text as string) }))
   }
 
-  /** Rows of one SELECT; none when the collection does not exist, though its filter is checked all the same. */
+  /** Returns the rows of one SELECT. The filter is checked even if the collection does not exist, which has no rows. */
   #select(
     filter: Filter,
     sqlOf: (table: string, where: string, parameters: unknown[], columnOf: (path: string) => string) => string,
@@ -99,7 +99,7 @@ export class EmbeddedCollection implements Collection {
       try {
         return select(this.#catalogue.find(this.#name))
       } catch (error) {
-        // Another connection dropped or replaced the table between the look into the catalogue and the SELECT.
+        // Another connection dropped the table after the catalogue was read.
         if (!(error instanceof Database.SqliteError) || !error.message.startsWith('no such table')) throw error
         this.#catalogue.forget()
         return select(this.#catalogue.find(this.#name))

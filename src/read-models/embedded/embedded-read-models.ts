@@ -9,7 +9,7 @@ import { EmbeddedCollection } from './embedded-collection.js'
 import { Connection } from './sqlite-connection.js'
 
 /**
- * Opens `read-models.db` in `directory`, creating both. Any number of threads and processes may hold the same directory open.
+ * Opens `read-models.db` in `directory` and creates both if they are missing. Several threads and processes can open the same directory.
  * @throws ReadModelsUnavailableError
  */
 export async function openEmbeddedReadModels({ directory }: { readonly directory: string }): Promise<ReadModels> {
@@ -25,7 +25,7 @@ export async function openEmbeddedReadModels({ directory }: { readonly directory
   return readModels
 }
 
-/** The read-model port over SQLite. Every operation is synchronous inside; only waiting for another writer is not. */
+/** The read-model port over SQLite. Only waiting for another writer is asynchronous. */
 export class EmbeddedReadModels implements ReadModels {
   readonly #connection: Connection
   readonly #catalogue: Catalogue
@@ -45,7 +45,7 @@ export class EmbeddedReadModels implements ReadModels {
 
   async createIndexes(name: string, indexes: readonly Index[]): Promise<void> {
     await this.createUnfilled(name, indexes)
-    // One at a time: each holds the lock of all writers for a second in a million documents.
+    // One at a time, because each holds the write lock for a second per million documents.
     for (const index of indexes) {
       await this.#connection.write(() => this.#catalogue.createIndex(name, index))
       await setImmediate()

@@ -10,15 +10,15 @@ import {
 } from './columns.js'
 
 interface Columns {
-  /** The column of an indexed field. @throws TypeError that names the field */
+  /** Returns the column of an indexed field. @throws TypeError that names the field */
   columnOf(path: string): string
-  /** What is to be said of it where it is compared with a value. */
+  /** Returns the condition to add if the field is compared with a value. */
   havingOf(path: string): string | undefined
 }
 
 /**
- * A filter as a SQL expression; operands are appended to `parameters`, never part of the text.
- * @throws TypeError naming what cannot be compiled: a silently wrong answer is worse than none.
+ * Compiles a filter to a SQL expression. Operands are appended to `parameters` and are never part of the text.
+ * @throws TypeError that names the unsupported part, because a wrong result would be worse
  */
 export function filterToSql(filter: Filter, columns: Columns, parameters: ColumnValue[]): string {
   if (!isPlainObject(filter)) throw new TypeError(`read models: a filter is an object, not ${kindOf(filter)}`)
@@ -82,21 +82,21 @@ function conditionToSql(path: string, condition: Condition, columns: Columns, pa
   return [...terms, ...(having === undefined ? [] : [having])].join(' AND ')
 }
 
-/** Nothing meets it that does not have the field. */
+/** Returns whether only documents that have the field can match. */
 function asksForValue([operator, operand]: readonly [string, unknown]): boolean {
   return ['$eq', '$gt', '$gte', '$lt', '$lte'].includes(operator) && operand !== null
 }
 
 /**
- * Whether another bound of the same type closes the range at its other end. SQLite takes one lower and one upper bound for its
- * search: of two it may take the wider one, and look at every row in between.
+ * Returns whether another bound of the same type closes the other end of the range. SQLite uses one lower and one upper bound for its
+ * search, and could use the wider of two and read every row in between.
  */
 function isClosed(operators: readonly (readonly [string, unknown])[], operator: string, operand: unknown): boolean {
   const opposite = operator.startsWith('$g') ? '$l' : '$g'
   return operators.some(([other, bound]) => other.startsWith(opposite) && typeof bound === typeof operand)
 }
 
-/** A range matches values of the operand's type only, so an open end is closed by the neighbouring type. */
+/** A range matches only values of the operand's type, so the neighbouring type closes an open end. */
 function rangeToSql(
   path: string,
   column: string,
@@ -120,7 +120,7 @@ function rangeToSql(
   }
 }
 
-/** Padded to a power of two by repeating the last value: one statement per size would flood the statement cache. */
+/** Repeats the last value up to a power of two, because one statement per size would flood the statement cache. */
 function inToSql(path: string, column: string, values: readonly unknown[], parameters: ColumnValue[]): string {
   if (values.length === 0) return '0'
   const encoded = values.map((value) => {
@@ -132,7 +132,7 @@ function inToSql(path: string, column: string, values: readonly unknown[], param
   return `${column} IN (${'?,'.repeat(encoded.length).slice(0, -1)})`
 }
 
-/** The column does not tell null from missing; the document does. */
+/** Only the document distinguishes null from missing; the column does not. */
 function existsToSql(path: string, column: string, wanted: boolean): string {
   if (path === '_id') return wanted ? '1' : '0'
   const type = `json_type(doc, ${jsonPathSql(path)})`

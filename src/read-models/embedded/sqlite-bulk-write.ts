@@ -15,27 +15,27 @@ import type { Connection } from './sqlite-connection.js'
 import { applyUpdate, setPath } from './update.js'
 import { meetsCondition } from './update-guard.js'
 
-/** SQLite takes 32,766 parameters a statement; more rows at once gain nothing. */
+/** SQLite allows 32,766 parameters per statement; more rows per statement gain nothing. */
 const ROWS_MAX = 32
 
 type Replacement = Extract<WriteOperation, { replaceOne: unknown }>['replaceOne']
 
-/** A document as the bulk sees it: what is stored, and what it is to become. */
+/** The stored and the new state of a document within a bulk. */
 interface Entry {
   readonly id: string
-  /** Undefined when the table has no such document. */
+  /** `undefined` if the table does not contain the document. */
   readonly storedColumns: readonly ColumnValue[] | undefined
   exists: boolean
-  /** Undefined until somebody needs more of the stored document than its columns. */
+  /** `undefined` until more than the columns of the stored document is needed. */
   document: Document | undefined
-  /** The document as text; undefined when it must be made. */
+  /** The document as text; `undefined` if it is not serialized yet. */
   text: string | undefined
   changed: boolean
 }
 
 /**
- * Applies operations in order, inside the caller's transaction. A document is read once and written once however often the bulk
- * touches it. Like MongoDB's unordered bulk, a duplicate `_id` stops only its own operation; it is returned for the caller to throw.
+ * Applies operations in order, inside the caller's transaction. Each document is read and written once, even if several operations change
+ * it. As in MongoDB's unordered bulk, a duplicate `_id` stops only its own operation; the error is returned for the caller to throw.
  */
 export function bulkWrite(
   connection: Connection,
@@ -56,7 +56,7 @@ export function bulkWrite(
   return { result: bulk.counts, duplicate }
 }
 
-/** Inside the caller's transaction; looks at nothing that is stored. */
+/** Writes documents inside the caller's transaction, without reading stored ones. */
 export function putDocuments(connection: Connection, table: Table, documents: readonly Document[]): void {
   inRows(documents, (some, rows) => {
     const values: ColumnValue[] = []
@@ -65,7 +65,7 @@ export function putDocuments(connection: Connection, table: Table, documents: re
   })
 }
 
-/** As many at once as there are statements for: each size is one more to prepare. */
+/** Writes in two batch sizes only, because each size requires a prepared statement. */
 function inRows<Item>(items: readonly Item[], write: (some: readonly Item[], rows: number) => void): void {
   let at = 0
   for (; at + ROWS_MAX <= items.length; at += ROWS_MAX) write(items.slice(at, at + ROWS_MAX), ROWS_MAX)
@@ -107,7 +107,7 @@ class Bulk {
     for (const entry of this.#entries.values()) if (entry.changed) this.#flushEntry(entry)
   }
 
-  /** Most likely it is not there yet, which the insert finds out by itself: without a look before it costs half as much. */
+  /** Tries the insert first, because most upserts are new documents, and a read before the insert would double the cost. */
   #isInserted({ replacement }: Replacement): boolean {
     const row = this.#row(replacement, storedText(replacement))
     if (this.#insertMissing.run(row).changes === 0) return false
@@ -147,7 +147,7 @@ class Bulk {
     this.counts.upsertedCount++
   }
 
-  /** Whether this changes what the document was. An update that changed nothing hands back the very same object. */
+  /** Returns whether the document changes. An update without effect returns the same object. */
   #become(entry: Entry, document: Document): boolean {
     if (entry.exists && document === entry.document) return false
     const before = entry.exists ? entry.text : undefined
@@ -194,12 +194,12 @@ class Bulk {
     return true
   }
 
-  /** From the column where there is one: parsing a stored document costs more than the rest of the guard together. */
+  /** Reads the column if possible, because parsing the stored document costs more than the rest of the guard. */
   #value(entry: Entry, path: string, condition: Condition): unknown {
     if (entry.document === undefined) {
       const n = this.#table.fields.indexOf(path)
-      const tellsNullFromMissing = typeof condition === 'object' && condition !== null && '$exists' in condition
-      if (n >= 0 && !tellsNullFromMissing) return decode(entry.storedColumns![n]!)
+      const distinguishesNull = typeof condition === 'object' && condition !== null && '$exists' in condition
+      if (n >= 0 && !distinguishesNull) return decode(entry.storedColumns![n]!)
     }
     return valueAt(this.#document(entry), path.split('.'))
   }
@@ -215,7 +215,7 @@ class Bulk {
       this.#connection.statement(this.#table.putSql(1)).run(this.#row(entry.document!, text))
       return
     }
-    // Only columns that differ: SQLite rewrites the index entries of every column an UPDATE names, changed or not.
+    // Only changed columns, because SQLite rewrites the index entries of every column that an UPDATE names.
     let assignments = 'doc = ?'
     const parameters: unknown[] = [text]
     this.#table.columnValues(entry.document).forEach((value, n) => {
@@ -228,7 +228,7 @@ class Bulk {
   }
 }
 
-/** What MongoDB inserts for an upsert before it applies the update: `_id` and the fields the filter pins to one value. */
+/** Returns the document to which MongoDB applies the update of an upsert: `_id` and the fields that the filter requires to equal a value. */
 function equalitiesOf(filter: WriteFilter): Document {
   const document: Record<string, unknown> = { _id: filter._id }
   for (const path in filter) {

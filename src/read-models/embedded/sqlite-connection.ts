@@ -4,20 +4,20 @@ import { ReadModelsUnavailableError } from '../read-models.js'
 
 const STATEMENTS_MAX = 256
 const BUSY_DEADLINE_MS = 5_000
-/** Short: waiting inside SQLite blocks the event loop, so the longer wait is ours, between attempts. */
+/** Short, because waiting inside SQLite blocks the event loop. The longer wait takes place between attempts. */
 const BUSY_IN_SQLITE_MS = 10
 const CACHE_KIB = 65_536
-/** Pages written again and again (the inner ones of every index) reach the file once per checkpoint: measured 20 % over 1,000. */
+/** Pages that change repeatedly, such as inner pages of indexes, are written once per checkpoint: 20 % faster than with 1,000. */
 const CHECKPOINT_PAGES = 16_000
 const WAL_BYTES_MAX = 128 * 1024 * 1024
 
-/** One connection to the file: its statements, its transactions, and what becomes of its errors. */
+/** One connection to the file, with its statements, transactions and error handling. */
 export class Connection {
   readonly #file: string
   readonly #statements = new Map<string, Database.Statement<unknown[]>>()
   #database: Database.Database | undefined
   #closed = false
-  /** Grows with every opening and every rollback: what was learnt about the file before need not hold. */
+  /** Increases with every opening and every rollback, after which cached knowledge of the file is invalid. */
   generation = 0
 
   constructor(file: string) {
@@ -33,7 +33,7 @@ export class Connection {
     return this.#database
   }
 
-  /** Rows come as arrays. The least recently used statement goes when there are too many. */
+  /** Returns rows as arrays. The least recently used statement is dropped if there are too many. */
   statement(sql: string): Database.Statement<unknown[]> {
     const database = this.database
     let statement = this.#statements.get(sql)
@@ -58,7 +58,7 @@ export class Connection {
   /** Runs synchronous work in one transaction that holds the write lock from its start. @throws ReadModelsUnavailableError */
   write<T>(work: () => T): Promise<T> {
     return this.#attempt(() => {
-      // Immediate: a transaction that reads first and writes later fails at once when another has written in between.
+      // Immediate, because a transaction that reads before it writes fails if another one writes in between.
       this.statement('BEGIN IMMEDIATE').run()
       try {
         const result = work()
@@ -66,7 +66,7 @@ export class Connection {
         return result
       } catch (error) {
         this.generation++
-        // A full disk may have rolled back already.
+        // SQLite may have rolled back already on a full disk.
         if (this.#database?.inTransaction === true) this.statement('ROLLBACK').run()
         throw error
       }
@@ -87,7 +87,7 @@ export class Connection {
         if (!(error instanceof Database.SqliteError) || !isUnavailable(error.code)) throw error
         const busy = error.code.startsWith('SQLITE_BUSY')
         if (!busy || performance.now() > deadlineMs) {
-          // After an I/O error SQLite's view of the file may be stale for good; a full disk or a lock leaves it sound.
+          // After an I/O error, SQLite's view of the file can stay stale. A full disk or a lock does not harm it.
           if (!busy && error.code !== 'SQLITE_FULL') this.#drop()
           throw new ReadModelsUnavailableError(`the read models are unavailable: ${error.code}`, { cause: error })
         }
@@ -103,7 +103,7 @@ export class Connection {
     try {
       database?.close()
     } catch {
-      // Already unusable, which is why it is dropped.
+      // It is dropped because it is unusable.
     }
   }
 }
@@ -120,7 +120,7 @@ function openFile(file: string): Database.Database {
       `journal_size_limit = ${WAL_BYTES_MAX}`,
     ])
       database.pragma(pragma)
-    // AUTOINCREMENT: a number used again would let a connection that is behind read another collection's table.
+    // AUTOINCREMENT, because a reused number would let a stale connection read the table of another collection.
     database.exec(`CREATE TABLE IF NOT EXISTS collections(
       id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, fields TEXT NOT NULL, indexes TEXT NOT NULL)`)
     return database

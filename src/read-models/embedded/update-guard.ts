@@ -3,9 +3,9 @@ import type { Condition } from '../read-models.js'
 import { encode } from './columns.js'
 
 /**
- * Whether one value meets a guard's condition, by the same rules as the compiled filters. Guards are judged here and not in
- * SQL because `_id` has already found the document, so that its other fields need no index.
- * @throws TypeError naming what is not supported
+ * Returns whether a value meets a guard's condition, by the same rules as the compiled filters. Guards are not evaluated in SQL, because
+ * `_id` has already found the document, so that its other fields need no index.
+ * @throws TypeError that names the unsupported part
  */
 export function meetsCondition(path: string, condition: Condition, value: unknown): boolean {
   if (Array.isArray(value)) throw new TypeError(`read models: guard on "${path}" meets an array`)
@@ -46,7 +46,7 @@ function inRange(path: string, value: unknown, operand: unknown, accept: (order:
   return accept(order(held as string, operand as string))
 }
 
-/** Strings by their UTF-8 bytes: JavaScript's own order differs above U+FFFF, and then the guard would not be the filter's. */
+/** Compares strings by their UTF-8 bytes as filters do; JavaScript's order differs above U+FFFF. */
 function order(a: string | number | boolean, b: string | number | boolean): number {
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string))
   return Number(a) - Number(b)

@@ -5,9 +5,9 @@ import { valueAt } from './columns.js'
 type Fields = Record<string, unknown>
 
 /**
- * The document after an update; the very same object when nothing changed. Neither the document nor the update's values are
- * modified: both may still be in the caller's hands.
- * @throws TypeError where MongoDB refuses the update, naming the path
+ * Returns the document after an update, or the same object if nothing changed. Neither the document nor the values of the update are
+ * modified, because the caller can still use them.
+ * @throws TypeError that names the path, if MongoDB would reject the update
  */
 export function applyUpdate(document: Document, update: Update): Document {
   const next: Fields = { ...document }
@@ -20,14 +20,14 @@ export function applyUpdate(document: Document, update: Update): Document {
   for (const path in update.$inc) {
     const held = valueAt(next, path.split('.'))
     if (held !== undefined && typeof held !== 'number')
-      throw new TypeError(`read models: $inc of "${path}", which is ${kindOf(held)} and no number`)
+      throw new TypeError(`read models: $inc of "${path}", which is ${kindOf(held)} and not a number`)
     assign(path, (held ?? 0) + update.$inc[path]!)
   }
   if (next._id !== document._id) throw new TypeError('read models: an update cannot change _id')
   return changed ? (next as unknown as Document) : document
 }
 
-/** Sets a value at a dotted path of an object that is ours to change, copying the objects below it. Whether it differed. */
+/** Sets a value at a dotted path of `target`, which is modified, and copies the objects below it. Returns whether the value differed. */
 export function setPath(target: Fields, path: string, value: unknown): boolean {
   const segments = path.split('.')
   const last = segments.pop()!

@@ -8,17 +8,17 @@ import {
 import { DuplicateKeyError, type Update, type WriteOperation, type WriteResult } from '../read-models.js'
 import { checkWrites } from '../writes.js'
 import type { Connection, Stored } from './mongodb-connection.js'
-import { duplicateKey, portError, refusal, serverCodes } from './mongodb-errors.js'
+import { duplicateKey, portError, rejection, serverCodes } from './mongodb-errors.js'
 import { driverFilter } from './mongodb-filter.js'
 
 type Operation = AnyBulkWriteOperation<Stored>
 type Write = (operations: readonly Operation[]) => Promise<BulkWriteResult>
 type Counts = { -readonly [count in keyof WriteResult]: number }
 
-/** What became of a bulk: an operation's failure is kept until all others were tried, as in any unordered bulk. */
+/** The outcome of a bulk. A failure is kept until all other operations are tried, as in any unordered bulk. */
 interface Outcome {
   readonly counts: Counts
-  /** Thrown in the end; what is worse than a duplicate comes before it. */
+  /** The error to throw at the end. A more serious error replaces a duplicate key. */
   failure: Error | undefined
 }
 
@@ -39,9 +39,9 @@ export async function bulkWrite(
   if (compiled.length === 0) return outcome.counts
   const { isFerretDb1 } = await connection.server()
   const write: Write = (operations) =>
-    connection.answered(({ db }) => db.collection<Stored>(name).bulkWrite(operations, { ordered: false }))
+    connection.withinTime(({ db }) => db.collection<Stored>(name).bulkWrite(operations, { ordered: false }))
   if (isFerretDb1) {
-    await connection.alone(async () => {
+    await connection.sequentially(async () => {
       for (const operation of compiled) await apply(write, [operation], outcome)
     })
   } else await apply(write, compiled, outcome)
@@ -50,9 +50,8 @@ export async function bulkWrite(
 }
 
 /**
- * An upsert that meets a document it did not see fails with a duplicate key. Mostly its guard had failed, and nothing is to be
- * done. But another writer may have inserted the document in between, and then the guard has not been judged yet: so each of them is
- * tried again as an update, which settles it.
+ * An upsert whose guard fails on an existing document results in a duplicate key. The same error results if another writer inserts the
+ * document at the same time; then the guard is not evaluated yet. So each of these upserts is repeated as an update.
  */
 async function apply(write: Write, operations: readonly Operation[], outcome: Outcome) {
   const again: Operation[] = []
@@ -65,7 +64,7 @@ async function apply(write: Write, operations: readonly Operation[], outcome: Ou
   for (const failed of await writeAll(write, again, outcome.counts)) fail(outcome, failed)
 }
 
-/** Hands back the operations that failed on their own. @throws when the bulk as a whole did */
+/** Returns the operations that failed individually. @throws if the whole bulk failed */
 async function writeAll(write: Write, operations: readonly Operation[], total: Counts) {
   try {
     add(total, await write(operations))
@@ -80,14 +79,14 @@ async function writeAll(write: Write, operations: readonly Operation[], total: C
         return [{ operation: operations[0]!, code: serverCodes.duplicateKey }]
       throw whole
     }
-    // The writes that did not fail may not last.
-    if (error.result.getWriteConcernError() !== undefined) throw refusal(undefined)
+    // The successful writes may not be durable.
+    if (error.result.getWriteConcernError() !== undefined) throw rejection(undefined)
     return writeErrors.map(({ index, code }) => ({ operation: operations[index]!, code }))
   }
 }
 
 function fail(outcome: Outcome, failed: Failed): void {
-  const failure = isDuplicate(failed) ? duplicateKey() : refusal(failed.code)
+  const failure = isDuplicate(failed) ? duplicateKey() : rejection(failed.code)
   if (outcome.failure === undefined || outcome.failure instanceof DuplicateKeyError) outcome.failure = failure
 }
 
@@ -95,7 +94,7 @@ function isDuplicate({ code }: Failed): boolean {
   return code === serverCodes.duplicateKey
 }
 
-/** Undefined for what is no upsert. */
+/** Returns `undefined` if the operation is not an upsert. */
 function withoutUpsert(operation: Operation): Operation | undefined {
   if ('updateOne' in operation && operation.updateOne.upsert === true) {
     const { filter, update } = operation.updateOne
@@ -121,7 +120,7 @@ function driverOperation(operation: WriteOperation): Operation {
   return { deleteOne: { filter: driverFilter(operation.deleteOne.filter) } }
 }
 
-/** Old servers refuse an operator without fields; it means nothing to any. */
+/** Removes operators without fields, which have no effect and which old servers reject. */
 function withoutEmpty(update: Update): UpdateFilter<Stored> {
   return Object.fromEntries(Object.entries(update).filter(([, fields]) => Object.keys(fields).length > 0))
 }

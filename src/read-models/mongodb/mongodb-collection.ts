@@ -12,10 +12,10 @@ import { bulkWrite } from './mongodb-bulk-write.js'
 import type { Connection, Stored } from './mongodb-connection.js'
 import { driverFilter } from './mongodb-filter.js'
 
-/** Documents a cursor fetches at once. */
+/** The documents per batch of a cursor. */
 const batchSize = 1_000
 
-/** A collection of the port over the driver's. It holds no state: the collection may be created, renamed or dropped at any time. */
+/** A collection over the driver's. It holds no state, because the collection can be created, renamed or dropped at any time. */
 export class MongodbCollection implements Collection {
   readonly #connection: Connection
   readonly #name: string
@@ -32,21 +32,21 @@ export class MongodbCollection implements Collection {
   async find(filter: Filter, options: FindOptions = {}): Promise<readonly Document[]> {
     const { limit } = options
     checkFindOptions(options)
-    const wanted = driverFilter(filter)
+    const compiled = driverFilter(filter)
     const driverOptions = {
       sort: new Map(Object.entries(options.sort ?? {})),
       batchSize: Math.min(limit ?? batchSize, batchSize),
       ...(limit !== undefined && { limit }),
     }
-    return this.#connection.read(({ db }) => db.collection<Stored>(this.#name).find(wanted, driverOptions).toArray())
+    return this.#connection.read(({ db }) => db.collection<Stored>(this.#name).find(compiled, driverOptions).toArray())
   }
 
   async countDocuments(filter: Filter, options: Pick<FindOptions, 'limit'> = {}): Promise<number> {
     const { limit } = options
     checkFindOptions(options)
-    const wanted = driverFilter(filter)
+    const compiled = driverFilter(filter)
     return this.#connection.read(({ db }) =>
-      db.collection<Stored>(this.#name).countDocuments(wanted, limit === undefined ? {} : { limit }),
+      db.collection<Stored>(this.#name).countDocuments(compiled, limit === undefined ? {} : { limit }),
     )
   }
 

@@ -12,8 +12,8 @@ import type { Condition, Filter } from '../read-models.js'
 import type { Stored } from './mongodb-connection.js'
 
 /**
- * A filter for the driver, made from what was checked: every value sits behind an explicit operator and is a scalar, so
- * nothing a request carries can become an operator. @throws TypeError naming what is not supported
+ * Compiles a filter for the driver. Every value is a scalar under an explicit operator, so that no input of a request can become an
+ * operator. @throws TypeError that names the unsupported part
  */
 export function driverFilter(filter: Filter): DriverFilter<Stored> {
   if (!isPlainObject(filter)) throw new TypeError(`read models: a filter is an object, not ${kindOf(filter)}`)
@@ -31,7 +31,7 @@ export function driverFilter(filter: Filter): DriverFilter<Stored> {
 
 function driverCondition(path: string, condition: Condition): unknown {
   checkFieldPath(path)
-  // The one bare value: FerretDB 1 finds a document by its _id in no other form. A string is no operator.
+  // The only value without an operator, because FerretDB 1 uses the index of _id in no other form. A string is not an operator.
   if (path === '_id' && typeof condition === 'string') return condition
   const compiled: Record<string, unknown> = {}
   for (const [operator, operand] of operatorsOf(path, condition)) {
