@@ -200,45 +200,42 @@ t.test('a directory that cannot be made is reported as unavailable', async (t) =
   await t.rejects(openEmbeddedReadModels({ directory }), ReadModelsUnavailableError)
 })
 
-t.test(
-  'an index of the documents that have a field serves its queries and changes no result of others',
-  async (t) => {
-    const connection = new Connection(join(t.testdir(), 'read-models.db'))
-    const readModels = new EmbeddedReadModels(connection)
-    t.teardown(() => readModels.close())
-    const key = { of: 1, due: 1, _id: 1 } as const
-    await readModels.createIndexes('some', [{ key, having: 'due' }])
-    await readModels.createIndexes('all', [{ key }])
-    await t.rejects(readModels.createIndexes('some', [{ key, having: 'other' }]), /"other" is not a field of the index/)
-    const dues = [undefined, null, 3, 5, '2026', true, '']
-    const documents = dues.map((due, n) => ({ _id: `${n}`, of: 'a', ...(due !== undefined && { due }) }))
-    for (const name of ['some', 'all']) await readModels.collection(name).put(documents)
-    const conditions = [
-      3,
-      null,
-      '',
-      true,
-      { $lte: 5 },
-      { $gte: '' },
-      { $lte: '2026' },
-      { $ne: 3 },
-      { $lt: null },
-      { $lte: null },
-    ]
-    const others = [{ $in: [3, null] }, { $in: ['2026', 5] }, { $exists: true }, { $exists: false }]
-    for (const due of [...conditions, ...others]) {
-      const [some, all] = ['some', 'all'].map((name) => readModels.collection(name))
-      const sort = { due: 1, _id: 1 } as const
-      t.strictSame(
-        await some!.find({ of: 'a', due }, { sort }),
-        await all!.find({ of: 'a', due }, { sort }),
-        JSON.stringify(due),
-      )
-      t.equal(await some!.countDocuments({ of: 'a', due }), await all!.countDocuments({ of: 'a', due }))
-    }
-    t.equal((await readModels.collection('some').find({}, { sort: { due: 1 } })).length, dues.length)
-    const where = 'f0 = ? AND f1 <= ? AND f1 > -9e999'
-    const plan = connection.database.prepare(`EXPLAIN QUERY PLAN SELECT id, doc FROM c1 WHERE ${where}`).all('a', 5)
-    t.match(plan, [{ detail: /USING INDEX c1_i1 \(f0=\? AND f1/ }])
-  },
-)
+t.test('an index of the documents that have a field serves its queries and changes no result of others', async (t) => {
+  const connection = new Connection(join(t.testdir(), 'read-models.db'))
+  const readModels = new EmbeddedReadModels(connection)
+  t.teardown(() => readModels.close())
+  const key = { of: 1, due: 1, _id: 1 } as const
+  await readModels.createIndexes('some', [{ key, having: 'due' }])
+  await readModels.createIndexes('all', [{ key }])
+  await t.rejects(readModels.createIndexes('some', [{ key, having: 'other' }]), /"other" is not a field of the index/)
+  const dues = [undefined, null, 3, 5, '2026', true, '']
+  const documents = dues.map((due, n) => ({ _id: `${n}`, of: 'a', ...(due !== undefined && { due }) }))
+  for (const name of ['some', 'all']) await readModels.collection(name).put(documents)
+  const conditions = [
+    3,
+    null,
+    '',
+    true,
+    { $lte: 5 },
+    { $gte: '' },
+    { $lte: '2026' },
+    { $ne: 3 },
+    { $lt: null },
+    { $lte: null },
+  ]
+  const others = [{ $in: [3, null] }, { $in: ['2026', 5] }, { $exists: true }, { $exists: false }]
+  for (const due of [...conditions, ...others]) {
+    const [some, all] = ['some', 'all'].map((name) => readModels.collection(name))
+    const sort = { due: 1, _id: 1 } as const
+    t.strictSame(
+      await some!.find({ of: 'a', due }, { sort }),
+      await all!.find({ of: 'a', due }, { sort }),
+      JSON.stringify(due),
+    )
+    t.equal(await some!.countDocuments({ of: 'a', due }), await all!.countDocuments({ of: 'a', due }))
+  }
+  t.equal((await readModels.collection('some').find({}, { sort: { due: 1 } })).length, dues.length)
+  const where = 'f0 = ? AND f1 <= ? AND f1 > -9e999'
+  const plan = connection.database.prepare(`EXPLAIN QUERY PLAN SELECT id, doc FROM c1 WHERE ${where}`).all('a', 5)
+  t.match(plan, [{ detail: /USING INDEX c1_i1 \(f0=\? AND f1/ }])
+})
