@@ -21,21 +21,18 @@ const request: CallbackRequest = {
   },
 }
 
-t.test(
-  'a delivery is recorded once by however many ask, under an id that derives from the transfer event',
-  async (t) => {
-    const store = await openTestStore(t)
-    const commands = new CallbackCommands(store, () => at)
-    const answers = await Promise.all(Array.from({ length: 20 }, () => commands.record(request, context)))
-    t.ok(answers.every((answer) => answer.accepted))
-    const events = await store.readStream(`callback-${trackingId}`)
-    t.equal(events.length, 1)
-    t.equal(events[0]?.id, derivedEventId(request.webhookId, 'callback recorded'))
-    t.strictSame(events[0]?.metadata, { ...context, schemaVersion: 1 })
-  },
-)
+t.test('records a delivery once for any number of requests, with an id derived from the transfer event', async (t) => {
+  const store = await openTestStore(t)
+  const commands = new CallbackCommands(store, () => at)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => commands.record(request, context)))
+  t.ok(answers.every((answer) => answer.accepted))
+  const events = await store.readStream(`callback-${trackingId}`)
+  t.equal(events.length, 1)
+  t.equal(events[0]?.id, derivedEventId(request.webhookId, 'callback recorded'))
+  t.strictSame(events[0]?.metadata, { ...context, schemaVersion: 1 })
+})
 
-t.test('two workers that report the same delivery leave one delivered event', async (t) => {
+t.test('appends one delivered event when two workers report the same delivery', async (t) => {
   const store = await openTestStore(t)
   const commands = new CallbackCommands(store, () => at)
   await commands.record(request, context)
@@ -46,7 +43,7 @@ t.test('two workers that report the same delivery leave one delivered event', as
   t.strictSame(types, ['CallbackRecorded', 'CallbackDelivered'])
 })
 
-t.test('a lane is folded from the log, requeues included; an unknown one is empty', async (t) => {
+t.test('folds a lane from the log, including requeues, and returns an unknown lane as empty', async (t) => {
   const store = await openTestStore(t)
   const commands = new CallbackCommands(store, () => at)
   t.strictSame((await commands.lane(trackingId)).deliveries, [])

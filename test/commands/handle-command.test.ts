@@ -14,7 +14,7 @@ const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
 const suspended: DomainEvent = { type: 'MerchantSuspended', data: { merchantId, at: '2026-03-01T09:00:00.000Z' } }
 const resumed: DomainEvent = { type: 'MerchantResumed', data: { merchantId, at: '2026-03-01T09:00:00.000Z' } }
 
-/** Counts events: `add` adds some as long as there are fewer than `below`. */
+/** Counts events. `add` appends events while there are fewer than `below`. */
 interface Add {
   readonly events: readonly DomainEvent[]
   readonly below?: number
@@ -26,7 +26,7 @@ const counter: Decider<number, Add, DomainEvent> = {
   evolve: (count) => count + 1,
 }
 
-/** The store with something done before each append reaches it. */
+/** Returns the store with an action that runs before each append. */
 function before(store: EventStore, action: (attempt: number) => Promise<unknown>) {
   const counts = { reads: 0, appends: 0 }
   const wrapped: EventStore = {
@@ -46,7 +46,7 @@ function before(store: EventStore, action: (attempt: number) => Promise<unknown>
 const another = (store: EventStore, revision: number | 'no_stream') =>
   store.append('s-1', revision, [encodeEvent(resumed, context)])
 
-t.test('what was decided is appended at the revision read, and folded into the answer', async (t) => {
+t.test('appends the decided events at the revision read, and folds them into the result', async (t) => {
   const store = await openTestStore(t)
   const first = await handleCommand(store, counter, 's-1', { events: [suspended, resumed] }, context)
   t.match(first, { accepted: true, state: 2, revision: 1, events: [suspended, resumed] })
@@ -58,7 +58,7 @@ t.test('what was decided is appended at the revision read, and folded into the a
   )
 })
 
-t.test('nothing decided or a refusal appends nothing, and answers with the state', async (t) => {
+t.test('appends nothing for an empty decision or a refusal, and returns the state', async (t) => {
   const store = await openTestStore(t)
   const { wrapped, counts } = before(store, async () => undefined)
   await another(store, 'no_stream')
@@ -77,7 +77,7 @@ t.test('nothing decided or a refusal appends nothing, and answers with the state
   t.equal(counts.appends, 0)
 })
 
-t.test('after a conflict it is decided anew, on what the other writer left', async (t) => {
+t.test('decides again after a conflict, on the state that the other writer left', async (t) => {
   const store = await openTestStore(t)
   const { wrapped, counts } = before(store, async (attempt) => attempt === 1 && another(store, 'no_stream'))
   const result = await handleCommand(wrapped, counter, 's-1', { events: [suspended], below: 1 }, context)
@@ -86,7 +86,7 @@ t.test('after a conflict it is decided anew, on what the other writer left', asy
   t.equal((await store.readStream('s-1')).length, 1, 'only the other writer appended')
 })
 
-t.test('writers that keep winning: it gives up after ten conflicts, with nothing appended', async (t) => {
+t.test('gives up after ten conflicts and appends nothing', async (t) => {
   const store = await openTestStore(t)
   const { wrapped, counts } = before(store, (attempt) => another(store, attempt === 1 ? 'no_stream' : attempt - 2))
   await t.rejects(handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context), TooMuchContentionError)
@@ -95,7 +95,7 @@ t.test('writers that keep winning: it gives up after ten conflicts, with nothing
   t.strictSame(types, Array(10).fill('MerchantResumed'))
 })
 
-t.test('nine conflicts are borne', async (t) => {
+t.test('tolerates nine conflicts', async (t) => {
   const store = await openTestStore(t)
   const { wrapped } = before(store, async (attempt) => {
     if (attempt < 10) await another(store, attempt === 1 ? 'no_stream' : attempt - 2)
@@ -103,7 +103,7 @@ t.test('nine conflicts are borne', async (t) => {
   t.match(await handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context), { state: 10, revision: 9 })
 })
 
-t.test('any other error is passed on at once: an append that may have happened is not repeated', async (t) => {
+t.test('throws any other error immediately and does not repeat an append that may have succeeded', async (t) => {
   const store = await openTestStore(t)
   const { wrapped, counts } = before(store, async () => {
     throw new StoreUnavailableError('the disk is full')
@@ -112,7 +112,7 @@ t.test('any other error is passed on at once: an append that may have happened i
   t.equal(counts.appends, 1)
 })
 
-t.test('assumed new: nothing is read before the first append, and all of it after a conflict', async (t) => {
+t.test('reads a stream that is assumed to be new only after a conflict', async (t) => {
   const store = await openTestStore(t)
   const { wrapped, counts } = before(store, async () => undefined)
   const assumeNew = { loaded: emptyStream(counter) }
@@ -139,14 +139,14 @@ t.test(
   },
 )
 
-t.test('every event carries actor, correlation, causation and its schema version', async (t) => {
+t.test('stores actor, correlation, causation and schema version with every event', async (t) => {
   const store = await openTestStore(t)
   const metadata = { actor: 'cli:root', $correlationId: 'job-9', $causationId: 'event-8' }
   await handleCommand(store, counter, 's-1', { events: [suspended, resumed] }, metadata)
   for (const event of await store.readStream('s-1')) t.strictSame(event.metadata, { ...metadata, schemaVersion: 1 })
 })
 
-t.test('events have ids of their own, or those that derive from their cause', async (t) => {
+t.test('gives events random ids, or ids derived from their cause', async (t) => {
   const store = await openTestStore(t)
   await handleCommand(store, counter, 's-1', { events: [suspended, suspended] }, context)
   t.equal(new Set((await store.readStream('s-1')).map((event) => event.id)).size, 2)

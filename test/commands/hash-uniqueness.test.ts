@@ -74,7 +74,7 @@ function withdrawalOf(merchantId: string, wanted: Create) {
   return { ...requestOf(merchantId, wanted), accountNumber: 'TR33', identityNumber: null }
 }
 
-/** A merchant of its own on the log, so that the tests of an engine share one log. */
+/** Creates a separate merchant, so that the tests of an engine can share one log. */
 function newMerchant(store: EventStore, merchantId: string = randomUUID()) {
   const commands = commandsOn(store)
   const create = (wanted: Create): Promise<TransferResult> => {

@@ -46,7 +46,7 @@ async function appendNext(store: EventStore, stream: string, event: NewEvent): P
   await store.append(stream, last?.revision ?? 'no_stream', [event])
 }
 
-/** A log that grows by what is drawn. */
+/** A log that grows by generated events. */
 class World {
   readonly #commands: MerchantCommands
   readonly #merchants: string[] = []
@@ -95,7 +95,7 @@ class World {
     await appendNext(this.store, privacyStream(erasureId), encodeEvent({ type: 'CustomerErased', data }, context))
   }
 
-  /** As its keeper does: behind what is listed, up to any event there is. */
+  /** Extends the list as its keeper does: from the last listed event to any later one. */
   async #list(which: number): Promise<void> {
     const { through, position } = await readStreamList(this.store)
     const events = await allEvents(this.store)
@@ -110,7 +110,7 @@ class World {
     await appendNext(this.store, listedStreamsStream, encodeEvent({ type: 'StreamsListed', data }, context))
   }
 
-  /** Of one that did not know what another had listed a moment ago. */
+  /** Appends a list that ignores the one another process has just appended. */
   async #listWithGap(): Promise<void> {
     const { through } = await readStreamList(this.store)
     const end = (await allEvents(this.store)).at(-1)
@@ -131,7 +131,7 @@ function placeOf({ stream, revision }: RecordedEvent) {
   return { stream, revision }
 }
 
-/** What a start learns of a log. */
+/** Returns what a starting process reads from a log. */
 async function learned(store: EventStore) {
   const erased = new Set<string>()
   const seen = (events: readonly RecordedEvent[]) => {
@@ -177,7 +177,7 @@ function unlessOutOfService(error: unknown): void {
   if (!(error instanceof UnreadableEventError)) throw error
 }
 
-/** As if nothing were listed. */
+/** Reads as if there were no list. */
 function withoutList(store: EventStore): EventStore {
   return {
     ...store,
@@ -185,7 +185,7 @@ function withoutList(store: EventStore): EventStore {
   }
 }
 
-t.test('whoever starts from the list knows what one knows who has read the whole log', async (t) => {
+t.test('a start from the list has the same state as a read of the whole log', async (t) => {
   const steps = fc.array(fc.tuple(fc.nat(17), fc.nat(1_000)), { minLength: 20, maxLength: 45 })
   const directory = t.testdir()
   let runs = 0
@@ -197,7 +197,7 @@ t.test('whoever starts from the list knows what one knows who has read the whole
       const world = new World(store)
       for (const [what, which] of drawn) await world.happen(what, which).catch(unlessOutOfService)
       if ((await readStreamList(store)).position) listed++
-      // Each with a store of its own: one knows the decisions that it has read.
+      // Each has a separate store, because a store remembers the decisions that it has read.
       t.strictSame(await learned(skipEvents(raw)), await learned(withoutList(skipEvents(raw))))
       await raw.close()
     }),
@@ -206,7 +206,7 @@ t.test('whoever starts from the list knows what one knows who has read the whole
   t.ok(listed > 5, 'there was a list to start from')
 })
 
-/** What a start reads of the log, and learns, where one merchant is listed and another came later. */
+/** Returns what a start reads when one merchant is listed and another was registered later. */
 async function startBehindList(t: Test, store: EventStore): Promise<void> {
   const commands = new MerchantCommands(store, clock, box)
   const before = await commands.register(settings, context)
@@ -232,11 +232,11 @@ async function startBehindList(t: Test, store: EventStore): Promise<void> {
   t.equal(directory.byId(after.id)?.suspended, false)
 }
 
-t.test('a start reads the log from the place that is listed, and a stream that began behind it too', async (t) => {
+t.test('starts reading the log at the listed position and includes streams that began after it', async (t) => {
   await startBehindList(t, await openTestStore(t))
 })
 
-t.test('and so it does on EventStoreDB', async (t) => {
+t.test('starts reading at the listed position on EventStoreDB too', async (t) => {
   const server = await startTestEventsServer()
   const store = openEventStoreDb({ url: server.url })
   t.teardown(async () => {
@@ -246,7 +246,7 @@ t.test('and so it does on EventStoreDB', async (t) => {
   await startBehindList(t, store)
 })
 
-t.test('a list whose last event is not in the log is none', async (t) => {
+t.test('ignores a list whose last event is not in the log', async (t) => {
   const store = await openTestStore(t)
   const data = { after: null, through: { stream: 'transfer-1', revision: 0 }, streams: ['merchant-gone'], at }
   await appendNext(store, listedStreamsStream, encodeEvent({ type: 'StreamsListed', data }, context))

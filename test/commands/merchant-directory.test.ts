@@ -34,7 +34,7 @@ async function open(t: Tester, alter: (store: EventStore) => EventStore = (store
   return { store, directory, commands, set, opened, errors }
 }
 
-t.test('what was registered before the start is known after it, by id, key and address', async (t) => {
+t.test('finds merchants registered before the start by id, key and address', async (t) => {
   const { directory, commands } = await open(t)
   const issued = await commands.register(settings, context)
   await directory.start()
@@ -54,7 +54,7 @@ t.test('what was registered before the start is known after it, by id, key and a
   )
 })
 
-t.test('an empty log starts, and nobody is known', async (t) => {
+t.test('starts on an empty log without merchants', async (t) => {
   const { directory } = await open(t)
   await directory.start()
   t.equal(directory.byId(''), undefined)
@@ -64,7 +64,7 @@ t.test('an empty log starts, and nobody is known', async (t) => {
   t.equal(directory.allowsAddress('nobody', '10.0.0.1'), false)
 })
 
-t.test('changes are followed: a new merchant, settings, suspension', async (t) => {
+t.test('follows a new merchant, changed settings and a suspension', async (t) => {
   const { directory, commands } = await open(t)
   await directory.start()
   const { id } = await commands.register(settings, context)
@@ -84,7 +84,7 @@ t.test('changes are followed: a new merchant, settings, suspension', async (t) =
   await eventually(() => directory.byId(id)?.suspended === false)
 })
 
-t.test('a rotated API key works beside the new one until the overlap is over, to the millisecond', async (t) => {
+t.test('accepts a rotated API key until the millisecond at which the overlap ends', async (t) => {
   const { directory, commands, set } = await open(t)
   const { id, webApiKey: old } = await commands.register(settings, context)
   await directory.start()
@@ -98,7 +98,7 @@ t.test('a rotated API key works beside the new one until the overlap is over, to
   t.equal(directory.byApiKey(rotated.webApiKey)?.merchant.merchantId, id)
 })
 
-t.test('a key revoked without overlap is refused as soon as it is known', async (t) => {
+t.test('refuses a key that was revoked without overlap', async (t) => {
   const { directory, commands } = await open(t)
   const { id, webApiKey: old } = await commands.register(settings, context)
   await directory.start()
@@ -107,7 +107,7 @@ t.test('a key revoked without overlap is refused as soon as it is known', async 
   await eventually(() => directory.byApiKey(old) === undefined)
 })
 
-t.test('a key of one merchant with the id of another is nobody’s', async (t) => {
+t.test('refuses a key of one merchant with the id of another', async (t) => {
   const { directory, commands } = await open(t)
   const [one, two] = [await commands.register(settings, context), await commands.register(settings, context)]
   await directory.start()
@@ -115,31 +115,28 @@ t.test('a key of one merchant with the id of another is nobody’s', async (t) =
   t.equal(directory.byApiKey(mixed), undefined)
 })
 
-t.test(
-  'secrets are opened once, both while they overlap, and the one rotated out does not stay in memory',
-  async (t) => {
-    const { directory, commands, set, opened } = await open(t)
-    const { id, secretKey: old } = await commands.register(settings, context)
-    await directory.start()
-    const secrets = () => directory.secrets(directory.byId(id)!, 'secretKey')
-    for (let count = 0; count < 5; count++) t.strictSame(secrets(), [old])
-    t.equal(opened.length, 1)
-    const rotated = await commands.rotateSecret(id, 'secretKey', 60, context)
-    if (!rotated.accepted) throw new Error('refused')
-    await eventually(() => secrets().length === 2)
-    t.strictSame(secrets(), [rotated.value, old])
-    set('2026-03-01T11:00:00.000Z')
-    t.strictSame(secrets(), [rotated.value])
-    const before = opened.length
-    for (let count = 0; count < 5; count++) secrets()
-    t.equal(opened.length, before, 'kept')
-    const held = JSON.stringify([...(directory as unknown as { opened: Map<string, unknown> }).opened])
-    t.match(held, rotated.value)
-    t.notMatch(held, old)
-  },
-)
+t.test('opens each secret once, both during the overlap, and forgets the old secret afterwards', async (t) => {
+  const { directory, commands, set, opened } = await open(t)
+  const { id, secretKey: old } = await commands.register(settings, context)
+  await directory.start()
+  const secrets = () => directory.secrets(directory.byId(id)!, 'secretKey')
+  for (let count = 0; count < 5; count++) t.strictSame(secrets(), [old])
+  t.equal(opened.length, 1)
+  const rotated = await commands.rotateSecret(id, 'secretKey', 60, context)
+  if (!rotated.accepted) throw new Error('refused')
+  await eventually(() => secrets().length === 2)
+  t.strictSame(secrets(), [rotated.value, old])
+  set('2026-03-01T11:00:00.000Z')
+  t.strictSame(secrets(), [rotated.value])
+  const before = opened.length
+  for (let count = 0; count < 5; count++) secrets()
+  t.equal(opened.length, before, 'kept')
+  const held = JSON.stringify([...(directory as unknown as { opened: Map<string, unknown> }).opened])
+  t.match(held, rotated.value)
+  t.notMatch(held, old)
+})
 
-t.test('secrets of another master key are refused, not taken for empty', async (t) => {
+t.test('refuses secrets sealed with another master key instead of treating them as empty', async (t) => {
   const { store, commands } = await open(t)
   const { id } = await commands.register(settings, context)
   const other = new MerchantDirectory(
@@ -158,27 +155,24 @@ const ofNewerProgram = (merchantId: string) => {
   return { ...event, metadata: { ...event.metadata, schemaVersion: 99 } }
 }
 
-t.test(
-  'an event of a newer program puts its merchant out of service, is told once, and stops nobody else',
-  async (t) => {
-    const { store, directory, commands, errors } = await open(t)
-    const one = await commands.register(settings, context)
-    const two = await commands.register(settings, context)
-    await directory.start()
-    await store.append(merchantStream(one.id), 0, [ofNewerProgram(one.id)])
-    await commands.suspend(two.id, context)
-    await eventually(() => directory.byId(two.id)?.suspended === true)
-    t.equal(directory.byApiKey(one.webApiKey), undefined)
-    t.equal(directory.allowsAddress(one.id, '10.0.0.1'), false)
-    t.strictSame(
-      directory.byAddress('10.0.0.1').map((merchant) => merchant.merchantId),
-      [two.id],
-    )
-    t.match(errors, [{ name: 'UnreadableEventError' }])
-  },
-)
+t.test('an event of a newer version disables its merchant only, and is reported once', async (t) => {
+  const { store, directory, commands, errors } = await open(t)
+  const one = await commands.register(settings, context)
+  const two = await commands.register(settings, context)
+  await directory.start()
+  await store.append(merchantStream(one.id), 0, [ofNewerProgram(one.id)])
+  await commands.suspend(two.id, context)
+  await eventually(() => directory.byId(two.id)?.suspended === true)
+  t.equal(directory.byApiKey(one.webApiKey), undefined)
+  t.equal(directory.allowsAddress(one.id, '10.0.0.1'), false)
+  t.strictSame(
+    directory.byAddress('10.0.0.1').map((merchant) => merchant.merchantId),
+    [two.id],
+  )
+  t.match(errors, [{ name: 'UnreadableEventError' }])
+})
 
-t.test('a log with an event of a newer program starts, with its merchant out of service', async (t) => {
+t.test('starts with an event of a newer version in the log and disables its merchant', async (t) => {
   const { store, directory, commands } = await open(t)
   const { id } = await commands.register(settings, context)
   const other = await commands.register(settings, context)
@@ -193,7 +187,7 @@ t.test('a log with an event of a newer program starts, with its merchant out of 
   t.equal(directory.settingsOf(other.id)?.name, settings.name)
 })
 
-t.test('a subscription that fails is taken up where it was: a rotation is not applied twice', async (t) => {
+t.test('resumes a failed subscription without applying a rotation twice', async (t) => {
   let failing = 0
   const { directory, commands, errors } = await open(t, (store) => ({
     ...store,
@@ -215,7 +209,7 @@ t.test('a subscription that fails is taken up where it was: a rotation is not ap
   t.equal(directory.byApiKey(first.webApiKey)?.merchant.merchantId, id, 'the one before is still valid')
 })
 
-t.test('catching up makes known what the subscription has not brought yet, and nothing counts twice', async (t) => {
+t.test('catches up with events that the subscription has not delivered, and applies each once', async (t) => {
   let release = () => {}
   const held = new Promise<void>((resolve) => {
     release = resolve
@@ -248,7 +242,7 @@ t.test('catching up makes known what the subscription has not brought yet, and n
   t.strictSame(errors, [])
 })
 
-t.test('a log that is away for long is told of once, and followed again when it is back', async (t) => {
+t.test('reports a long outage of the log once, and follows the log when it returns', async (t) => {
   let tries = 0
   const { directory, commands, errors } = await open(t, (store) => ({
     ...store,

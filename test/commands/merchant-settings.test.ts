@@ -8,7 +8,7 @@ import { context, openTestStore } from '../support/embedded-store.js'
 const yen = { currency: { code: 'JPY', decimals: 0 }, paymentMethods: [] } as const
 const lira = { currency: { code: 'TRY', decimals: 2 }, paymentMethods: [] } as const
 
-t.test('what is given is looked at with what is there, and the refusal names the setting', async (t) => {
+t.test('validates changes together with the existing settings and names the refused setting', async (t) => {
   const before = { ...settings, sandbox: false, callbackUrl: 'https://shop.example/', minAmountMinor: 500n }
   t.equal(settingsRefusal(before, {}, lira), undefined)
   t.match(settingsRefusal(before, { maxAmountMinor: 400n }, lira), { field: 'minAmountMinor' })
@@ -31,7 +31,7 @@ t.test('what is given is looked at with what is there, and the refusal names the
   t.equal(settingsRefusal(before, { approvalAboveMinor: 500n }, yen), undefined)
 })
 
-t.test('naming the callback URL takes up callbacks that were disabled, also where it is the same', async (t) => {
+t.test('setting the callback URL enables disabled callbacks, even if the URL is unchanged', async (t) => {
   const store = await openTestStore(t)
   const commands = new MerchantCommands(store, () => '2026-03-01T10:00:00.000Z', createSecretBox(Buffer.alloc(32, 7)))
   const { id } = await commands.register(settings, context)

@@ -9,7 +9,7 @@ import { context, openTestStore } from '../support/embedded-store.js'
 const at = '2026-03-01T10:00:00.000Z'
 const box = createSecretBox(Buffer.alloc(32, 7))
 
-t.test('credentials are issued once; the log holds none of them in clear', async (t) => {
+t.test('issues credentials once and stores none of them in plain text', async (t) => {
   const store = await openTestStore(t)
   const commands = new MerchantCommands(store, () => at, box)
   const issued = await commands.register(settings, context)
@@ -40,7 +40,7 @@ t.test('credentials are issued once; the log holds none of them in clear', async
   for (const { metadata } of events) t.strictSame(metadata, { ...context, schemaVersion: 1 })
 })
 
-t.test('a secret sealed for one purpose does not open for the other', async (t) => {
+t.test('does not open a secret for a different purpose than it was sealed for', async (t) => {
   const store = await openTestStore(t)
   const commands = new MerchantCommands(store, () => at, box)
   const { id } = await commands.register(settings, context)
@@ -48,7 +48,7 @@ t.test('a secret sealed for one purpose does not open for the other', async (t) 
   t.throws(() => box.open(merchant?.secretKeys.all[0].sealed ?? '', secretOwner(id, 'webhookSecret')))
 })
 
-t.test('parallel changes of different settings are all kept', async (t) => {
+t.test('keeps all concurrent changes of different settings', async (t) => {
   const store = await openTestStore(t)
   const commands = new MerchantCommands(store, () => at, box)
   const { id } = await commands.register(settings, context)
@@ -58,7 +58,7 @@ t.test('parallel changes of different settings are all kept', async (t) => {
   t.strictSame((await commands.find(id))?.settings, Object.assign({}, settings, ...changes))
 })
 
-t.test('what is asked of an unknown merchant is refused and makes no stream', async (t) => {
+t.test('refuses commands for an unknown merchant and creates no stream', async (t) => {
   const store = await openTestStore(t)
   const commands = new MerchantCommands(store, () => at, box)
   const id = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
@@ -74,7 +74,7 @@ t.test('what is asked of an unknown merchant is refused and makes no stream', as
   t.strictSame(await store.readStream(merchantStream(id)), [])
 })
 
-t.test('a repeated suspension or resumption answers that nothing changed', async (t) => {
+t.test('reports that a repeated suspension or resumption changed nothing', async (t) => {
   const store = await openTestStore(t)
   const commands = new MerchantCommands(store, () => at, box)
   const { id } = await commands.register(settings, context)

@@ -24,7 +24,7 @@ async function create(kind: 'withdrawal' | 'native'): Promise<string> {
 const lengthOf = async (trackingId: string) => (await transfers.history(trackingId)).length
 const stopped = { accepted: false, refusal: { rule: 'payouts-stopped' } }
 
-t.test('a finding stops what is paid out, and nothing else, until a person says otherwise', async (t) => {
+t.test('a finding stops only payouts, until a user resumes them', async (t) => {
   const [open, claimed, paid] = [await create('withdrawal'), await create('withdrawal'), await create('withdrawal')]
   const ada = await signInAs(service, 'approver', [id])
   const asAda = { ...context, actor: `user:${ada.userId}` }
@@ -50,7 +50,7 @@ t.test('a finding stops what is paid out, and nothing else, until a person says 
   t.match(
     await transfers.complete(paid, {}, context),
     { accepted: true, changed: false },
-    'a lost answer is told again',
+    'a repeat returns the lost response',
   )
   t.match(await transfers.release(claimed, asAda), { accepted: true, changed: true })
   t.match(await transfers.changeStatus(claimed, 'Cancel', null, context), { accepted: true, changed: true })
@@ -67,7 +67,7 @@ t.test('a finding stops what is paid out, and nothing else, until a person says 
   t.match(await transfers.complete(open, {}, context), { accepted: true, changed: true })
 })
 
-t.test('where the decision cannot be read, nothing is paid out', async (t) => {
+t.test('pays nothing out while the decision is unreadable', async (t) => {
   const open = await create('withdrawal')
   const last = (await store.readStream(integrityStream)).at(-1)!
   const foreign = { id: '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11', type: 'Foreign', data: {}, metadata: {} }

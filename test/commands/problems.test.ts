@@ -19,7 +19,7 @@ const reason = 'a test'
 
 const foreign = () => ({ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} })
 
-/** One of its own, also where a test has two. */
+/** Returns a unique name, because some tests need two. */
 function openLog(t: Test) {
   return openTestStore({ testdir: () => tempDirectory(t), teardown: (handler) => t.teardown(handler) })
 }
@@ -40,7 +40,7 @@ function decide(store: EventStore, stream: string, revision: number) {
   return skipEvent({ store, clock }, { stream, revision, reason }, context)
 }
 
-/** One change of a transfer, or a bad event in its stream. */
+/** Appends a change of a transfer, or an unreadable event to its stream. */
 type Step = 'SendToManualControl' | 'Cancel' | 'Fail' | 'reopen' | 'complete' | 'bad'
 
 const steps = fc.array(
@@ -125,7 +125,7 @@ t.test('skips, one at a time, events that no longer fit because their creation i
   t.equal((await log.readStream(stream)).length, 3)
 })
 
-t.test('another event in its place, in a log that was put back, is not meant', async (t) => {
+t.test('a decision does not apply to a different event at the same place of a restored log', async (t) => {
   const [log, putBack] = [await openLog(t), await openLog(t)]
   const stream = 'wallet-7'
   await log.append(stream, 'no_stream', [foreign()])
@@ -136,7 +136,7 @@ t.test('another event in its place, in a log that was put back, is not meant', a
   t.same([await isSkipped(log), await isSkipped(putBack)], [true, undefined])
 })
 
-t.test('a decision that cannot be read decides nothing, and keeps nobody from deciding', async (t) => {
+t.test('an unreadable decision has no effect and does not prevent a new one', async (t) => {
   const log = await openLog(t)
   await log.append(skippedEventsStream, 'no_stream', [foreign()])
   await log.append('wallet-7', 'no_stream', [foreign()])
@@ -146,7 +146,7 @@ t.test('a decision that cannot be read decides nothing, and keeps nobody from de
 })
 
 t.test(
-  'a running process learns of a decision from the log: the merchant is back with all that happened since',
+  'a running process applies a decision from the log and enables the merchant with all later changes',
   async (t) => {
     const log = await openLog(t)
     const box = createSecretBox(Buffer.alloc(32, 7))
@@ -173,7 +173,7 @@ t.test(
   },
 )
 
-t.test('a merchant of which nothing can be read is not taken for one of the sandbox', async (t) => {
+t.test('does not treat a merchant without readable events as a sandbox merchant', async (t) => {
   const log = await openLog(t)
   const box = createSecretBox(Buffer.alloc(32, 7))
   const { id } = await new MerchantCommands(log, clock, box).register({ ...settings, sandbox: true }, context)

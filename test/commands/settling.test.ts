@@ -40,34 +40,31 @@ const typesOf = async (commands: TransferCommands) =>
 const toldOf = (result: TransferResult) =>
   result.accepted ? [] : (result.refusal.values.changes as readonly Change[]).map(({ type, by }) => [by, type])
 
-t.test(
-  'an action on a revision that is not the last one does nothing, and brings what has happened since',
-  async (t) => {
-    const { commands } = await withWithdrawal(t)
-    await commands.claim(trackingId, ada, { revision: 0 })
-    await commands.release(trackingId, ada, { revision: 1 })
-    for (const result of [
-      await commands.claim(trackingId, bob, { revision: 0 }),
-      await commands.complete(trackingId, {}, bob, { revision: 0 }),
-      await commands.changeStatus(trackingId, 'Cancel', 'no', bob, { revision: 0 }),
-      await commands.approve(trackingId, {}, bob, { revision: 0 }),
-    ]) {
-      t.match(result, { accepted: false, refusal: { rule: 'changed-meanwhile' } })
-      t.strictSame(toldOf(result), [
-        ['user:ada', 'WithdrawalClaimed'],
-        ['user:ada', 'WithdrawalReleased'],
-      ])
-    }
-    const ahead = await commands.claim(trackingId, bob, { revision: 7 })
-    t.match(ahead, { accepted: false, refusal: { rule: 'changed-meanwhile', values: { changes: [] } } })
-    t.equal((await typesOf(commands)).length, 3)
-    t.match(await commands.claim(trackingIdOf(merchantId, 'withdrawal', 'none'), bob, { revision: 0 }), {
-      refusal: { reason: 'not-found' },
-    })
-  },
-)
+t.test('rejects an action on an outdated revision and returns the events since', async (t) => {
+  const { commands } = await withWithdrawal(t)
+  await commands.claim(trackingId, ada, { revision: 0 })
+  await commands.release(trackingId, ada, { revision: 1 })
+  for (const result of [
+    await commands.claim(trackingId, bob, { revision: 0 }),
+    await commands.complete(trackingId, {}, bob, { revision: 0 }),
+    await commands.changeStatus(trackingId, 'Cancel', 'no', bob, { revision: 0 }),
+    await commands.approve(trackingId, {}, bob, { revision: 0 }),
+  ]) {
+    t.match(result, { accepted: false, refusal: { rule: 'changed-meanwhile' } })
+    t.strictSame(toldOf(result), [
+      ['user:ada', 'WithdrawalClaimed'],
+      ['user:ada', 'WithdrawalReleased'],
+    ])
+  }
+  const ahead = await commands.claim(trackingId, bob, { revision: 7 })
+  t.match(ahead, { accepted: false, refusal: { rule: 'changed-meanwhile', values: { changes: [] } } })
+  t.equal((await typesOf(commands)).length, 3)
+  t.match(await commands.claim(trackingIdOf(merchantId, 'withdrawal', 'none'), bob, { revision: 0 }), {
+    refusal: { reason: 'not-found' },
+  })
+})
 
-t.test('what comes between reading and writing is not overwritten either', async (t) => {
+t.test('does not overwrite an event appended between the read and the write', async (t) => {
   const { store, commands } = await withWithdrawal(t)
   let first = true
   const overtaken = new Proxy<EventStore>(store, {
@@ -89,7 +86,7 @@ t.test('what comes between reading and writing is not overwritten either', async
   t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed'])
 })
 
-t.test('the same action of the same person on the same revision is one, whatever came after it', async (t) => {
+t.test('recognizes a repeated action of the same user on the same revision, even after later events', async (t) => {
   const { commands } = await withWithdrawal(t)
   t.match(await commands.claim(trackingId, ada, { revision: 0 }), { accepted: true, changed: true, revision: 1 })
   t.match(await commands.claim(trackingId, ada, { revision: 0 }), { accepted: true, changed: false, revision: 1 })
@@ -108,18 +105,21 @@ t.test('the same action of the same person on the same revision is one, whatever
   t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
 })
 
-t.test('of a holder and the operator who complete at once one pays; after the claim the operator may', async (t) => {
-  const { store, commands } = await withWithdrawal(t)
-  await commands.claim(trackingId, ada)
-  t.match(await commands.complete(trackingId, {}, context), {
-    accepted: false,
-    refusal: { rule: 'claimed-by-another', values: { by: 'user:ada', until: addMs(at, 15 * minuteMs) } },
-  })
-  const afterwards = commandsOn(store, () => addMs(at, 15 * minuteMs))
-  const both = await Promise.all([
-    afterwards.complete(trackingId, {}, context),
-    afterwards.complete(trackingId, {}, ada, { underClaim }),
-  ])
-  t.equal(both.filter((each) => each.accepted && each.changed).length, 1)
-  t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
-})
+t.test(
+  'one of two concurrent completions by the holder and an operator pays, and an operator may complete after the claim',
+  async (t) => {
+    const { store, commands } = await withWithdrawal(t)
+    await commands.claim(trackingId, ada)
+    t.match(await commands.complete(trackingId, {}, context), {
+      accepted: false,
+      refusal: { rule: 'claimed-by-another', values: { by: 'user:ada', until: addMs(at, 15 * minuteMs) } },
+    })
+    const afterwards = commandsOn(store, () => addMs(at, 15 * minuteMs))
+    const both = await Promise.all([
+      afterwards.complete(trackingId, {}, context),
+      afterwards.complete(trackingId, {}, ada, { underClaim }),
+    ])
+    t.equal(both.filter((each) => each.accepted && each.changed).length, 1)
+    t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
+  },
+)

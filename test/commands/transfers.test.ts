@@ -37,12 +37,12 @@ async function logged(store: EventStore, prefix: string): Promise<string[]> {
   return events.map((event) => event.type)
 }
 
-t.test('a tracking id derives from merchant, kind and referenceId: it must never change', async (t) => {
+t.test('derives the trackingId from merchant, kind and referenceId in a way that never changes', async (t) => {
   t.equal(trackingIdOf(merchantId, 'deposit', 'order-1001'), 'ec5e1c4a-1c46-52ac-89f7-82815a548533')
   t.equal(trackingIdOf(merchantId, 'withdrawal', 'order-1001'), '3c3b44ee-4533-5844-8fa6-5299867a876d')
 })
 
-t.test('a created deposit is found at once, expires in time, and says who created it', async (t) => {
+t.test('finds a created deposit immediately, with its expiry and creator', async (t) => {
   const store = await openTestStore(t)
   const created = await commands(store).create(deposit, { ...context, actor: `merchant:${merchantId}` })
   t.match(created, { accepted: true, changed: true, transfer: { trackingId, expiresAt: '2026-03-01T10:30:00.000Z' } })
@@ -53,7 +53,7 @@ t.test('a created deposit is found at once, expires in time, and says who create
   t.strictSame(event?.metadata, { ...context, actor: `merchant:${merchantId}`, schemaVersion: 1 })
 })
 
-t.test('100 parallel creates with one referenceId: one event, one answer', async (t) => {
+t.test('appends one event for 100 concurrent creates with one referenceId and gives all the same answer', async (t) => {
   const store = await openTestStore(t)
   const withHash = { ...deposit, ...hashed('100', deposit.referenceId) }
   const answers = await Promise.all(Array.from({ length: 100 }, () => commands(store).create(withHash, context)))
@@ -62,7 +62,7 @@ t.test('100 parallel creates with one referenceId: one event, one answer', async
   t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
 })
 
-t.test('the same create later is the first answer again, with no event; a changed body is a conflict', async (t) => {
+t.test('repeats the first answer for a repeated create, and reports a changed body as a conflict', async (t) => {
   const store = await openTestStore(t)
   const first = await commands(store).create(deposit, context)
   const again = await commands(store, {}, () => '2026-03-09T10:00:00.000Z').create(deposit, context)
@@ -72,7 +72,7 @@ t.test('the same create later is the first answer again, with no event; a change
   t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
 })
 
-t.test('two merchants may share a referenceId and a hash', async (t) => {
+t.test('allows two merchants to use the same referenceId and hash', async (t) => {
   const store = await openTestStore(t)
   const hash = hashed('100', deposit.referenceId)
   const other = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a12'
@@ -84,9 +84,9 @@ t.test('two merchants may share a referenceId and a hash', async (t) => {
   t.equal(new Set(answers.map((answer) => answer.accepted && answer.transfer.trackingId)).size, 2)
 })
 
-t.test('one hash for another amount and referenceId is refused, and no transfer comes of it', async (t) => {
+t.test('refuses a hash reused for a different amount and referenceId, and creates no transfer', async (t) => {
   const store = await openTestStore(t)
-  // md5 over text without a delimiter: "1" + "23" is "12" + "3".
+  // The MD5 input has no delimiter, so "1" + "23" equals "12" + "3".
   const [first, second] = [hashed('1', '23'), hashed('12', '3')]
   t.equal(first.hash.hashCode, second.hash.hashCode)
   const one = await commands(store).create({ ...deposit, referenceId: '23', amountMinor: 100n, ...first }, context)
@@ -103,18 +103,15 @@ t.test('one hash for another amount and referenceId is refused, and no transfer 
   })
 })
 
-t.test(
-  'the same request with its amount written otherwise has another hash, and is a repeat all the same',
-  async (t) => {
-    const store = await openTestStore(t)
-    await commands(store).create({ ...deposit, ...hashed('100', deposit.referenceId) }, context)
-    const again = await commands(store).create({ ...deposit, ...hashed('100.00', deposit.referenceId) }, context)
-    t.match(again, { accepted: true, changed: false })
-  },
-)
+t.test('recognizes a repeat whose amount is written differently, although its hash differs', async (t) => {
+  const store = await openTestStore(t)
+  await commands(store).create({ ...deposit, ...hashed('100', deposit.referenceId) }, context)
+  const again = await commands(store).create({ ...deposit, ...hashed('100.00', deposit.referenceId) }, context)
+  t.match(again, { accepted: true, changed: false })
+})
 
 t.test(
-  '50 parallel completions, cancellations and failures: exactly one terminal event, and honest answers',
+  'appends one terminal event for 50 concurrent completions, cancellations and failures, and answers each correctly',
   async (t) => {
     const store = await openTestStore(t)
     await commands(store).create(deposit, context)
@@ -134,7 +131,7 @@ t.test(
   },
 )
 
-t.test('the amount mismatch is judged by the settings of the merchant', async (t) => {
+t.test('handles an amount mismatch according to the merchant’s settings', async (t) => {
   const store = await openTestStore(t)
   const judged = async (referenceId: string, changes: object) => {
     await commands(store).create({ ...deposit, referenceId }, context)
@@ -148,7 +145,7 @@ t.test('the amount mismatch is judged by the settings of the merchant', async (t
   })
 })
 
-t.test('a completion is decided at the revision read after the settings, not before them', async (t) => {
+t.test('decides a completion at the revision that is read after the settings', async (t) => {
   const store = await openTestStore(t)
   await commands(store).create(deposit, context)
   const slow = new TransferCommands(
@@ -163,7 +160,7 @@ t.test('a completion is decided at the revision read after the settings, not bef
   t.match((await commands(store).find(trackingId))?.transfer, { status: 'Cancelled', message: 'meanwhile' })
 })
 
-t.test('a change of what is not there is refused, and a merchant without settings is a fault', async (t) => {
+t.test('refuses to change a missing transfer, and throws for a merchant without settings', async (t) => {
   const store = await openTestStore(t)
   const refused = { accepted: false, refusal: { reason: 'not-found' } }
   t.match(await commands(store).complete(trackingId, {}, context), refused)
@@ -179,7 +176,7 @@ t.test('a change of what is not there is refused, and a merchant without setting
   await t.rejects(without.complete(trackingId, {}, context), /unknown merchant/)
 })
 
-t.test('money of no or negative amount is never booked, whoever forgot to check', async (t) => {
+t.test('never records a zero or negative amount, even if no caller checks it', async (t) => {
   const store = await openTestStore(t)
   await commands(store).create(deposit, context)
   for (const transactionAmountMinor of [0n, -1n, 10n ** 15n]) {
@@ -199,7 +196,7 @@ t.test('money of no or negative amount is never booked, whoever forgot to check'
   t.strictSame(await logged(store, 'transfer-'), ['DepositCreated', 'TransferCancelled', 'LateFundsReceived'])
 })
 
-t.test('of many who return the same money at once, one does; nobody returns money of what is not there', async (t) => {
+t.test('returns money once for concurrent requests, and never for a missing transfer', async (t) => {
   const store = await openTestStore(t)
   await commands(store).create(deposit, context)
   await commands(store).changeStatus(trackingId, 'Cancel', null, context)
@@ -221,7 +218,7 @@ t.test('of many who return the same money at once, one does; nobody returns mone
   t.match(await commands(store).resolveAttention(unknown, 'settled', context), refused)
 })
 
-t.test('a deposit expires by the clock, once', async (t) => {
+t.test('expires a deposit once, at its time', async (t) => {
   const store = await openTestStore(t)
   const { clock, set } = settableClock(at)
   const timed = commands(store, {}, clock)

@@ -13,7 +13,7 @@ import { context, openTestStore } from '../support/embedded-store.js'
 const ada = { email: 'ada@example.com', name: 'Ada', role: 'auditor', merchantIds: null } as const
 const box = createSecretBox(Buffer.alloc(32, 7))
 
-/** Hashes that can be counted, and cost nothing. */
+/** A fast hasher that counts its calls. */
 function countingPasswords(): Passwords & { readonly calls: string[] } {
   const calls: string[] = []
   return {
@@ -45,7 +45,7 @@ async function create(users: UserCommands, request: Parameters<UserCommands['cre
   return created
 }
 
-t.test('an e-mail reserved by a create that was cut off is given to the user it was reserved for', async (t) => {
+t.test('gives an email reserved by an interrupted create to the intended user', async (t) => {
   const fault = { cutOff: false }
   const { users, store } = await parts(t, (store) => ({
     ...store,
@@ -69,7 +69,7 @@ t.test('an e-mail reserved by a create that was cut off is given to the user it 
   t.match(await users.create(ada, context), { accepted: false, refusal: { reason: 'conflict' } })
 })
 
-t.test('an unknown e-mail costs what a wrong password does: as many reads, one hash', async (t) => {
+t.test('does the same work for an unknown email as for a wrong password: the same reads and one hash', async (t) => {
   let reads = 0
   const { users, passwords } = await parts(t, (store) => ({
     ...store,
@@ -91,7 +91,7 @@ t.test('an unknown e-mail costs what a wrong password does: as many reads, one h
     t.strictSame(await cost(email, 'another password'), known)
 })
 
-t.test('a password is worth nothing for another user, nor with another master key', async (t) => {
+t.test('does not accept a password for another user or with another master key', async (t) => {
   const { users, store, directory, clock, passwords } = await parts(t)
   const { user, password } = await create(users)
   const other = createSecretBox(randomBytes(32))
@@ -103,7 +103,7 @@ t.test('a password is worth nothing for another user, nor with another master ke
   t.match(await users.prove({ email: 'bob@example.com', password }, 'a'), { outcome: 'wrong', isUser: true })
 })
 
-t.test('an unreadable event puts only its user out of service, until it is skipped', async (t) => {
+t.test('an unreadable event disables only its user until it is skipped', async (t) => {
   const { users, store, clock, directory } = await parts(t)
   const problems: unknown[] = []
   const followed = new UserDirectory(store, (error) => problems.push(error))

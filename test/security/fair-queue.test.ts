@@ -2,7 +2,7 @@ import t from 'tap'
 import { FairQueue } from '../../src/security/fair-queue.js'
 import { TooManyPasswordsError } from '../../src/security/passwords.js'
 
-/** Work that ends when it is told to. */
+/** Work that the test ends. */
 function scene(concurrency: number, concurrencyPerKey: number, maxWaitingPerKey: number) {
   const limits = { concurrency, concurrencyPerKey, maxWaitingPerKey }
   const queue = new FairQueue(limits, () => new TooManyPasswordsError('too many'))
@@ -13,7 +13,7 @@ function scene(concurrency: number, concurrencyPerKey: number, maxWaitingPerKey:
       begun.push(name)
       return new Promise<void>((resolve) => open.push(resolve))
     })
-  /** Ends the work begun first, and lets what follows begin. */
+  /** Ends the oldest running work and lets the next work start. */
   const endOne = async () => {
     open.shift()?.()
     await new Promise((resolve) => setImmediate(resolve))
@@ -21,7 +21,7 @@ function scene(concurrency: number, concurrencyPerKey: number, maxWaitingPerKey:
   return { begun, ask, endOne, open }
 }
 
-t.test('however much waits for one merchant, another one is next', async (t) => {
+t.test('starts another merchant’s work next, regardless of how much waits for the first', async (t) => {
   const { begun, ask, endOne } = scene(2, 2, 100)
   for (let n = 0; n < 50; n++) ask('flood', `flood ${n}`)
   ask('shop', 'shop 0')
@@ -33,7 +33,7 @@ t.test('however much waits for one merchant, another one is next', async (t) => 
   ])
 })
 
-t.test('one merchant alone never has every place, so another begins at once', async (t) => {
+t.test('one merchant never occupies every slot, so another merchant’s work starts immediately', async (t) => {
   const { begun, ask, endOne } = scene(3, 2, 100)
   for (let n = 0; n < 50; n++) ask('flood', `flood ${n}`)
   t.same(begun, ['flood 0', 'flood 1'])
@@ -45,7 +45,7 @@ t.test('one merchant alone never has every place, so another begins at once', as
   t.same(begun.slice(3), ['flood 2', 'other 0', 'shop 1', 'flood 3'])
 })
 
-t.test('too much for one merchant is refused, and nothing of another', async (t) => {
+t.test('refuses excess work of one merchant and none of another', async (t) => {
   const { begun, ask, endOne, open } = scene(1, 1, 3)
   const asked = ['a', 'b', 'c', 'd', 'e'].map((name) => ask('flood', name))
   await t.rejects(asked[4]!, TooManyPasswordsError)
@@ -56,7 +56,7 @@ t.test('too much for one merchant is refused, and nothing of another', async (t)
   t.equal(open.length, 0)
 })
 
-t.test('work that fails gives its place on, and an idle queue begins at once', async (t) => {
+t.test('failed work frees its slot, and an idle queue starts work immediately', async (t) => {
   const queue = new FairQueue(
     { concurrency: 1, concurrencyPerKey: 1, maxWaitingPerKey: 3 },
     () => new Error('too many'),

@@ -16,7 +16,7 @@ const vectors = [
   ['999999.99', 'BFEFB421FCCD2FCC99544D0174259B71'],
 ] as const
 
-t.test('the hash of each published vector, in either case', async (t) => {
+t.test('computes the hash of each published vector and accepts either case', async (t) => {
   for (const [amount, expected] of vectors) {
     t.equal(hashCode('sk_test', amount, referenceId), expected, amount)
     t.ok(matchesHashCode(expected, expected))
@@ -24,11 +24,11 @@ t.test('the hash of each published vector, in either case', async (t) => {
   }
 })
 
-t.test('each amount text has a hash of its own', async (t) => {
+t.test('each amount text has a different hash', async (t) => {
   t.equal(new Set(vectors.map(([, hash]) => hash)).size, vectors.length)
 })
 
-t.test('a hash with any character changed, cut, padded or spelled with other letters does not match', async (t) => {
+t.test('rejects a hash that is changed, cut, padded or spelled with other letters', async (t) => {
   const expected = hashCode('sk_test', '100', referenceId)
   const lookAlikes = [
     expected.slice(1),
@@ -36,7 +36,7 @@ t.test('a hash with any character changed, cut, padded or spelled with other let
     ` ${expected}`,
     `${expected}\n`,
     '',
-    // As latin1 bytes U+0141 is `A`, and upper-casing U+FB00 gives `FF`: both must not pass for the real letters.
+    // U+0141 becomes `A` in latin1, and U+FB00 becomes `FF` in upper case. Neither may match the real letters.
     expected.replace('A', '\u0141'),
     expected.replace('FF', '\ufb00'),
     expected.replace(/[0-9]/, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
@@ -52,7 +52,7 @@ t.test('a hash with any character changed, cut, padded or spelled with other let
   )
 })
 
-t.test('matching never holds for letters outside ASCII, wherever they stand', async (t) => {
+t.test('rejects a hash with letters outside ASCII at any position', async (t) => {
   const expected = 'A'.repeat(32)
   for (const letter of ['\u0141', '\u0241', '\uff21', '\u0391', '\u0410']) {
     t.notOk(matchesHashCode(letter + expected.slice(1), expected), letter)

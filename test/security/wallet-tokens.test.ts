@@ -32,7 +32,7 @@ function encoded(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url')
 }
 
-/** Signed rightly, whatever it says. */
+/** Signs any payload with the correct key. */
 function signed(changes: { readonly [claim: string]: unknown } = {}, header: object = {}): string {
   const body = `${encoded({ alg: 'HS256', typ: 'JWT', ...header })}.${encoded({ ...claims, ...changes })}`
   return `${body}.${createHmac('sha256', key).update(body).digest('base64url')}`
@@ -42,7 +42,7 @@ t.beforeEach(() => {
   nowMs = startMs
 })
 
-t.test('a token is good for its step, transfer and merchant, until it expires', async (t) => {
+t.test('accepts a token for its step, transfer and merchant until it expires', async (t) => {
   for (const step of steps) {
     nowMs = startMs
     const token = tokens.issue(step, bearer, challengeId)
@@ -58,18 +58,18 @@ t.test('a token is good for its step, transfer and merchant, until it expires', 
   t.same(tokenLifetimeSeconds, { code: 300, device: 600 })
 })
 
-t.test('the tokens made here for trying are like those that are issued', async (t) => {
+t.test('the tokens of this test have the form of issued tokens', async (t) => {
   t.strictSame(tokens.verify('code', bearer, signed()), { valid: true, challengeId })
   const [, payload = ''] = tokens.issue('code', bearer, challengeId).split('.')
   t.strictSame(JSON.parse(Buffer.from(payload, 'base64url').toString()), claims)
 })
 
-t.test('a token of the other step is refused', async (t) => {
+t.test('rejects a token of the other step', async (t) => {
   t.strictSame(tokens.verify('device', bearer, tokens.issue('code', bearer, challengeId)), bad)
   t.strictSame(tokens.verify('code', bearer, tokens.issue('device', bearer, challengeId)), bad)
 })
 
-t.test('no algorithm, another algorithm and another key are refused', async (t) => {
+t.test('rejects a missing algorithm, another algorithm and another key', async (t) => {
   const unsigned = `${encoded({ alg: 'none', typ: 'JWT' })}.${encoded(claims)}.`
   t.strictSame(tokens.verify('code', bearer, unsigned), bad)
   t.strictSame(tokens.verify('code', bearer, signed({}, { alg: 'none' })), bad)
@@ -82,7 +82,7 @@ t.test('no algorithm, another algorithm and another key are refused', async (t) 
   t.strictSame(tokens.verify('code', bearer, others.issue('code', bearer, challengeId)), bad)
 })
 
-t.test('a claim that is missing, foreign or of another form is refused', async (t) => {
+t.test('rejects a missing, foreign or malformed claim', async (t) => {
   for (const claim of Object.keys(claims)) {
     t.strictSame(tokens.verify('code', bearer, signed({ [claim]: undefined })), bad, `without ${claim}`)
     t.strictSame(tokens.verify('code', bearer, signed({ [claim]: null })), bad, `${claim} null`)
@@ -105,7 +105,7 @@ t.test('a claim that is missing, foreign or of another form is refused', async (
     t.strictSame(tokens.verify('code', bearer, signed(changes)), bad, JSON.stringify(changes))
 })
 
-t.test('what is no token is refused, however long', async (t) => {
+t.test('rejects text that is not a token, of any length', async (t) => {
   const token = tokens.issue('code', bearer, challengeId)
   const [header, payload, signature] = token.split('.')
   const altered = token.slice(0, -2) + (token.at(-2) === 'A' ? 'B' : 'A') + token.at(-1)

@@ -11,7 +11,7 @@ const accepted: LogIn = { outcome: 'accepted', sandbox: true, accountNumber: 7 }
 const wrong: LogIn = { outcome: 'refused', isAccount: true }
 const unknown: LogIn = { outcome: 'refused' }
 
-/** More of them on one store are as so many nodes, or as restarts. */
+/** Several instances on one store act as several nodes, or as restarts. */
 function node(store: EventStore) {
   const time = { ms: Date.parse('2026-03-01T10:00:00.000Z') }
   const logIn = createWalletLogin(store, createSecretBox(Buffer.alloc(32, 7)), () => new Date(time.ms).toISOString())
@@ -32,11 +32,11 @@ async function events(store: EventStore) {
 }
 
 function cookieOf(result: Guarded<number>): string {
-  if (result.outcome !== 'accepted') throw new Error(`the log-in was ${result.outcome}`)
+  if (result.outcome !== 'accepted') throw new Error(`the login was ${result.outcome}`)
   return result.deviceCookie
 }
 
-t.test('strangers who guess lock out strangers, and nobody whose device is known', async (t) => {
+t.test('guesses from unknown devices lock out unknown devices only', async (t) => {
   const store = await openTestStore(t)
   const { attempt, asked } = node(store)
   const deviceCookie = cookieOf(await attempt(accepted, { customer: 'the customer' }))
@@ -48,7 +48,7 @@ t.test('strangers who guess lock out strangers, and nobody whose device is known
   t.match(await attempt(accepted, { customer: 'the customer', email: ' ADA@example.com ' }), { outcome: 'accepted' })
 })
 
-t.test('a known device that guesses is locked by itself, and a right password there ends its count', async (t) => {
+t.test('guesses from a known device lock only that device, and a correct password resets its count', async (t) => {
   const store = await openTestStore(t)
   const { attempt, time } = node(store)
   const deviceCookie = cookieOf(await attempt(accepted, { customer: 'the customer' }))
@@ -62,7 +62,7 @@ t.test('a known device that guesses is locked by itself, and a right password th
   t.match(await attempt(accepted, { deviceCookie: fresh }), { outcome: 'accepted' })
 })
 
-t.test('a cookie is good for its own account and only as it was given', async (t) => {
+t.test('accepts an unchanged cookie for its own account only', async (t) => {
   const store = await openTestStore(t)
   const { attempt } = node(store)
   const deviceCookie = cookieOf(await attempt(accepted))
@@ -85,7 +85,7 @@ t.test('a cookie is good for its own account and only as it was given', async (t
   t.equal((await attempt(accepted, { customer: 'guesser', deviceCookie })).outcome, 'accepted')
 })
 
-t.test('failures outlast a restart, and hold on other nodes', async (t) => {
+t.test('counts failures across restarts and nodes', async (t) => {
   const store = await openTestStore(t)
   const first = node(store)
   for (let n = 0; n < 2; n++) await first.attempt(wrong)
@@ -96,7 +96,7 @@ t.test('failures outlast a restart, and hold on other nodes', async (t) => {
   }
 })
 
-t.test('of a hundred guesses at once three are compared', async (t) => {
+t.test('compares three of a hundred concurrent guesses', async (t) => {
   const store = await openTestStore(t)
   const { attempt, asked } = node(store)
   const results = await Promise.all(Array.from({ length: 100 }, () => attempt(wrong)))
@@ -105,7 +105,7 @@ t.test('of a hundred guesses at once three are compared', async (t) => {
   t.equal((await events(store)).length, 3)
 })
 
-t.test('guesses that hang hold up strangers, and nobody whose device is known', async (t) => {
+t.test('guesses that hang delay unknown devices only', async (t) => {
   const store = await openTestStore(t)
   const { attempt } = node(store)
   const deviceCookie = cookieOf(await attempt(accepted))
@@ -116,7 +116,7 @@ t.test('guesses that hang hold up strangers, and nobody whose device is known', 
   t.match(await hanging, { outcome: 'refused' })
 })
 
-t.test('an e-mail that nobody has is answered as an account is, and leaves nothing in the log', async (t) => {
+t.test('answers an unknown email like a known one and appends nothing', async (t) => {
   const store = await openTestStore(t)
   const { attempt, time } = node(store)
   for (let n = 0; n < 40; n++) {
@@ -130,15 +130,18 @@ t.test('an e-mail that nobody has is answered as an account is, and leaves nothi
   t.equal((await events(store)).length, recorded)
 })
 
-t.test('with a wallet that does not tell, an e-mail counts durably once its password was right', async (t) => {
-  const store = await openTestStore(t)
-  const { attempt } = node(store)
-  await attempt(accepted, { customer: 'the customer' })
-  for (let n = 0; n < 3; n++) await attempt(unknown)
-  t.equal((await node(store).attempt(accepted)).outcome, 'locked')
-})
+t.test(
+  'counts failures durably after a first correct password if the wallet does not report unknown emails',
+  async (t) => {
+    const store = await openTestStore(t)
+    const { attempt } = node(store)
+    await attempt(accepted, { customer: 'the customer' })
+    for (let n = 0; n < 3; n++) await attempt(unknown)
+    t.equal((await node(store).attempt(accepted)).outcome, 'locked')
+  },
+)
 
-t.test('right passwords are recorded once for each device, and a wallet that is away counts nothing', async (t) => {
+t.test('records a correct password once per device, and counts nothing while the wallet is unavailable', async (t) => {
   const store = await openTestStore(t)
   const { attempt } = node(store)
   for (let n = 0; n < 50; n++) t.equal((await attempt(accepted)).outcome, 'accepted')
@@ -153,7 +156,7 @@ t.test('right passwords are recorded once for each device, and a wallet that is 
   t.equal((await attempt(accepted)).outcome, 'accepted')
 })
 
-t.test('a failure that cannot be recorded is not answered: guesses without a count are none', async (t) => {
+t.test('does not answer a guess whose failure cannot be recorded', async (t) => {
   const store = await openTestStore(t)
   const unwritable = new Proxy(store, {
     get(target, name, receiver) {
@@ -168,7 +171,7 @@ t.test('a failure that cannot be recorded is not answered: guesses without a cou
   await t.rejects(node(unwritable).attempt(wrong), StoreUnavailableError)
 })
 
-t.test('the events hold no e-mail', async (t) => {
+t.test('stores no email in events', async (t) => {
   const store = await openTestStore(t)
   const { attempt } = node(store)
   await attempt(accepted)
