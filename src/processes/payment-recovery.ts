@@ -16,12 +16,15 @@ import type { WalletCollections } from '../wallet/payments/collections.js'
 import { WalletUnavailableError } from '../wallet/wallet.js'
 
 const tickMs = 1_000
-const parallel = 10
-/** Beyond it the log waits: each is a payment that moved within the grace, or one whose wallet is unavailable. */
+const concurrency = 10
+/**
+ * The log is not read further while this many payments wait. A payment waits if it moved within the grace period or if its wallet is
+ * unavailable.
+ */
 const maxWaiting = 50_000
-const againAfterMs = 10_000
+const retryAfterMs = 10_000
 const prefix = streamPrefix.payment
-/** Of the built-in wallet's accounts. */
+/** The accounts of the built-in wallet. */
 const accountPrefix = streamPrefix.wallet
 const checkpointId = 'payments'
 
@@ -31,25 +34,25 @@ export interface PaymentRecoveryDependencies {
   readonly payments: Pick<WalletCollections, 'recover'>
   readonly clock: Clock
   readonly logger: Logger
-  /** How long a collection is left to the request that began it; longer than a wallet may take to answer. */
+  /** The time for which a collection is left to the request that started it. It exceeds the timeout of the wallet. */
   readonly graceMs: number
 }
 
-/** Finishes what requests began with customers' money and did not end, in one process at a time, until it is stopped. */
+/** Finishes the collections of money that a request started and did not end, in one process at a time, until it is stopped. */
 export function startPaymentRecovery(deps: PaymentRecoveryDependencies): Part {
-  return startUnderLease(deps, 'payments', ({ signal }) => new Recovery(deps).run(signal))
+  return startUnderLease(deps, 'payments', (_lease, retry) => new Recovery(deps).run(retry))
 }
 
 interface Waiting {
-  /** The last event before the payment's first one that waits: where to begin again after a restart. */
+  /** The last event before the payment's first waiting one. A restart resumes from the earliest of them. */
   readonly before: Place | undefined
-  /** Money was taken, whatever its collection says. */
+  /** Money was taken, regardless of the recorded outcome of the collection. */
   readonly isDebited: boolean
   dueMs: number
 }
 
 class Recovery {
-  /** By trackingId; the one that waits longest first. */
+  /** The waiting payments by trackingId, the longest waiting first. */
   readonly #waiting = new Map<string, Waiting>()
   readonly #noted = new EventEmitter()
   #after: Position | undefined
@@ -58,12 +61,10 @@ class Recovery {
 
   constructor(private readonly deps: PaymentRecoveryDependencies) {}
 
-  async run(outer: AbortSignal): Promise<void> {
+  async run(retry: RetryOptions): Promise<void> {
     const ending = new AbortController()
-    const signal = AbortSignal.any([outer, ending.signal])
-    const onUnavailable = (err: Error, failures: number) =>
-      this.deps.logger.warn({ err, failures }, 'a store is unavailable')
-    const options = { signal, onUnavailable }
+    const signal = AbortSignal.any([retry.signal, ending.signal])
+    const options = { ...retry, signal }
     await retryWhileUnavailable(() => this.#load(), options)
     const progress = new ReadProgress(this.deps.store, this.#after)
     const following = follow({
@@ -75,7 +76,7 @@ class Recovery {
       handle: (page) => this.#take(page, progress, signal),
     })
     const recovering = this.#recoverAgain(options)
-    // If one fails, the other must not go on beside its successor.
+    // If one of them fails, the other must not continue next to its successor.
     await Promise.all([following, recovering].map((part) => part.finally(() => ending.abort())))
   }
 
@@ -88,7 +89,7 @@ class Recovery {
     }
   }
 
-  /** Where it was lost with the read models, every payment is looked at again: what is done stays as it is. */
+  /** Loads the checkpoint. If it was lost with the read models, every payment is checked again, which changes nothing that is finished. */
   async #load(): Promise<void> {
     const stored = await this.deps.readModels.collection(collections.paymentRecovery).findOne({ _id: checkpointId })
     if (!stored) return
@@ -105,7 +106,7 @@ class Recovery {
       this.#note(event)
       this.#last = { stream: event.stream, revision: event.revision }
     }
-    // Where nobody pays from a wallet a start would look through the whole log again.
+    // Without this, a start would read the whole log again in a service whose customers do not pay from a wallet.
     const place = checkpoint && (await progress.advanceTo(checkpoint))
     if (place && events.length === 0) this.#last = place
     this.#noted.emit('noted')
@@ -114,20 +115,20 @@ class Recovery {
   async #recoverDue(signal: AbortSignal): Promise<void> {
     const nowMs = this.#nowMs()
     const due = [...this.#waiting].filter(([, { dueMs }]) => dueMs <= nowMs).map(([trackingId]) => trackingId)
-    for (let n = 0; n < due.length && !signal.aborted; n += parallel) {
-      await Promise.all(due.slice(n, n + parallel).map((trackingId) => this.#recover(trackingId)))
+    for (let n = 0; n < due.length && !signal.aborted; n += concurrency) {
+      await Promise.all(due.slice(n, n + concurrency).map((trackingId) => this.#recover(trackingId)))
     }
     await this.#keep()
   }
 
-  /** A debit of the built-in wallet is looked at too, so that none stays without its deposit, whoever gave up on it. */
+  /** Notes a collection or a debit of the built-in wallet, so that no debit stays without its deposit. */
   #note({ stream, type, data, recordedAtMs }: RecordedEvent): void {
     const isMove = type === 'WalletCollectionStarted' || type === 'WalletCollectionEnded'
     if (!isMove && type !== 'WalletAccountDebited') return
     const trackingId = isMove ? stream.slice(prefix.length) : String(data.trackingId)
     const waiting = this.#waiting.get(trackingId)
     const isDebited = !isMove || waiting?.isDebited === true
-    // Nothing was taken, so there is nothing that a transfer had to be told.
+    // No money was taken, so the transfer does not change.
     if (!isDebited && (data.outcome === 'refused' || data.outcome === 'not-taken')) {
       this.#waiting.delete(trackingId)
       return
@@ -144,14 +145,17 @@ class Recovery {
       this.#waiting.delete(trackingId)
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
-      // One that cannot be read, or whose wallet is unavailable, must not keep the others.
-      const isPassing = error instanceof WalletUnavailableError || error instanceof TooMuchContentionError
-      logger[isPassing ? 'warn' : 'error']({ err: error, trackingId }, 'a payment could not be finished yet')
-      this.#waiting.get(trackingId)!.dueMs = this.#nowMs() + againAfterMs
+      // An unreadable payment, or one whose wallet is unavailable, must not delay the others.
+      const isTemporary = error instanceof WalletUnavailableError || error instanceof TooMuchContentionError
+      logger[isTemporary ? 'warn' : 'error']({ err: error, trackingId }, 'a payment could not be finished yet')
+      this.#waiting.get(trackingId)!.dueMs = this.#nowMs() + retryAfterMs
     }
   }
 
-  /** Up to the first payment that waits. A process that lost the lease may write once more: what it leaves behind is done. */
+  /**
+   * Stores the checkpoint, which ends before the first waiting payment. A process that has lost its lease may write once more: everything
+   * before its checkpoint is finished.
+   */
   async #keep(): Promise<void> {
     const first = this.#waiting.values().next()
     const place = first.done ? this.#last : first.value.before

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { type Lease, runWithLease } from '../read-models/leases.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { pause } from './retry.js'
+import { pause, type RetryOptions } from './retry.js'
 
 const restartAfterMs = 1_000
 
@@ -10,18 +10,22 @@ export interface Part {
   stop(): Promise<void>
 }
 
-/** Runs the part while this process holds the lease of this name. Logs any error and restarts. */
+/**
+ * Runs the part while this process holds the lease of this name. Logs any error and restarts. `retry` stops when the lease ends and
+ * logs each failure of a store.
+ */
 export function startUnderLease(
   { readModels, logger }: { readonly readModels: ReadModels; readonly logger: Logger },
   name: string,
-  run: (lease: Lease) => Promise<void>,
+  run: (lease: Lease, retry: RetryOptions) => Promise<void>,
 ): Part {
   const stopping = new AbortController()
   const { signal } = stopping
+  const onUnavailable = (err: Error, failures: number) => logger.warn({ err, failures }, 'a store is unavailable')
   const runAgain = async () => {
     while (!signal.aborted) {
       try {
-        await runWithLease(readModels, name, { signal }, run)
+        await runWithLease(readModels, name, { signal }, (lease) => run(lease, { signal: lease.signal, onUnavailable }))
       } catch (error) {
         logger.error({ err: error }, `${name}: ended unexpectedly, restarting`)
         await pause(restartAfterMs, signal)

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
-import { startExpiry } from '../../src/processes/expiry.js'
+import { startExpiry } from '../../src/processes/deposit-expiry.js'
 import { startProjections } from '../../src/projections/start-projections.js'
 import { transfersProjection } from '../../src/projections/transfers.js'
 import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
