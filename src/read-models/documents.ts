@@ -275,8 +275,8 @@ export const collections = {
 } as const
 
 /**
- * As few as the queries need, because each index slows down every write. Lists are read as ranges of kind and status (src/queries), of
- * one merchant or of all. A referenceId needs no index: its transfer is found by the trackingId, which derives from it.
+ * Only the indexes that the queries need, because each index slows down every write. Queries (src/queries) read lists as
+ * ranges of kind and status, for one merchant or for all. A referenceId needs no index: its transfer is found by the trackingId, which derives from it.
  */
 export const indexes = {
   transfers: [

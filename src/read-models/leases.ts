@@ -222,7 +222,7 @@ class HeldLease implements Lease {
     this.#outer = outer
     this.token = acquired.token
     this.signal = this.#work.signal
-    // Every wait of the work adds a listener, so more than ten are no leak.
+    // Each pending wait of the work adds a listener, so a count above ten does not indicate a leak.
     setMaxListeners(0, this.signal)
     if (outer.aborted) this.#stopWork()
     else outer.addEventListener('abort', this.#stopWork)
