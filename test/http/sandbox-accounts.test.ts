@@ -82,7 +82,7 @@ t.test(
     const { service, wallet, taken, logIns } = await world(t)
     const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
     const trackingId = await deposit(service, shop)
-    wallet.whyUnprepared = () => 'no customer can be sent a code by SMS: SMS_URL is not set'
+    wallet.whyUnprepared = () => 'codes cannot be sent by SMS: SMS_URL is not set'
     const answers = await Promise.all(
       Array.from({ length: 25 }, () => logIn(service, shop, trackingId, 'real@example.com')),
     )

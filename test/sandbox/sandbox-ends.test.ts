@@ -139,7 +139,7 @@ t.test(
     }
     t.match(await warnings(service), { status: 200, body: { status: 'ok', details: [] } }, 'the sandbox has its outbox')
     const created = await runCli(directory, ['merchants', 'create', ...live], gateways)
-    t.match(created.stderr, /no customer can be sent an e-mail: SMTP_URL is not set/)
+    t.match(created.stderr, /emails cannot be sent: SMTP_URL is not set/)
     t.notMatch(created.stderr, /SMS_URL/)
     await until(async () => (await warnings(service)).body.details.length === 1)
     t.match(await warnings(service), {

@@ -172,7 +172,7 @@ t.test('an SMS is posted to the gateway as its contract says', async (t) => {
 t.test('an SMS names code, merchant and amount, in both languages, and fits one SMS', async (t) => {
   t.equal(
     sms.text,
-    '730914: Cicek & <b>Sohne</b>, 1234.50 TRY. Your payment code, give it to nobody. / Odeme kodunuz, kimseyle paylasmayin.',
+    '730914: Cicek & <b>Sohne</b>, 1234.50 TRY. Your payment code. Do not share it. / Odeme kodunuz, kimseyle paylasmayin.',
   )
   const texts = ['Işık Mağazası Ürünleri', 'Ærø Købmand', `Shop\r\nPay to ${'x'.repeat(500)}`].map(
     (merchantName) => codeSms('+905551234567', '730914', { merchantName, amountMinor: 99_999_999_99n }, lira).text,
@@ -269,7 +269,7 @@ t.test('without a gateway messages go to the outbox in the sandbox, and nowhere 
   for (const messages of [none, half]) t.equal(messages.whyUnprepared(), undefined)
   isSandbox = false
   t.match(none.whyUnprepared(), /SMS_URL is not set; .*SMTP_URL is not set/)
-  t.match(half.whyUnprepared(), /^no customer can be sent a code by SMS: SMS_URL is not set$/)
+  t.match(half.whyUnprepared(), /^codes cannot be sent by SMS: SMS_URL is not set$/)
   t.equal(routeMessages({ ...routes, email: to('smtp'), sms: to('sms') }).whyUnprepared(), undefined)
   await t.rejects(none.sendSms(sms), { name: 'MessageNotSentError', message: 'SMS_URL is not set' })
   await t.rejects(none.sendEmail(email), { name: 'MessageNotSentError', message: 'SMTP_URL is not set' })

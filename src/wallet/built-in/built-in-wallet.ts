@@ -25,7 +25,7 @@ export interface BuiltInWalletDependencies {
   readonly box: Pick<SecretBox, 'mac'>
   readonly messages: Messages
   readonly currency: Currency
-  /** Outside of it accounts made for the sandbox are as good as none: their money is not real. */
+  /** Sandbox accounts hold no real money, so they are unusable outside the sandbox. */
   readonly isSandbox: () => boolean
 }
 
@@ -33,7 +33,7 @@ const collectAttempts = 3
 const collectPauseMs = 200
 const codes = 1_000_000
 
-/** The wallet whose accounts are streams of the log. */
+/** Creates the wallet that keeps its accounts as streams of the log. */
 export function createBuiltInWallet({
   accounts,
   box,
@@ -50,7 +50,7 @@ export function createBuiltInWallet({
     return account
   }
   const codeOf = ({ id, accountNumber }: CodeChallenge) => {
-    // 2^48 is so much larger than a million that the remainder favours no code noticeably.
+    // 2^48 is far larger than a million, so the bias of the remainder is negligible.
     const bits = Buffer.from(box.mac('wallet code', `${accountNumber}:${id}`), 'base64url').readUIntBE(0, 6)
     return String(bits % codes).padStart(6, '0')
   }
@@ -85,11 +85,11 @@ export function createBuiltInWallet({
         await accounts.trustDevice(number, device, contextOf(randomUUID()))
       }),
     collect: async (request) => {
-      // Read first: while reading fails nothing can have been done.
+      // The account is read first, because nothing can have been debited if this read fails.
       const account = await available(() => accounts.find(request.accountNumber))
       const before = account && debitOf(account, request.trackingId)
       if (before?.kind === 'debit') return collectionOf(before)
-      // The merchant may have gone live since the log-in.
+      // The merchant may have gone live since the login.
       if (usable(account)?.sandbox !== request.sandbox) return { outcome: 'refused', reason: 'account-blocked' }
       return collectionOf(await debit(accounts, request))
     },
@@ -103,17 +103,17 @@ export function createBuiltInWallet({
 }
 
 /**
- * The log decides, so asking it again is no blind repetition: a debit whose append was not answered is found there, or
- * made. Only a log that stays unavailable leaves the outcome unknown.
+ * Debits the account. Retrying is safe even if the outcome of an append is unknown, because each attempt first checks the
+ * log for the debit. The outcome remains unknown only if the log stays unavailable.
  */
 async function debit(accounts: WalletAccounts, request: Collect): Promise<Movement> {
   for (let attempt = 1; ; attempt++) {
     try {
       const movement = await accounts.debit(request.accountNumber, request, contextOf(request.trackingId))
       if (movement) return movement
-      throw new Error('a wallet account vanished from the log')
+      throw new Error('a wallet account is missing from the log')
     } catch (error) {
-      // Of another writer's making: nothing was appended. But an append before may not have been answered.
+      // Contention means that this attempt appended nothing, but the outcome of an earlier attempt may be unknown.
       const isSafe = error instanceof TooMuchContentionError && attempt === 1
       if (isSafe) throw new WalletUnavailableError(error.message)
       if (!(error instanceof StoreUnavailableError || error instanceof TooMuchContentionError)) throw error
@@ -130,7 +130,7 @@ function collectionOf(movement: Movement): Collection {
     case 'refused debit':
       return { outcome: 'refused', reason: 'insufficient-balance' }
     case 'credit':
-      throw new Error('a credit is no answer to a debit')
+      throw new Error('a credit cannot be the result of a debit')
     default:
       return movement.kind satisfies never
   }
@@ -140,7 +140,7 @@ function contextOf(cause: string): CommandContext {
   return { actor: 'system:wallet', $correlationId: cause, $causationId: cause }
 }
 
-/** Failures of what the wallet stands on, as the port's: nothing was done that a repetition would do twice. */
+/** Converts temporary failures to the port's error. The caller can retry safely, because a retry repeats no effect. */
 async function available<Value>(call: () => Promise<Value>): Promise<Value> {
   try {
     return await call()

@@ -3,19 +3,19 @@ import type { Email, Sms } from '../messages.js'
 import type { PaymentTold } from '../wallet.js'
 
 /**
- * The texts customers get, in English and Turkish at once: nothing is known of an account's language. The Turkish of the SMS
- * goes without its own letters, as they would halve what one SMS holds.
+ * Returns the SMS with a payment code. Messages to customers contain both English and Turkish, because an account has no
+ * language setting. The Turkish text of the SMS uses ASCII only, because other letters would halve the capacity of an SMS.
  */
 export function codeSms(to: string, code: string, { merchantName, amountMinor }: PaymentTold, currency: Currency): Sms {
   const what = `${inSms(merchantName)}, ${formatWithCode(currency, amountMinor)}`
-  const text = `${code}: ${what}. Your payment code, give it to nobody. / Odeme kodunuz, kimseyle paylasmayin.`
+  const text = `${code}: ${what}. Your payment code. Do not share it. / Odeme kodunuz, kimseyle paylasmayin.`
   return { to, code, text }
 }
 
-/** What one SMS has left beside the rest. */
+/** The space that the rest of the text leaves in one SMS. */
 const maxSmsNameLength = 40
 
-/** Letters that stand for others when marks are taken off. */
+/** ASCII replacements for letters that have no decomposition in Unicode. */
 const plain: { readonly [letter: string]: string } = {
   ı: 'i',
   ø: 'o',
@@ -27,7 +27,7 @@ const plain: { readonly [letter: string]: string } = {
   Ł: 'L',
 }
 
-/** In ASCII. A name that would have nothing left keeps its letters; the SMS is longer then. */
+/** Returns the name in ASCII. A name without any ASCII letter or digit keeps its letters, which makes the SMS longer. */
 function inSms(name: string): string {
   const marked = name.normalize('NFKD').replace(/\p{M}/gu, '')
   const ascii = marked.replace(/[^\x20-\x7e]/g, (letter) => plain[letter] ?? ' ')
@@ -46,8 +46,8 @@ export function deviceEmail(
   const amount = formatWithCode(currency, amountMinor)
   const name = merchantName.replace(/\p{Cc}/gu, ' ').slice(0, maxNameLength)
   const english = [
-    `Somebody wants to pay ${amount} to ${name} from your wallet, from a device that was not used before.`,
-    'If it is you, confirm the device. If not, do nothing: no money is taken.',
+    `Someone is trying to pay ${amount} to ${name} from your wallet on a new device.`,
+    'If this is you, confirm the device. If not, ignore this email, and no money is taken.',
   ]
   const turkish = [
     `Cüzdanınızdan, daha önce kullanılmamış bir cihazla ${name} için ${amount} ödenmek isteniyor.`,
@@ -85,7 +85,7 @@ const entities: { readonly [character: string]: string } = {
   "'": '&#39;',
 }
 
-/** A merchant's name is whatever its registration said. */
+/** Escapes text for HTML, because a merchant's name can contain any characters. */
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!)
 }

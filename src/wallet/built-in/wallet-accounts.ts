@@ -30,9 +30,9 @@ export interface OpenWalletAccount {
   readonly password: string
   /** E.164. */
   readonly phone: string
-  /** 0 for none. */
+  /** 0 means no opening balance. */
   readonly openingBalanceMinor: bigint
-  /** Usable in sandbox operation only. */
+  /** The account is usable in the sandbox only. */
   readonly sandbox?: boolean
 }
 
@@ -40,23 +40,23 @@ export type WalletAccountResult =
   | { readonly accepted: true; readonly account: WalletAccount; readonly changed: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
 
-/** What is wrong with an e-mail, a password or a phone, in a sentence without them. */
+/** The email, password or phone is invalid. The message states the reason without the values. */
 export class InvalidWalletAccountError extends Error {
   override readonly name = 'InvalidWalletAccountError'
 }
 
 const contentionRounds = 5
-/** Other processes write to an account too; the pause lets one of them get through. */
+/** The longest pause before a retry, so that another process that writes to the account can finish. */
 const contentionPauseMs = 50
 const maxWaitingForAccount = 1_000
 const maxKnownAccounts = 1_000
 
 /**
- * All that is done to accounts of the built-in wallet. Every method may throw StoreUnavailableError; those that write, also
- * TooMuchContentionError (nothing was appended).
+ * Reads and changes the accounts of the built-in wallet. Every method that uses the log can throw StoreUnavailableError.
+ * Methods that write can also throw TooMuchContentionError, after which nothing is appended.
  */
 export class WalletAccounts {
-  /** Writers of one account in this process take turns; they would conflict with one another otherwise. */
+  /** Runs the writes to one account in this process sequentially, so that they do not conflict. */
   readonly #queue = oneAtATime(maxWaitingForAccount)
   readonly #accounts: StreamCache<WalletAccountState, WalletAccountCommand, WalletAccountEvent>
 
@@ -65,15 +65,15 @@ export class WalletAccounts {
     private readonly clock: Clock,
     private readonly box: SecretBox,
     private readonly passwords: Passwords,
-    /** The number of a new account; a guess meets one of n accounts with a chance of n in 9 · 10^11. */
+    /** Returns the number of a new account. A guess matches one of n accounts with a probability of n in 9 · 10^11. */
     private readonly newNumber: () => number = () => randomInt(100_000_000_000, erasedAccountNumber),
   ) {
     this.#accounts = new StreamCache(store, walletAccountDecider, maxKnownAccounts)
   }
 
   /**
-   * The e-mail's reservation comes first and its account after it: whoever finds the one without the other (a crash in
-   * between) opens the account under the number reserved. @throws InvalidWalletAccountError
+   * Opens an account. The reservation of the email is appended before the account. If a crash in between leaves only the
+   * reservation, the next call opens the account under the reserved number. @throws InvalidWalletAccountError
    */
   async open(request: OpenWalletAccount, context: CommandContext): Promise<WalletAccountResult> {
     const commandFor = await this.#prepareOpening(request)
@@ -97,26 +97,26 @@ export class WalletAccounts {
           events: decision.events.map((event) => encodeEvent(event, context)),
         },
       ]
-      // A conflict means that the e-mail or the number has just been taken. The next attempt reads which.
+      // On a conflict, the email or the number has just been taken, and the next attempt reads which one.
       await this.store.appendInOrder(isReserved ? appends.slice(1) : appends)
       return opened(decision.events.reduce(walletAccountDecider.evolve, walletAccountDecider.initialState), true)
     })
   }
 
-  /** Undefined when there is none. */
+  /** Returns `undefined` if the account does not exist. */
   async find(accountNumber: number): Promise<WalletAccount | undefined> {
     const { state } = await this.#accounts.load(walletAccountStream(accountNumber))
     return state.accountNumber === null ? undefined : state
   }
 
-  /** Undefined when nobody has one with this e-mail. */
+  /** Returns `undefined` if no account has this email. */
   findByEmail(email: string): Promise<WalletAccount | undefined> {
     return this.#findByMac(this.#emailMac(normalEmail(email) ?? ''))
   }
 
   /**
-   * The account of this e-mail, and whether the password is its own. An unknown e-mail costs the same reads and the same hash as a wrong password,
-   * so that neither the answer nor its time tells who has an account. @throws TooManyPasswordsError
+   * Returns the account with this email, and whether the password matches. An unknown email costs the same reads and the
+   * same hash as a wrong password, so that response times do not reveal who has an account. @throws TooManyPasswordsError
    */
   async authenticate(
     email: string,
@@ -130,7 +130,7 @@ export class WalletAccounts {
     return { known, matches }
   }
 
-  /** @throws SecretBoxError with another master key */
+  /** Decrypts the email and the phone. @throws SecretBoxError if a different master key sealed them */
   contact({ accountNumber, email, phone }: WalletAccount): { readonly email: string; readonly phone: string } {
     return {
       email: this.box.open(email, walletContactOwner(accountNumber, 'email')),
@@ -138,7 +138,7 @@ export class WalletAccounts {
     }
   }
 
-  /** Once for each reference. */
+  /** Credits the account, at most once per reference. */
   credit(
     accountNumber: number,
     { reference, amountMinor }: { readonly reference: string; readonly amountMinor: bigint },
@@ -151,7 +151,7 @@ export class WalletAccounts {
     return this.#execute(accountNumber, { type: 'TrustDevice', device, at: this.clock() }, context)
   }
 
-  /** What became of it, now or when it was asked before; undefined when there is no such account. */
+  /** Returns the result of the debit, or of its first attempt if it is repeated, or `undefined` if the account does not exist. */
   async debit(
     accountNumber: number,
     debit: { readonly trackingId: string; readonly amountMinor: bigint; readonly description: string },
@@ -161,12 +161,12 @@ export class WalletAccounts {
     return result.accepted ? debitOf(result.account, debit.trackingId) : undefined
   }
 
-  /** The command by the account's number, which is found last. */
+  /** Validates the request and returns a function that creates the command, because the account's number is chosen later. */
   async #prepareOpening({ email, password, phone, openingBalanceMinor, sandbox = false }: OpenWalletAccount) {
     const normal = normalEmail(email)
-    if (normal === undefined) throw new InvalidWalletAccountError('the e-mail is not an e-mail address')
+    if (normal === undefined) throw new InvalidWalletAccountError('the email is not a valid email address')
     if (!isPassword(password)) throw new InvalidWalletAccountError('the password is not 6 digits')
-    // The sandbox's was made here, of no person's choosing.
+    // The service generates the passwords of sandbox accounts itself.
     if (!sandbox && isEasyPassword(password)) throw new InvalidWalletAccountError('the password is too easy to guess')
     if (!isPhone(phone)) throw new InvalidWalletAccountError('the phone is not a number such as +905551234567')
     const emailMac = this.#emailMac(normal)
@@ -188,7 +188,7 @@ export class WalletAccounts {
 
   async #findByMac(emailMac: string): Promise<WalletAccount | undefined> {
     const { state } = await loadStream(this.store, emailReservationDecider, walletEmailStream(emailMac))
-    // Number 0 is nobody's: it is read so that an unknown e-mail costs what a known one does.
+    // No account has the number 0. It is read so that an unknown email costs as much as a known one.
     const account = await this.find(state.accountNumber ?? 0)
     return account?.emailMac === emailMac ? account : undefined
   }
@@ -197,7 +197,7 @@ export class WalletAccounts {
     return this.box.mac('wallet email', email)
   }
 
-  /** What is hashed: a million passwords are soon tried, but not without the key. */
+  /** Returns the text to hash. It depends on the key, because without one, all million passwords could be tried quickly. */
   #keyedPassword(emailMac: string, password: string): string {
     return this.box.mac('wallet password', `${emailMac}:${password}`)
   }
@@ -223,11 +223,11 @@ export class WalletAccounts {
 }
 
 function opened(state: WalletAccountState, changed: boolean) {
-  if (state.accountNumber === null) throw new Error('an accepted command left no wallet account')
+  if (state.accountNumber === null) throw new Error('an accepted command did not result in a wallet account')
   return { accepted: true, account: state, changed } as const
 }
 
-/** Associated data of what is sealed: it opens for this account and purpose only. */
+/** Returns the associated data of a sealed value, which can be opened for this account and purpose only. */
 export function walletContactOwner(accountNumber: number, what: 'email' | 'phone'): string {
   return `wallet:${accountNumber}:${what}`
 }

@@ -15,7 +15,7 @@ import {
 } from './wallet-responses.js'
 
 export interface WalletCore {
-  /** Without a slash at the end. */
+  /** The base URL, without a trailing slash. */
   readonly url: string
   readonly token: string
   readonly timeoutMs: number
@@ -30,12 +30,12 @@ interface Call<Schema extends TSchema> {
   readonly answer: TypeCheck<Schema>
 }
 
-/** Statuses with which a core says that it did nothing. Whatever else is no answer leaves open what was done. */
+/** The statuses that guarantee that the core did nothing. After any other error, the outcome is unknown. */
 const nothingDone: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 413, 415, 422, 429])
 const maxRequests = 64
 const maxReceiptUrlLength = 2_048
 
-/** A wallet core behind the JSON contract of docs/reference/wallet-core.openapi.yaml. Nothing is ever sent twice by itself. */
+/** Creates a wallet that calls a core over HTTP (docs/reference/wallet-core.openapi.yaml). No request is retried automatically. */
 export function createHttpWallet(core: WalletCore): Wallet {
   const send = limited(core)
   const currency = core.currency.code
@@ -68,7 +68,7 @@ export function createHttpWallet(core: WalletCore): Wallet {
     },
     collect: async ({ trackingId, accountNumber, amountMinor, description, sandbox }) => {
       const money = { trackingId, accountNumber, amountMinor: Number(amountMinor), currency, description }
-      // Left out otherwise: a core without sandbox accounts need not know of it.
+      // The field is omitted otherwise, so that a core without sandbox accounts does not have to support it.
       const body = sandbox ? { ...money, sandbox } : money
       const headers = { 'idempotency-key': trackingId }
       const answer = await send({ method: 'POST', path: '/collections', body, headers, answer: CollectAnswer })
@@ -82,7 +82,7 @@ export function createHttpWallet(core: WalletCore): Wallet {
   }
 }
 
-/** @throws WalletUnavailableError when surely nothing was done, WalletOutcomeUnknownError otherwise */
+/** Returns a function that sends requests. @throws WalletUnavailableError if nothing was done, WalletOutcomeUnknownError if unknown */
 function limited({ url, token, timeoutMs }: WalletCore) {
   const limit = new KeyedLimit({ concurrency: maxRequests, maxWaiting: 0 }, (key) => {
     return new WalletUnavailableError(`${maxRequests} requests to ${key} are in progress`)
@@ -93,23 +93,23 @@ function limited({ url, token, timeoutMs }: WalletCore) {
         return read(await exchange({ ...call, url: `${url}${path}`, token, timeoutMs }), answer)
       } catch (error) {
         if (!(error instanceof ExchangeFailedError)) throw error
-        const message = `the wallet core did not answer: ${error.message}`
+        const message = `the wallet core did not respond: ${error.message}`
         throw error.mayHaveArrived ? new WalletOutcomeUnknownError(message) : new WalletUnavailableError(message)
       }
     })
 }
 
 function read<Schema extends TSchema>({ status, text }: ExchangeAnswer, form: TypeCheck<Schema>): Static<Schema> {
-  if (nothingDone.has(status)) throw new WalletUnavailableError(`the wallet core answered ${status}`)
+  if (nothingDone.has(status)) throw new WalletUnavailableError(`the wallet core responded with status ${status}`)
   const answer = status === 200 ? readAnswer(text, form) : undefined
   if (answer === undefined) {
-    const what = status === 200 ? 'what is not in the contract' : String(status)
-    throw new WalletOutcomeUnknownError(`the wallet core answered ${what}`)
+    const what = status === 200 ? 'a body that does not match the contract' : `status ${status}`
+    throw new WalletOutcomeUnknownError(`the wallet core responded with ${what}`)
   }
   return answer
 }
 
-/** Of a request that may be repeated it does not matter whether it arrived. */
+/** Reports an unknown outcome as unavailable, for requests that can be repeated safely. */
 async function harmless<Value>(answer: Promise<Value>): Promise<Value> {
   try {
     return await answer
@@ -125,7 +125,7 @@ function collected({
   readonly amountMinor: number
   readonly receiptUrl?: string | null
 }): Collection {
-  // Money was taken, whatever the link looks like; one that is none is left out.
+  // An invalid link is omitted rather than rejected, because the money is already collected.
   const isLink = receiptUrl !== null && /^https?:\/\//i.test(receiptUrl) && URL.canParse(receiptUrl)
   const kept = isLink && receiptUrl.length <= maxReceiptUrlLength ? receiptUrl : null
   return { outcome: 'collected', amountMinor: BigInt(amountMinor), receiptUrl: kept }

@@ -2,7 +2,7 @@ import type { Static, TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
 import { Type, TypeCompiler } from '../../kernel/typebox.js'
 
-/** What a wallet core answers (docs/reference/wallet-core.openapi.yaml). More fields than these are ignored. */
+/** The responses of a wallet core (docs/reference/wallet-core.openapi.yaml). Additional fields are ignored. */
 
 const AmountMinor = Type.Integer({ minimum: 1, maximum: 999_999_999_999_999 })
 const Collected = Type.Object({
@@ -33,7 +33,7 @@ export const CollectionAnswer = TypeCompiler.Compile(
   Type.Union([Collected, Type.Object({ outcome: Type.Literal('none') })]),
 )
 
-/** The answer when it has the form; undefined for anything else, including what is no JSON. */
+/** Returns the parsed response, or `undefined` if it is not JSON or does not match the schema. */
 export function readAnswer<Schema extends TSchema>(text: string, form: TypeCheck<Schema>): Static<Schema> | undefined {
   try {
     const answer: unknown = JSON.parse(text)

@@ -1,22 +1,22 @@
 import { MessageNotSentError, type Messages, type Sender } from '../messages.js'
 
 export interface Routes {
-  /** Undefined: not configured. */
+  /** `undefined` if it is not configured. */
   readonly email: Pick<Sender, 'sendEmail'> | undefined
   readonly sms: Pick<Sender, 'sendSms'> | undefined
   readonly outbox: Sender
   readonly isSandbox: () => boolean
 }
 
-/** What customers cannot be sent, and the setting that is missing, in words; empty when nothing is. */
+/** Returns a sentence for each kind of message that cannot be sent, with the missing setting. */
 export function missingGateways({ email, sms }: { readonly email: unknown; readonly sms: unknown }): readonly string[] {
   return [
-    ...(sms === undefined ? ['no customer can be sent a code by SMS: SMS_URL is not set'] : []),
-    ...(email === undefined ? ['no customer can be sent an e-mail: SMTP_URL is not set'] : []),
+    ...(sms === undefined ? ['codes cannot be sent by SMS: SMS_URL is not set'] : []),
+    ...(email === undefined ? ['emails cannot be sent: SMTP_URL is not set'] : []),
   ]
 }
 
-/** Messages go where the configuration says; what it says nothing of goes to the outbox in the sandbox, and nowhere else. */
+/** Sends messages through the configured gateways. Without a gateway, the sandbox uses the outbox, and live operation fails. */
 export function routeMessages({ email, sms, outbox, isSandbox }: Routes): Messages {
   const missing = missingGateways({ email, sms })
   const otherwise = (variable: string) => {

@@ -5,12 +5,13 @@ import { MessageNotSentError, type OutboxMessage, type Sender } from '../message
 
 const collectionName = 'outbox'
 const kept = 200
-/** Deleted at once, at most: with every message one more is there than was kept. */
+/** The limit of deletions per message. Usually one is sufficient, because each message adds one document. */
 const maxDeleted = 50
 
 /**
- * The sandbox's messages, sent to nobody but whoever may look at them: the newest 200, sealed, as a code on disk could be
- * used by who reads the disk. They are where the read models are, so every node and the command line see the same ones.
+ * Stores the sandbox's messages instead of sending them, for users with access to read. It keeps the newest 200. They are
+ * sealed, because anyone who can read the disk could otherwise use their codes. They are stored with the read models, so
+ * that every node and the command line see the same messages.
  */
 export class Outbox implements Sender {
   #sequence = 0
@@ -29,14 +30,14 @@ export class Outbox implements Sender {
     await this.#put({ kind: 'email', to, code: null, link, at: this.clock() })
   }
 
-  /** Newest first. Those sealed with another master key are left out. @throws ReadModelsUnavailableError */
+  /** Returns the messages, newest first, without those that a different master key sealed. @throws ReadModelsUnavailableError */
   async list(): Promise<readonly OutboxMessage[]> {
     const documents = await this.readModels.collection(collectionName).find({}, { sort: { _id: -1 }, limit: kept })
     return documents.flatMap((document) => this.#opened(document) ?? [])
   }
 
   async #put(message: OutboxMessage): Promise<void> {
-    // Two of the same millisecond keep their order; those of other processes fall where they fall.
+    // Keeps the order of messages from this process within a millisecond; between processes, that order is arbitrary.
     this.#sequence = (this.#sequence + 1) % 1_000_000
     const _id = `${message.at}|${String(this.#sequence).padStart(6, '0')}|${randomUUID()}`
     const sealed = this.box.seal(JSON.stringify(message), owner(_id))
@@ -48,7 +49,7 @@ export class Outbox implements Sender {
       const oldest = await outbox.find({}, { sort: { _id: 1 }, limit: surplus })
       await outbox.bulkWrite(oldest.map(({ _id }) => ({ deleteOne: { filter: { _id } } })))
     } catch (error) {
-      throw new MessageNotSentError(`the outbox could not be written: ${(error as Error).name}`)
+      throw new MessageNotSentError(`the message could not be written to the outbox: ${(error as Error).name}`)
     }
   }
 

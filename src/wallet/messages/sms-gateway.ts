@@ -10,7 +10,7 @@ export interface SmsGateway {
 const timeoutMs = 10_000
 const maxMessages = 20
 
-/** SMS by the contract of docs/reference/messages.md: `{to, text}` is posted, any 2xx means that it was taken over. */
+/** Sends each SMS as a POST of `{to, text}`; any 2xx status means that the gateway accepted it (docs/reference/messages.md). */
 export function createSmsGateway({ url, token }: SmsGateway): Pick<Sender, 'sendSms'> {
   const limit = new KeyedLimit({ concurrency: maxMessages, maxWaiting: 0 }, (key) => {
     return new MessageNotSentError(`${maxMessages} ${key} are in progress`)
@@ -20,10 +20,11 @@ export function createSmsGateway({ url, token }: SmsGateway): Pick<Sender, 'send
       limit.run('SMS', async () => {
         try {
           const { status } = await exchange({ method: 'POST', url, token, body: { to, text }, timeoutMs })
-          if (status < 200 || status > 299) throw new MessageNotSentError(`the SMS gateway answered ${status}`)
+          if (status < 200 || status > 299)
+            throw new MessageNotSentError(`the SMS gateway responded with status ${status}`)
         } catch (error) {
           if (!(error instanceof ExchangeFailedError)) throw error
-          throw new MessageNotSentError(`the SMS gateway did not answer: ${error.message}`)
+          throw new MessageNotSentError(`the SMS gateway did not respond: ${error.message}`)
         }
       }),
   }

@@ -3,9 +3,9 @@ import { KeyedLimit } from '../../kernel/keyed-limit.js'
 import { type Email, MessageNotSentError, type Sender } from '../messages.js'
 
 export interface MailServer {
-  /** `smtp://` or `smtps://`, without query. */
+  /** An `smtp://` or `smtps://` URL without a query. */
   readonly url: string
-  /** `Payments <no-reply@pay.example.com>`, or the address alone. */
+  /** An address with or without a name, such as `Payments <no-reply@pay.example.com>`. */
   readonly from: string
 }
 
@@ -13,7 +13,7 @@ const longestMs = 15_000
 const maxMessages = 20
 const submissionPorts = { 'smtp:': 587, 'smtps:': 465 } as const
 
-/** E-mail over SMTP, one connection for each. Without TLS nothing is sent, but to a server on this machine. */
+/** Sends emails over SMTP, each on its own connection. TLS is required unless the server runs on this machine. */
 export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pick<Sender, 'sendEmail'> {
   const { protocol, hostname, port, username, password } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
@@ -23,7 +23,7 @@ export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pi
     port: Number(port) || submissionPorts[protocol as keyof typeof submissionPorts],
     secure: protocol === 'smtps:',
     requireTLS: !isThisMachine,
-    // A relay on this machine offers STARTTLS with a certificate that it made itself, which would be refused.
+    // A relay on this machine usually offers STARTTLS with a self-signed certificate, which would be rejected.
     ignoreTLS: isThisMachine,
     ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     connectionTimeout: timeoutMs,
@@ -33,7 +33,7 @@ export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pi
     disableUrlAccess: true,
   }
   let transport: Promise<Transporter<SentMessageInfo>> | undefined
-  // Loaded by the first e-mail: half a megabyte that two threads of every service would read at their start.
+  // Loaded on the first email, because two threads would otherwise read half a megabyte at every start of the service.
   const connected = () => {
     transport ??= import('nodemailer').then(({ createTransport }) => createTransport(options))
     return transport
@@ -44,20 +44,20 @@ export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pi
   return {
     sendEmail: ({ to, subject, text, html }: Email) =>
       limit.run('emails', async () => {
-        // For all of it: each of the timeouts above begins anew with every byte.
+        // Limits the whole exchange, because each of the timeouts above restarts with every byte.
         const limits = { signal: AbortSignal.timeout(timeoutMs) }
         const headers = { 'auto-submitted': 'auto-generated' }
         const mail: SendMailOptions = { from, to: { name: '', address: to }, subject, text, html, headers, ...limits }
         try {
           await (await connected()).sendMail(mail)
         } catch (error) {
-          throw new MessageNotSentError(`the e-mail was not sent: ${reasonOf(error)}`)
+          throw new MessageNotSentError(`the email could not be sent: ${reasonOf(error)}`)
         }
       }),
   }
 }
 
-/** What the server said may repeat the message; the code of the error and of the answer do not. */
+/** Returns the error and response codes only, because the server's text can quote the email. */
 function reasonOf(error: unknown): string {
   const { code, name, responseCode } = error as { code?: unknown; name?: unknown; responseCode?: unknown }
   const what = typeof code === 'string' ? code : String(name)
