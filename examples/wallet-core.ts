@@ -85,7 +85,7 @@ function createOperations(accounts: Map<number, Account>, ownCurrency: string, o
   const collections = new Map<string, Collected>()
   const key = (accountNumber: number, id: unknown) => `${accountNumber} ${id}`
   const operations: { readonly [name: string]: Operation } = {
-    'POST /log-ins': (_, { email, password }) => {
+    'POST /logins': (_, { email, password }) => {
       const wanted = String(email).trim().toLowerCase()
       for (const [accountNumber, account] of accounts) {
         if (account.email !== wanted || account.password !== password) continue

@@ -8,11 +8,11 @@ import { AlreadyDone, defineCommand, Refused } from './command.js'
 import { amount, message, reason, trackingId, url } from './options.js'
 import { shownTransfer } from './shown-transfer.js'
 
-/** The commands by which a person decides about a transfer and its money. */
+/** Adds the commands that settle a transfer and its money. */
 export function addSettlingCommands(transfers: Command): void {
   const command = (name: string, description: string) =>
     transfers.command(name).argument('<trackingId>', '', trackingId).description(description)
-  addComplete(command('complete', 'the money has arrived, or was paid'))
+  addComplete(command('complete', 'record that the money has arrived or was paid'))
   for (const [name, type, description, events] of statusChanges) {
     settles<{ message?: string }>(
       command(name, description).option('--message <text>', 'for the merchant', message),
@@ -30,15 +30,19 @@ export function addSettlingCommands(transfers: Command): void {
     ({ type }) => type === 'TransferReopened',
   )
   settles<{ amount: bigint; receiptUrl: string }>(
-    command('return', "a deposit's money was given back")
-      .requiredOption('--amount <amount>', 'how much, such as 95.00', amount)
-      .requiredOption('--receipt-url <url>', 'address of the receipt of the return; each stands for one return', url),
+    command('return', 'record that money of a deposit was paid back')
+      .requiredOption('--amount <amount>', 'the returned amount, such as 95.00', amount)
+      .requiredOption(
+        '--receipt-url <url>',
+        "the address of the return's receipt; each receipt stands for one return",
+        url,
+      ),
     ({ transfers, context }, id, { amount: amountMinor, receiptUrl }) =>
       transfers.returnFunds(id, { amountMinor, receiptUrl }, context),
     ({ type, data }, { receiptUrl }) => type === 'FundsReturned' && data.receiptUrl === receiptUrl,
   )
   settles<{ reason: string }>(
-    command('resolve', "nothing more has to be done about a deposit's money").requiredOption(
+    command('resolve', 'end the need for attention of a deposit').requiredOption(
       '--reason <text>',
       'how it was settled',
       reason,
@@ -56,9 +60,14 @@ const statusChanges: readonly (readonly [
   description: string,
   events: readonly TransferEvent['type'][],
 ])[] = [
-  ['manual', 'SendToManualControl', 'somebody has to look at it', ['TransferSentToManualControl', 'TransferReopened']],
-  ['cancel', 'Cancel', 'nothing is paid', ['TransferCancelled']],
-  ['fail', 'Fail', 'it could not be paid', ['TransferFailed']],
+  [
+    'manual',
+    'SendToManualControl',
+    'send a transfer to manual review',
+    ['TransferSentToManualControl', 'TransferReopened'],
+  ],
+  ['cancel', 'Cancel', 'cancel a transfer without payment', ['TransferCancelled']],
+  ['fail', 'Fail', 'record that a transfer could not be paid', ['TransferFailed']],
 ]
 
 interface CompleteOptions extends Pick<CompleteRequest, 'reason' | 'receiptUrl' | 'message'> {
@@ -68,14 +77,10 @@ interface CompleteOptions extends Pick<CompleteRequest, 'reason' | 'receiptUrl' 
 
 function addComplete(command: Command): void {
   command
-    .option(
-      '--amount <amount>',
-      'what was really transferred, such as 95.00; otherwise what was received, or the requested amount where nothing was',
-      amount,
-    )
-    .option('--confirm-amount <amount>', 'the same amount once more, where it is unlikely', amount)
-    .option('--reason <text>', 'why another amount than was received', reason)
-    .option('--receipt-url <url>', 'address of the receipt', url)
+    .option('--amount <amount>', 'the transferred amount (default: the received amount, or the requested one)', amount)
+    .option('--confirm-amount <amount>', 'repeats an unlikely amount', amount)
+    .option('--reason <text>', 'required if the amount differs from the received one', reason)
+    .option('--receipt-url <url>', 'the address of the receipt', url)
     .option('--message <text>', 'for the merchant', message)
   settles<CompleteOptions>(
     command,
@@ -83,7 +88,7 @@ function addComplete(command: Command): void {
       const amounts = { transactionAmountMinor: amount, confirmedAmountMinor: confirmAmount }
       const result = await transfers.complete(id, { ...amounts, reason, receiptUrl, message }, context)
       if (result.accepted && result.transfer.status === 'Cancelled') {
-        notify('the amount is not the requested one, for which the deposit was cancelled: nothing is booked')
+        notify('the deposit was cancelled because the amount differs from the requested one: nothing is booked')
       }
       return result
     },
@@ -92,27 +97,27 @@ function addComplete(command: Command): void {
   )
 }
 
-/** Gives a command its decision, and the event that is its doing. */
+/** Defines a command by its decision and by the event that has its effect. */
 function settles<Options>(
   command: Command,
   decide: (stores: CommandStores, trackingId: string, options: Options) => Promise<TransferResult>,
-  isIt: (event: TransferEvent, options: Options) => boolean,
+  hasEffect: (event: TransferEvent, options: Options) => boolean,
 ): void {
   defineCommand(command, async (stores: CommandStores, options: Options, trackingId: string) => {
     const result = await decide(stores, trackingId, options)
-    return settled(stores, trackingId, result, (event) => isIt(event, options))
+    return settled(stores, trackingId, result, (event) => hasEffect(event, options))
   })
 }
 
 /**
- * The transfer as the log has it after the command. Where that changed nothing, the log says who did before what it asks for: the
- * event that `isIt`, among those that were there when it was decided. @throws Refused, AlreadyDone
+ * Returns the transfer after the command. If the command changed nothing, looks for the earlier event that had its effect, to report the
+ * user. @throws Refused, AlreadyDone
  */
 async function settled(
   stores: CommandStores,
   trackingId: string,
   result: TransferResult,
-  isIt: (event: TransferEvent) => boolean,
+  hasEffect: (event: TransferEvent) => boolean,
 ) {
   const { transfers, context } = stores
   if (!result.accepted) throw await refusalOf(stores, trackingId, result)
@@ -121,7 +126,7 @@ async function settled(
   const shown = { ...(await shownTransfer(stores, found!)), changed }
   if (changed) return shown
   const history = await transfers.history(trackingId)
-  const done = history.findLast((entry) => entry.revision <= revision && isIt(entry.event))
+  const done = history.findLast((entry) => entry.revision <= revision && hasEffect(entry.event))
   if (!done) {
     stores.notify('nothing was changed: there is nothing to do')
     return shown
@@ -129,16 +134,16 @@ async function settled(
   const { actor } = done.metadata
   const { at } = done.event.data
   const { status, transactionAmountMinor } = result.transfer
-  const stood = `${status} with ${formatTwoDecimals(transactionAmountMinor)}`
-  const told = `nothing was changed: ${actor} did it at ${at}, and the transfer was ${stood} before`
-  if (actor !== context.actor) throw new AlreadyDone(told, { ...shown, doneBy: { actor, at } })
-  stores.notify(told)
+  const state = `${status} with ${formatTwoDecimals(transactionAmountMinor)}`
+  const notice = `nothing was changed: ${actor} did it at ${at}, and the transfer was already ${state}`
+  if (actor !== context.actor) throw new AlreadyDone(notice, { ...shown, doneBy: { actor, at } })
+  stores.notify(notice)
   return shown
 }
 
 const ends: readonly TransferEvent['type'][] = ['TransferCompleted', 'TransferCancelled', 'TransferFailed']
 
-/** Who meets what somebody else has made final wants to know who that was. */
+/** Returns the refusal, with the user who gave the transfer its final status. */
 async function refusalOf(
   stores: CommandStores,
   trackingId: string,
@@ -151,10 +156,10 @@ async function refusalOf(
   if (!end) return new Refused(text)
   const { actor } = end.metadata
   const { at } = end.event.data
-  const told = `${text} ${actor} did that at ${at}.`
-  if (refusal.rule === 'status-final' || actor === context.actor) return new Refused(told)
-  // The second of two operators who complete is told so whatever amount each of them names.
+  const reasonWithActor = `${text} ${actor} did that at ${at}.`
+  if (refusal.rule === 'status-final' || actor === context.actor) return new Refused(reasonWithActor)
+  // The second of two operators who complete a transfer gets this status regardless of the amounts.
   const found = await transfers.find(trackingId)
   const shown = { ...(await shownTransfer(stores, found!)), changed: false }
-  return new AlreadyDone(`nothing was changed: ${told}`, { ...shown, doneBy: { actor, at } })
+  return new AlreadyDone(`nothing was changed: ${reasonWithActor}`, { ...shown, doneBy: { actor, at } })
 }

@@ -90,7 +90,7 @@ t.test('an invalid proof exits with status 1 and the reason, and wrong usage wit
   t.match(await check('none.json', key), { status: 2, stderr: /none\.json cannot be read: ENOENT/ })
   t.match(await check('first.json', 'no key'), { status: 2, stderr: /--key: / })
   await cliJson(directory, 'audit', 'prove', first, '--out', 'plain.json')
-  t.match(await check('plain.json', key, '--checkpoint', 'kept'), { status: 1, stderr: /make it with --from/ })
+  t.match(await check('plain.json', key, '--checkpoint', 'kept'), { status: 1, stderr: /create it with --from/ })
 })
 
 t.test('a proof covers the newest checkpoint and never replaces a file', async (t) => {

@@ -27,10 +27,13 @@ t.test('keys are created, shown once, listed without their values, and revoked',
   ])
   for (const key of [webApiKey, created.webApiKey]) t.notOk(stdout.includes(String(key)))
   const twice = await runCli(directory, ['merchants', 'keys', 'create', id, '--name', 'reports'])
-  t.match(twice, { status: 1, stderr: /has a key of this name/ })
+  t.match(twice, { status: 1, stderr: /already has a key with this name/ })
   t.match(await run('create', id, '--name', 'all'), { scopes: ['read', 'deposits', 'withdrawals'], validUntil: null })
   t.match(await run('revoke', id, keyId), { id, keyId, keys: [{ name: 'main' }, { name: 'all' }] })
-  t.match(await runCli(directory, ['merchants', 'keys', 'revoke', id, keyId]), { status: 1, stderr: /no such key/ })
+  t.match(await runCli(directory, ['merchants', 'keys', 'revoke', id, keyId]), {
+    status: 1,
+    stderr: /API key not found/,
+  })
   for (const wrong of [
     ['--name', 'a b'],
     ['--name', 'x', '--scope', 'everything'],

@@ -200,13 +200,13 @@ t.test(
   },
 )
 
-t.test('who completes a deposit that is cancelled for its amount is told that nothing is booked', async (t) => {
+t.test('reports that a deposit cancelled for its amount books nothing', async (t) => {
   const trackingId = await deposit('cancelled-for-its-amount')
   const { merchantId } = await transfers('show', trackingId)
   await cliJson(directory, 'merchants', 'set', String(merchantId), '--auto-cancel-mismatch')
   for (const changed of [true, false]) {
     const answer = await runCli(directory, ['transfers', 'complete', trackingId, '--amount', '95', '--json'])
-    t.match(answer, { status: 0, stderr: /the deposit was cancelled: nothing is booked/ })
+    t.match(answer, { status: 0, stderr: /the amount differs from the requested one: nothing is booked/ })
     t.match(JSON.parse(answer.stdout), { changed, statusDescription: 'Cancelled', needsAttention: true })
   }
 })

@@ -49,7 +49,7 @@ t.test('completes a transfer once; a repeat changes nothing, and a final status 
   t.equal(repeated.status, 0, 'the same person')
   t.match(
     repeated.stderr,
-    /nothing was changed: cli:\S+ did it at 20\S+, and the transfer was Completed with 95.00 before/,
+    /nothing was changed: cli:\S+ did it at 20\S+, and the transfer was already Completed with 95.00/,
   )
   const another = await repeat('90')
   t.same([another.status, another.stdout], [1, ''], 'another amount is not booked, and nobody is told that it was')

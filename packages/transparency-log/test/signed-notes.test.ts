@@ -87,7 +87,7 @@ t.test('a cosignature covers the checkpoint and the time', async (t) => {
   t.strictSame(
     openCheckpoint(`${signed}${line}\n`, log).cosignatures,
     [],
-    'a witness that nobody asked for says nothing',
+    'ignores the cosignature of an unrequested witness',
   )
   const bytes = Buffer.from(line.split(' ')[2]!, 'base64')
   for (let bit = 32; bit < bytes.length * 8; bit += 31) {

@@ -41,7 +41,7 @@ export function createHttpWallet(core: WalletCore): Wallet {
   const currency = core.currency.code
   return {
     logIn: async (email, password) => {
-      const call = { method: 'POST', path: '/log-ins', body: { email, password }, answer: LogInAnswer } as const
+      const call = { method: 'POST', path: '/logins', body: { email, password }, answer: LogInAnswer } as const
       const answer = await harmless(send(call))
       return answer.outcome === 'refused' ? answer : { ...answer, sandbox: answer.sandbox ?? false }
     },
