@@ -53,7 +53,7 @@ async function serve(options: Options, command: Command): Promise<void> {
       port,
       directory: data,
       isWritable: options.writable === true,
-      opensService: options.allowServiceStreams === true,
+      allowsServiceStreams: options.allowServiceStreams === true,
       tls,
       advertise,
       users,

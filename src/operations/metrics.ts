@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
+import type { Clock } from '../kernel/clock.js'
 import { openProblems } from '../projections/open-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
 import { stuckReasons, stuckTransfers } from '../queries/stuck.js'
@@ -12,11 +13,11 @@ import { freeBytes } from './doctor/machine.js'
 import { lastBackupMs } from './files/last-backup.js'
 import { version } from './version.js'
 
-/** The metrics of the main thread, and with every scrape those of the background thread behind them. */
+/** The metrics of the main thread, followed by the metrics of the background thread. */
 export class ServiceRegistry extends Registry {
   constructor(private readonly background: () => Promise<string>) {
     super()
-    // Every 100 ms: at the default of 10 these were nearly all the wake-ups of an idle process.
+    // The default of 10 ms causes nearly all wake-ups of an idle process.
     collectDefaultMetrics({ register: this, eventLoopMonitoringPrecision: 100 })
   }
 
@@ -26,161 +27,99 @@ export class ServiceRegistry extends Registry {
   }
 }
 
-/** What waits for somebody or something, looked up at every scrape; absent while a store is unavailable. */
-export function backlogMetrics(
-  registry: Registry,
-  deps: {
-    store: EventStore
-    readModels: ReadModels
-    directory: Pick<MerchantDirectory, 'all' | 'byId' | 'problems'>
-    clock: () => string
-  },
-): void {
-  const callbacks = deps.readModels.collection(collections.callbacks)
-  const registers = [registry]
-  new Gauge({
-    name: 'transferd_callbacks',
-    help: 'Callbacks not delivered: waiting for an attempt, or given up and parked.',
-    labelNames: ['state'],
-    registers,
-    async collect() {
-      await setOrReset(this, async () => {
-        this.set({ state: 'waiting' }, await callbacks.countDocuments({ status: 'waiting' }))
-        this.set({ state: 'parked' }, await callbacks.countDocuments({ status: 'parked' }))
-      })
-    },
+interface BacklogSources {
+  readonly store: EventStore
+  readonly readModels: ReadModels
+  readonly directory: Pick<MerchantDirectory, 'all' | 'byId' | 'problems'>
+  readonly clock: Clock
+}
+
+/** Adds gauges of pending work, which each scrape reads from the stores. */
+export function backlogMetrics(registry: Registry, { store, readModels, directory, clock }: BacklogSources): void {
+  const callbacks = readModels.collection(collections.callbacks)
+  const transfers = readModels.collection(collections.transfers)
+  const pointers = readModels.collection(collections.pointers)
+  const gauge = gaugesOf(registry)
+  gauge('transferd_callbacks', 'Undelivered callbacks: waiting for an attempt, or parked.', 'state', async (set) => {
+    for (const status of ['waiting', 'parked']) set(await callbacks.countDocuments({ status }), status)
   })
-  new Gauge({
-    name: 'transferd_unreadable_events',
-    help: 'Events that cannot be read and that no one has decided to skip, by the kind of their stream.',
-    labelNames: ['kind'],
-    registers,
-    async collect() {
-      await setOrReset(this, async () => {
-        const problems = await openProblems(
-          deps.readModels,
-          deps.directory.problems().map(({ problem }) => problem),
-        )
-        for (const prefix of streamPrefixes) {
-          const ofKind = problems.filter(({ stream }) => streamKind(stream) === prefix)
-          this.set({ kind: prefix.slice(0, -1) }, ofKind.length)
-        }
-      })
-    },
+  gauge('transferd_unreadable_events', 'Unreadable events that are not skipped.', 'kind', async (set) => {
+    const known = directory.problems().map(({ problem }) => problem)
+    const problems = await openProblems(readModels, known)
+    for (const prefix of streamPrefixes) {
+      const count = problems.filter(({ stream }) => streamKind(stream) === prefix).length
+      set(count, prefix.slice(0, -1))
+    }
   })
-  const transfers = deps.readModels.collection(collections.transfers)
-  new Gauge({
-    name: 'transferd_transfers_needing_attention',
-    help: 'Deposits about whose money a person has to decide.',
-    registers,
-    async collect() {
-      await setOrReset(this, async () => this.set(await transfers.countDocuments({ attention: 'open' })))
-    },
+  gauge('transferd_transfers_needing_attention', 'Deposits with money that needs a decision.', null, async (set) =>
+    set(await transfers.countDocuments({ attention: 'open' })),
+  )
+  gauge('transferd_transfers_stuck', 'Stuck transfers; counting stops at 100 per reason.', 'reason', async (set) => {
+    const approvalAboveMinor = (id: string) => directory.byId(id)?.settings.approvalAboveMinor ?? null
+    const { items } = await stuckTransfers({ readModels, approvalAboveMinor }, clock())
+    for (const reason of Object.keys(stuckReasons)) set(items.filter((item) => item.reason === reason).length, reason)
   })
-  new Gauge({
-    name: 'transferd_transfers_stuck',
-    help: 'Transfers that stand still and need somebody, by reason; counting stops at 100 of each.',
-    labelNames: ['reason'],
-    registers,
-    async collect() {
-      await setOrReset(this, async () => {
-        const approvalAboveMinor = (id: string) => deps.directory.byId(id)?.settings.approvalAboveMinor ?? null
-        const { items } = await stuckTransfers({ readModels: deps.readModels, approvalAboveMinor }, deps.clock())
-        for (const reason of Object.keys(stuckReasons))
-          this.set({ reason }, items.filter((item) => item.reason === reason).length)
-      })
-    },
+  gauge('transferd_endpoints_disabled', 'Endpoints to which callbacks are disabled.', null, async (set) =>
+    set(directory.all().filter(({ callbacksDisabled }) => callbacksDisabled !== null).length),
+  )
+  gauge('transferd_projection_failed', '1 while a projection is stopped at an event.', 'projection', async (set) => {
+    const stored = (await pointers.find({})) as PointerDocument[]
+    for (const { _id, failure } of stored) set(failure ? 1 : 0, _id)
   })
-  new Gauge({
-    name: 'transferd_endpoints_disabled',
-    help: 'Endpoints that nothing is sent to any more.',
-    registers,
-    collect() {
-      this.set(deps.directory.all().filter(({ callbacksDisabled }) => callbacksDisabled !== null).length)
-    },
-  })
-  const pointers = deps.readModels.collection(collections.pointers)
-  let looking: Promise<readonly ProjectionStatus[]> | undefined
-  /** Once for all metrics of a scrape. */
+  let reading: Promise<readonly ProjectionStatus[]> | undefined
+  /** Reads the status once for all metrics of a scrape. */
   const projections = () => {
-    looking ??= projectionStatus(deps).finally(() => {
-      looking = undefined
+    reading ??= projectionStatus({ store, readModels }).finally(() => {
+      reading = undefined
     })
-    return looking
+    return reading
   }
-  new Gauge({
-    name: 'transferd_projection_failed',
-    help: '1 while a projection stands still at an event that it cannot apply.',
-    labelNames: ['projection'],
-    registers,
-    async collect() {
-      await setOrReset(this, async () => {
-        const stored = (await pointers.find({})) as PointerDocument[]
-        for (const { _id, failure } of stored) this.set({ projection: _id }, failure ? 1 : 0)
-      })
-    },
+  const lag = 'Events that a projection has not applied yet; counting stops at 1,000.'
+  gauge('transferd_projection_lag_events', lag, 'projection', async (set) => {
+    for (const { name, lagEvents } of await projections()) set(lagEvents, name)
   })
-  new Gauge({
-    name: 'transferd_projection_lag_events',
-    help: 'Events a projection has not applied yet; counting stops at 1,000.',
-    labelNames: ['projection'],
-    registers,
-    async collect() {
-      await setOrReset(this, async () => {
-        for (const { name, lagEvents } of await projections()) this.set({ projection: name }, lagEvents)
-      })
-    },
-  })
-  new Gauge({
-    name: 'transferd_projection_lag_seconds',
-    help: 'How long the first event has waited that a projection has not applied yet.',
-    labelNames: ['projection'],
-    registers,
-    async collect() {
-      await setOrReset(this, async () => {
-        const now = Date.parse(deps.clock())
-        for (const { name, waitingSince } of await projections()) {
-          const waitedMs = waitingSince === null ? 0 : Math.max(0, now - Date.parse(waitingSince))
-          this.set({ projection: name }, waitedMs / 1_000)
-        }
-      })
-    },
+  const waiting = 'How long the first event that a projection has not applied yet has waited.'
+  gauge('transferd_projection_lag_seconds', waiting, 'projection', async (set) => {
+    const now = Date.parse(clock())
+    for (const { name, waitingSince } of await projections())
+      set(waitingSince === null ? 0 : Math.max(0, now - Date.parse(waitingSince)) / 1_000, name)
   })
 }
 
-/** What is installed, and the room it has. */
-export function installationMetrics(registry: Registry, { dataDirectory, readModels }: Configuration): void {
-  const registers = [registry]
-  const build = { name: 'transferd_build_info', help: '1, with the version of transferd.', labelNames: ['version'] }
-  new Gauge({ ...build, registers }).set({ version }, 1)
+/** Adds gauges of this installation. They need no store, so they are shown even while every store is unavailable. */
+export function installationMetrics(
+  registry: Registry,
+  { dataDirectory, readModels }: Pick<Configuration, 'dataDirectory' | 'readModels'>,
+): void {
+  const gauge = gaugesOf(registry)
+  gauge('transferd_build_info', '1, with the version of transferd.', 'version', async (set) => set(1, version))
   const directories = new Map([['data', dataDirectory]])
   if (readModels.engine === 'embedded' && readModels.directory !== dataDirectory)
     directories.set('read_models', readModels.directory)
-  new Gauge({
-    name: 'transferd_disk_free_bytes',
-    help: 'Free for the files in a directory of the service.',
-    labelNames: ['directory'],
-    registers,
-    async collect() {
-      for (const [directory, path] of directories)
-        await setOrReset(this, async () => this.set({ directory }, await freeBytes(path)))
-    },
+  gauge('transferd_disk_free_bytes', "Free disk space for the service's files.", 'directory', async (set) => {
+    for (const [directory, path] of directories) set(await freeBytes(path), directory)
   })
-  new Gauge({
-    name: 'transferd_last_backup_timestamp_seconds',
-    help: 'When a command of this machine has made a backup last; 0 while none has.',
-    registers,
-    async collect() {
-      await setOrReset(this, async () => this.set(((await lastBackupMs(dataDirectory)) ?? 0) / 1_000))
-    },
-  })
+  const backup = 'Time of the last backup by a command on this machine; 0 if there is none.'
+  gauge('transferd_last_backup_timestamp_seconds', backup, null, async (set) =>
+    set(((await lastBackupMs(dataDirectory)) ?? 0) / 1_000),
+  )
 }
 
-/** An unavailable store must not take the other metrics along, nor leave figures that no longer hold. */
-async function setOrReset(gauge: Gauge, set: () => Promise<void>): Promise<void> {
-  try {
-    await set()
-  } catch {
-    gauge.reset()
+type Collect = (set: (value: number, label?: string) => void) => Promise<void>
+
+/** Returns a function that adds a gauge with at most one label, which each scrape collects. */
+function gaugesOf(registry: Registry) {
+  return (name: string, help: string, label: string | null, collect: Collect): void => {
+    new Gauge({
+      ...{ name, help, labelNames: label === null ? [] : [label], registers: [registry] },
+      async collect() {
+        try {
+          await collect((value, of) => (label === null ? this.set(value) : this.set({ [label]: of! }, value)))
+        } catch {
+          // An unavailable store must neither break the other metrics nor leave an outdated value.
+          this.reset()
+        }
+      },
+    })
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Of transferd. */
+/** The version of transferd. */
 export const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve('#package.json')), 'utf8')) as {
   readonly version: string
 }

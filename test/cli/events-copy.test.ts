@@ -56,7 +56,7 @@ t.test('a copy that is killed repeatedly completes and reports its progress', as
   t.match(refused, {
     status: 1,
     stdout: '',
-    stderr: /^transferd: stray@0 .* of the target, which the source has not$/m,
+    stderr: /^transferd: stray@0 .* of the target, which the source does not have$/m,
   })
   await target.close()
   await source.close()

@@ -100,7 +100,7 @@ t.test(
     }
     await t.rejects(store.append('transfer-1', 'no_stream', [event()]), denied, 'a stream of the service')
     t.match(await server.end(), { status: 0 })
-    t.match(server.stderr(), `made ${path}`)
+    t.match(server.stderr(), `created ${path}`)
     t.notMatch(server.stderr(), user!.password)
 
     const again = await serving(t, '--data', directory)
@@ -130,7 +130,7 @@ t.test('only the users of the file or the environment have access', async (t) =>
   await t.rejects(open(t, server.port, 'outsider:pass').readStream('transfer-1'), denied)
   await t.rejects(open(t, server.port, 'reader:pass%3Aword').readAll({ maxCount: 1 }), denied)
   t.match(await server.end(), { status: 0 })
-  t.match(server.stderr(), /who\.json has mode 0644: others may read it, make it 0600/)
+  t.match(server.stderr(), /who\.json has mode 0644, so others can read it: change the mode to 0600/)
 
   const environment = { EVENTS_USER: 'service', EVENTS_PASSWORD: 'secret' }
   for (const [args, variables, reason] of [
@@ -163,12 +163,12 @@ t.test('an invalid user file ends the start with status 2, and no message repeat
     writeFileSync(path, text, { mode: 0o600 })
     t.throws(() => readEventsUsers(path), {
       name: 'ConfigurationError',
-      message: /users\.json must hold (?!.*hunter2)/,
+      message: /users\.json must contain (?!.*hunter2)/,
     })
   }
   const { status, stdout, stderr } = await runCli(directory, ['events', 'serve', '--in-memory', '--users', path])
   t.same([status, stdout], [2, ''])
-  t.match(stderr, /users\.json must hold/)
+  t.match(stderr, /users\.json must contain/)
   t.notMatch(stderr, /hunter2/)
   const missing = await runCli(directory, ['events', 'serve', '--in-memory', '--users', join(directory, 'none.json')])
   t.equal(missing.status, 2)
@@ -199,7 +199,7 @@ t.test('rejects options that would expose the log', async (t) => {
   const log = join(directory, 'no-log')
   const missing = await runCli(directory, ['events', 'serve', '--data', log])
   t.equal(missing.status, 1)
-  t.match(missing.stderr, /there is no log in .*no-log, and none is made without --writable/)
+  t.match(missing.stderr, /there is no log in .*no-log: to create one, add --writable/)
   t.notOk(existsSync(log), 'nothing is made')
   const { stdout } = await runCli(directory, ['events', 'serve', '--help'])
   t.match(stdout.replace(/\s+/g, ' '), /one that is not loopback requires TLS/)

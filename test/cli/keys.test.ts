@@ -156,9 +156,9 @@ t.test('with a lost key nothing starts until it is given up by id, and new secre
   })
   const giveUp = (id: string, ...more: string[]) => run('keys', 'give-up', id, ...more)
   t.match(await giveUp(nextId), { status: 2, stderr: /--reason/ })
-  t.match(await giveUp(oldId, '--reason', 'lost'), { status: 1, stderr: /not sealed with/ })
+  t.match(await giveUp(oldId, '--reason', 'lost'), { status: 1, stderr: /not encrypted with/ })
   t.match(await giveUp(nextId, '--reason', 'ticket 204'), { status: 0 })
-  t.match(await giveUp(nextId, '--reason', 'ticket 204'), { status: 1, stderr: /not sealed with/ })
+  t.match(await giveUp(nextId, '--reason', 'ticket 204'), { status: 1, stderr: /not encrypted with/ })
 
   const [shown] = await json<{ data: { name: string; amountMinor: string } }[]>('events', 'show', trackingId)
   t.match(shown!.data, { name: '[erased]', amountMinor: '10050' }, 'the money is known, the person is not')

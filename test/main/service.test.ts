@@ -47,7 +47,7 @@ t.test('another master key than the one of the log is refused at the start', asy
   rmSync(join(directory, 'data', 'master.key'))
   const lost = await runCli(directory, ['serve'], { PORT: '0' })
   t.equal(lost.status, 1)
-  t.match(lost.stderr, /master\.key is missing, but there is a log/)
+  t.match(lost.stderr, /master\.key is missing, but a log exists/)
 })
 
 t.test('a stop under load answers what it accepted, loses nothing of it, and ends with status 0', async (t) => {

@@ -18,7 +18,7 @@ export async function startTestEventsServer(directory?: string): Promise<Pick<Ev
     port: 0,
     directory,
     isWritable: true,
-    opensService: true,
+    allowsServiceStreams: true,
     tls: undefined,
     advertise: undefined,
     users: { accounts: [account], notices: [] },

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** The signed checkpoint of the log's tree; undefined where there is none yet. */
+/** Returns the signed checkpoint of the log's tree, or `undefined` before the first one. */
 export async function readAuditCheckpoint(auditDirectory: string): Promise<string | undefined> {
   try {
     return await readFile(join(auditDirectory, 'checkpoint'), 'utf8')

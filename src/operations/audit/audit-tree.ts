@@ -13,7 +13,7 @@ import { checkLogAtRest, checkOtherFiles } from '../files/file-checks.js'
 import { firstAuditKey, keepAuditKey, readAuditKey } from './audit-key.js'
 import { witnessesOf } from './audit-witnesses.js'
 
-/** Seals and verifies the log in the background thread. */
+/** Seals and verifies the log. */
 export function startAuditTree(parts: {
   readonly configuration: Configuration
   readonly rawStore: EventStore
@@ -51,17 +51,17 @@ function treeMetrics(registry: Registry, commands: IntegrityCommands) {
   const registers = [registry]
   const size = new Gauge({
     name: 'transferd_audit_tree_size',
-    help: 'Events in the newest checkpoint; 0 on a node that does not hold the tree.',
+    help: 'Events in the newest checkpoint; 0 on a node without the tree.',
     registers,
   })
   const findings = new Gauge({
     name: 'transferd_audit_findings',
-    help: 'What did not verify when the log was verified last; 0 on a node that does not hold the tree.',
+    help: 'Findings of the last verification of the log; 0 on a node without the tree.',
     registers,
   })
   const failures = new Counter({
     name: 'transferd_audit_publish_failures_total',
-    help: 'Checkpoints that a witness has not cosigned, or that were not copied.',
+    help: 'Checkpoints that a witness did not cosign, or that could not be copied.',
     labelNames: ['to'],
     registers,
   })
@@ -73,7 +73,7 @@ function treeMetrics(registry: Registry, commands: IntegrityCommands) {
       try {
         this.set((await commands.state()).stoppedSince === null ? 0 : 1)
       } catch {
-        // As it was: an unavailable log must not take the other metrics along.
+        // The value stays: an unavailable log must not break the other metrics.
       }
     },
   })

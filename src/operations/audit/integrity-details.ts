@@ -2,7 +2,7 @@ import { integrityStatus } from '../../audit/integrity/integrity-status.js'
 import type { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 
-/** What does not verify, and what that keeps people from, as sentences. @throws StoreUnavailableError */
+/** Returns the integrity problems and their consequences as sentences. @throws StoreUnavailableError */
 export async function integrityDetails(commands: IntegrityCommands, readModels: ReadModels): Promise<string[]> {
   const { stoppedSince, findings } = await commands.state()
   const status = await integrityStatus(readModels).catch(() => undefined)

@@ -4,7 +4,7 @@ import type { Configuration } from '../configuration/configuration.js'
 import type { OpenedLog } from '../stores/stores.js'
 import { firstAuditKey, readAuditKey } from './audit-key.js'
 
-/** Proofs of transfers, of the tree in this node's directory. */
+/** Returns a function that proves transfers with the tree in this node's directory. */
 export function proofs(
   { audit, dataDirectory }: Configuration,
   { rawEventStore: log, box }: Pick<OpenedLog, 'rawEventStore' | 'box'>,

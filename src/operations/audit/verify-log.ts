@@ -19,11 +19,11 @@ import { openEventStore, requireLog } from '../stores/stores.js'
 import { firstAuditKey, readAuditKey } from './audit-key.js'
 
 export interface VerifyLogOptions {
-  /** Of a tree that was verified before. */
+  /** A checkpoint of a tree that was verified before. Only later events are verified. */
   readonly from?: KeptCheckpoint
-  /** Others that somebody kept. */
+  /** Other checkpoints that were kept. */
   readonly older?: readonly KeptCheckpoint[]
-  /** A verifier key; that of the data directory when absent, which the master key opens. */
+  /** A verifier key; by default that of the data directory, which the master key decrypts. */
   readonly key?: string | undefined
   /** The tree; that of the configuration by default. */
   readonly tiles?: TileStore
@@ -37,25 +37,25 @@ export interface VerifiedLog {
   readonly treeSize: number
   /** Base64. */
   readonly root: string | null
-  /** The first leaf that was compared. */
+  /** The index of the first compared leaf. */
   readonly from: number
   readonly verified: number
-  /** Events that no checkpoint has yet. */
+  /** The number of events that no checkpoint covers yet. */
   readonly unsealed: number
   readonly isComplete: boolean
   readonly problems: number
-  /** The first hundred. */
+  /** The first hundred problems. */
   readonly findings: readonly Finding[]
 }
 
-/** There is nothing that could be verified. */
+/** There is nothing to verify. */
 export class NoTreeError extends Error {
   override readonly name = 'NoTreeError'
 }
 
 /**
- * Verifies the log of a configuration, beside a running service or without one, and changes nothing. @throws NoLogError, CannotOpenLogError,
- * MasterKeyError, StoreUnavailableError, VerificationError for a key or an older checkpoint that is none
+ * Verifies the log of a configuration without changing anything, also while a service runs. @throws NoLogError, CannotOpenLogError,
+ * MasterKeyError, StoreUnavailableError, VerificationError if a key or an older checkpoint is invalid
  */
 export async function verifyLog(configuration: Configuration, options: VerifyLogOptions = {}): Promise<VerifiedLog> {
   requireLog(configuration)
@@ -95,11 +95,11 @@ async function ownKey(configuration: Configuration, rawStore: EventStore): Promi
 
 async function keyWith({ dataDirectory }: Configuration, rawStore: EventStore, box: SecretBox): Promise<NoteVerifier> {
   const key = readAuditKey(dataDirectory, box) ?? (await firstAuditKey(rawStore, box))
-  if (!key) throw new NoTreeError('the log is empty: its key is made with the first event')
+  if (!key) throw new NoTreeError('the log is empty: its key is created with the first event')
   return key
 }
 
-/** @throws NoTreeError while the log is empty */
+/** Returns the verifier key of the log. @throws NoTreeError if the log is empty */
 export async function verifierKeyOf(
   configuration: Configuration,
   rawStore: EventStore,

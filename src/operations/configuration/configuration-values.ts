@@ -9,19 +9,19 @@ import { violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import { Type, Value } from '../../kernel/typebox.js'
 
-/** What is wrong with one variable, as the end of a sentence that begins with its name. */
+/** A problem with one variable, as the rest of a sentence that starts with its name. */
 export class Problem extends Error {}
 
 export type EventStoreLocation =
   /** `directory` is an absolute path. */
   | { readonly engine: 'embedded'; readonly directory: string }
-  /** The URL may hold a password. */
+  /** The URL may contain a password. */
   | { readonly engine: 'eventstoredb'; readonly url: string }
 
 export type ReadModelLocation =
   /** `directory` is an absolute path. */
   | { readonly engine: 'embedded'; readonly directory: string }
-  /** The URL may hold a password. */
+  /** The URL may contain a password. */
   | { readonly engine: 'mongodb'; readonly url: string }
 
 export function optional<Parsed>(parse: (text: string) => Parsed): (text: string) => Parsed | undefined {
@@ -44,7 +44,7 @@ export function oneOf<const Value extends string>(allowed: readonly Value[]): (t
   }
 }
 
-/** The text itself where the pattern matches. No problem repeats it: it may be a secret. */
+/** Returns text that matches the pattern. No problem repeats the text, because it may be a secret. */
 function matching(pattern: RegExp, problem: string): (text: string) => string {
   return (text) => {
     if (!pattern.test(text)) throw new Problem(problem)
@@ -57,10 +57,10 @@ export const host = matching(/^[^\s/]+$/, 'must be an IP address or a host name'
 export const senderProblem = 'must be an address such as Payments <no-reply@pay.example.com>'
 export const sender = matching(/^(?:[^<>"\p{Cc}]{0,64}<[^\s<>@]+@[^\s<>@]+>|[^\s<>@,]+@[^\s<>@,]+)$/u, senderProblem)
 
-/** What a header can hold (RFC 6750), or nothing. */
+/** A token as in RFC 6750, or empty. */
 export const bearerToken = matching(/^[A-Za-z0-9._~+/-]*=*$/, 'must be a bearer token of A-Z a-z 0-9 . _ ~ + / - and =')
 
-/** Without a slash at the end. */
+/** Returns the URL without a trailing slash. */
 export function publicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
@@ -68,7 +68,7 @@ export function publicUrl(text: string): string {
   return url.href.replace(/\/+$/, '')
 }
 
-/** Of a collector: what else it needs is in OpenTelemetry's own variables, the credentials too. */
+/** The URL of a collector. OpenTelemetry's own variables contain its credentials and other settings. */
 export function collectorUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
@@ -76,26 +76,26 @@ export function collectorUrl(text: string): string {
   return url.href
 }
 
-/** Where passwords, codes and a token are sent to: nothing but TLS, unless it is this machine. Without a slash at the end. */
+/** A URL that receives passwords, codes and a token, so it requires TLS except on this machine. Returns it without a trailing slash. */
 export function secretsUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url?.hostname ?? '')
   if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) || url.search || url.hash)
     throw new Problem('must be an https URL without query (http on this machine only)')
-  if (url.username || url.password) throw new Problem('must not hold a user: there is a variable for the token')
+  if (url.username || url.password) throw new Problem('must not contain a user: set the variable for the token instead')
   return url.href.replace(/\/+$/, '')
 }
 
-/** Without query: one could switch TLS off, or have every message written to the log. */
+/** Rejects a query, which could turn TLS off or log every message. */
 export function smtpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // Not a character of it is repeated, as it may hold a password.
+  // The problem must not quote the URL, which may contain a password.
   if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname || url.pathname.length > 1 || url.search || url.hash)
     throw new Problem('must be a mail server without path and query, such as smtps://user:password@mail.example.com')
   return text
 }
 
-/** Nothing but TLS, unless it is this machine. Not a character of a URL is repeated, as it may hold a password. */
+/** Requires TLS except on this machine. Problems do not quote the URL, which may contain a password. */
 export function copyTarget(text: string): CopyTarget {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'directory', directory: resolve(text) }
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -111,7 +111,7 @@ export function copyTarget(text: string): CopyTarget {
 
 export interface WitnessSetting {
   readonly url: string
-  /** As `parseVerifier` takes it. */
+  /** In the form that `parseVerifier` reads. */
   readonly verifierKey: string
 }
 
@@ -120,18 +120,18 @@ export function witnesses(text: string): readonly WitnessSetting[] {
     const [url, verifierKey, ...more] = entry.split(/\s+/).filter((part) => part !== '')
     if (url === undefined) return []
     if (more.length > 0 || !/^[^\s+]+\+[0-9a-f]{8}\+B[A-Za-z0-9+/]{43}$/.test(verifierKey ?? ''))
-      throw new Problem('must be the URL and the verifier key of each witness, with a space between')
+      throw new Problem('must be the URL and the verifier key of each witness, separated by a space')
     return { url: secretsUrl(url), verifierKey: verifierKey! }
   })
 }
 
-/** The rest of an esdb: URL is the adapter's to judge, which is not loaded unless it is needed. */
+/** The adapter validates the rest of an esdb: URL. It is loaded only if it is used. */
 export function eventStore(text: string): EventStoreLocation {
   if (/^esdb(\+discover)?:/i.test(text)) return { engine: 'eventstoredb', url: text }
   return embedded(text, 'esdb://<host>:<port>')
 }
 
-/** The rest of a mongodb: URL is the driver's to judge, which is not loaded unless it is needed. */
+/** The driver validates the rest of a mongodb: URL. It is loaded only if it is used. */
 export function readModels(text: string): ReadModelLocation {
   if (!/^mongodb(\+srv)?:/i.test(text)) return embedded(text, 'mongodb://<host>/<database>')
   if (!/^mongodb(\+srv)?:\/\/[^/?\s]+(\/\S*)?$/.test(text))
@@ -139,30 +139,31 @@ export function readModels(text: string): ReadModelLocation {
   return { engine: 'mongodb', url: text }
 }
 
-/** Of what is no embedded location only the scheme is repeated: the rest may hold a password. */
+/** Problems quote only the scheme of other locations, because the rest may contain a password. */
 function embedded(text: string, other: string) {
   const [, scheme] = /^([a-z+]+):/i.exec(text) ?? []
   if (scheme?.toLowerCase() !== 'embedded') {
-    const asked = scheme ? `${scheme.toLowerCase()}:` : 'a value without a scheme'
-    throw new Problem(`is ${asked}: use embedded:<directory> or ${other}`)
+    const given = scheme ? `${scheme.toLowerCase()}:` : 'a value without a scheme'
+    throw new Problem(`is ${given}: use embedded:<directory> or ${other}`)
   }
   const path = text.slice('embedded:'.length)
-  // embedded://data reads like a relative path and would be /data.
+  // embedded://data looks like a relative path, but would be /data.
   if (path === '' || /^\/\/(?!\/)/.test(path))
     throw new Problem('must be embedded:<directory>, such as embedded:./data')
   return { engine: 'embedded', directory: resolve(path) } as const
 }
 
-/** No problem repeats it, even mistyped. */
+/** Problems do not quote the keys, even if they are mistyped. */
 export function masterKeys(text: string): readonly Buffer[] {
   const keys = decodeMasterKeys(text)
-  if (!keys) throw new Problem('must be 32 bytes, as 64 hexadecimal digits or as base64; several keys are lines')
+  if (!keys)
+    throw new Problem('must be 32 bytes as 64 hexadecimal digits or base64; put several keys on separate lines')
   return keys
 }
 
 const maxMasterKeys = 100
 
-/** One or more, each as 64 hexadecimal digits or as base64, on lines of their own; undefined for anything else. */
+/** Decodes one or more lines, each of 64 hexadecimal digits or base64. Returns `undefined` for any other text. */
 export function decodeMasterKeys(text: string): readonly Buffer[] | undefined {
   const keys = text.trim().split(/\s+/).map(decodeMasterKey)
   return keys.length <= maxMasterKeys && keys.every((key) => key !== undefined) ? keys : undefined
@@ -179,7 +180,7 @@ export function proxyRanges(text: string): readonly string[] {
   const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])
   if (wrong.length > 0) throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join('; ')}`)
   if (areRangesTooWide(ranges))
-    throw new Problem('trusts so many addresses that anybody could say who calls: name your proxies')
+    throw new Problem('trusts so many addresses that almost any caller could forge its address: list your proxies')
   return ranges
 }
 
@@ -189,7 +190,8 @@ export function currency(text: string): Currency {
   return currency
 }
 
-const amounts = 'minAmount and maxAmount must be amounts with at most two decimals, the first not above the second'
+const amounts =
+  'minAmount and maxAmount must be amounts with at most two decimals, and minAmount must not exceed maxAmount'
 const kind = Type.Union([Type.Literal('deposit'), Type.Literal('withdrawal')])
 const fields = {
   code: Type.Integer({ minimum: 1, maximum: 9999, problem: 'code must be 1 to 9999' }),
@@ -214,17 +216,17 @@ const defaultMethods = [
 
 const hidden = violate('hidden-characters')
 
-/** A JSON array; empty for the default catalogue. */
+/** Reads a JSON array. Empty text stands for the default catalogue. */
 export function paymentMethods(text: string): readonly PaymentMethod[] {
   const entries = Value.Default(catalogue, text === '' ? defaultMethods : json(text))
   if (!Value.Check(catalogue, entries)) {
-    // Such as /0/kinds/1.
+    // The path looks like /0/kinds/1.
     const [, index, field] = Value.Errors(catalogue, entries).First()?.path.split('/') ?? []
     if (index === undefined) throw new Problem('must be a JSON array of payment methods')
     const known = Object.entries(fields).find(([name]) => name === field)
     throw new Problem(`entry ${Number(index) + 1}: ${known?.[1].problem ?? 'must be an object'}`)
   }
-  if (new Set(entries.map(({ code }) => code)).size < entries.length) throw new Problem('names a code twice')
+  if (new Set(entries.map(({ code }) => code)).size < entries.length) throw new Problem('contains a code twice')
   return entries.map(({ code, name, nameTr, kinds, paidBy, minAmount, maxAmount }, index) => {
     if (!isVisible(name)) throw new Problem(`entry ${index + 1}: ${refusalText(hidden, 'name')}`)
     if (nameTr !== undefined && !isVisible(nameTr))

@@ -5,20 +5,20 @@ import { defaultCompletionGuardFactor } from '../../commands/transfer/transfers.
 import { TransformDecodeError, Type, Value } from '../../kernel/typebox.js'
 import * as parse from './configuration-values.js'
 
-/** What a node does: answers merchants and customers; keeps the read models and lets deposits expire; sends callbacks. */
+/** The work of a node: HTTP for merchants and customers; read models and the expiry of deposits; callbacks. */
 export const roles = ['api', 'projections', 'callbacks'] as const
 export type Role = (typeof roles)[number]
 
 interface Details {
-  /** As text; empty when absent, which `parse` then gets. */
+  /** The default as text, which `parse` receives; empty if omitted. */
   readonly default?: string
-  /** Holds a secret, or may: `<name>_FILE` names a file to read it from instead. No problem repeats its value. */
+  /** The value may contain a secret: `<name>_FILE` can name a file to read it from, and no problem repeats it. */
   readonly secret?: true
-  /** It must not be empty when another variable is set. */
+  /** Another variable that requires this one. */
   readonly needed?: { readonly with: string; readonly problem: string }
 }
 
-/** `description` is Markdown; `parse` throws a Problem at what it does not take. */
+/** `description` is Markdown; `parse` throws a Problem for an invalid value. */
 function variable<Parsed>(description: string, parse: (text: string) => Parsed, details: Details = {}) {
   return Type.Transform(Type.String({ default: '', description, ...details }))
     .Decode(parse)
@@ -27,154 +27,152 @@ function variable<Parsed>(description: string, parse: (text: string) => Parsed, 
 
 const token = (neededWith: string): Details => ({
   secret: true,
-  needed: { with: neededWith, problem: 'must be set: it is sent as the bearer token' },
+  needed: { with: neededWith, problem: 'must be set: the service sends it as the bearer token' },
 })
 
-/** Every variable that is read. The table in docs/reference/configuration.md is made of it (npm run docs:configuration). */
+/** Every variable that the service reads. `npm run docs:configuration` generates docs/reference/configuration.md from it. */
 export const environmentSchema = Type.Object({
   ROLES: variable(
-    'What this node does; `serve --roles` comes before it. See [several nodes](../operating/several-nodes.md)',
+    'The work of this node; `serve --roles` takes precedence. See [several nodes](../operating/several-nodes.md)',
     (text) => new Set(text.split(',').map((name) => parse.oneOf(roles)(name.trim()))),
     { default: roles.join() },
   ),
-  HOST: variable("Address to listen on. `0.0.0.0` or `::` for all of the machine's", parse.host, {
+  HOST: variable('The address to listen on; `0.0.0.0` or `::` for all addresses of the machine', parse.host, {
     default: '127.0.0.1',
   }),
   PORT: variable(
-    'Port to listen on, 0 to 65535; 0 takes any free one, which the banner names',
+    'The port to listen on, 0 to 65535; 0 for any free port, which the banner shows',
     parse.integer(0, 65_535),
     { default: '3000' },
   ),
   PUBLIC_URL: variable(
-    "What merchants and customers reach the service under, such as `https://pay.example.com`: the payment pages' links are made of it. The address listened on when absent",
+    'The URL that merchants and customers use, such as `https://pay.example.com`; links to payment pages start with it. Defaults to the address that the service listens on',
     parse.optional(parse.publicUrl),
   ),
   EVENT_STORE_URL: variable(
-    'Where the event log is: `embedded:<directory>`, or an [EventStoreDB](eventstoredb.md): `esdb://<user>:<password>@<host>:2113`',
+    'The event log: `embedded:<directory>`, or an [EventStoreDB](eventstoredb.md): `esdb://<user>:<password>@<host>:2113`',
     parse.eventStore,
     { default: 'embedded:./data', secret: true },
   ),
   READ_MODEL_URL: variable(
-    'Where the read models are: `embedded:<directory>`, the same one or another, or a [MongoDB](mongodb.md): `mongodb://<host>/<database>`',
+    'The read models: `embedded:<directory>`, in the same directory or a different one, or a [MongoDB](mongodb.md): `mongodb://<host>/<database>`',
     parse.readModels,
     { default: 'embedded:./data', secret: true },
   ),
   DATA_DIRECTORY: variable(
-    'With a log on EventStoreDB: the directory for the files of this node, `sandbox.json` and a `master.key` you provide. With an embedded log they are in its directory',
+    'With a log on EventStoreDB: the directory for the files of this node, such as `sandbox.json` and a `master.key` that you provide. An embedded log has them in its own directory',
     (text) => resolve(text),
     { default: './data' },
   ),
   TRANSFERD_MASTER_KEY: variable(
-    "32 bytes, as 64 hexadecimal digits or as base64: seals merchants' secrets in the log. Several are lines: the last one seals, all open. See [keys](../operating/keys.md). The file `master.key` in the data directory when absent",
+    'The [master key](../operating/keys.md), which encrypts secrets in the log: 32 bytes as 64 hexadecimal digits or base64. Several keys are lines: the last one encrypts, and all decrypt. Defaults to the file `master.key` in the data directory',
     parse.optional(parse.masterKeys),
     { secret: true },
   ),
   TRANSFERD_MASTER_KEY_DIRECTORY: variable(
-    'Instead of `TRANSFERD_MASTER_KEY`: a directory with a key in each file. The one whose name comes last seals, all open',
+    'Instead of `TRANSFERD_MASTER_KEY`: a directory with one key per file. The key in the last file by name encrypts, and all decrypt',
     parse.optional(resolve),
   ),
   TRANSFERD_MASTER_KEY_COMMAND: variable(
-    'Instead of both: a command of the shell that prints the key, or one a line, within 30 s. For a key management service; run at each start, its output is never logged',
+    'Instead of both: a shell command that prints the key, or one key per line, within 30 s, for example from a key management service. It runs at each start, and its output is never logged',
     parse.optional(String),
   ),
   AUDIT_DIRECTORY: variable(
-    'Where the [tree over the log](../operating/tamper-evidence.md) is kept: files that any web server can publish. `audit` in the data directory when absent',
+    'The directory of the [tree over the log](../operating/tamper-evidence.md), whose files any web server can publish. Defaults to `audit` in the data directory',
     (text) => (text === '' ? undefined : resolve(text)),
   ),
   AUDIT_COPY_TO: variable(
-    'A second place for it, out of reach for whoever can change the first: a directory, or an `https` URL below which each file is PUT; a user and a password in it are sent as `Authorization`',
+    'A second location of the tree, which a person who can change the first must not be able to change: a directory, or an `https` URL below which the service PUTs each file. A user and password in it are sent as `Authorization`',
     parse.optional(parse.copyTarget),
     { secret: true },
   ),
   AUDIT_WITNESSES: variable(
-    'Who [cosigns](https://c2sp.org/tlog-witness) its checkpoints: URL and verifier key with a space between, separated by commas',
+    'The witnesses that [cosign](https://c2sp.org/tlog-witness) its checkpoints: URL and verifier key separated by a space, witnesses separated by commas',
     parse.witnesses,
   ),
   TRUSTED_PROXIES: variable(
-    "Addresses and CIDR ranges, separated by commas, whose `X-Forwarded-For` is believed. Nobody's when absent. More than a sixteenth of all IPv4 or IPv6 addresses is refused: anybody could say then who calls",
+    'Addresses and CIDR ranges, separated by commas, whose `X-Forwarded-For` is trusted; none by default. More than a sixteenth of all IPv4 or IPv6 addresses is rejected, because then almost any caller could forge its address',
     parse.proxyRanges,
   ),
   MAX_CONNECTIONS: variable(
-    'Connections open at once; one more is closed as it comes in',
+    'The limit of open connections; further connections are closed immediately',
     parse.integer(1, 1_000_000),
     { default: '10000' },
   ),
   MAX_CONNECTIONS_PER_ADDRESS: variable(
-    'Of these, from one address (IPv6: one /64). Trusted proxies have no such bound: without `TRUSTED_PROXIES` a proxy is one caller',
+    'The limit of open connections per address (IPv6: per /64). It does not apply to trusted proxies; without `TRUSTED_PROXIES`, a proxy counts as one caller',
     parse.integer(1, 1_000_000),
     { default: '500' },
   ),
   LOG_LEVEL: variable(
-    '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`; log lines are JSON on stderr',
+    '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. Log lines are JSON on stderr',
     parse.oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     { default: 'info' },
   ),
-  CURRENCY: variable('What all amounts are in, by ISO 4217: [below](#currency)', parse.currency, { default: 'TRY' }),
+  CURRENCY: variable('The ISO 4217 code of the currency of all amounts: [below](#currency)', parse.currency, {
+    default: 'TRY',
+  }),
   PAYMENT_METHODS: variable(
-    'The catalogue, as JSON (see below). `1` Wallet, paid by a wallet, `2` Bank transfer and `3` Card, both manual, when absent',
+    'The catalogue as JSON ([below](#payment-methods)). By default `1` Wallet, paid from a wallet, and `2` Bank transfer and `3` Card, both manual',
     parse.paymentMethods,
   ),
   SANDBOX: variable(
-    '`auto`: a sandbox merchant is offered as long as the log holds no live one. `off`: never',
+    '`auto`: the service offers a sandbox merchant until the log contains a live merchant. `off`: it never does',
     parse.oneOf(['auto', 'off']),
     { default: 'auto' },
   ),
   CALLBACK_TIMEOUT_MS: variable(
-    "How long a merchant's endpoint may take to answer a callback, 100 to 120000",
+    "The time limit for the response of a merchant's endpoint to a callback, 100 to 120000",
     parse.integer(100, 120_000),
     { default: '15000' },
   ),
   COMPLETION_GUARD_FACTOR: variable(
-    '`transfers complete` wants an amount confirmed that is more than this many times the requested one, or less than that fraction of it; 1 to 1000000',
+    '`transfers complete` requires confirmation of an amount that is larger or smaller than the requested amount by more than this factor, 1 to 1000000',
     parse.integer(1, 1_000_000),
     { default: String(defaultCompletionGuardFactor) },
   ),
   WALLET_URL: variable(
-    "A [wallet core](wallet-core.md) that keeps the customers' accounts: `https`, or `http` on this machine. The built-in wallet when absent",
+    "A [wallet core](wallet-core.md) that keeps the customers' accounts: `https`, or `http` on this machine. Defaults to the built-in wallet",
     parse.optional(parse.secretsUrl),
   ),
   WALLET_TOKEN: variable(
-    'The bearer token it is called with; needed with `WALLET_URL`',
+    'The bearer token for the wallet core; required with `WALLET_URL`',
     parse.bearerToken,
     token('WALLET_URL'),
   ),
   WALLET_TIMEOUT_MS: variable(
-    'How long the wallet core may take to answer, 100 to 120000',
+    'The time limit for a response of the wallet core, 100 to 120000',
     parse.integer(100, 120_000),
     { default: '10000' },
   ),
   SMTP_URL: variable(
-    "The mail server for the built-in wallet's e-mails: `smtp://` or `smtps://`, with user and password where it wants them. See [messages](messages.md)",
+    "The mail server for the built-in wallet's email: `smtp://` or `smtps://`, with a user and password if the server requires them. See [messages](messages.md)",
     parse.optional(parse.smtpUrl),
     { secret: true },
   ),
   MAIL_FROM: variable(
-    'Their sender, such as `Payments <no-reply@pay.example.com>`; needed with `SMTP_URL`',
+    'The sender of that email, such as `Payments <no-reply@pay.example.com>`; required with `SMTP_URL`',
     parse.optional(parse.sender),
     { needed: { with: 'SMTP_URL', problem: parse.senderProblem } },
   ),
   SMS_URL: variable(
-    "The gateway for the built-in wallet's SMS: `https`, or `http` on this machine. See [messages](messages.md)",
+    "The gateway for the built-in wallet's text messages: `https`, or `http` on this machine. See [messages](messages.md)",
     parse.optional(parse.secretsUrl),
   ),
-  SMS_TOKEN: variable('The bearer token it is called with; needed with `SMS_URL`', parse.bearerToken, token('SMS_URL')),
+  SMS_TOKEN: variable('The bearer token for the gateway; required with `SMS_URL`', parse.bearerToken, token('SMS_URL')),
   OTEL_EXPORTER_OTLP_ENDPOINT: variable(
-    "A collector that takes traces by OTLP/HTTP, such as `http://127.0.0.1:4318`; none are made when absent. [OpenTelemetry's other variables](../operating/monitoring.md#traces) hold as well",
+    "A collector that receives traces over OTLP/HTTP, such as `http://127.0.0.1:4318`; by default there are no traces. [OpenTelemetry's other variables](../operating/monitoring.md#traces) also apply",
     parse.optional(parse.collectorUrl),
   ),
-  OTEL_SDK_DISABLED: variable(
-    '`true`: no traces are made though a collector is named',
-    parse.oneOf(['true', 'false']),
-    {
-      default: 'false',
-    },
-  ),
+  OTEL_SDK_DISABLED: variable('`true` turns traces off even if a collector is set', parse.oneOf(['true', 'false']), {
+    default: 'false',
+  }),
 })
 
 type Environment = { readonly [name: string]: string | undefined }
-export type Configuration = ReturnType<typeof arranged>
+export type Configuration = ReturnType<typeof arrange>
 
-/** The environment asks for something impossible; `problems` names all of it. */
+/** The environment is invalid. `problems` contains every problem. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
   constructor(readonly problems: readonly string[]) {
@@ -182,7 +180,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** An empty variable counts as absent. @throws ConfigurationError with every problem at once */
+/** Reads the configuration. An empty variable counts as unset. @throws ConfigurationError with all problems */
 export function readConfiguration(environment: Environment): Configuration {
   const texts: { [name: string]: string } = {}
   const problems: string[] = []
@@ -200,14 +198,14 @@ export function readConfiguration(environment: Environment): Configuration {
     }
   }
   if (problems.length > 0) throw new ConfigurationError(problems)
-  return arranged(Value.Decode(environmentSchema, texts))
+  return arrange(Value.Decode(environmentSchema, texts))
 }
 
-/** Undefined where the variable names no file. Never quotes what the file holds. @throws Problem */
+/** Returns the content of the file that `<name>_FILE` names, or `undefined`. No problem quotes the content. @throws Problem */
 function secretOfFile(environment: Environment, name: string): string | undefined {
   const path = environment[`${name}_FILE`]?.trim()
   if (!path) return undefined
-  if (environment[name]?.trim()) throw new parse.Problem(`and ${name}_FILE are both set: which of them is meant?`)
+  if (environment[name]?.trim()) throw new parse.Problem(`and ${name}_FILE are both set: remove one of them`)
   let content: string
   try {
     content = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
@@ -218,34 +216,34 @@ function secretOfFile(environment: Environment, name: string): string | undefine
   return content
 }
 
-/** @throws ConfigurationError where more than one place is named */
+/** @throws ConfigurationError if several sources are configured */
 function masterKeyOf(values: StaticDecode<typeof environmentSchema>) {
   const { TRANSFERD_MASTER_KEY: keys, TRANSFERD_MASTER_KEY_DIRECTORY: directory } = values
   const { TRANSFERD_MASTER_KEY_COMMAND: command } = values
-  const places = [
+  const sources = [
     keys && ({ from: 'environment', keys } as const),
     directory && ({ from: 'directory', directory } as const),
     command && ({ from: 'command', command } as const),
-  ].filter((place) => place !== undefined && place !== '')
-  if (places.length > 1)
+  ].filter((source) => source !== undefined && source !== '')
+  if (sources.length > 1)
     throw new ConfigurationError([
-      'TRANSFERD_MASTER_KEY, TRANSFERD_MASTER_KEY_DIRECTORY and TRANSFERD_MASTER_KEY_COMMAND: only one of them may be set',
+      'TRANSFERD_MASTER_KEY, TRANSFERD_MASTER_KEY_DIRECTORY and TRANSFERD_MASTER_KEY_COMMAND: set only one of them',
     ])
-  return places[0] ?? ({ from: 'data directory' } as const)
+  return sources[0] ?? ({ from: 'data directory' } as const)
 }
 
-function arranged(values: StaticDecode<typeof environmentSchema>) {
+function arrange(values: StaticDecode<typeof environmentSchema>) {
   const { EVENT_STORE_URL: eventStore, WALLET_URL, SMTP_URL, MAIL_FROM, SMS_URL } = values
   return {
     /** At least one. */
     roles: values.ROLES as ReadonlySet<Role>,
     host: values.HOST,
-    /** 0: any free one. */
+    /** 0 for any free port. */
     port: values.PORT,
-    /** Without a slash at the end; undefined: the address listened on. */
+    /** Without a trailing slash. `undefined` stands for the address that the service listens on. */
     publicUrl: values.PUBLIC_URL,
     eventStore,
-    /** Absolute path of the directory that holds the master key and sandbox.json: that of the log where it has one. */
+    /** The absolute path of the directory with the master key and sandbox.json, which is that of an embedded log. */
     dataDirectory: eventStore.engine === 'embedded' ? eventStore.directory : values.DATA_DIRECTORY,
     readModels: values.READ_MODEL_URL,
     audit: {
@@ -256,26 +254,25 @@ function arranged(values: StaticDecode<typeof environmentSchema>) {
       witnesses: values.AUDIT_WITNESSES,
     },
     masterKey: masterKeyOf(values),
-    /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+    /** The addresses and CIDR ranges whose X-Forwarded-For is trusted. */
     trustedProxies: values.TRUSTED_PROXIES,
     maxConnections: values.MAX_CONNECTIONS,
-    /** Of one peer that is no trusted proxy. */
+    /** Does not apply to trusted proxies. */
     maxConnectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS,
     logLevel: values.LOG_LEVEL,
     currency: values.CURRENCY,
     paymentMethods: values.PAYMENT_METHODS,
-    /** `auto`: a sandbox merchant is offered as long as there is no live one. */
     sandbox: values.SANDBOX,
     callbackTimeoutMs: values.CALLBACK_TIMEOUT_MS,
-    /** How many times the requested amount, or which fraction, must be confirmed to complete a transfer with it. */
+    /** An amount that differs from the requested amount by more than this factor requires confirmation. */
     completionGuardFactor: values.COMPLETION_GUARD_FACTOR,
-    /** Requests and what they cause are traced. */
+    /** Whether requests and their effects are traced. */
     traced: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && values.OTEL_SDK_DISABLED === 'false',
-    /** A wallet core's `url` is without a slash at the end. */
+    /** The `url` has no trailing slash. */
     wallet: WALLET_URL
       ? ({ engine: 'http', url: WALLET_URL, token: values.WALLET_TOKEN, timeoutMs: values.WALLET_TIMEOUT_MS } as const)
       : ({ engine: 'built-in' } as const),
-    /** How customers of the built-in wallet are reached; undefined: not at all, or by the sandbox's outbox. */
+    /** How the built-in wallet reaches customers. If `undefined`, it cannot, except through the outbox of the sandbox. */
     messages: {
       email: SMTP_URL && MAIL_FROM ? { url: SMTP_URL, from: MAIL_FROM } : undefined,
       sms: SMS_URL ? { url: SMS_URL, token: values.SMS_TOKEN } : undefined,

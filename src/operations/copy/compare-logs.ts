@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type EventStore, formatPosition, type Position, type RecordedEvent } from '../../event-store/event-store.js'
 
-/** Where two logs are known to be equal up to. */
+/** The point up to which two logs are known to be equal. */
 export interface EqualUpTo {
-  /** Events in both, from the start. */
+  /** The number of events up to this point. */
   readonly events: number
-  /** Of them, those that begin a stream. */
+  /** The number of streams that start before this point. */
   readonly streams: number
   readonly last: RecordedEvent | undefined
   readonly source: Position | undefined
@@ -14,7 +14,7 @@ export interface EqualUpTo {
 
 export const nothingYet: EqualUpTo = { events: 0, streams: 0, last: undefined, source: undefined, target: undefined }
 
-/** The target has another event than the source where the message says. */
+/** The target differs from the source. The message states where. */
 export class LogsDifferError extends Error {
   override readonly name = 'LogsDifferError'
 }
@@ -26,7 +26,7 @@ export interface ReadingOptions {
 
 export const pageSize = 500
 
-/** Events in the global order, system streams left out, up to what is the end when it is reached. */
+/** Yields the events in the global order, without system streams, to the end of the log. */
 export async function* eventsAfter(store: EventStore, after: Position | undefined): AsyncGenerator<RecordedEvent> {
   let from = after
   for (;;) {
@@ -38,9 +38,8 @@ export async function* eventsAfter(store: EventStore, after: Position | undefine
 }
 
 /**
- * Reads both logs side by side up to the target's end: every event must be the source's next one, in all but the place and
- * the time that each store gave it. Ends early when the signal aborts.
- * @throws LogsDifferError, StoreUnavailableError
+ * Reads both logs in parallel up to the target's end. Every event must be the source's next one, except for the position and the recording
+ * time. Ends early if the signal aborts. @throws LogsDifferError, StoreUnavailableError
  */
 export async function compareLogs(
   source: EventStore,
@@ -52,7 +51,7 @@ export async function compareLogs(
   const originals = eventsAfter(source, from.source)
   for await (const copy of eventsAfter(target, from.target)) {
     const { value: original } = (await originals.next()) as { value?: RecordedEvent }
-    const problem = original ? difference(original, copy) : 'which the source has not'
+    const problem = original ? difference(original, copy) : 'which the source does not have'
     if (!original || problem) throw new LogsDifferError(`${placeOf(copy)} of the target, ${problem}`)
     const streams = equal.streams + (original.revision === 0 ? 1 : 0)
     equal = {
@@ -68,14 +67,14 @@ export async function compareLogs(
   return equal
 }
 
-/** As the end of a sentence; never a value, as some are secrets. */
+/** Returns the rest of a sentence. It never contains a value, because some are secrets. */
 function difference(original: RecordedEvent, copy: RecordedEvent): string | undefined {
   if (original.stream !== copy.stream || original.revision !== copy.revision || original.id !== copy.id) {
     return `where the source has ${placeOf(original)}`
   }
   for (const field of ['type', 'data', 'metadata'] as const) {
     if (isDeepStrictEqual(original[field], copy[field])) continue
-    return `whose ${field} is not the source's`
+    return `whose ${field} differs from the source's`
   }
   return undefined
 }

@@ -10,7 +10,7 @@ import { openEventStore, openKeyStore, requireLog } from '../stores/stores.js'
 import { type CopyOptions, CopyRefusedError, type CopyReport, copyLog } from './copy-log.js'
 import { CustomerKeyCopy } from './customer-key-copy.js'
 
-/** Copies the log at one URL to another, as EVENT_STORE_URL names them. @throws what {@link copyLog} does, ConfigurationError, NoLogError */
+/** Copies the log at one URL to another, in the form of EVENT_STORE_URL. @throws ConfigurationError, NoLogError, and the errors of {@link copyLog} */
 export async function copyEvents(
   from: string,
   to: string,
@@ -27,7 +27,7 @@ export async function copyEvents(
   let target: EventStore | undefined
   try {
     target = await open('--to', destination)
-    // Before the events, which cannot be read without them.
+    // Keys come before the events, which are unreadable without them.
     await keyCopy.copyAll()
     return await copyLog({ source, target, ...options, beforeAppend: (events) => keyCopy.copyFor(events) })
   } finally {
@@ -37,7 +37,7 @@ export async function copyEvents(
   }
 }
 
-/** What was edited must not go on as if it had always been so: the copy gets a tree of its own. @throws CopyRefusedError, MasterKeyError */
+/** A copy gets a new tree, so an edited log must not become one that verifies. @throws CopyRefusedError, MasterKeyError */
 async function requireVerified(origin: Configuration, signal: AbortSignal | undefined): Promise<void> {
   if (!existsSync(join(origin.audit.directory, 'checkpoint'))) return
   const { holds, findings } = await verifyLog(origin, signal ? { signal } : {})
@@ -48,9 +48,9 @@ async function requireVerified(origin: Configuration, signal: AbortSignal | unde
 }
 
 interface KeyStores {
-  /** Where a service on the source has the keys. */
+  /** The keys of a service on the source. */
   readonly source: KeyStore
-  /** Where one on the target looks for them: the same one, or another. */
+  /** The keys of a service on the target, which can be the same store. */
   readonly target: KeyStore
 }
 

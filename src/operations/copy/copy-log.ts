@@ -9,33 +9,33 @@ import {
 import { compareLogs, type EqualUpTo, LogsDifferError, nothingYet, pageSize } from './compare-logs.js'
 import { CopyRecord } from './copy-record.js'
 
-/** The copy cannot be made, or go on, as things are; the message says what to change. */
+/** The copy cannot start or continue. The message states what to change. */
 export class CopyRefusedError extends Error {
   override readonly name = 'CopyRefusedError'
 }
 
 export interface CopyProgress {
   readonly doing: 'comparing' | 'copying' | 'verifying'
-  /** Of the whole log, those copied by an earlier run included. */
+  /** The events of the whole log, including those that an earlier run copied. */
   readonly events: number
-  /** Where in the source that is, and where the source ended at the start. */
+  /** The current position in the source, and the end of the source at the start. */
   readonly at: Position
   readonly end: Position
 }
 
 export interface CopyReport {
-  /** In the target now, each of them compared with the source's by this run or an earlier one. */
+  /** The events in the target. This run or an earlier one has compared each with the source. */
   readonly events: number
   readonly streams: number
-  /** By this run; the others were there. */
+  /** The events that this run copied. */
   readonly copied: number
-  /** By this run, likewise. */
+  /** The events that this run verified. */
   readonly verified: number
-  /** Something was appended to the source after the copy had reached its end. */
+  /** Whether events were appended to the source after the copy reached its end. */
   readonly sourceHasGrown: boolean
 }
 
-/** A record is kept after so many events: what a run that was killed leaves to be compared. */
+/** The number of events between two records, which is also the most that is compared again after a killed run. */
 const recordEvery = 10_000
 
 export interface CopyOptions {
@@ -43,32 +43,32 @@ export interface CopyOptions {
   readonly target: EventStore
   readonly signal: AbortSignal
   readonly onProgress: (progress: CopyProgress) => void
-  /** Called with the events that are about to be appended to the target. */
+  /** Called with events before they are appended to the target. */
   readonly beforeAppend?: (events: readonly RecordedEvent[]) => Promise<void>
 }
 
 /**
- * Copies a log into another one, in the global order, one append an event: ids, types, data, metadata, streams and revisions stay,
- * positions and the time of recording are the target's. System streams (`$…`) are the engine's own and are left out. May be ended
- * at any moment and begun again: it goes on behind the last event that the target has. Several at once do no harm.
- * @throws CopyRefusedError, LogsDifferError when the target holds anything but the beginning of the source, StoreUnavailableError
+ * Copies a log in the global order, with one append per event. Ids, types, data, metadata, streams and revisions stay the same; positions and
+ * recording times are the target's. System streams (`$…`) belong to the engine and are omitted. An interrupted copy can be repeated, and
+ * continues after the target's last event. Concurrent copies are harmless.
+ * @throws CopyRefusedError, LogsDifferError if the target is not the start of the source, StoreUnavailableError
  */
 export async function copyLog({ source, target, signal, onProgress, beforeAppend }: CopyOptions): Promise<CopyReport> {
   const end = await endOfLog(source)
-  const tell = (doing: CopyProgress['doing']) => (events: number, at: Position) =>
+  const report = (doing: CopyProgress['doing']) => (events: number, at: Position) =>
     onProgress({ doing, events, at, end: end ?? at })
 
   const record = await CopyRecord.load(target, copiedStream)
   const from = await resumeAt(source, record)
-  const before = await compareLogs(source, target, from, { signal, onProgress: tell('comparing') })
-  const after = await copyRest({ source, target, record, before, signal, beforeAppend, onProgress: tell('copying') })
+  const before = await compareLogs(source, target, from, { signal, onProgress: report('comparing') })
+  const after = await copyRest({ source, target, record, before, signal, beforeAppend, onProgress: report('copying') })
   stopIfAsked(signal)
-  // What an earlier run has copied was perhaps never read back; what one has verified was, and a log only grows.
+  // An earlier run may have copied events without reading them back. Verified events need no second check, because a log only grows.
   const verifiedRecord = await CopyRecord.load(target, verifiedStream)
   const verifiedBefore = await resumeAt(source, verifiedRecord)
   const verified = await compareLogs(source, target, verifiedBefore, {
     signal,
-    onProgress: tell('verifying'),
+    onProgress: report('verifying'),
   })
   stopIfAsked(signal)
   if (verified.events < after.events) {
@@ -86,19 +86,19 @@ export async function copyLog({ source, target, signal, onProgress, beforeAppend
 }
 
 function stopIfAsked(signal: AbortSignal): void {
-  if (signal.aborted) throw new CopyRefusedError('interrupted; run it again, it goes on where it was')
+  if (signal.aborted) throw new CopyRefusedError('interrupted: run it again to continue')
 }
 
-/** @throws CopyRefusedError when the record was made by a copy of another log */
+/** @throws CopyRefusedError if a copy of a different log left the record */
 async function resumeAt(source: EventStore, record: CopyRecord): Promise<EqualUpTo> {
   const { kept } = record
   if (!kept) return nothingYet
   const [last] = await source.readStream(kept.stream, { fromRevision: kept.revision, maxCount: 1 })
-  // The same log in another engine has it elsewhere: then everything is compared from the start.
+  // In a different engine, the same log has other positions. Then everything is compared from the start.
   if (last?.id === kept.id && last.position.commit === kept.source.commit) return { ...kept, last }
   if (last?.id === kept.id) return nothingYet
   throw new CopyRefusedError(
-    `the target was copied from another log: that one had ${kept.id} as ${kept.stream}@${kept.revision}`,
+    `the target is a copy of a different log, in which ${kept.stream}@${kept.revision} is ${kept.id}`,
   )
 }
 
@@ -125,7 +125,7 @@ async function copyRest(options: {
       onProgress(events, last.position)
     }
     if (page.atEnd) break
-    // Nothing but system streams in this page.
+    // The page contains only system streams.
     if (!last && page.checkpoint) reached = { ...reached, source: page.checkpoint }
     if (reached.events - (record.kept?.events ?? 0) >= recordEvery) await record.keep(reached)
   }
@@ -134,8 +134,8 @@ async function copyRest(options: {
 }
 
 /**
- * One append an event: a part of a list that is stored is never completed by appending the list again. All of them at once, as a round trip for
- * each was most of what a copy to a server took; what a refusal leaves out of order is found when the target is read back.
+ * Appends each event on its own, because a partially stored list could not be completed by appending it again. The appends are pipelined:
+ * a round trip per event took most of the time of a copy to a server. Reading the target back finds events that are out of order.
  */
 async function append(target: EventStore, events: readonly RecordedEvent[]): Promise<Position | undefined> {
   const appends = events.map(({ stream, revision, id, type, data, metadata }) => ({
@@ -148,7 +148,7 @@ async function append(target: EventStore, events: readonly RecordedEvent[]): Pro
   } catch (error) {
     if (!(error instanceof WrongExpectedRevisionError)) throw error
     throw new CopyRefusedError(
-      `${error.message}. Either something else writes to the target, or the source no longer has the beginning of this stream`,
+      `${error.message}. Either another program writes to the target, or the source no longer has the start of this stream`,
     )
   }
 }

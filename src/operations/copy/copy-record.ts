@@ -12,7 +12,7 @@ import type { EqualUpTo } from './compare-logs.js'
 export interface KeptCopy {
   readonly events: number
   readonly streams: number
-  /** The last event copied. */
+  /** The last copied event. */
   readonly stream: string
   readonly revision: number
   readonly id: string
@@ -20,13 +20,13 @@ export interface KeptCopy {
   readonly target: Position
 }
 
-/** How far a copy or its verification has come, kept in the target: written after what it covers, so it has at least come there. */
+/** The progress of a copy or of its verification, stored in the target. It is written after the events that it covers. */
 export class CopyRecord {
   private constructor(
     private readonly target: EventStore,
     private readonly stream: string,
     private revision: ExpectedRevision,
-    /** Undefined before the first one. */
+    /** `undefined` before the first record. */
     public kept: KeptCopy | undefined,
   ) {}
 
@@ -57,7 +57,7 @@ export class CopyRecord {
       this.revision = appended.revision
       this.kept = { ...place, source, target }
     } catch (error) {
-      // Another copy of the same log keeps it. Both are harmless, one is enough.
+      // A concurrent copy of the same log has written the record, which is sufficient.
       if (!(error instanceof WrongExpectedRevisionError)) throw error
       const { revision: newer, kept } = await CopyRecord.load(this.target, this.stream)
       this.revision = newer

@@ -9,8 +9,8 @@ export interface Check {
   readonly advice: string | null
 }
 
-/** What is looked at by one check: its stable name, and which of several things, or null. */
-export class Examined {
+/** The subject of a check, from which its result is created. */
+export class CheckSubject {
   constructor(
     private readonly name: string,
     private readonly subject: string | null = null,
@@ -28,7 +28,7 @@ export class Examined {
     return { name: this.name, subject: this.subject, result: 'failed', found, advice }
   }
 
-  /** It cannot be known from here. */
+  /** The check cannot be decided here. */
   unknown(found: string, advice: string | null = null): Check {
     return { name: this.name, subject: this.subject, result: 'unknown', found, advice }
   }
@@ -39,7 +39,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-/** How long, in whole units of the largest. */
+/** Returns a duration in whole days, hours, minutes or seconds. */
 export function inWords(ms: number): string {
   const units = [
     [86_400_000, 'day'],

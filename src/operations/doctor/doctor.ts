@@ -5,7 +5,7 @@ import { listNodes, type Node } from '../../read-models/nodes.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { type Configuration, type ConfigurationError, readConfiguration } from '../configuration/configuration.js'
 import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../stores/stores.js'
-import { type Check, Examined } from './check.js'
+import { type Check, CheckSubject } from './check.js'
 import { clockCheck, directoriesOf, diskCheck, versionCheck } from './machine.js'
 import { endpointCertificateCheck, portCheck, publicCertificateCheck } from './network.js'
 import { auditCheck, backupCheck } from './safekeeping.js'
@@ -22,16 +22,16 @@ import {
 
 type Checking = () => Promise<Check | readonly Check[]> | Check | readonly Check[]
 
-/** What a running service can find out about its installation. Never rejects: what cannot be looked at is a check that failed. */
+/** Runs the checks of a running service. Never rejects: a check that cannot run has failed. */
 export async function serverChecks(configuration: Configuration, sources: WorkSources): Promise<readonly Check[]> {
-  return all([
+  return runAll([
     ...machineChecks(configuration, sources),
     ...workChecks(sources),
     ...certificateChecks(configuration, sources),
   ])
 }
 
-/** The same from outside, whether or not the service runs, and what only somebody outside sees. */
+/** Runs the same checks in a separate process, whether or not a service runs, and the checks that only such a process can run. */
 export async function examine(environment: NodeJS.ProcessEnv, clock: () => string): Promise<readonly Check[]> {
   let configuration: Configuration
   try {
@@ -39,14 +39,14 @@ export async function examine(environment: NodeJS.ProcessEnv, clock: () => strin
   } catch (error) {
     const { message, problems } = error as ConfigurationError
     const advice = 'Correct the variables: docs/reference/configuration.md.'
-    return [new Examined('configuration').failed((problems ?? [message]).join('; '), advice)]
+    return [new CheckSubject('configuration').failed((problems ?? [message]).join('; '), advice)]
   }
-  const checks: Check[] = [new Examined('configuration').ok('It can be used.'), await portCheck(configuration)]
-  const log = await openedLog(configuration, checks)
-  if (!log) return [...checks, ...(await all(directoriesOf(configuration).map((path) => () => diskCheck(path))))]
-  const readModels = await openedReadModels(configuration, checks)
+  const checks: Check[] = [new CheckSubject('configuration').ok('It is valid.'), await portCheck(configuration)]
+  const log = await tryOpenLog(configuration, checks)
+  if (!log) return [...checks, ...(await runAll(directoriesOf(configuration).map((path) => () => diskCheck(path))))]
+  const readModels = await tryOpenReadModels(configuration, checks)
   try {
-    checks.push(...(await lookInside(configuration, log, readModels, clock)))
+    checks.push(...(await checkStores(configuration, log, readModels, clock)))
   } finally {
     await readModels?.close()
     await log.close()
@@ -54,7 +54,7 @@ export async function examine(environment: NodeJS.ProcessEnv, clock: () => strin
   return checks
 }
 
-async function lookInside(
+async function checkStores(
   configuration: Configuration,
   { eventStore: store, box }: OpenedLog,
   readModels: ReadModels | undefined,
@@ -65,11 +65,14 @@ async function lookInside(
   try {
     await Promise.all([directory.start(), users.start()])
     if (!readModels)
-      return [sealedCheck(directory), ...(await all(directoriesOf(configuration).map((path) => () => diskCheck(path))))]
+      return [
+        sealedCheck(directory),
+        ...(await runAll(directoriesOf(configuration).map((path) => () => diskCheck(path)))),
+      ]
     const known = () => [...directory.problems().map(({ problem }) => problem), ...users.problems()]
     const sources = { store, readModels, directory, known, clock }
     const inside = await serverChecks(configuration, sources)
-    return [...inside, ...(await all([() => endpointCertificateCheck(directory, Date.parse(clock()))]))]
+    return [...inside, ...(await runAll([() => endpointCertificateCheck(directory, Date.parse(clock()))]))]
   } finally {
     await directory.stop()
     await users.stop()
@@ -84,7 +87,7 @@ function machineChecks(configuration: Configuration, { readModels, clock }: Work
     async () => auditCheck(configuration.audit.directory, await newestEventMs(readModels)),
     () => backupCheck(configuration.dataDirectory, Date.parse(clock())),
     async () => versionCheck(await nodes()),
-    async () => leaseCheck(await nodes()),
+    async () => roleCheck(await nodes()),
   ]
 }
 
@@ -104,11 +107,11 @@ function certificateChecks({ publicUrl }: Configuration, { clock }: WorkSources)
   return [() => publicCertificateCheck(publicUrl, Date.parse(clock()))]
 }
 
-/** Each role must be somebody's, or what it does is left undone. */
-function leaseCheck(nodes: readonly Node[]): Check {
-  const running = new Examined('nodes')
+/** The work of a role that no node has does not run. */
+function roleCheck(nodes: readonly Node[]): Check {
+  const running = new CheckSubject('nodes')
   const alive = nodes.filter(({ isAlive }) => isAlive)
-  if (alive.length === 0) return running.warning('No node gives a sign of life.', 'transferd serve')
+  if (alive.length === 0) return running.warning('No node is alive.', 'Start one: transferd serve.')
   const missing = (['api', 'projections', 'callbacks'] as const).filter(
     (role) => !alive.some(({ roles }) => roles.includes(role)),
   )
@@ -126,13 +129,16 @@ async function newestEventMs(readModels: ReadModels): Promise<number | null> {
   return times.length === 0 ? null : Math.max(...times)
 }
 
-async function openedLog(configuration: Configuration, checks: Check[]): Promise<OpenedLog | undefined> {
-  const [key, store] = [new Examined('master-key'), new Examined('event-store', configuration.eventStore.engine)]
+async function tryOpenLog(configuration: Configuration, checks: Check[]): Promise<OpenedLog | undefined> {
+  const [key, store] = [
+    new CheckSubject('master-key'),
+    new CheckSubject('event-store', configuration.eventStore.engine),
+  ]
   try {
     requireLog(configuration)
     const log = await openLog(configuration)
     const [notice] = log.notices
-    checks.push(notice === undefined ? key.ok('It is there.') : key.warning(notice, 'docs/operating/backup.md'))
+    checks.push(notice === undefined ? key.ok('It opens the log.') : key.warning(notice, 'docs/operating/backup.md'))
     checks.push(store.ok('It can be read.'))
     return log
   } catch (error) {
@@ -143,8 +149,8 @@ async function openedLog(configuration: Configuration, checks: Check[]): Promise
   }
 }
 
-async function openedReadModels(configuration: Configuration, checks: Check[]): Promise<ReadModels | undefined> {
-  const store = new Examined('read-models', configuration.readModels.engine)
+async function tryOpenReadModels(configuration: Configuration, checks: Check[]): Promise<ReadModels | undefined> {
+  const store = new CheckSubject('read-models', configuration.readModels.engine)
   try {
     const readModels = await openReachableReadModels(configuration)
     checks.push(store.ok('They can be read.'))
@@ -156,15 +162,15 @@ async function openedReadModels(configuration: Configuration, checks: Check[]): 
   }
 }
 
-/** One that fails to look does not keep the others from looking. */
-async function all(checkings: readonly Checking[]): Promise<readonly Check[]> {
+/** Runs all checks, even if some of them fail. */
+async function runAll(checkings: readonly Checking[]): Promise<readonly Check[]> {
   const done = await Promise.all(
     checkings.map(async (checking) => {
       try {
         return await checking()
       } catch (error) {
         const advice = 'docs/operating/runbooks.md#the-event-store-is-unavailable'
-        return new Examined('stores').failed(`A store cannot be read: ${(error as Error).message}`, advice)
+        return new CheckSubject('stores').failed(`A store cannot be read: ${(error as Error).message}`, advice)
       }
     }),
   )

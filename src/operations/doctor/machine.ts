@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import type { Node } from '../../read-models/nodes.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { version } from '../version.js'
-import { type Check, Examined, inWords } from './check.js'
+import { type Check, CheckSubject, inWords } from './check.js'
 
 const mebibyte = 2 ** 20
-/** Less is gone within minutes of a busy day. */
+/** A busy service uses up less within minutes. */
 const leastFreeBytes = 256 * mebibyte
 const comfortableBytes = 2_048 * mebibyte
 const maxSkewMs = 2_000
 const oldestNode = [20, 19] as const
 
-/** The directories that hold something of this installation, each once. */
+/** Returns the directories of this installation, each once. */
 export function directoriesOf({ dataDirectory, eventStore, readModels }: Configuration): readonly string[] {
   const directories = [dataDirectory]
   if (eventStore.engine === 'embedded') directories.push(eventStore.directory)
@@ -21,28 +21,28 @@ export function directoriesOf({ dataDirectory, eventStore, readModels }: Configu
   return [...new Set(directories)]
 }
 
-/** Free bytes, for the service's user. @throws an error of the system */
+/** Returns the free bytes for the service's user. @throws the system's error */
 export async function freeBytes(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory)
   return bavail * bsize
 }
 
-/** A rebuild of the read models needs their room once more, beside them. */
+/** Warns if a rebuild, which needs as much space as the read models, could fill the disk. */
 export async function diskCheck(directory: string): Promise<Check> {
-  const disk = new Examined('disk', directory)
+  const disk = new CheckSubject('disk', directory)
   try {
     await access(directory, constants.W_OK)
     const free = await freeBytes(directory)
     const stored = await bytesIn(directory)
     const found = `${inUnits(free)} free; its files take ${inUnits(stored)}.`
-    const advice = 'Make room: docs/operating/runbooks.md#the-disk-is-full says what may go.'
+    const advice = 'Free disk space: see docs/operating/runbooks.md#the-disk-is-full.'
     if (free < leastFreeBytes) return disk.failed(found, advice)
     if (free < Math.max(comfortableBytes, stored)) return disk.warning(found, advice)
     return disk.ok(found)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return disk.unknown('It is not there yet.', 'The service makes it where it needs it.')
-    return disk.failed(`It cannot be used: ${code}.`, 'Give it to the user that runs the service.')
+    if (code === 'ENOENT') return disk.unknown('It does not exist yet.', 'The service creates it when needed.')
+    return disk.failed(`It cannot be used: ${code}.`, 'Give the user of the service write access.')
   }
 }
 
@@ -65,28 +65,28 @@ function inUnits(bytes: number): string {
     : `${(bytes / mebibyte).toFixed(0)} MiB`
 }
 
-/** A clock alone cannot tell that it is wrong; what others wrote can tell that it is behind. */
+/** Finds a clock that is behind, by comparing it with the times of events and other nodes. */
 export function clockCheck(nowMs: number, newestEventMs: number | null, nodes: readonly Node[]): Check {
-  const clock = new Examined('clock')
+  const clock = new CheckSubject('clock')
   const advice = 'Synchronise the clocks of all nodes and stores (chrony, systemd-timesyncd): deposits expire by them.'
   if (newestEventMs !== null && newestEventMs - nowMs > maxSkewMs)
     return clock.failed(`The newest event was recorded in ${inWords(newestEventMs - nowMs)} from now.`, advice)
   const ahead = Math.max(0, ...nodes.map(({ seenAt }) => Date.parse(seenAt) - nowMs))
   if (ahead > maxSkewMs) return clock.warning(`Another node's clock is ${inWords(ahead)} ahead of this one.`, advice)
   if (existsSync('/run/systemd/timesync') && !existsSync('/run/systemd/timesync/synchronized'))
-    return clock.warning('systemd-timesyncd has not synchronised it since the machine started.', advice)
-  const compared = newestEventMs === null ? 'there is no event to compare it with' : 'the newest event is in its past'
-  return clock.ok(`Not behind: ${compared}, and no other node is ahead.`)
+    return clock.warning('systemd-timesyncd has not synchronised the clock since the machine started.', advice)
+  const compared = newestEventMs === null ? 'there is no event to compare with' : 'the newest event is in the past'
+  return clock.ok(`It is not behind: ${compared}, and no other node is ahead.`)
 }
 
 export function versionCheck(nodes: readonly Node[]): Check {
-  const versions = new Examined('version')
+  const versions = new CheckSubject('version')
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const mine = `transferd ${version} on Node ${process.versions.node}`
   if (major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1]))
     return versions.failed(`${mine}.`, `Run it on Node ${oldestNode.join('.')} or later.`)
   const others = new Set(nodes.filter((node) => node.isAlive && node.version !== version).map((node) => node.version))
   if (others.size === 0) return versions.ok(`${mine}; no other version runs.`)
-  const found = `${mine}; nodes of version ${[...others].join(', ')} run beside it.`
+  const found = `${mine}; nodes of version ${[...others].join(', ')} also run.`
   return versions.warning(found, 'Finish the upgrade: docs/operating/upgrades.md.')
 }

@@ -2,34 +2,34 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dayMs, minuteMs } from '../../kernel/time.js'
 import { lastBackupMs } from '../files/last-backup.js'
-import { type Check, Examined, inWords } from './check.js'
+import { type Check, CheckSubject, inWords } from './check.js'
 
-/** A checkpoint is signed every minute while there is something new. */
+/** A checkpoint is signed every minute if there are new events. */
 const unsignedMs = 5 * minuteMs
 const backupOldMs = 2 * dayMs
 
-/** How far behind the log the last signed checkpoint of the audit tree is. */
+/** Checks how far the last signed checkpoint of the tree is behind the log. */
 export async function auditCheck(directory: string, newestEventMs: number | null): Promise<Check> {
-  const tree = new Examined('audit', directory)
+  const tree = new CheckSubject('audit', directory)
   try {
     const { mtimeMs } = await stat(join(directory, 'checkpoint'))
     const behindMs = (newestEventMs ?? 0) - mtimeMs
-    if (behindMs < unsignedMs) return tree.ok('The newest events are under a signed checkpoint.')
-    const found = `What happened in the ${inWords(behindMs)} after the last checkpoint is under none.`
-    return tree.warning(found, 'A node that runs signs every minute: look at its log and at the disk.')
+    if (behindMs < unsignedMs) return tree.ok('A signed checkpoint covers the newest events.')
+    const found = `No checkpoint covers the last ${inWords(behindMs)} of events.`
+    return tree.warning(found, 'A running node signs every minute: check its log and the disk.')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return tree.unknown('No checkpoint is there yet.')
-    return tree.failed(`The checkpoint cannot be read: ${code}.`, 'Give it to the user that runs the service.')
+    if (code === 'ENOENT') return tree.unknown('There is no checkpoint yet.')
+    return tree.failed(`The checkpoint cannot be read: ${code}.`, 'Give the user of the service read access.')
   }
 }
 
-/** What is made by other means than the commands of this machine is not seen here. */
+/** Only knows backups by commands on this machine. */
 export async function backupCheck(dataDirectory: string, nowMs: number): Promise<Check> {
-  const backup = new Examined('backup')
-  const advice = 'transferd backup <target>; docs/operating/backup.md.'
-  const madeMs = await lastBackupMs(dataDirectory)
-  if (madeMs === undefined) return backup.unknown('No command of this machine has made one.', advice)
-  const found = `The last one was made ${inWords(nowMs - madeMs)} ago.`
-  return nowMs - madeMs > backupOldMs ? backup.warning(found, advice) : backup.ok(found)
+  const backup = new CheckSubject('backup')
+  const advice = 'Run transferd backup <target>: see docs/operating/backup.md.'
+  const createdMs = await lastBackupMs(dataDirectory)
+  if (createdMs === undefined) return backup.unknown('No command on this machine has created one.', advice)
+  const found = `The last one was created ${inWords(nowMs - createdMs)} ago.`
+  return nowMs - createdMs > backupOldMs ? backup.warning(found, advice) : backup.ok(found)
 }

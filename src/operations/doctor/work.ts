@@ -9,54 +9,53 @@ import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/st
 import { listTransfers } from '../../queries/transfer-queries.js'
 import { collections } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { type Check, counted, Examined, inWords } from './check.js'
+import { type Check, CheckSubject, counted, inWords } from './check.js'
 
 export interface WorkSources {
   readonly store: EventStore
   readonly readModels: ReadModels
-  /** Started. */
   readonly directory: MerchantDirectory
-  /** What puts merchants or users out of service. */
+  /** The events because of which merchants or users are unavailable. */
   readonly known: () => readonly UnreadableEventError[]
   readonly clock: () => string
 }
 
 const maxNamed = 5
 const maxCounted = 1_000
-const maxMerchantsAsked = 500
+const maxMerchantsChecked = 500
 
-/** How each projection stands, whether or not somebody runs it. @throws StoreUnavailableError, ReadModelsUnavailableError */
+/** Checks each projection, whether or not a node runs it. @throws StoreUnavailableError, ReadModelsUnavailableError */
 export async function projectionChecks({ store, readModels }: WorkSources): Promise<readonly Check[]> {
   const runbook = 'docs/operating/runbooks.md#a-projection-is-behind'
   return (await projectionStatus({ store, readModels })).map(({ name, state, lagEvents, holder, failure }) => {
-    const projection = new Examined('projection', name)
+    const projection = new CheckSubject('projection', name)
     const lag =
       lagEvents === 0
         ? 'Not behind'
         : `${lagEvents < lagCountedTo ? '' : 'At least '}${counted(lagEvents, 'event')} behind`
     if (failure)
-      return projection.failed(`It stands still: ${failure.reason}`, `transferd events problems; see ${runbook}`)
+      return projection.failed(`It is stopped: ${failure.reason}`, `Run transferd events problems; see ${runbook}`)
     if (state === 'outdated')
-      return projection.warning('It has to be rebuilt.', `A node with the role projections does it; see ${runbook}`)
+      return projection.warning('It must be rebuilt.', `A node with the role projections rebuilds it; see ${runbook}`)
     if (holder === null && lagEvents > 0)
-      return projection.failed(`${lag}, and nobody runs it.`, `Start a node with the role projections; see ${runbook}`)
+      return projection.failed(`${lag}, and no node runs it.`, `Start a node with the role projections; see ${runbook}`)
     if (lagEvents >= lagCountedTo) return projection.warning(`${lag}; ${holder} runs it.`, runbook)
-    return projection.ok(holder === null ? `${lag}; nobody runs it.` : `${lag}.`)
+    return projection.ok(holder === null ? `${lag}; no node runs it.` : `${lag}.`)
   })
 }
 
 const stuckSentences: { readonly [reason in StuckReason]: readonly [found: string, advice: string] } = {
   'pending-past-expiry': [
-    'deposits are Pending past their time',
-    'Nothing expires deposits: start a node with the role projections.',
+    'deposits are Pending past their expiry',
+    'No node expires deposits: start one with the role projections.',
   ],
-  'manual-control': ['transfers are in ManualControl', 'Decide about each: complete or cancel it on the dashboard.'],
-  'awaiting-approval': ['withdrawals wait for a second person', 'An approver has to look at them on the dashboard.'],
+  'manual-control': ['transfers are in ManualControl', 'Complete or cancel each on the dashboard.'],
+  'awaiting-approval': ['withdrawals wait for approval', 'An approver must review them on the dashboard.'],
   'claims-lapse': [
-    'withdrawals were claimed again and again and not paid',
-    'Ask who claimed them what keeps them from paying.',
+    'withdrawals were claimed repeatedly and not paid',
+    'Ask the operators who claimed them why they did not pay.',
   ],
-  unpaid: ['withdrawals are unpaid', 'Pay them, or cancel what will not be paid.'],
+  unpaid: ['withdrawals are unpaid', 'Pay or cancel them.'],
 }
 
 /** @throws ReadModelsUnavailableError */
@@ -66,7 +65,7 @@ export async function stuckChecks({ readModels, directory, clock }: WorkSources)
   const { items, more } = await stuckTransfers({ readModels, approvalAboveMinor }, now)
   const reasons = Object.keys(stuckReasons) as StuckReason[]
   return reasons.map((reason) => {
-    const stuck = new Examined('stuck', reason)
+    const stuck = new CheckSubject('stuck', reason)
     const these = items.filter((item) => item.reason === reason)
     const [oldest] = these
     const [sentence, advice] = stuckSentences[reason]
@@ -79,31 +78,31 @@ export async function stuckChecks({ readModels, directory, clock }: WorkSources)
 
 /** @throws ReadModelsUnavailableError */
 export async function callbackCheck({ readModels }: WorkSources): Promise<Check> {
-  const callbacks = new Examined('callbacks')
+  const callbacks = new CheckSubject('callbacks')
   const count = (status: string) =>
     readModels.collection(collections.callbacks).countDocuments({ status }, { limit: maxCounted })
   const [waiting, parked] = await Promise.all([count('waiting'), count('parked')])
   const most = (n: number) => (n === maxCounted ? `${n} or more` : String(n))
   const found = `${most(waiting)} waiting, ${most(parked)} parked.`
-  const advice = 'Once the endpoints answer again: transferd callbacks replay-parked.'
+  const advice = 'When the endpoints respond again, run transferd callbacks replay-parked.'
   return parked > 0 ? callbacks.warning(found, advice) : callbacks.ok(found)
 }
 
-/** Where nothing is sent, or nothing arrives. @throws StoreUnavailableError */
+/** Checks for disabled and failing endpoints. @throws StoreUnavailableError */
 export async function endpointCheck({ store, directory, clock }: WorkSources): Promise<Check> {
-  const endpoints = new Examined('endpoints')
+  const endpoints = new CheckSubject('endpoints')
   const commands = new CallbackCommands(store, clock)
   const merchants = directory.all().filter(({ settings, suspended }) => !settings.sandbox && !suspended)
-  const asked = merchants.slice(0, maxMerchantsAsked)
+  const checked = merchants.slice(0, maxMerchantsChecked)
   const states = await Promise.all(
-    asked.map(async ({ merchantId, callbacksDisabled }) => {
+    checked.map(async ({ merchantId, callbacksDisabled }) => {
       if (callbacksDisabled !== null) return `${merchantId} (disabled)`
       const since = await commands.endpointFailingSince(merchantId)
       return since === null ? [] : `${merchantId} (failing since ${since})`
     }),
   )
   const failing = states.flat()
-  const all = asked.length < merchants.length ? `the first ${asked.length}` : String(asked.length)
+  const all = checked.length < merchants.length ? `the first ${checked.length}` : String(checked.length)
   if (failing.length === 0) return endpoints.ok(`None of ${all} fails.`)
   const more = failing.length > maxNamed ? ` and ${failing.length - maxNamed} more` : ''
   const found = `${failing.length} of ${all} fail: ${failing.slice(0, maxNamed).join(', ')}${more}.`
@@ -112,31 +111,31 @@ export async function endpointCheck({ store, directory, clock }: WorkSources): P
 
 /** @throws ReadModelsUnavailableError */
 export async function eventCheck({ readModels, known }: WorkSources): Promise<Check> {
-  const events = new Examined('events')
+  const events = new CheckSubject('events')
   const problems = await openProblems(readModels, known())
-  if (problems.length === 0) return events.ok('All that were looked at can be read.')
+  if (problems.length === 0) return events.ok('No unreadable event was found.')
   const named = problems.slice(0, maxNamed).map(placeOf).join(', ')
   const found = `${counted(problems.length, 'event')} cannot be read: ${named}${problems.length > maxNamed ? ' …' : ''}.`
-  return events.failed(found, 'transferd events problems; docs/operating/runbooks.md#an-event-cannot-be-read')
+  return events.failed(found, 'Run transferd events problems: see docs/operating/runbooks.md#an-event-cannot-be-read.')
 }
 
 /**
- * Keys of customers that are lost, or older than the log, show at the first transfer and at the last one. Nobody else looks: what a
- * projection has met before is not read again. @throws StoreUnavailableError, ReadModelsUnavailableError
+ * Checks the customers' keys with the first and the last transfer. Nothing else would notice lost or outdated keys, because projections do not
+ * read events again. @throws StoreUnavailableError, ReadModelsUnavailableError
  */
 export async function customerKeysCheck({ store, readModels }: WorkSources): Promise<Check> {
-  const keys = new Examined('customer-keys')
+  const keys = new CheckSubject('customer-keys')
   const first = await store.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: 1 })
   const anyOfThem = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
   const { items } = await listTransfers(readModels, undefined, { ...anyOfThem, limit: 1 })
   const last = await Promise.all(items.map(({ _id }) => store.readStream(transferStream(_id), { maxCount: 1 })))
   const events = [...first.events, ...last.flat()]
-  if (events.length === 0) return keys.unknown('There is no transfer yet, so nothing to open.')
+  if (events.length === 0) return keys.unknown('There is no transfer to decrypt yet.')
   const locked = events.find(isLocked)
-  if (!locked) return keys.ok('They open the first transfer and the last one.')
+  if (!locked) return keys.ok('They decrypt the first and the last transfer.')
   return keys.failed(
-    `None opens ${locked.stream}@${locked.revision}.`,
-    'Put the newest copy of customer-keys.db back: docs/operating/privacy.md#the-keys',
+    `None decrypts ${locked.stream}@${locked.revision}.`,
+    'Restore the newest copy of customer-keys.db: see docs/operating/privacy.md#the-keys.',
   )
 }
 
@@ -149,9 +148,9 @@ function isLocked(event: RecordedEvent): boolean {
   }
 }
 
-/** A key that opens the secrets of any merchant is the right one: what it does not open is damaged. */
+/** Checks that the master key decrypts the merchants' secrets. If it decrypts any of them, it is the right key, and others are damaged. */
 export function sealedCheck(directory: MerchantDirectory): Check {
-  const sealed = new Examined('sealed-secrets')
+  const sealed = new CheckSubject('sealed-secrets')
   const merchants = directory.all()
   const failed = merchants.filter((merchant) => {
     try {
@@ -162,14 +161,14 @@ export function sealedCheck(directory: MerchantDirectory): Check {
       return true
     }
   })
-  if (merchants.length === 0) return sealed.unknown('There is no merchant yet, so nothing to open.')
+  if (merchants.length === 0) return sealed.unknown('There is no merchant yet.')
   if (failed.length === 0)
-    return sealed.ok(`The master key opens those of all ${counted(merchants.length, 'merchant')}.`)
+    return sealed.ok(`The master key decrypts the secrets of ${counted(merchants.length, 'merchant')}.`)
   if (failed.length === merchants.length)
-    return sealed.failed('The master key opens none.', 'It is another one: restore the key that belongs to this log.')
+    return sealed.failed('The master key decrypts none.', 'It is the wrong key: restore the key of this log.')
   const named = failed.slice(0, maxNamed).map(({ merchantId }) => merchantId)
   return sealed.failed(
-    `Those of ${named.join(', ')} cannot be opened.`,
-    'They are damaged: rotate the keys of these merchants.',
+    `The secrets of ${named.join(', ')} cannot be decrypted.`,
+    'They are damaged: rotate the secrets of these merchants.',
   )
 }

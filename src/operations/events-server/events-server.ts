@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { logPath } from '@transferd/event-log'
 import { StreamStore } from '@transferd/event-log/streams'
-import type { RejectedLogin } from '@transferd/event-log-server'
-import { type Endpoint, startProtocolServer } from '@transferd/event-log-server'
+import { type Endpoint, type RejectedLogin, startProtocolServer } from '@transferd/event-log-server'
 import { isServiceStream } from '../../domain/streams.js'
 import { NoLogError } from '../stores/stores.js'
 import { type EventsUsers, ensureEventsUsers } from './events-users.js'
@@ -11,21 +10,21 @@ import { type EventsUsers, ensureEventsUsers } from './events-users.js'
 export interface EventsServerOptions {
   readonly host: string
   readonly port: number
-  /** Undefined: a log of its own, gone when the server ends. */
+  /** `undefined` for a temporary log, which is deleted when the server ends. */
   readonly directory: string | undefined
   readonly isWritable: boolean
-  /** Clients may write the streams of the service as well. */
-  readonly opensService: boolean
+  /** Whether clients may write the service's own streams. */
+  readonly allowsServiceStreams: boolean
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly advertise: Endpoint | undefined
-  /** Who may call; undefined: those of the file in the directory, or well-known ones for a log that is gone when the server ends. */
+  /** By default the users in the directory's file, or well-known users for a temporary log. */
   readonly users: EventsUsers | undefined
   readonly onFault: (error: unknown) => void
-  readonly onRejectedLogin?: (refused: RejectedLogin) => void
+  readonly onRejectedLogin?: (rejected: RejectedLogin) => void
 }
 
 export interface EventsServer {
-  /** For EventStoreDB's clients, without credentials. */
+  /** The URL for EventStoreDB clients, without credentials. */
   readonly url: string
   readonly users: EventsUsers
   stop(): Promise<void>
@@ -39,13 +38,13 @@ const wellKnown: EventsUsers = {
   notices: [],
 }
 
-/** Called before anything is created in the directory. @throws NoLogError */
+/** Must be called before anything is created in the directory. @throws NoLogError */
 export function requireServedLog(directory: string): void {
   if (existsSync(logPath(directory))) return
-  throw new NoLogError(`there is no log in ${directory}, and none is made without --writable`)
+  throw new NoLogError(`there is no log in ${directory}: to create one, add --writable`)
 }
 
-/** Serves the embedded log to EventStoreDB's clients. @throws CannotOpenLogError */
+/** Serves the embedded log to EventStoreDB clients. @throws CannotOpenLogError */
 export async function startEventsServer(options: EventsServerOptions): Promise<EventsServer> {
   const { directory, host, tls, advertise } = options
   const users = options.users ?? (directory === undefined ? wellKnown : ensureEventsUsers(directory))
@@ -57,7 +56,7 @@ export async function startEventsServer(options: EventsServerOptions): Promise<E
       port: options.port,
       isWritable: options.isWritable,
       isReservedStream: isServiceStream,
-      canWriteReserved: options.opensService,
+      canWriteReserved: options.allowsServiceStreams,
       accounts: users.accounts,
       onFault: options.onFault,
       ...(options.onRejectedLogin && { onRejectedLogin: options.onRejectedLogin }),

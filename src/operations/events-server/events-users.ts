@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import type { Account } from '@transferd/event-log-server'
 import { createFileDurably } from '../files/durable-file.js'
 
-/** The file of users cannot be used; the message says what to change, and quotes nothing of it. */
+/** The file of users is invalid. The message states what to change and does not quote the file. */
 export class EventsUsersError extends Error {
   override readonly name = 'ConfigurationError'
 }
 
 export interface EventsUsers {
-  /** Of the file they were read from, if they were. */
+  /** The file, if the users come from one. */
   readonly path?: string
   readonly accounts: readonly Account[]
-  /** What the operator should be told: that the file was created, or that others may read it. */
+  /** Notices for the operator: that the file was created, or that others can read it. */
   readonly notices: readonly string[]
 }
 
-/** Who may call a server of this directory: `<directory>/events-users.json`, created with one administrator when it is not there. */
+/** Reads the users from `<directory>/events-users.json`, which is created with one administrator if it does not exist. */
 export function ensureEventsUsers(directory: string): EventsUsers {
   const path = join(directory, 'events-users.json')
   mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -29,7 +29,7 @@ export function ensureEventsUsers(directory: string): EventsUsers {
   const isNew = createFileDurably(path, `${JSON.stringify({ users: [administrator] }, null, 2)}\n`)
   const users = readEventsUsers(path)
   if (!isNew) return users
-  return { ...users, notices: [`made ${path} (mode 0600): login and password of the user admin are in it`] }
+  return { ...users, notices: [`created ${path} (mode 0600) with the login and password of the user admin`] }
 }
 
 /** @throws EventsUsersError */
@@ -43,16 +43,16 @@ export function readEventsUsers(path: string): EventsUsers {
   const accounts = accountsOf(text)
   if (accounts === undefined) {
     throw new EventsUsersError(
-      `${path} must hold {"users": [{"login": …, "password": …, "groups": […]}, …]}: each login once and without a colon, no password empty`,
+      `${path} must contain {"users": [{"login": …, "password": …, "groups": […]}, …]} with unique logins without a colon and no empty password`,
     )
   }
   const mode = statSync(path).mode & 0o777
   const isTooOpen = process.platform !== 'win32' && (mode & 0o077) !== 0
-  const notice = `${path} has mode 0${mode.toString(8)}: others may read it, make it 0600`
+  const notice = `${path} has mode 0${mode.toString(8)}, so others can read it: change the mode to 0600`
   return { path, accounts, notices: isTooOpen ? [notice] : [] }
 }
 
-/** Undefined when the text is no list of users. */
+/** Returns `undefined` for an invalid list of users. */
 function accountsOf(text: string): readonly Account[] | undefined {
   let document: unknown
   try {

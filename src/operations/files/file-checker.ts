@@ -4,10 +4,10 @@ import { checkLogFile } from '../../event-store/embedded.js'
 import { checkDatabaseFile } from '../../read-models/embedded/check-file.js'
 import type { FileToCheck } from './file-checks.js'
 
-/** The thread that reads one file for what is wrong with it. Everything else comes first. */
+/** The thread that checks one file, at the lowest priority. */
 const niceness = 19
 
-// On Linux a priority is a thread's own; elsewhere this would slow the whole process.
+// On Linux each thread has its own priority. Elsewhere this would slow the whole process.
 if (process.platform === 'linux') setPriority(0, niceness)
 const file = workerData as FileToCheck
 parentPort?.postMessage(file.kind === 'log' ? checkLogFile(file.directory, 'quick') : checkDatabaseFile(file.path))

@@ -5,17 +5,17 @@ import { Worker } from 'node:worker_threads'
 import { keyFileIn } from '../../privacy/embedded/embedded-key-store.js'
 import type { Configuration } from '../configuration/configuration.js'
 
-/** In a data directory: the log, or another database of SQLite's. */
+/** A SQLite file of the data directory. */
 export type FileToCheck =
   | { readonly kind: 'log'; readonly directory: string }
   | { readonly kind: 'database'; readonly path: string }
 
-/** What SQLite finds wrong with the log's file, as sentences. */
+/** Returns the problems that SQLite finds in the log's file, as sentences. */
 export function checkLogAtRest(directory: string, signal: AbortSignal): Promise<readonly string[]> {
-  return checked({ kind: 'log', directory }, signal)
+  return check({ kind: 'log', directory }, signal)
 }
 
-/** Likewise with those of read models and customers' keys: one after the other, with their names. */
+/** Returns the problems of the files of read models and customers' keys, with their paths. */
 export async function checkOtherFiles(
   { readModels, dataDirectory }: Pick<Configuration, 'readModels' | 'dataDirectory'>,
   signal: AbortSignal,
@@ -24,13 +24,13 @@ export async function checkOtherFiles(
   const problems: string[] = []
   for (const path of [join(readModels.directory, 'read-models.db'), keyFileIn(dataDirectory)]) {
     if (!existsSync(path)) continue
-    for (const problem of await checked({ kind: 'database', path }, signal)) problems.push(`${path}: ${problem}`)
+    for (const problem of await check({ kind: 'database', path }, signal)) problems.push(`${path}: ${problem}`)
   }
   return problems
 }
 
-/** In a thread of its own, as SQLite reads a whole file in one call. Nothing, when the signal aborts: nobody waits for the rest of the file then. */
-async function checked(file: FileToCheck, signal: AbortSignal): Promise<readonly string[]> {
+/** Checks a file in a separate thread, because SQLite reads all of it in one call. Returns no problems if the signal aborts. */
+async function check(file: FileToCheck, signal: AbortSignal): Promise<readonly string[]> {
   const worker = new Worker(new URL('./file-checker.js', import.meta.url), { workerData: file, name: 'file checker' })
   try {
     const [problems] = (await once(worker, 'message', { signal })) as [readonly string[]]

@@ -21,42 +21,42 @@ import { sealedStreams } from './reseal-secrets.js'
 
 export interface KeyListed {
   readonly keyId: string
-  /** Where it was given; null for one that something is sealed with and that was not given. */
+  /** The source of the key; null for a key that is in use but was not given. */
   readonly from: string | null
   readonly seals: boolean
-  /** How many secrets are sealed with it, by what they are of; what has none is left out. */
+  /** The number of values that it encrypts, by their kind; kinds without any are omitted. */
   readonly sealed: { readonly [of: string]: number }
 }
 
 export interface KeyList {
-  /** Those that were given, the one that seals last; then those that were not. */
+  /** The given keys, of which the last one encrypts, followed by other keys in use. */
   readonly keys: readonly KeyListed[]
-  /** Streams of which it is not known what is sealed in them, as an event of theirs cannot be read: `stream@revision`. */
+  /** The unreadable events, as `stream@revision`. The encrypted values in their streams are unknown. */
   readonly unreadable: readonly string[]
 }
 
-/** A key cannot be given up, or not everything could be sealed anew; the message says what is in the way. */
+/** A key cannot be given up, or some values could not be encrypted again. The message states the obstacle. */
 export class KeyRefusedError extends Error {
   override readonly name = 'KeyRefusedError'
 }
 
-/** Also where no key opens the log. @throws MasterKeyError, NoLogError, CannotOpenLogError, StoreUnavailableError */
+/** Lists the keys, even if none of them opens the log. @throws MasterKeyError, NoLogError, CannotOpenLogError, StoreUnavailableError */
 export async function listKeys(configuration: Configuration): Promise<KeyList> {
   return withRawLog(configuration, async (log, keys) => listed(configuration, log, keys))
 }
 
 export interface Rotation {
-  /** The key that seals. */
+  /** The key that encrypts. */
   readonly keyId: string
-  /** How many secrets were sealed anew. */
+  /** The number of values that were encrypted again, by their kind. */
   readonly resealed: { readonly [of: string]: number }
-  /** Nothing is sealed with these any more. */
+  /** The keys that are no longer in use. */
   readonly unused: readonly string[]
 }
 
 /**
- * Seals everything with the key that seals now. What is done is done: after a kill the next call goes on with the rest.
- * @throws KeyRefusedError when something is left under another key; else as {@link openLog}
+ * Encrypts every value again with the current key. An interrupted run is continued by the next one.
+ * @throws KeyRefusedError if values remain under a different key, and the errors of {@link openLog}
  */
 export async function rotateKeys(configuration: Configuration, context: CommandContext): Promise<Rotation> {
   requireLog(configuration)
@@ -72,7 +72,7 @@ export async function rotateKeys(configuration: Configuration, context: CommandC
     }
     const clock = () => new Date().toISOString()
     for await (const stream of sealedStreams(store))
-      count(stream.kind, (await stream.reseal({ store, box, clock, context })).resealed)
+      count(stream.kind, await stream.reseal({ store, box, clock, context }))
     count('customers', await log.customerKeys.reseal())
     count('audit', resealAuditKey(configuration, box))
   } finally {
@@ -84,19 +84,18 @@ export async function rotateKeys(configuration: Configuration, context: CommandC
   const problems = [
     ...left.map(
       (key) =>
-        `${sentence(key.sealed)} still sealed with ${key.keyId}${key.from === null ? ', which is not given' : ''}`,
+        `${sentence(key.sealed)} still encrypted with ${key.keyId}${key.from === null ? ', which is not given' : ''}`,
     ),
     ...unreadable.map((place) => `${place} cannot be read`),
   ]
-  if (problems.length > 0) throw new KeyRefusedError(`not everything could be sealed anew: ${problems.join('; ')}`)
+  if (problems.length > 0) throw new KeyRefusedError(`some values could not be encrypted again: ${problems.join('; ')}`)
   const unused = keys.filter((key) => key !== current).map(({ keyId }) => keyId)
   return { keyId: current.keyId, resealed: Object.fromEntries(resealed), unused }
 }
 
 /**
- * Begins digests anew with the key that seals now, because the key that opens the old ones is lost: who had a password has none any more, and
- * personal data is read as erased.
- * @throws KeyRefusedError unless it is this key that the log cannot be opened without
+ * Starts a new digest key, because the master key that decrypts the existing one is lost: all passwords become invalid, and personal data
+ * reads as erased. @throws KeyRefusedError unless the log cannot be opened without exactly this key
  */
 export async function giveUpKey(
   configuration: Configuration,
@@ -108,13 +107,13 @@ export async function giveUpKey(
     const { sealed, revision } = await readDigestKey(log)
     const needed = sealed === undefined ? await firstKeyId(log) : keyIdOf(sealed)
     if (needed !== keyId)
-      throw new KeyRefusedError(`the log's digests are not sealed with ${keyId}, but with ${needed ?? 'none'}`)
+      throw new KeyRefusedError(`the log's digest key is not encrypted with ${keyId}, but with ${needed ?? 'no key'}`)
     if (keys.some(({ key }) => idOfMasterKey(key) === keyId))
-      throw new KeyRefusedError(`${keyId} is given: it is not lost`)
+      throw new KeyRefusedError(`${keyId} is given, so it is not lost`)
     const ring = ringOf(keys)
     const customerKeys = openCustomerKeys(configuration, createSecretBox(ring))
     try {
-      // Before the digests: what is left undone is then done by a repeat.
+      // Before the digests, so that a repeat completes an interrupted run.
       await giveUpLostKeys({ raw: log, keys: customerKeys, clock: () => new Date().toISOString() }, reason, by)
     } finally {
       await customerKeys.close()
@@ -168,7 +167,7 @@ async function listed(configuration: Configuration, log: EventStore, given: Mast
   return { keys, unreadable }
 }
 
-/** What signs the tree's checkpoints, as its file has it; undefined where there is none. */
+/** Returns the encrypted key that signs the tree's checkpoints, or `undefined` without one. */
 function readAuditKey({ dataDirectory }: Configuration): string | undefined {
   const path = auditKeyPath(dataDirectory)
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined
@@ -181,7 +180,7 @@ function resealAuditKey(configuration: Configuration, box: SecretBox): number {
     writeFileDurably(auditKeyPath(configuration.dataDirectory), `${box.reseal(sealed, auditKeyOwner)}\n`)
     return 1
   } catch (error) {
-    // It is counted as what is left.
+    // The list of keys then shows it as not encrypted again.
     if (error instanceof SecretBoxError) return 0
     throw error
   }

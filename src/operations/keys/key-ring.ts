@@ -5,24 +5,23 @@ import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore, ExpectedRevision } from '../../event-store/event-store.js'
 import { readableEvent } from '../../event-store/read-event.js'
 import { createSecretBox, digestKeyOf, idOfMasterKey, type KeyRing, keyIdOf } from '../../security/secret-box.js'
-import type { MasterKeys } from './master-key.js'
-import { MasterKeyError } from './master-key-error.js'
+import { MasterKeyError, type MasterKeys } from './master-key.js'
 
 const owner = 'digest key'
 const context: CommandContext = { actor: 'system:keys', $correlationId: 'keys', $causationId: 'keys' }
 const pageSize = 100
 
-/** As the log has it. */
+/** The digest key as recorded in the log. */
 export interface SealedDigestKey {
-  /** Undefined where the log has known one master key only. */
+  /** `undefined` while the log has had only one master key. */
   readonly sealed: string | undefined
   readonly revision: ExpectedRevision
 }
 
 /**
- * The keys that were given, with what keyed digests are made with: it must be the same for ever, as users are found and passwords are compared
- * by it. While a log knows one master key that is derived from it; with a second one it is recorded in the log, sealed.
- * @throws MasterKeyError where none of the keys opens what the log has
+ * Returns the given keys with the digest key, which must never change: users are found and passwords are compared by keyed digests. While a
+ * log has had only one master key, the digest key derives from it. With a second one, the log records the digest key, encrypted.
+ * @throws MasterKeyError if none of the keys opens the recorded digest key
  */
 export async function openKeyRing(store: EventStore, keys: MasterKeys['keys']): Promise<KeyRing> {
   const ring = ringOf(keys)
@@ -41,7 +40,7 @@ export function ringOf(keys: MasterKeys['keys']): KeyRing {
   return { current: keys.at(-1)!.key, others }
 }
 
-/** The latest that can be read: a foreign event in its stream stops nobody. */
+/** Returns the latest readable digest key. A foreign event in its stream has no effect. */
 export async function readDigestKey(store: EventStore): Promise<SealedDigestKey> {
   const recorded = await store.readStream(digestKeyStream)
   const events = recorded.flatMap((one) => (readableEvent(one)?.data as EventData<'DigestKeySealed'> | undefined) ?? [])
@@ -53,12 +52,12 @@ function openDigestKey(ring: KeyRing, sealed: string): Buffer {
     return Buffer.from(createSecretBox(ring).open(sealed, owner), 'base64url')
   } catch (error) {
     throw new MasterKeyError(
-      `no master key that is given opens this log: ${(error as Error).message}. Where that key is lost for good, see docs/operating/keys.md`,
+      `none of the given master keys opens this log: ${(error as Error).message}. If that key is permanently lost, see docs/operating/keys.md`,
     )
   }
 }
 
-/** Records the ring's digest key under the key that seals. `reason`: why it is another one than before. @throws WrongExpectedRevisionError */
+/** Records the ring's digest key, encrypted. `reason` states why it differs from the previous one. @throws WrongExpectedRevisionError */
 export async function sealDigestKey(
   store: EventStore,
   { digestKey, ...ring }: KeyRing,
@@ -71,16 +70,18 @@ export async function sealDigestKey(
   await store.append(digestKeyStream, expectedRevision, [encodeEvent({ type: 'DigestKeySealed', data }, by)])
 }
 
-/** The one that sealed the log's first secret: whoever has those digests made with. The one that seals now where nothing is sealed yet. */
+/** Returns the key of the log's first secret, from which the digests derive, or the current key if there is no secret yet. */
 async function firstKeyOf(store: EventStore, keys: MasterKeys['keys']): Promise<Buffer> {
   const id = await firstKeyId(store)
   if (id === undefined) return keys.at(-1)!.key
   const first = keys.find(({ key }) => idOfMasterKey(key) === id)
   if (first) return first.key
-  throw new MasterKeyError(`the log's first secrets are sealed with master key ${id}, which is not among those given`)
+  throw new MasterKeyError(
+    `the log's first secrets are encrypted with master key ${id}, which is not among the given ones`,
+  )
 }
 
-/** Whatever is sealed first is so with its merchant, its user or its account. */
+/** Returns the id of the key of the first encrypted value. It belongs to a merchant, a user or an account. */
 export async function firstKeyId(store: EventStore): Promise<string | undefined> {
   const streamPrefixes = [streamPrefix.merchant, streamPrefix.user, streamPrefix.wallet]
   for (let after = {}; ; ) {

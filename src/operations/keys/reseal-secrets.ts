@@ -25,16 +25,16 @@ interface Reseal {
   readonly at: string
 }
 
-/** A stream whose state holds sealed texts. */
+/** A stream with encrypted values. */
 export interface SealedStream {
-  /** What is in it, in the plural. */
+  /** The kind of the stream, in the plural. */
   readonly kind: string
   readonly stream: string
-  /** Empty when it cannot be read. */
+  /** Empty if the stream is unreadable. */
   readonly sealed: readonly Sealed[]
   readonly problem?: UnreadableEventError
-  /** Each text under the key that seals now; those that cannot be opened stay, and are counted. */
-  reseal(parts: ResealParts): Promise<{ readonly resealed: number; readonly unopened: number }>
+  /** Encrypts each value with the current key, and returns how many. Values that cannot be decrypted stay. */
+  reseal(parts: ResealParts): Promise<number>
 }
 
 interface ResealParts {
@@ -46,7 +46,7 @@ interface ResealParts {
 
 const pageSize = 500
 
-/** Every stream of the log that holds sealed texts, in the order in which they began. @throws StoreUnavailableError */
+/** Yields every stream with encrypted values, oldest first. @throws StoreUnavailableError */
 export async function* sealedStreams(store: EventStore): AsyncIterable<SealedStream> {
   const streamPrefixes = Object.keys(kinds)
   for (let after = {}; ; ) {
@@ -100,30 +100,28 @@ function reader<State, Command, Event extends DomainEvent>(
       const { state } = await loadStream(store, decider, stream)
       const sealed = sealedOf(state).filter(({ text }) => keyIdOf(text) !== undefined)
       const reseal = async ({ box, clock, context }: ResealParts) => {
-        const { resealed, unopened } = anew(box, sealed)
+        const resealed = encryptAgain(box, sealed)
         const command: Reseal = { type: 'Reseal', resealed, at: clock() }
         if (resealed.size > 0) await handleCommand(store, decider, stream, command, context)
-        return { resealed: resealed.size, unopened }
+        return resealed.size
       }
       return { kind, stream, sealed, reseal }
     } catch (problem) {
       if (!(problem instanceof UnreadableEventError)) throw problem
-      return { kind, stream, sealed: [], problem, reseal: async () => ({ resealed: 0, unopened: 0 }) }
+      return { kind, stream, sealed: [], problem, reseal: async () => 0 }
     }
   }
 }
 
-function anew(box: SecretBox, sealed: readonly Sealed[]) {
+function encryptAgain(box: SecretBox, sealed: readonly Sealed[]): ReadonlyMap<string, string> {
   const resealed = new Map<string, string>()
-  let unopened = 0
   for (const { text, owner } of sealed) {
     if (keyIdOf(text) === box.keyId) continue
     try {
       resealed.set(text, box.reseal(text, owner))
     } catch (error) {
       if (!(error instanceof SecretBoxError)) throw error
-      unopened++
     }
   }
-  return { resealed, unopened }
+  return resealed
 }

@@ -1,18 +1,18 @@
 import { destination, type Logger, pino, stdSerializers } from 'pino'
 import { logFields } from './log-fields.js'
 
-/** JSON lines on stderr: stdout belongs to the banner, and to the one JSON document of `--json`. */
+/** Logs JSON lines to stderr, because stdout is for the banner and for the JSON document of `--json`. */
 export function createLogger(level: string, part: string): Logger {
   const options = {
     ...{ level, base: { part } },
     formatters: { log: onlyListed, bindings: onlyListed },
     serializers: { err: shownError, cause: shownError },
   }
-  // Synchronous: a line about a crash must be out before the crash is complete, from whichever thread.
+  // Synchronous, so that a line about a crash is written before the process ends, in every thread.
   return pino(options, destination({ dest: 2, sync: true }))
 }
 
-/** A field that nobody has thought about may hold anything: its name is told, and its value is not. */
+/** Replaces fields that are not in the list by their names, because their values may contain anything. */
 export function onlyListed(fields: { readonly [name: string]: unknown }): { [name: string]: unknown } {
   const unlisted = Object.keys(fields).filter((name) => !Object.hasOwn(logFields, name))
   if (unlisted.length === 0) return fields
@@ -20,7 +20,7 @@ export function onlyListed(fields: { readonly [name: string]: unknown }): { [nam
   return { ...Object.fromEntries(listed), unlisted: unlisted.join() }
 }
 
-/** With the messages and stacks of its causes, and nothing that a library has put on it. */
+/** Includes the messages and stacks of the causes, and omits properties that a library added. */
 export function shownError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) }
   const { type, message, stack } = stdSerializers.err(error)

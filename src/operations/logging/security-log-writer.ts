@@ -4,29 +4,29 @@ import { Counter, type Registry } from 'prom-client'
 import type { SecurityEvent, SecurityLog } from '../../security/security-log.js'
 import { bucketOf, TokenBuckets } from '../../security/token-buckets.js'
 
-/** Lines of one event from one address, and of one event from everybody: guesses must neither fill a disk nor hide one another. */
+/** Limits per event and address, and per event: guesses must neither fill the disk nor hide other events. */
 const perAddress = { perSecond: 0.1, burst: 20 }
 const perEvent = { perSecond: 2, burst: 200 }
 const maxAddresses = 100_000
-/** After how long the events that got no line are summed up in one. */
-const tellMoreAfterMs = 10_000
+/** Events above the limits are counted, and logged as a sum after this time. */
+const sumAfterMs = 10_000
 
 export interface RunningSecurityLog extends SecurityLog {
-  /** Writes the sums that are still due. */
+  /** Logs the pending sums. */
   close(): void
 }
 
-/** One line for each event in the service's log, in bounded number, and a count of all in the metrics. */
+/** Logs each security event within limits, and counts all of them in a metric. */
 export function createSecurityLog(
   logger: Logger,
   registry: Registry | undefined,
   nowMs: () => number,
 ): RunningSecurityLog {
-  // Warnings are written even where the log level would drop them.
+  // Security events are logged regardless of the log level, unless logging is off.
   const lines = logger.child({}, { level: logger.level === 'silent' ? 'silent' : 'warn' })
   const counter = new Counter({
     name: 'transferd_security_events_total',
-    help: 'What the security log tells of; also what it had no line for.',
+    help: 'Events of the security log, including those that were not logged individually.',
     labelNames: ['event'],
     registers: registry ? [registry] : [],
   })
@@ -36,7 +36,7 @@ export function createSecurityLog(
   let timer: NodeJS.Timeout | undefined
 
   const write = (event: SecurityEvent, fields: object) => lines.warn({ event, ...fields }, event)
-  const tellMore = () => {
+  const logSums = () => {
     clearTimeout(timer)
     timer = undefined
     for (const [event, count] of suppressed) write('security.more', { of: event, count })
@@ -46,18 +46,18 @@ export function createSecurityLog(
     note(event, fields) {
       counter.inc({ event })
       const { address = '' } = fields as { readonly address?: string | number | null }
-      const isFree =
+      const isWithinLimits =
         addresses.take(`${event} ${networkOf(String(address))}`, perAddress.perSecond, perAddress.burst) === 0 &&
         events.take(event, perEvent.perSecond, perEvent.burst) === 0
-      if (isFree) return write(event, fields)
+      if (isWithinLimits) return write(event, fields)
       suppressed.set(event, (suppressed.get(event) ?? 0) + 1)
-      timer ??= setTimeout(tellMore, tellMoreAfterMs).unref()
+      timer ??= setTimeout(logSums, sumAfterMs).unref()
     },
-    close: tellMore,
+    close: logSums,
   }
 }
 
-/** Whoever has an IPv6 network has addresses enough to take every line. Some events tell of the network already. */
+/** A single IPv6 network has enough addresses to use up every limit, so it counts as one. Some events already contain the network. */
 function networkOf(address: string): string {
   return isIP(address) === 6 ? bucketOf(address) : address
 }

@@ -10,7 +10,7 @@ import type { ReadModels } from '../../read-models/read-models.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { createLogger } from '../logging/logger.js'
 
-const lookEveryMs = 100
+const checkEveryMs = 100
 
 interface Stores {
   readonly eventStore: EventStore
@@ -19,8 +19,8 @@ interface Stores {
 }
 
 /**
- * Waits until every list shows what the log says, in a running service or, where none runs, by doing its work. False when that takes
- * longer. @throws StoreUnavailableError, ReadModelsUnavailableError
+ * Waits until every list has caught up with the log, and runs the projections if no service does. Returns false if the time does not suffice.
+ * @throws StoreUnavailableError, ReadModelsUnavailableError
  */
 export async function bringListsUpToDate(
   { eventStore: store, readModels, clock }: Stores,
@@ -33,7 +33,7 @@ export async function bringListsUpToDate(
   try {
     while (performance.now() < untilMs) {
       if (await isCurrent()) return true
-      await sleep(lookEveryMs)
+      await sleep(checkEveryMs)
     }
     return false
   } finally {
@@ -42,8 +42,8 @@ export async function bringListsUpToDate(
 }
 
 /**
- * Leaves nothing in files of what was forgotten: neither in keys and lists nor in the lists of before a rebuild, to which one could go
- * back. @throws StoreUnavailableError, ReadModelsUnavailableError
+ * Removes erased data from the files of keys and lists, and drops the previous builds of projections, to which a rollback could return.
+ * @throws StoreUnavailableError, ReadModelsUnavailableError
  */
 export async function compactForgotten(
   { readModels: location }: Configuration,

@@ -14,18 +14,18 @@ import { type Configuration, ConfigurationError } from '../configuration/configu
 import { openKeyRing } from '../keys/key-ring.js'
 import { type MasterKeys, masterKeysOf } from '../keys/master-key.js'
 
-/** The log, and the key of what is sealed in it. */
+/** The log, with the keys of its encrypted values. */
 export interface OpenedLog {
-  /** What everybody reads and appends to. */
+  /** The store for reads and appends, which encrypts and decrypts personal data. */
   readonly eventStore: EventStore
-  /** What is stored, byte for byte, in which personal data is ciphertext: for what copies, hashes and verifies the log. */
+  /** The stored bytes, in which personal data is ciphertext: for copying, hashing and verifying the log. */
   readonly rawEventStore: EventStore
   readonly customerKeys: CustomerKeys
-  /** For the background thread; undefined where it makes a connection of its own. */
+  /** For the background thread; `undefined` if it opens its own connection. */
   readonly shareEventStore: () => EventStoreHandle | undefined
   readonly box: SecretBox
   readonly keyRing: KeyRing
-  /** What the operator should be told about the files. */
+  /** Notices for the operator about the key files. */
   readonly notices: readonly string[]
   close(): Promise<void>
 }
@@ -34,12 +34,12 @@ export interface Stores extends OpenedLog {
   readonly readModels: ReadModels
 }
 
-/** There is no log where the configuration says. */
+/** The configured location contains no log. */
 export class NoLogError extends Error {
   override readonly name = 'NoLogError'
 }
 
-/** A log on a server is there when the server is. @throws NoLogError unless the log was begun */
+/** Requires an embedded log to exist. @throws NoLogError */
 export function requireLog({ eventStore }: Configuration): void {
   if (eventStore.engine !== 'embedded' || existsSync(logPath(eventStore.directory))) return
   throw new NoLogError(
@@ -47,10 +47,7 @@ export function requireLog({ eventStore }: Configuration): void {
   )
 }
 
-/**
- * Opens both stores and the master key, making what is not there yet. Other processes may have them open as well.
- * @throws what {@link openLog} and {@link openReachableReadModels} do
- */
+/** Opens both stores and the master key, and creates missing ones. @throws the errors of {@link openLog} and {@link openReachableReadModels} */
 export async function openStores(configuration: Configuration): Promise<Stores> {
   const log = await openLog(configuration)
   try {
@@ -93,7 +90,7 @@ export async function openLogOver(
   }
 }
 
-/** Where the read models are, as what nodes share must be with them; nothing is opened before a key is asked for. */
+/** Opens the keys next to the read models, where all nodes can reach them. Nothing is opened before the first key is requested. */
 export function openCustomerKeys({ readModels, dataDirectory }: Configuration, box: SecretBox): CustomerKeys {
   return new CustomerKeys(openKeyStore({ readModels, dataDirectory }), box)
 }
@@ -111,7 +108,7 @@ export function openKeyStore({
 export async function openReachableReadModels(configuration: Configuration): Promise<ReadModels> {
   const readModels = await openReadModels(configuration.readModels)
   try {
-    // A wrong address or password is better told now than as a list that never fills.
+    // This reports a wrong address or password now, instead of lists that stay empty.
     await readModels.listCollections()
     return readModels
   } catch (error) {
@@ -132,13 +129,13 @@ export async function openEventStore(
     const eventStore = await openEmbeddedEventStore(location)
     return { eventStore, share: () => eventStore.share() }
   }
-  // The client costs start time and memory that the embedded mode has no use for.
+  // Loaded on demand: the embedded mode does not need the client's memory and start time.
   const { openEventStoreDb } = await import('../../event-store/eventstoredb/eventstoredb-event-store.js')
   const eventStore = namingVariable('EVENT_STORE_URL', () => openEventStoreDb(location))
   return { eventStore, share: () => undefined }
 }
 
-/** The same log in another thread. */
+/** Opens the same log in another thread. */
 export async function attachEventStore(
   location: Configuration['eventStore'],
   handle: EventStoreHandle | undefined,
@@ -147,11 +144,11 @@ export async function attachEventStore(
 }
 
 /**
- * Those on MongoDB need not be reachable yet.
- * @throws ReadModelsUnavailableError where a directory cannot be used, ConfigurationError where a URL makes no sense
+ * Opens the read models. A MongoDB need not be reachable yet.
+ * @throws ReadModelsUnavailableError if a directory cannot be used, ConfigurationError if a URL is invalid
  */
 export async function openReadModels(location: Configuration['readModels']): Promise<ReadModels> {
-  // Each is loaded when it is chosen: the driver costs start time and memory, and a command that reads the log alone needs neither.
+  // Loaded on demand: the driver costs memory and start time, and a command that only reads the log needs no read models.
   if (location.engine === 'embedded') {
     const { openEmbeddedReadModels } = await import('../../read-models/embedded/embedded-read-models.js')
     return openEmbeddedReadModels(location)

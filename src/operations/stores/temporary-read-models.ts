@@ -9,8 +9,8 @@ interface TemporaryReadModels {
 }
 
 /**
- * Empty read models of this process alone, in a directory of their own, which goes as they are closed. What a killed process has left goes
- * before. @throws ReadModelsUnavailableError
+ * Opens empty read models in a directory that only this process uses, and that is removed when they are closed. Directories of killed
+ * processes are removed first. @throws ReadModelsUnavailableError
  */
 export async function openTemporaryReadModels(dataDirectory: string, purpose: string): Promise<TemporaryReadModels> {
   mkdirSync(dataDirectory, { recursive: true })

@@ -28,7 +28,7 @@ t.test('connects over TLS with the user and password of the URL', { skip: certif
     port: 0,
     directory: undefined,
     isWritable: true,
-    opensService: false,
+    allowsServiceStreams: false,
     tls: { certFile, keyFile },
     advertise: undefined,
     users: { accounts: [{ login: 'service', password: 'p@ss:word/1', groups: ['$admins'] }], notices: [] },

@@ -2,9 +2,12 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readConfiguration } from '../../../src/operations/configuration/configuration.js'
-import { loadMasterKeys, masterKeysOf } from '../../../src/operations/keys/master-key.js'
-import { outputOfKeyCommand } from '../../../src/operations/keys/master-key-command.js'
-import { MasterKeyError } from '../../../src/operations/keys/master-key-error.js'
+import {
+  loadMasterKeys,
+  MasterKeyError,
+  masterKeysOf,
+  outputOfKeyCommand,
+} from '../../../src/operations/keys/master-key.js'
 import { temporaryDirectory } from '../../support/processes.js'
 
 const hexOf = (byte: number) => Buffer.alloc(32, byte).toString('hex')
@@ -42,7 +45,7 @@ t.test('a key that others may read is used, with a warning', async (t) => {
   const directory = temporaryDirectory(t)
   loadMasterKeys(directory)
   chmodSync(join(directory, 'master.key'), 0o644)
-  t.match(loadMasterKeys(directory).notices, [/mode 0644: others may read it/])
+  t.match(loadMasterKeys(directory).notices, [/mode 0644, so others can read it/])
 })
 
 t.test('a file that holds no key is refused, not replaced', async (t) => {
