@@ -23,7 +23,7 @@ import { type WalletFlowOptions, walletFlow } from './wallet-flow/wallet-flow.js
 const bodyLimit = 16 * 1024
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 
-/** What the plugins and the rooms ask for, each in its own file. */
+/** The options of all plugins and modules; each defines its own. */
 export type HttpDependencies = Omit<ConnectionOptions, 'proxies'> &
   FailingOptions &
   GateOptions &
@@ -36,26 +36,26 @@ export type HttpDependencies = Omit<ConnectionOptions, 'proxies'> &
   SandboxOutboxOptions &
   DashboardOptions &
   ObservabilityOptions & {
-    /** CIDR ranges of the proxies whose X-Forwarded-For is believed; nobody's when empty. */
+    /** The CIDR ranges of the proxies whose X-Forwarded-For is trusted; none if empty. */
     readonly trustedProxies: readonly string[]
-    /** A tracer is installed in this thread. */
+    /** Whether a tracer is installed in this thread. */
     readonly traced: boolean
-    /** False: nothing is answered but health and metrics. */
+    /** `false` serves only health and metrics. */
     readonly merchantsServed: boolean
   }
 
-/** The whole HTTP surface. It never listens: the caller does, and `close()` lets requests in flight finish. */
+/** Builds the HTTP application. It never listens: the caller does. `close()` lets requests in flight finish. */
 export async function buildApp(options: HttpDependencies): Promise<FastifyInstance> {
   const { requestTimeoutMs } = options.connections
   const proxies = new TrustedProxies(options.trustedProxies)
   const app: FastifyInstance = fastify({
-    // Fastify's own request log costs 40 % of the throughput; what is worth a line is logged where it happens.
+    // Fastify's own request log costs 40 % of the throughput. Relevant events are logged where they happen.
     logger: false,
     trustProxy: options.trustedProxies.length > 0 && ((address) => proxies.includes(address)),
     bodyLimit,
     requestTimeout: requestTimeoutMs,
     http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: checkingIntervalMs(requestTimeoutMs) },
-    // Requests on connections that are still open are served while others finish; the listener is closed already.
+    // During a shutdown, open connections still serve requests while others finish. The listener is already closed.
     return503OnClosing: false,
     genReqId,
     requestIdHeader: false,
@@ -64,7 +64,7 @@ export async function buildApp(options: HttpDependencies): Promise<FastifyInstan
   })
   setSchemaCompilers(app)
   app.addHook('onRequest', (request, reply, done) => {
-    // No cache on the way may keep what one merchant was answered: it does not know that WebApiKey tells them apart.
+    // No cache may store a merchant's responses: it does not know that the WebApiKey distinguishes merchants.
     reply.header('x-request-id', request.id).header('cache-control', 'no-store')
     done()
   })
@@ -90,7 +90,7 @@ export async function buildApp(options: HttpDependencies): Promise<FastifyInstan
   return app
 }
 
-/** The caller's X-Request-Id where it is harmless to log and store; it becomes the events' correlation id. */
+/** Returns the caller's X-Request-Id if it is safe to log and store. It becomes the correlation id of events. */
 function genReqId(raw: IncomingMessage): string {
   const sent = raw.headers['x-request-id']
   return typeof sent === 'string' && requestIdPattern.test(sent) ? sent : randomUUID()

@@ -5,7 +5,7 @@ import { listParkedSince } from '../queries/callback-queries.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { RequestError } from './refusals.js'
 
-/** What an endpoint answered to a test event, or when there may be another; undefined when there is no such merchant. */
+/** Sends a test event. Returns the endpoint's response, when to try again, or `undefined` if the merchant does not exist. */
 export type TestEndpoint = (merchantId: string) => Promise<
   | {
       readonly sent: true
@@ -27,7 +27,7 @@ export function tested(result: Awaited<ReturnType<TestEndpoint>>) {
   return { delivered: failure === null, httpStatus, durationMs, failure }
 }
 
-/** Taken up by one request; another one takes up the rest. */
+/** One request requeues at most this many callbacks; another one requeues the rest. */
 const maxTakenUp = 1_000
 
 interface Sources {
@@ -40,7 +40,7 @@ type Wanted =
   /** ISO 8601 in UTC with milliseconds. */
   | { readonly merchantId: string; readonly parkedSince: string }
 
-/** `more`: there may be others that one request does not take up. @throws RequestError */
+/** Requeues callbacks. `more`: there may be further callbacks beyond the limit of one request. @throws RequestError */
 export async function takeUp(
   { callbacks: commands, readModels }: Sources,
   wanted: Wanted,
@@ -57,7 +57,7 @@ export async function takeUp(
   throw new RequestError('resent-too-often', { retryAfterSeconds: result.retryAfterSeconds })
 }
 
-/** Databases and spreadsheets like to print UUIDs in capitals. */
+/** Databases and spreadsheets often print UUIDs in upper case. */
 function inSmallLetters({ trackingId, webhookId }: NamedCallback): NamedCallback {
   return { trackingId: trackingId.toLowerCase(), webhookId: webhookId.toLowerCase() }
 }

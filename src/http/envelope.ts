@@ -3,14 +3,14 @@ import { refusalText } from '../commands/refusal-texts.js'
 import { Type } from '../kernel/typebox.js'
 import { type InvalidField, type RequestError, refusals } from './refusals.js'
 
-/** Written as a type list, which serialises faster than a union and is what OpenAPI 3.1 prefers. */
+/** A list of types: it serialises faster than a union, and OpenAPI 3.1 prefers it. */
 export const NullableString = (options: { readonly [keyword: string]: unknown } = {}) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...options })
 
 export const NullableInteger = (options: { readonly [keyword: string]: unknown } = {}) =>
   Type.Unsafe<number | null>({ type: ['integer', 'null'], ...options })
 
-/** The specification's envelope around a result (Resources, "Response envelope"). */
+/** Returns the schema of the response envelope around a result (specification, Resources, "Response envelope"). */
 export const Envelope = <Result extends TSchema>(result: Result, description: string, title: string) =>
   Type.Object(
     {
@@ -37,7 +37,7 @@ const errorProperties: TProperties = {
   }),
 }
 
-/** What is polled answers 200 also while it has no result yet: `success` tells. */
+/** Returns the schema of a polled response: it is 200 without a result, too, and `success` states which. */
 export const PolledEnvelope = (result: { readonly [keyword: string]: unknown }, description: string) =>
   Type.Object(
     {
@@ -51,12 +51,12 @@ export const PolledEnvelope = (result: { readonly [keyword: string]: unknown }, 
     { title: 'DeviceEnvelope', description },
   )
 
-/** The specification's response envelope around a result. */
+/** Returns the specification's response envelope around a result. */
 export function successEnvelope<Result>(result: Result) {
   return { result, targetUrl: null, success: true, error: null, unAuthorizedRequest: false, __abp: true } as const
 }
 
-/** The specification's response envelope on failure. */
+/** Returns the specification's response envelope for a failure. */
 export function failureEnvelope({ refusal, particulars }: RequestError) {
   const { code, message, status } = refusals[refusal]
   const { violation, fields } = particulars
@@ -89,24 +89,24 @@ const failureProperties: TProperties = {
 
 const FailureEnvelope = (description: string) => Type.Object(failureProperties, { title: 'Failure', description })
 
-/** Of routes that ask for a WebApiKey. */
+/** The failures of routes that require a WebApiKey. */
 export const keyFailures = {
   401: FailureEnvelope('The WebApiKey is missing or unknown.'),
   403: FailureEnvelope('The address is not on the allow-list, the merchant is suspended, or the key lacks the scope.'),
   429: FailureEnvelope('Too many requests; see Retry-After.'),
-  500: FailureEnvelope('A fault of the service.'),
+  500: FailureEnvelope('Internal error.'),
   503: FailureEnvelope('A store is unavailable; see Retry-After.'),
 }
 
-export const badRequest = { 400: FailureEnvelope('Not valid; validationErrors names the fields.') }
+export const badRequest = { 400: FailureEnvelope('Invalid; `validationErrors` names the fields.') }
 
-export const unknownTransfer = { 404: FailureEnvelope('There is no such transfer of yours.') }
+export const unknownTransfer = { 404: FailureEnvelope('You have no such transfer.') }
 
 export const settlingFailures = {
-  409: FailureEnvelope('Refused, and nothing was changed; `error.code` tells why.'),
+  409: FailureEnvelope('Rejected without any change; `error.code` states why.'),
 }
 
-export const unknownCallback = { 404: FailureEnvelope('One of them is no callback of yours; nothing was done.') }
+export const unknownCallback = { 404: FailureEnvelope('One of the callbacks is not yours; nothing was done.') }
 
 export const bodyFailures = {
   413: FailureEnvelope('The body is larger than 16 KiB.'),
@@ -114,16 +114,16 @@ export const bodyFailures = {
 }
 
 export const walletFailures = {
-  400: FailureEnvelope('Not valid, or a wrong log-in, token or code; `error.code` tells which.'),
+  400: FailureEnvelope('Invalid, or a wrong login, token or code; `error.code` states which.'),
   ...keyFailures,
   ...unknownTransfer,
-  409: FailureEnvelope('The deposit cannot be paid now; `error.code` tells why.'),
+  409: FailureEnvelope('The deposit cannot be paid now; `error.code` states why.'),
   ...bodyFailures,
 }
 
 export const createFailures = {
   ...badRequest,
   ...keyFailures,
-  409: FailureEnvelope('The referenceId or the hashCode was used before, for another request.'),
+  409: FailureEnvelope('The referenceId or the hashCode was already used for a different request.'),
   ...bodyFailures,
 }

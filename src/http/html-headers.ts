@@ -12,14 +12,14 @@ const policyOfAll = {
   'frame-ancestors': "'none'",
 }
 
-/** Of every page that the service shows. `policy`: directives of the content security policy besides, or instead of, those of all. */
+/** Returns the headers of an HTML page. `policy` adds or replaces directives of the common content security policy. */
 export function htmlHeaders(policy: Headers = {}): Headers {
   const directives = Object.entries({ ...policyOfAll, ...policy }).map(([name, sources]) => `${name} ${sources}`)
   return {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
     'content-security-policy': directives.join('; '),
-    // Not no-referrer: with that a browser sends `Origin: null` with forms, which could not be told from another site's.
+    // With no-referrer a browser sends `Origin: null` with forms, which cannot be distinguished from another site's.
     'referrer-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
     'x-robots-tag': 'noindex, nofollow',

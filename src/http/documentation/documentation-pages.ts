@@ -11,7 +11,7 @@ const description = `Create deposits and withdrawals, follow them, and read the 
 
 Every failure has the same envelope with a stable \`error.code\`. A create that is repeated with the same body answers as the first one did.`
 
-/** Makes the document of the routes' schemas and shows it. Answers nothing else: the routes have no handler here. */
+/** Builds the document from the routes' schemas and shows it. The routes have no handlers here. */
 export async function documentationPages(
   routes: FastifyInstance['knownRoutes'],
   publicUrl: string,
@@ -29,11 +29,11 @@ export async function documentationPages(
       },
       servers: [{ url: publicUrl }],
       tags: [
-        { name: 'Merchant API', description: 'The creates, and the steps of a native wallet deposit.' },
+        { name: 'Merchant API', description: 'Create transfers, and perform the steps of a native wallet deposit.' },
         { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
-        { name: 'Settlement', description: 'Paying withdrawals with a program of yours.' },
-        { name: 'Callbacks', description: 'What you are sent.' },
-        { name: 'Payment page', description: 'What customers see.' },
+        { name: 'Settlement', description: 'Pay withdrawals with your own program.' },
+        { name: 'Callbacks', description: 'The callbacks that you receive.' },
+        { name: 'Payment page', description: 'The pages that customers see.' },
         { name: 'Health', description: 'For operators.' },
       ],
       components: {
@@ -55,7 +55,7 @@ export async function documentationPages(
       return { url, schema: { ...scoped, headers: /Create/.test(url) ? createHeaders : postHeaders } }
     },
   })
-  // The plugin's own policy names a third party and upgrades to https, which breaks the page where there is none.
+  // The plugin's own policy names a third party and upgrades to https, which breaks the page without TLS.
   const policy = [
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'",
     `connect-src 'self' ${new URL(publicUrl).origin}`,
@@ -79,7 +79,7 @@ function nothing(): never {
   throw new Error('only described here')
 }
 
-/** A query is text and its schema checks the digits; who generates a client wants to give a number. */
+/** A query parameter is text whose schema checks the digits, but a generated client should accept a number. */
 function wholeNumbers(querystring: unknown): { readonly querystring?: object } {
   const { properties } = (querystring ?? {}) as { readonly properties?: { readonly limit?: object } }
   if (!properties?.limit) return {}
@@ -89,45 +89,45 @@ function wholeNumbers(querystring: unknown): { readonly querystring?: object } {
 
 function scopeText(description: string | undefined, scope: Scope | undefined): { readonly description?: string } {
   if (scope === undefined) return description === undefined ? {} : { description }
-  return { description: [description, `A WebApiKey needs the scope \`${scope}\`.`].filter(Boolean).join(' ') }
+  return { description: [description, `The WebApiKey needs the scope \`${scope}\`.`].filter(Boolean).join(' ') }
 }
 
 function page(description: string): object {
   return { description, content: { 'text/html': { schema: { type: 'string' } } } }
 }
 
-/** For the document only: as response schemas these would be written as JSON. */
+/** For the document only: as response schemas they would be serialised as JSON. */
 const textAnswers: { readonly [url: string]: object } = {
   '/pay/:link': {
     200: page('The page.'),
-    404: page('No such link, as a page.'),
-    410: page('The time to pay is over, as a page.'),
+    404: page('The link does not exist, as a page.'),
+    410: page('The deposit has expired, as a page.'),
   },
   '/device/:link': {
-    200: page('The question, or that it was answered.'),
-    404: page('No such link, as a page.'),
-    410: page('The link is too old, as a page.'),
+    200: page('The question, or its answer.'),
+    404: page('The link does not exist, as a page.'),
+    410: page('The link has expired, as a page.'),
   },
   '/sandbox/outbox': {
     200: page('The messages.'),
-    404: { description: 'Not in sandbox mode, not on this machine, or not the token.' },
+    404: { description: 'Not in sandbox mode, not on this machine, or a wrong token.' },
   },
   '/receipts/:name': {
     200: { description: 'A PDF, a PNG or a JPEG.' },
-    404: { description: 'No such receipt.' },
+    404: { description: 'The receipt does not exist.' },
   },
-  '/pay/assets/:version/:file': { 200: { description: 'A script, a style or an icon.' } },
+  '/pay/assets/:version/:file': { 200: { description: 'A script, a style sheet or an icon.' } },
   '/metrics': { 200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
 }
 
-/** For the document only: checking headers by schema would cost every request, and the routes read them strictly. */
+/** For the document only: a schema check of headers would cost every request, and the routes read them strictly. */
 const postHeaders = {
   type: 'object',
   properties: {
     'X-Request-Id': {
       type: 'string',
       pattern: '^[A-Za-z0-9._-]{1,64}$',
-      description: 'Comes back in the answer and as correlationId in the history; made up when absent.',
+      description: 'Returned in the response and as the correlationId in the history; generated if omitted.',
     },
   },
 }

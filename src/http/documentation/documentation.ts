@@ -3,11 +3,11 @@ import fp from 'fastify-plugin'
 import { RequestError } from '../refusals.js'
 
 export interface DocumentationOptions {
-  /** What customers' browsers reach, without a slash at the end. */
+  /** The URL that customers' browsers use, without a trailing slash. */
   readonly publicUrl: string
 }
 
-/** Of what the pages answer; the rest is this application's own. */
+/** The response headers of the documentation that are passed on. */
 const passedOn = [
   'cache-control',
   'content-type',
@@ -19,8 +19,8 @@ const passedOn = [
 ]
 
 /**
- * `/documentation` is an application of its own, made when somebody first asks for it: what makes and shows the document was a sixth of
- * the main thread's start.
+ * Serves `/documentation` from a separate application that is created on the first request: building the document took a sixth of the
+ * main thread's start.
  */
 export const documentation = fp<DocumentationOptions>(
   async (app, { publicUrl }) => {

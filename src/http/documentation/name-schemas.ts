@@ -4,8 +4,8 @@ interface Parts {
 }
 
 /**
- * Moves every schema that has a title into the components of the document, under that name: who generates a client gets one type for
- * a thing wherever it is met. Adds the webhooks. @throws Error when two different schemas have one name
+ * Moves every schema with a title into the components of the document under that name, so that a generated client has one type for
+ * each. Adds the webhooks. @throws Error if two different schemas have the same name
  */
 export function nameSchemas<Document extends object>(document: Document, webhooks: object): Document {
   const schemas = new Map<string, object>()
@@ -14,7 +14,7 @@ export function nameSchemas<Document extends object>(document: Document, webhook
     if (node === null || typeof node !== 'object') return node
     const visited = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, visit(value)]))
     if (typeof visited.title !== 'string') return visited
-    // What a thing is called where it is used is not what it is.
+    // A description of a use does not belong to the schema itself.
     const { title, description, examples: _, ...schema } = visited
     const before = schemas.get(title)
     if (before && JSON.stringify(before) !== JSON.stringify(schema)) throw new Error(`two schemas are called ${title}`)

@@ -22,7 +22,7 @@ import { hashedAmountText, isSignatureValid } from './proof-routes.js'
 
 export interface CreatesOptions extends PayPageLinkOptions {
   readonly transfers: TransferCommands
-  /** Started. */
+  /** Already started. */
   readonly directory: MerchantDirectory
   readonly secretKeyUse: Pick<SecretKeyUse, 'matters' | 'seen'>
   readonly currency: Currency

@@ -3,7 +3,7 @@ import type { SecretBox } from '../../security/secret-box.js'
 
 export interface PayPageLinkOptions {
   readonly secretBox: Pick<SecretBox, 'mac'>
-  /** What customers' browsers reach, without a slash at the end. */
+  /** The URL that customers' browsers use, without a trailing slash. */
   readonly publicUrl: string
 }
 

@@ -45,7 +45,7 @@ const Refused = (description: string) =>
 const failures = {
   404: Refused('There is no such link.'),
   429: Refused('Too many attempts; see Retry-After.'),
-  500: Refused('A fault of the service.'),
+  500: Refused('Internal error.'),
   503: Refused('The wallet or a store is unavailable; see Retry-After.'),
 }
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { failureEnvelope } from '../envelope.js'
 import { type RefusalName, RequestError, refusals } from '../refusals.js'
 
-/** Answers what is not HTTP enough to become a request, on the bare socket. */
+/** Responds on the socket to input that cannot be parsed as a request. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code !== 'ECONNRESET' && socket.writable) {
     const refusal = refusalOf(error)

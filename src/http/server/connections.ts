@@ -7,27 +7,27 @@ const idleCheckIntervalMs = 50
 
 export interface ConnectionOptions {
   readonly connections: {
-    /** From the first byte of a request to its last, headers and body, however slowly it arrives. */
+    /** The longest time from the first byte of a request to its last, headers and body. */
     readonly requestTimeoutMs: number
     readonly maxConnections: number
-    /** Of one peer that is no trusted proxy. */
+    /** The most connections of one peer that is not a trusted proxy. */
     readonly maxConnectionsPerAddress: number
   }
   readonly proxies: TrustedProxies
   readonly metrics: Registry
 }
 
-/** How often Node looks for late requests. At its default of 30 s a trickling body was held for twice as long as it may take. */
+/** How often Node checks for late requests. With its default of 30 s, a slow body was held for twice the allowed time. */
 export function checkingIntervalMs(requestTimeoutMs: number): number {
   return Math.min(1_000, requestTimeoutMs / 10)
 }
 
-/** Refuses connections beyond the limits as they come in, which costs only the handshake, and closes idle ones at the end. */
+/** Rejects connections beyond the limits as they arrive, which costs only the handshake, and closes idle ones at the end. */
 export const connections = fp<ConnectionOptions>(
   async (app, { connections: limits, proxies, metrics }) => {
     const refused = new Counter({
       name: 'transferd_http_connections_refused_total',
-      help: 'Connections closed as they came in: there were too many in all, or of one address.',
+      help: 'Connections closed on arrival, because there were too many in total or from one address.',
       labelNames: ['limit'],
       registers: [metrics],
     })
@@ -37,7 +37,7 @@ export const connections = fp<ConnectionOptions>(
     const open = new Map<string, number>()
     server.on('connection', (socket) => {
       const { remoteAddress } = socket
-      // The connections of a proxy are those of many callers.
+      // A proxy's connections belong to many callers.
       if (remoteAddress === undefined || proxies.includes(remoteAddress)) return
       const peer = bucketOf(remoteAddress)
       const count = open.get(peer) ?? 0
@@ -53,7 +53,7 @@ export const connections = fp<ConnectionOptions>(
         else open.set(peer, left)
       })
     })
-    // Node closes idle connections once, as the server closes: one that is busy then would hold it open for a minute.
+    // Node closes idle connections only once, when the server closes. A busy one would keep the server open for a minute.
     app.addHook('preClose', (done) => {
       const timer = setInterval(() => server.closeIdleConnections(), idleCheckIntervalMs)
       server.once('close', () => clearInterval(timer))

@@ -16,9 +16,9 @@ import { invalidFieldsOf } from './validation-errors.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Turns whatever was thrown into a documented refusal: counts it against somebody, logs it, sets status and headers. */
+    /** Turns an error into a documented refusal: charges it to the caller, logs it, and sets the status and headers. */
     readonly failWith: (error: unknown, request: FastifyRequest, reply: FastifyReply) => RequestError
-    /** Writes a refusal to the security log if it is one that concerns security. */
+    /** Writes a refusal to the security log if it has a security event. */
     readonly noteRefusal: (refusal: RefusalName, request: FastifyRequest) => void
   }
 }
@@ -34,7 +34,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i
 
 export const failing = fp<FailingOptions>(
   async (app, { logger, securityLog }) => {
-    /** A failure that is no merchant's counts against the caller's address: a limit that only sees successes lets guesses through. */
+    /** Charges a failure without a merchant to the caller's address: a limit that counts only successes lets guesses through. */
     const charge = (failed: RequestError, request: FastifyRequest): RequestError => {
       const { refusal } = failed
       if (request.merchant || refusals[refusal].status >= 500) return failed
@@ -77,7 +77,7 @@ export const failing = fp<FailingOptions>(
   { name: 'failing', dependencies: ['gate'] },
 )
 
-/** With the envelope, as every route does that shows no page. */
+/** Responds to an error with an envelope, as all routes do except pages. */
 export function answerFailure(
   app: FastifyInstance,
   error: unknown,
@@ -88,7 +88,7 @@ export function answerFailure(
   reply.type('application/json; charset=utf-8').send(envelopeOf(app.failWith(error, request, reply)))
 }
 
-/** What is thrown while a request is served, as it is answered. */
+/** Returns the refusal that responds to an error thrown while serving a request. */
 export function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error
   if (
@@ -101,7 +101,7 @@ export function toRequestError(error: unknown): RequestError {
   }
   if (error instanceof UnreadableEventError) {
     const refusal = streamKind(error.stream) === streamPrefix.merchant ? 'merchant-out-of-service' : 'unreadable'
-    // Repeating the request soon would mend nothing.
+    // A quick retry would not help.
     return new RequestError(refusal, { retryAfterSeconds: unreadableRetryAfterSeconds })
   }
   return fromFastify(error as Partial<FastifyError>)
@@ -118,14 +118,14 @@ function fromFastify({ code, statusCode, validation }: Partial<FastifyError>): R
   return new RequestError(isCallersFault ? 'malformed-request' : 'internal')
 }
 
-/** Which transfer it was about. Never more of a link than its id: the rest opens the page. */
+/** Returns the trackingId of the request. Only the id of a link is logged, because the rest opens the page. */
 function trackingIdOf({ params, body }: FastifyRequest): string | null {
   const { trackingId, link } = (params ?? {}) as { readonly trackingId?: unknown; readonly link?: unknown }
   const named = trackingId ?? link ?? (body as { readonly trackingId?: unknown } | null | undefined)?.trackingId
   return typeof named === 'string' ? (uuid.exec(named)?.[0].toLowerCase() ?? null) : null
 }
 
-/** The merchant that the key names; nothing else of a key may be logged. */
+/** Returns the merchant that the key names. No other part of a key may be logged. */
 function claimedMerchantId({ headers: { webapikey } }: FastifyRequest): string | null {
   return typeof webapikey === 'string' ? (merchantIdOfApiKey(webapikey) ?? null) : null
 }

@@ -5,25 +5,25 @@ import { BoundedLabel } from '../../tracing/bounded-label.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Counts a transfer that was created now; a repeat of a create is not one. */
+    /** Counts a new transfer; a repeated create is not counted. */
     readonly countCreate: (channel: 'hosted' | 'native' | 'withdrawal', merchantId: string) => void
-    /** Records an answer to a request that has no route. */
+    /** Records a response to a request without a route. */
     readonly observeUnknownRoute: (reply: FastifyReply) => void
   }
 }
 
 export interface MetricsOptions {
-  /** Exposed at /metrics; http adds its own. One registry for each app. */
+  /** The registry behind /metrics, to which http adds its own metrics. Each app has a separate one. */
   readonly metrics: Registry
 }
 
-/** Durations by route and status, and creates. No label is an id but that of merchants, of whom a bounded number has one. */
+/** Measures durations by route and status, and counts creates. Only merchants' ids are labels, in a bounded number. */
 export const metrics = fp<MetricsOptions>(
   async (app, { metrics: registry }) => {
     const registers = [registry]
     const durations = new Histogram({
       name: 'transferd_http_request_duration_seconds',
-      help: 'From the request line to the end of the answer.',
+      help: 'From the request line to the end of the response.',
       labelNames: ['route', 'status'],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
       registers,
@@ -36,14 +36,14 @@ export const metrics = fp<MetricsOptions>(
     })
     const byMerchant = new Counter({
       name: 'transferd_merchant_transfers_created_total',
-      help: 'The same by merchant: the first fifty of the process each, all others as one.',
+      help: 'The same by merchant: the first fifty of the process individually, all others together.',
       labelNames: ['merchant'],
       registers,
     })
     const merchants = new BoundedLabel()
     const observe = (route: string, reply: FastifyReply) =>
       durations.observe({ route, status: reply.statusCode }, reply.elapsedTime / 1000)
-    // A hook of each route knows its label; asking the request for its route builds an object every time.
+    // A hook per route knows its label. Reading the request's route would build an object every time.
     app.addHook('onRoute', (route) => {
       const record = (_request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
         observe(route.url, reply)

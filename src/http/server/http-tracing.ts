@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import fp from 'fastify-plugin'
 import { installedTracer, type OpenSpan } from '../../tracing/tracing.js'
 
-/** What is asked all the time, and what has no end. */
+/** Requests that are frequent or never end are not traced. */
 const untraced = /^\/(health\/|metrics$|dashboard\/api\/live$)/
 
-/** A span for each request, around all that it does; registered only where requests are traced. */
+/** Adds a span around each request. It is registered only if requests are traced. */
 export const tracing = fp(
   async (app) => {
     const spans = new WeakMap<FastifyRequest, OpenSpan>()
@@ -25,7 +25,7 @@ export const tracing = fp(
       if (span) spans.set(request, span)
       enter(request, reply, done)
     })
-    // The body arrives in the connection's context, not in the request's.
+    // The body arrives in the context of the connection, not of the request.
     app.addHook('preValidation', enter)
     app.addHook('onResponse', (request, { statusCode }, done) => {
       const merchantId = request.merchant?.merchantId

@@ -5,17 +5,17 @@ import { JsonBodyError, parseJsonBody } from './json-body.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** As received; null without a body. */
+    /** The bytes as received; null without a body. */
     rawBody: Buffer | null
     /** See {@link parseJsonBody}. */
     amountText: string | undefined
   }
 }
 
-/** All are plain JSON. A schema that covered only one of them could be got around by sending the other. */
+/** All are plain JSON. A schema for only one of them could be bypassed by sending the other. */
 export const jsonTypes = ['application/json', 'application/json-patch+json']
 
-/** One parser for every content type taken. */
+/** Adds one parser for every accepted content type. */
 export const jsonBodies = fp(
   async (app) => {
     app.decorateRequest('rawBody', null)
@@ -25,7 +25,7 @@ export const jsonBodies = fp(
       const encoding = encodingProblem(request.headers)
       if (encoding) return done(new RequestError('unsupported-media-type', { details: encoding }))
       const bytes = body as Buffer
-      // What a request without a body sends, whatever its content type; the route's schema says if that will do.
+      // A request without a body, regardless of its content type. The route's schema decides whether it is allowed.
       if (bytes.length === 0) return done(null, undefined)
       try {
         const { value, amountText } = parseJsonBody(bytes)
@@ -40,7 +40,7 @@ export const jsonBodies = fp(
   { name: 'json-bodies' },
 )
 
-/** A body in another encoding, read as UTF-8, would say something else than its sender meant. */
+/** A body in a different encoding would be misread as UTF-8. */
 function encodingProblem(headers: IncomingHttpHeaders): string | undefined {
   const charsets = (headers['content-type'] ?? '').matchAll(/;\s*charset\s*=\s*"?([^\s;"]*)/gi)
   if ([...charsets].some(([, charset]) => !/^utf-?8$/i.test(charset!))) return 'The charset must be UTF-8.'

@@ -19,13 +19,13 @@ export class JsonBodyError extends Error {
 
 export interface JsonBody {
   readonly value: unknown
-  /** The raw text of the top-level `amount`, e.g. `100.00`, which JSON.parse turns into 100; undefined unless a number. */
+  /** The raw text of the top-level `amount`, such as `100.00`, which JSON.parse turns into 100; `undefined` unless a number. */
   readonly amountText: string | undefined
 }
 
 /**
  * Parses a request's JSON once, strictly: JSON.parse keeps the last of duplicate keys, so a checker and a reader may see
- * different requests; these are refused at any depth, as are `__proto__`, `constructor.prototype` and deep nesting.
+ * different requests. They are rejected at any depth, as are `__proto__`, `constructor.prototype` and deep nesting.
  * @throws JsonBodyError
  */
 export function parseJsonBody(bytes: Buffer): JsonBody {
@@ -44,10 +44,10 @@ export function parseJsonBody(bytes: Buffer): JsonBody {
 }
 
 interface Scan {
-  /** Outside strings: as many as there are keys written. */
+  /** The colons outside strings: one per key in the text. */
   colons: number
   tooDeep: boolean
-  /** The last top-level field that was begun, where it is too deep. */
+  /** The top-level field in which the nesting is too deep. */
   lastField: string
   amountText: string | undefined
 }
@@ -57,7 +57,7 @@ const backslash = 0x5c
 const colon = 0x3a
 const letterA = 0x61
 
-/** One pass over text that may not even be JSON: this runs on every request, so it looks at characters only. */
+/** Scans text that may be invalid JSON in one pass. It runs on every request, so it only checks characters. */
 function scan(text: string): Scan {
   const result: Scan = { colons: 0, tooDeep: false, lastField: 'body', amountText: undefined }
   let depth = 0
@@ -89,7 +89,7 @@ function scan(text: string): Scan {
   return result
 }
 
-/** The place of the closing quote; the end of the text when there is none. */
+/** Returns the index of the closing quote, or the end of the text if it is missing. */
 function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end - 1
@@ -99,13 +99,13 @@ function endOfString(text: string, from: number): number {
   return text.length
 }
 
-/** Most keys are told by their first character: only what begins like this one, or with an escape, is taken out of the text. */
+/** The first character distinguishes most keys: only a key that starts with this one or with an escape is extracted. */
 function isAmount(text: string, start: number, end: number): boolean {
   const first = text.charCodeAt(start + 1)
   return (first === letterA || first === backslash) && keyAt(text, start, end) === 'amount'
 }
 
-/** A key may be written with escapes: `"\u0061mount"` is `amount` too. */
+/** A key can contain escapes: `"\u0061mount"` is also `amount`. */
 function keyAt(text: string, start: number, end: number): string {
   const raw = text.slice(start + 1, end - 1)
   if (!raw.includes('\\')) return raw
@@ -123,7 +123,7 @@ function numberAt(text: string, from: number): string | undefined {
   return numberToken.exec(text)?.[1]
 }
 
-/** The first top-level field whose value is no JSON, or that the text ends in; `body` when it is none of them. */
+/** Returns the first top-level field whose value is invalid or incomplete JSON, or `body`. */
 function brokenField(text: string): string {
   let depth = 0
   let start = 0
@@ -160,7 +160,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Keys at all depths. @throws JsonBodyError at one that could reach a prototype */
+/** Counts the keys at all depths. @throws JsonBodyError for a key that could reach a prototype */
 function countKeys(value: unknown, field = 'body'): number {
   if (value === null || typeof value !== 'object') return 0
   let keys = 0
@@ -182,7 +182,7 @@ function countKeys(value: unknown, field = 'body'): number {
   return keys
 }
 
-/** Finds the duplicate that the count gave away. @throws JsonBodyError always */
+/** Finds the duplicate key behind a difference of the counts. @throws JsonBodyError always */
 function refuseDuplicates(text: string): never {
   const seen: Set<string>[] = []
   let field = 'body'

@@ -14,19 +14,19 @@ declare module 'fastify' {
     readonly gate: Gate
   }
   interface FastifyRequest {
-    /** Whose request it is; null until that is known. */
+    /** The merchant of the request, or null while it is unknown. */
     merchant: Merchant | null
   }
   interface FastifyContextConfig {
-    /** What a WebApiKey must be for, where the route takes one. */
+    /** The scope that the WebApiKey needs, if the route takes one. */
     readonly scope?: Scope
   }
 }
 
 export interface GateOptions {
-  /** Started. */
+  /** Already started. */
   readonly directory: MerchantDirectory
-  /** What rates are measured by. */
+  /** The clock for rates. */
   readonly monotonicMs: () => number
 }
 
@@ -37,26 +37,26 @@ interface Rate {
 
 type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void
 
-/** Guesses at keys: a burst of five, then one every twelve seconds, for each address. */
+/** Guesses of keys per address: a burst of five, then one every twelve seconds. */
 const guesses: Rate = { perSecond: 5 / 60, burst: 5 }
-/** Failures that belong to no merchant, and pages for customers, for each address. */
+/** Failures without a merchant, and pages for customers, per address. */
 const anonymous: Rate = { perSecond: 100, burst: 500 }
-/** Polls of one transfer; a second one may overtake the first on the way. */
+/** Polls of one transfer; the burst allows for a poll that overtakes the previous one. */
 const freePolls: Rate = { perSecond: 1, burst: 2 }
-/** Health, metrics and the documentation, which cost more than they look, for each address. */
+/** Health, metrics and the documentation, per address, because they are expensive. */
 const observations: Rate = { perSecond: 20, burst: 200 }
 const merchantBurstSeconds = 5
 const maxKeys = 100_000
 
-/** Who may come in, and how often. */
+/** Decides which callers are allowed, and how often. */
 class Gate {
   readonly #directory: MerchantDirectory
   readonly #nowMs: () => number
   readonly #merchants: TokenBuckets
   readonly #polls: TokenBuckets
-  /** Counts what belongs to no merchant. @throws RequestError when the address has done that too often */
+  /** Counts a request without a merchant. @throws RequestError if the address has made too many */
   readonly chargeAddress: (request: FastifyRequest) => void
-  /** @throws RequestError when the address has guessed too often */
+  /** @throws RequestError if the address has guessed too often */
   readonly chargeGuess: (request: FastifyRequest) => void
 
   constructor({ directory, monotonicMs }: GateOptions) {
@@ -68,13 +68,13 @@ class Gate {
     this.chargeGuess = this.limitEach(guesses)
   }
 
-  /** Counts requests by address, apart from every other such count. The function throws RequestError when they are too many. */
+  /** Returns a function with a separate count of requests by address. It throws RequestError if there are too many. */
   limitEach({ perSecond, burst }: Rate): (request: FastifyRequest) => void {
     const buckets = new TokenBuckets(this.#nowMs, maxKeys)
     return (request) => refuse(buckets.take(bucketOf(request.ip), perSecond, burst))
   }
 
-  /** For routes of operators. A count of its own: who reads the documentation must not make the node look ill to a prober. */
+  /** For routes of operators, with a separate count: readers of the documentation must not make health probes fail. */
   limitObserver(): Hook {
     const charge = this.limitEach(observations)
     return (request, _reply, done) => {
@@ -84,14 +84,14 @@ class Gate {
   }
 
   /**
-   * For a route: a valid WebApiKey with this scope from an allowed address, or nothing. Before the body is read, so that strangers
+   * Requires a valid WebApiKey with this scope from an allowed address. It runs before the body is read, so that unknown callers
    * cost little.
    */
   requireKey(scope: Scope) {
     return keyed(scope, (request, _reply, done) => this.#identify(request, scope, true, done))
   }
 
-  /** As requireKey when a key was sent; otherwise the handler finds out whose request it is. */
+  /** Like requireKey if a key was sent. Otherwise the handler finds the merchant. */
   acceptKey(scope: Scope) {
     return keyed(scope, (request, _reply, done) => {
       if (request.headers.webapikey === undefined) done()
@@ -99,20 +99,20 @@ class Gate {
     })
   }
 
-  /** As requireKey, but it counts nothing: the handler must call {@link chargePoll}. */
+  /** Like requireKey without counting: the handler must call {@link chargePoll}. */
   requireKeyUncounted(scope: Scope) {
     return keyed(scope, (request, _reply, done) => this.#identify(request, scope, false, done))
   }
 
-  /** Makes the request this merchant's. @throws RequestError when the merchant may not call, or too often */
+  /** Assigns the request to the merchant. @throws RequestError if the merchant is not allowed to call, or calls too often */
   admit(request: FastifyRequest, merchant: Merchant): void {
     this.#allow(request, merchant)
     this.#charge(merchant)
   }
 
   /**
-   * Counts a poll against the merchant only when it is not what polling is for: once a second, of something that is there.
-   * `subject` names that; undefined when it is not there. @throws RequestError
+   * Counts a poll against the merchant, unless it polls an existing subject at most once per second.
+   * `subject`: what is polled, or `undefined` if it does not exist. @throws RequestError
    */
   chargePoll(request: FastifyRequest, subject: string | undefined): void {
     if (subject !== undefined && this.#polls.take(subject, freePolls.perSecond, freePolls.burst) === 0) return
@@ -147,11 +147,11 @@ class Gate {
     }
     const owner = find()
     if (owner || key === undefined) admit(owner)
-    // Issued a moment ago by another process or node, perhaps.
+    // Another process or node may have issued it just now.
     else this.#directory.catchUp().then(() => admit(find()), done)
   }
 
-  /** Nobody knows which keys of a merchant out of service are valid, so none is called wrong. @throws RequestError */
+  /** The keys of a merchant that is out of service cannot be checked, so none is called wrong. @throws RequestError */
   #unknownKey(request: FastifyRequest, key: string | string[] | undefined): Error {
     const problem = this.#directory.problemOf((typeof key === 'string' && merchantIdOfApiKey(key)) || '')
     if (!problem) return new RequestError('unknown-key')
@@ -168,7 +168,7 @@ export const gate = fp<GateOptions>(
   { name: 'gate' },
 )
 
-/** Of a request whose merchant is known. */
+/** Returns the context of a request whose merchant is known. */
 export function contextOf({ merchant, id }: FastifyRequest): CommandContext {
   return { actor: `merchant:${merchant!.merchantId}`, $correlationId: id, $causationId: id }
 }

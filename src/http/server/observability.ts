@@ -6,9 +6,9 @@ import { Type } from '../../kernel/typebox.js'
 export interface ObservabilityOptions {
   readonly transfers: TransferCommands
   readonly metrics: Registry
-  /** What keeps the rest of the process from being ready, in words; empty when nothing does. */
+  /** The human-readable reasons why the rest of the process is not ready; empty if it is. */
   readonly readiness: () => Promise<readonly string[]>
-  /** What needs a person but keeps nobody from being served, in words. */
+  /** The human-readable problems that need attention but do not prevent the service from serving requests. */
   readonly details: () => Promise<readonly string[]>
 }
 
@@ -18,11 +18,13 @@ const maxDetails = 20
 
 const Health = Type.Object(
   { status: Type.String({ examples: ['ok'] }), problems: Type.Array(Type.String()) },
-  { description: 'Yes.' },
+  { description: 'Ready.' },
 )
 const Readiness = {
   ...Health.properties,
-  details: Type.Array(Type.String(), { description: 'What needs a person but keeps nobody from being served.' }),
+  details: Type.Array(Type.String(), {
+    description: 'Problems that need attention but do not prevent the service from serving requests.',
+  }),
 }
 
 export const observability: FastifyPluginAsyncTypebox<ObservabilityOptions> = async (app, options) => {
@@ -32,7 +34,12 @@ export const observability: FastifyPluginAsyncTypebox<ObservabilityOptions> = as
     method: 'GET',
     url: '/health/live',
     onRequest: limitHealth,
-    schema: { ...common, operationId: 'getLiveness', summary: 'The process answers', response: { 200: Health } },
+    schema: {
+      ...common,
+      operationId: 'getLiveness',
+      summary: 'Check that the process responds',
+      response: { 200: Health },
+    },
     handler: async () => ({ status: 'ok', problems: [] }),
   })
   app.route({
@@ -42,10 +49,10 @@ export const observability: FastifyPluginAsyncTypebox<ObservabilityOptions> = as
     schema: {
       ...common,
       operationId: 'getReadiness',
-      summary: 'Requests can be served',
+      summary: 'Check that the service can serve requests',
       response: {
-        200: Type.Object(Readiness, { description: 'Yes.' }),
-        503: Type.Object(Readiness, { description: 'Not now; `problems` says why.' }),
+        200: Type.Object(Readiness, { description: 'Ready.' }),
+        503: Type.Object(Readiness, { description: 'Not ready; `problems` states why.' }),
       },
     },
     handler: async (_request, reply) => {
@@ -58,7 +65,7 @@ export const observability: FastifyPluginAsyncTypebox<ObservabilityOptions> = as
     method: 'GET',
     url: '/metrics',
     onRequest: app.gate.limitObserver(),
-    schema: { ...common, operationId: 'getMetrics', summary: 'Prometheus metrics' },
+    schema: { ...common, operationId: 'getMetrics', summary: 'Get the Prometheus metrics' },
     handler: async (_request, reply) => {
       reply.header('content-type', options.metrics.contentType)
       return options.metrics.metrics()

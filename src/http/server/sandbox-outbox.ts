@@ -9,24 +9,24 @@ import { pageHeaders } from '../payment-page/page-headers.js'
 import { RequestError } from '../refusals.js'
 
 export interface SandboxOutboxOptions {
-  /** Newest first; undefined outside sandbox mode, and with another token than the banner's. */
+  /** Returns the messages, newest first, or `undefined` outside sandbox mode or with a wrong token. */
   readonly outbox: (token: string) => Promise<readonly OutboxMessage[] | undefined>
 }
 
-/** Nothing is refused by it: a wrong token and none are the same as nothing being there. */
+/** The schema rejects nothing: a wrong or missing token looks as if nothing existed. */
 const OutboxQuery = Type.Object({
-  token: Type.Optional(Type.Unsafe<unknown>({ description: 'As the banner prints it.' })),
+  token: Type.Optional(Type.Unsafe<unknown>({ description: 'The token that the banner prints.' })),
 })
 
 const shown = 50
 const refreshSeconds = '3'
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
-/** Set by proxies: whoever asks through one is not on this machine, whatever the connection's address says. */
+/** Headers that proxies set. A caller behind a proxy is not on this machine, regardless of the connection's address. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
 /**
- * What the sandbox's wallet would have sent, for whoever tries the service out: with the token that the banner prints, on this machine
- * only, and only while there is no live merchant. Anywhere else it does not exist.
+ * Shows the messages that the sandbox's wallet would have sent. It requires the token of the banner, a caller on this machine, and that
+ * no live merchant exists. Otherwise the route does not exist.
  */
 export const sandboxOutbox: FastifyPluginAsyncTypebox<SandboxOutboxOptions> = async (app, { outbox }) => {
   app.route({
@@ -35,9 +35,9 @@ export const sandboxOutbox: FastifyPluginAsyncTypebox<SandboxOutboxOptions> = as
     schema: {
       operationId: 'showSandboxOutbox',
       tags: ['Payment page'],
-      summary: "The sandbox's text messages and e-mails",
+      summary: "Get the sandbox's text messages and emails",
       description:
-        'Codes and links, newest first. Only in sandbox mode, for callers on the same machine, with the token that the banner prints; 404 otherwise.',
+        'Codes and links, newest first. Only in sandbox mode, for callers on this machine, with the token of the banner; 404 otherwise.',
       querystring: OutboxQuery,
       security: [],
     },
@@ -53,7 +53,7 @@ export const sandboxOutbox: FastifyPluginAsyncTypebox<SandboxOutboxOptions> = as
   })
 }
 
-/** By the connection, and by the name it asked for: a page of another site may have its name lead here (DNS rebinding). */
+/** Checks the connection and the requested name, because another site's name could resolve to this machine (DNS rebinding). */
 function isOnThisMachine({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>): boolean {
   if (!ipaddr.isValid(ip) || ipaddr.process(ip).range() !== 'loopback') return false
   return loopbackHost.test(headers.host ?? '') && proxyHeaders.every((name) => headers[name] === undefined)

@@ -6,13 +6,13 @@ type Validate = ReturnType<FastifySchemaCompiler<unknown>>
 
 const ajv = { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } }
 
-// Of the process: what one application has compiled is there for the next.
+// Shared by all applications of the process, so that each schema is compiled once.
 const compileValidator: ValidatorCompiler = validators()({}, ajv)
 const compileSerializer = serializers()({}, {}) as FastifySerializerCompiler<unknown>
 
 /**
- * Fastify's own compilers, but a schema is compiled by the first request that needs it: all of them together took 0.4 s of each start,
- * for routes of which a process is asked a few. That all of them compile is a test.
+ * Sets Fastify's own compilers, but compiles a schema on the first request that needs it: all of them took 0.4 s of each start, for
+ * routes of which a process serves only a few. A test checks that all of them compile.
  */
 export function setSchemaCompilers(app: FastifyInstance): void {
   app.setValidatorCompiler(validator).setSerializerCompiler(serializer)

@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 import { AddressIndex, isAddress } from '../../commands/merchant/address-index.js'
 import { RequestError } from '../refusals.js'
 
-/** The proxies whose X-Forwarded-For is believed. */
+/** The proxies whose X-Forwarded-For is trusted. */
 export class TrustedProxies {
   readonly #ranges = new AddressIndex<'trusted'>()
 
@@ -10,16 +10,16 @@ export class TrustedProxies {
     for (const range of ranges) this.#ranges.add(range, 'trusted')
   }
 
-  /** False for what is not an address: it is then the caller as far as anybody knows, and {@link knownCallers} refuses it. */
+  /** Returns `false` for text that is not an address. It then counts as the caller, which {@link knownCallers} rejects. */
   includes(address: string): boolean {
     return isAddress(address) && this.#ranges.holds(address, 'trusted')
   }
 }
 
 /**
- * Refuses a request whose X-Forwarded-For, set by a trusted proxy, names something else than an address: nobody knows then who
- * calls, and taking the proxy for the caller would let its address pass an allow-list. What precedes the caller in the header
- * was written by the caller and is not looked at.
+ * Rejects a request if a trusted proxy's X-Forwarded-For does not contain an address: the caller is then unknown, and
+ * the proxy's own address could pass an allow-list. The part of the header before the caller was written by the caller
+ * and is ignored.
  */
 export const knownCallers = fp(
   async (app) => {

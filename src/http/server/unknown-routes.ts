@@ -6,7 +6,7 @@ import { RequestError } from '../refusals.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Every route there is, HEAD included. */
+    /** All routes, including HEAD. */
     readonly knownRoutes: readonly KnownRoute[]
   }
 }
@@ -14,21 +14,21 @@ declare module 'fastify' {
 interface KnownRoute {
   readonly method: string
   readonly url: string
-  /** Of the WebApiKey it takes. */
+  /** The scope of the WebApiKey that the route takes. */
   readonly scope: Scope | undefined
-  /** Of the user, where it is a route of the dashboard. */
+  /** The permission that a route of the dashboard requires. */
   readonly permission: Permission | undefined
   readonly schema: FastifySchema | undefined
   readonly pattern: RegExp
 }
 
 /**
- * `/%6detrics` is another spelling of `/metrics` (RFC 3986, 2.3), which a proxy that keeps the plain one to itself may let through:
- * nobody needs it, so it leads nowhere. Nor does `/metrics#x`, which the router takes for `/metrics`: a request has no fragment.
+ * `/%6detrics` is equivalent to `/metrics` (RFC 3986, 2.3). A proxy that blocks only the plain form would let it through, so it is
+ * rejected. So is `/metrics#x`, which the router would take for `/metrics`: a request has no fragment.
  */
 const encodedUnreserved = /%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i
 
-/** 404, or 405 with `Allow` where only the method is wrong. Both end in the error handler, which limits them. */
+/** Responds 404, or 405 with `Allow` if only the method is wrong. Both pass the error handler, which limits them. */
 export const unknownRoutes = fp(
   async (app) => {
     const routes: KnownRoute[] = []

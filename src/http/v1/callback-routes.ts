@@ -32,7 +32,7 @@ export interface CallbackOptions {
   readonly merchants: MerchantCommands
   readonly readModels: ReadModels
   readonly testEndpoint: TestEndpoint
-  /** What rates are measured by. */
+  /** The clock for rates. */
   readonly monotonicMs: () => number
 }
 
