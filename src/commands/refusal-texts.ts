@@ -138,7 +138,7 @@ export const ruleTexts: { readonly [rule in RuleName]: string } = {
     'The instructions for payment method {method} must not contain control, invisible or direction-changing characters.',
 }
 
-/** What happened to a transfer, by the type of the event. */
+/** The text of a change of a transfer, by the type of the event. */
 export const changeTexts: { readonly [type in TransferEvent['type']]: string } = {
   DepositCreated: 'created it',
   WithdrawalCreated: 'created it',

@@ -13,7 +13,7 @@ import {
 } from '../kernel/rules.js'
 import type { RequestSecurityEvent } from '../security/security-log.js'
 
-/** Only the merchant API and the payment page answer with these. A wallet's reasons (WalletFailureReason) are names here. */
+/** The refusals of the merchant API and the payment page only. They include a wallet's reasons (WalletFailureReason). */
 const merchantRefusals = {
   'device-pending': answer(20001, 'The customer has not confirmed the device yet.'),
   'payment-pending': answer(20002, 'The payment is in progress.'),
@@ -46,7 +46,7 @@ const merchantRefusals = {
   'wallet-unavailable': answer(50302, 'The wallet is unavailable. No money was taken.'),
 }
 
-/** The dashboard answers with these, too: web/dashboard/texts has a text for each. */
+/** The refusals that the dashboard shares. web/dashboard/texts has a text for each. */
 export const commonRefusals = {
   'invalid-request': answer(40001, 'Invalid request.'),
   'malformed-body': answer(40002, 'The body cannot be parsed.'),
@@ -150,7 +150,7 @@ export function invalidFields(fields: readonly InvalidField[]): RequestError {
 
 type Decided = { readonly accepted: true } | { readonly accepted: false; readonly refusal: Refusal }
 
-/** The refusals for the rules that have no code of their own, by what the command is about. */
+/** The refusals for rules without a separate code, by the subject of the command. */
 const conflicts = {
   user: 'user-conflict',
   merchant: 'merchant-conflict',

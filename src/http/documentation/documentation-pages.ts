@@ -9,7 +9,7 @@ import { nameSchemas } from './name-schemas.js'
 
 const description = `Create deposits and withdrawals, follow them, and read the callbacks sent about them.
 
-Every failure has the same envelope with a stable \`error.code\`. A create that is repeated with the same body answers as the first one did.`
+Every failure has the same envelope with a stable \`error.code\`. A create that is repeated with the same body gets the first response again.`
 
 /** Builds the document from the routes' schemas and shows it. The routes have no handlers here. */
 export async function documentationPages(
@@ -104,7 +104,7 @@ const textAnswers: { readonly [url: string]: object } = {
     410: page('The deposit has expired, as a page.'),
   },
   '/device/:link': {
-    200: page('The question, or its answer.'),
+    200: page('The question, or its confirmation.'),
     404: page('The link does not exist, as a page.'),
     410: page('The link has expired, as a page.'),
   },

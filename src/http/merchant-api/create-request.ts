@@ -19,10 +19,10 @@ interface Body {
   readonly paymentMethod?: unknown
 }
 
-/** The fields of a create that people read. */
+/** The fields of a create that users see. */
 const shownFields = new Set(['userId', 'name', 'username', 'accountNumber', 'identityNumber'])
 
-/** What no schema can say: the amount's own text; and what is asked of new creates only: the catalogue, bounds, texts. */
+/** The checks beyond the schema: the amount's text, and the catalogue, bounds and texts of new creates. */
 export class CreateRequestChecks {
   readonly #methods: ReadonlyMap<number, PaymentMethod>
 
@@ -35,8 +35,8 @@ export class CreateRequestChecks {
   }
 
   /**
-   * What is wrong whatever the settings. `merchant`: null while it is not known yet.
-   * @throws RequestError naming every field that is wrong, also by the settings
+   * Checks a request regardless of the settings. `merchant`: null while it is unknown.
+   * @throws RequestError that names every invalid field, including those that violate the settings
    */
   check(request: FastifyRequest, merchant: Merchant | null): CheckedAmount {
     const { validationError } = request
@@ -54,7 +54,7 @@ export class CreateRequestChecks {
     throw invalidFields(fields)
   }
 
-  /** What today's settings say against a checked request; a repeat of one that was accepted is answered all the same. */
+  /** Returns why the current settings reject a checked request. A repeat of an accepted request succeeds anyway. */
   refusal(body: Body, { amountMinor }: CheckedAmount, merchant: Merchant): RequestError | undefined {
     const fields = this.#problems(body, amountMinor, merchant)
     return fields.length === 0 ? undefined : invalidFields(fields)
@@ -84,7 +84,7 @@ export class CreateRequestChecks {
 
 type AmountBounds = Pick<PaymentMethod, 'minAmountMinor' | 'maxAmountMinor'>
 
-/** Not in the schemas: creates from before this rule may be repeated, and their texts were accepted. */
+/** Not part of the schemas, because a repeat of a create that precedes this rule must succeed. */
 function hiddenTexts(body: Body): FieldViolation[] {
   const shown = Object.entries(body).filter(([field]) => shownFields.has(field))
   return shown.flatMap(([field, value]) =>

@@ -6,13 +6,14 @@ import { printable, printableNotBlank } from '../server/validation-errors.js'
 const Text = (description: string, example: string, maxLength = 128) =>
   Type.String({ minLength: 1, maxLength, pattern: printableNotBlank, description, examples: [example] })
 
-/** Not Type.Literal, which calls it a number. */
+/** Not Type.Literal, whose schema would be a number. */
 const IntegerConst = <Value extends number>(value: Value) =>
   Type.Unsafe<Value>({ type: 'integer', const: value, description: `Always ${value}.` })
 
 const HashCode = Type.String({
   pattern: '^[0-9A-Fa-f]{32}$',
-  description: 'md5(SecretKey + amount + referenceId), hexadecimal in either case; amount as written in this body.',
+  description:
+    'md5(SecretKey + amount + referenceId) in hexadecimal digits of either case, with the amount as written in this body.',
   examples: ['2F4A6C0D9E1B3F5A7C8D0E2F4A6B8C9D'],
 })
 
@@ -49,7 +50,7 @@ export const WithdrawalRequest = Type.Object(
       NullableString({ maxLength: 64, pattern: printable, description: 'Identity number of the customer.' }),
     ),
     accountNumber: Text(
-      'Where the money goes: wallet account number, IBAN and similar.',
+      'The account that receives the money: a wallet account number, an IBAN or similar.',
       'TR330006100519786457841326',
       64,
     ),
@@ -67,22 +68,22 @@ export type Withdrawal = Static<typeof WithdrawalRequest>
 const created = {
   trackingId: Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] }),
   referenceId: Type.String({ examples: ['6a0e1f2c-57b7-4d0c-9f43-0f5a1f6d2b11'] }),
-  status: Type.Integer({ description: '1 Pending: the answer to a create, and to its repeats.', examples: [1] }),
+  status: Type.Integer({ description: '1 Pending: the response to a create and its repeats.', examples: [1] }),
   statusDescription: Type.String({ examples: ['Pending'] }),
   amount: Type.Number({ examples: [100.5] }),
 }
 
 export const HostedDepositAnswer = Type.Object(
   {
-    url: Type.String({ description: 'Redirect the customer to it.' }),
+    url: Type.String({ description: 'Redirect the customer to this URL.' }),
     ...created,
     expiresAt: Type.String({ format: 'date-time' }),
   },
-  { title: 'CreatedHostedDeposit', description: 'Created now or by an earlier, equal request.' },
+  { title: 'CreatedHostedDeposit', description: 'Created now or by an earlier, identical request.' },
 )
 
 export const CreatedEnvelope = Envelope(
   Type.Object({ transactionId: Type.String({ format: 'uuid', description: 'The same as trackingId.' }), ...created }),
-  'Created now or by an earlier, equal request.',
+  'Created now or by an earlier, identical request.',
   'CreatedEnvelope',
 )

@@ -30,19 +30,19 @@ export interface CreatesOptions extends PayPageLinkOptions {
   readonly clock: Clock
 }
 
-/** More merchants than this behind one address cannot be told apart by hash at a reasonable cost: they send their key. */
+/** The hash cannot distinguish more merchants behind one address at a reasonable cost: they must send their key. */
 const maxCandidates = 100
 
 type Channel = DepositChannel | 'withdrawal'
 
-/** A request's hashCode, and the amount text it is made of; `proven` when a secret of today makes it. */
+/** A request's hashCode and its amount text; `proven` if a valid secret produces the hash. */
 interface CheckedHash extends RequestHash {
   readonly proven: boolean
 }
 
 /**
- * What the three creates answer. A repeat of an accepted create answers as the first did, whatever changed since: only when
- * today's settings refuse is an earlier one looked for, so that a new create costs no look-up.
+ * Handles the three creates. A repeat of an accepted create gets the first response, regardless of later changes. An earlier create is
+ * looked up only if the current settings reject the request, so that a new create costs no lookup.
  */
 export class Creates {
   readonly #depositChecks: CreateRequestChecks
@@ -91,7 +91,7 @@ export class Creates {
     return transfer
   }
 
-  /** What today's settings say against it. */
+  /** Returns why the current settings reject the request. */
   #refusal(
     request: FastifyRequest,
     merchant: Merchant,
@@ -115,20 +115,20 @@ export class Creates {
     return isValid ? undefined : new RequestError('signature-mismatch')
   }
 
-  /** Without a WebApiKey: the one merchant that may call from this address and whose secret makes this hash. @throws RequestError */
+  /** Finds the merchant of a request without a WebApiKey by the address and the hash. @throws RequestError */
   async #merchantByAddress(request: FastifyRequest, amount: CheckedAmount): Promise<Merchant> {
     const { directory } = this.options
     const body = request.body as HostedDeposit
     const candidates = directory.byAddress(request.ip)
-    // The caller may be one that is out of service.
+    // The caller may be a merchant that is out of service.
     const problem = directory.problemAt(request.ip)
     if (candidates.length === 0) throw problem ?? new RequestError('address-not-allowed')
     if (candidates.length > maxCandidates) {
-      const details = 'Too many merchants call from this address; send your WebApiKey.'
+      const details = 'Too many merchants use this address. Send your WebApiKey.'
       throw new RequestError('address-not-allowed', { details })
     }
     const matching = candidates.filter((merchant) => this.#checkHash(merchant, body, amount)?.proven)
-    // Before the look-ups: what an address may fail with is counted too late to keep it from having them made.
+    // Charge the address before the lookups: the charge for the failure itself would come too late to limit them.
     if (matching.length === 0) this.app.gate.chargeAddress(request)
     const [merchant] = matching.length === 0 ? await this.#whoseBefore(candidates, body, amount) : matching
     if (!merchant && problem) throw problem
@@ -137,7 +137,7 @@ export class Creates {
     return merchant
   }
 
-  /** The merchants that have this very deposit from before the secret that made its hash was rotated out: at most one, but for chance. */
+  /** Returns the merchants that already have this deposit with a hash of a secret that is no longer valid: practically at most one. */
   async #whoseBefore(candidates: readonly Merchant[], body: HostedDeposit, amount: CheckedAmount) {
     const hash = { hashCode: body.hashCode, amountText: amount.amountText }
     const found = await Promise.all(
@@ -155,7 +155,7 @@ export class Creates {
     return transfer
   }
 
-  /** Undefined when the request carries none. */
+  /** Returns `undefined` if the request has no hashCode. */
   #checkHash(merchant: Merchant, body: NativeDeposit | Withdrawal, amount: CheckedAmount): CheckedHash | undefined {
     const { hashCode, referenceId } = body
     if (hashCode === undefined) return undefined
@@ -165,8 +165,8 @@ export class Creates {
   }
 
   /**
-   * While a SecretKey is being rotated: which of them made the hashCode or the X-Signature. A newer one than before is recorded, as
-   * callbacks change with the merchant. Once for each rotation; otherwise it costs nothing.
+   * Records the use of a newer SecretKey during a rotation, because callbacks change to it together with the merchant. It happens once
+   * per rotation and costs nothing otherwise.
    */
   async #noteSecretKey(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount): Promise<void> {
     const { directory, secretKeyUse, clock } = this.options
@@ -210,7 +210,7 @@ function hashMismatch(): RequestError {
   return new RequestError('hash-mismatch', { fields: [{ field: 'hashCode', ...violate('invalid') }] })
 }
 
-/** The first answer, whatever became of the transfer since: a repeat says what the lost answer said. */
+/** Returns the first response, regardless of later changes, because a repeat replaces a lost response. */
 function created({ trackingId, referenceId, amountMinor }: Transfer) {
   return {
     trackingId,

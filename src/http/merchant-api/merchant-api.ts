@@ -12,7 +12,7 @@ import { Creates, type CreatesOptions } from './creates.js'
 
 export type MerchantApiOptions = CreatesOptions
 
-/** The specification's three creates (Endpoints 1 to 3). */
+/** Adds the specification's three creates (Endpoints 1 to 3). */
 export const merchantApi: FastifyPluginAsyncTypebox<MerchantApiOptions> = async (app, options) => {
   const creates = new Creates(options, app)
   const common = { tags: ['Merchant API'], consumes: jsonTypes }
@@ -27,7 +27,7 @@ export const merchantApi: FastifyPluginAsyncTypebox<MerchantApiOptions> = async 
       operationId: 'createHostedDeposit',
       summary: 'Create a hosted deposit',
       description:
-        'Redirect the customer to the `url` of the answer. Without a WebApiKey the merchant is the one whose allow-list holds your address and whose SecretKey makes the hashCode.',
+        'Redirect the customer to the `url` of the response. Without a WebApiKey, the allow-list and the SecretKey of the hashCode identify the merchant.',
       security: [{}, { WebApiKey: [] }],
       body: HostedDepositRequest,
       response: { 200: HostedDepositAnswer, ...createFailures },

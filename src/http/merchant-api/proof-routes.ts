@@ -9,13 +9,13 @@ interface HashedRequest {
   readonly hashCode: string
   readonly referenceId: string
   readonly amountMinor: bigint
-  /** The raw text of the body. */
+  /** The amount's raw text in the body. */
   readonly amountText: string
 }
 
 /**
- * The amount text a hashCode was made of, with any of the secrets: the body's own text, the shortest form (what most JSON
- * libraries print) or the two-decimal form (what most invoices print). Undefined when it is none of them.
+ * Returns the amount text that produces the hashCode with one of the secrets: the text in the body, the shortest form
+ * (as most JSON libraries print it) or the two-decimal form (as most invoices print it), or `undefined`.
  */
 export function hashedAmountText(request: HashedRequest, secrets: readonly string[]): string | undefined {
   const { hashCode: received, referenceId, amountMinor, amountText } = request
@@ -28,7 +28,7 @@ export function hashedAmountText(request: HashedRequest, secrets: readonly strin
 
 /**
  * `X-Signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">`, keyed with a SecretKey and at most five minutes
- * old or ahead: the hashCode covers neither account nor customer, this covers every byte.
+ * off. Unlike the hashCode, it covers the account, the customer and every other byte.
  */
 export function isSignatureValid(
   signature: string,

@@ -22,40 +22,40 @@ export interface DepositOptions extends PayPageLinkOptions {
   readonly clock: Clock
 }
 
-/** How long after its end a deposit is still shown to whoever holds the link. */
+/** How long a link still shows a deposit that has ended. */
 const shownAfterEndMs = 24 * 3_600_000
 
-/** `open`: can be paid now. `expired`: its time ran out. `ended`: over for so long that nothing is shown any more. */
+/** `open`: can be paid now. `expired`: was not paid in time. `ended`: ended so long ago that nothing is shown. */
 export type Phase = 'open' | 'paid' | 'checking' | 'cancelled' | 'failed' | 'expired' | 'ended'
 
 export interface ManualPayment {
   /** The name of the payment method in each language. */
   readonly methodNames: { readonly [language in Language]: string }
-  /** The merchant's own words; undefined when it has given none. */
+  /** The merchant's instructions, if any. */
   readonly instructions: string | undefined
 }
 
 export interface Completion {
   /** ISO 8601. */
   readonly at: string
-  /** Of the wallet; undefined when an operator said that the money came. */
+  /** The paying wallet account, or `undefined` if an operator confirmed the payment. */
   readonly accountNumber: number | undefined
 }
 
 export interface FoundDeposit {
   readonly deposit: Deposit
   readonly settings: MerchantSettings
-  /** The merchant is suspended: the state is shown, and nothing more is paid. */
+  /** Whether the merchant is suspended: the state is shown, but nothing can be paid. */
   readonly suspended: boolean
-  /** Undefined where a wallet pays. */
+  /** `undefined` for a payment from a wallet. */
   readonly manual: ManualPayment | undefined
-  /** Undefined unless it is completed. */
+  /** `undefined` unless it is completed. */
   readonly completion: Completion | undefined
   readonly currency: Currency
 }
 
 /**
- * The hosted deposit that a link leads to, from the log. The merchant of a native deposit shows its own pages, so its deposits have
+ * Finds the hosted deposit of a link in the log. Native deposits have no link, because their merchants show their own pages.
  * no link. @throws RequestError, UnreadableEventError
  */
 export async function depositOfLink(deps: DepositOptions, link: string): Promise<FoundDeposit> {
@@ -70,7 +70,7 @@ export async function depositOfLink(deps: DepositOptions, link: string): Promise
   return { deposit: transfer, settings, suspended, manual, completion, currency: deps.currency }
 }
 
-/** From the event itself: what is recorded later does not change when it was paid. */
+/** Reads the time of payment from its event, because later events do not change it. */
 async function completionOf(
   { transfers, walletPayments }: DepositOptions,
   { trackingId, updatedAt }: Deposit,
@@ -98,13 +98,13 @@ function isHosted(transfer: Transfer): transfer is Deposit {
   return transfer.kind === 'deposit' && transfer.channel === 'hosted'
 }
 
-/** `now`: ISO 8601. */
+/** Returns the phase at `now` (ISO 8601). */
 export function phaseOf(deposit: Deposit, now: string): Phase {
   const { status, updatedAt } = deposit
   const overForLong = Date.parse(now) - Date.parse(updatedAt) > shownAfterEndMs
   switch (status) {
     case 'Pending':
-      // Expiry itself follows a moment later.
+      // The process that expires deposits records this a little later.
       return hasExpired(deposit, now) ? 'expired' : 'open'
     case 'ManualControl':
       return 'checking'
@@ -120,18 +120,18 @@ export function phaseOf(deposit: Deposit, now: string): Phase {
   }
 }
 
-/** What the page's script is told, at first in the page and then by `/pay/:link/state`. */
+/** The state for the page's script: first in the page, then from `/pay/:link/state`. */
 export const PageState = Type.Object(
   {
     phase: Type.Unsafe<Phase>({ type: 'string', examples: ['open'] }),
     status: Type.Unsafe<Deposit['status']>({ type: 'string', examples: ['Pending'] }),
-    /** Whole seconds in which it can still be paid; 0 unless the phase is `open`. */
+    /** The whole seconds left to pay; 0 unless the phase is `open`. */
     secondsLeft: Type.Integer(),
-    /** What was paid, as this language writes it; null unless the phase is `paid`. */
+    /** The paid amount in the format of the language; null unless the phase is `paid`. */
     paid: NullableString(),
     /** ISO 8601; null unless the phase is `paid`. */
     paidAt: NullableString(),
-    /** The last four digits of the wallet account that paid; null when none did. */
+    /** The last four digits of the paying wallet account, or null. */
     accountDigits: NullableString(),
     hasAmountMismatch: Type.Boolean(),
     receiptUrl: NullableString(),
@@ -158,8 +158,8 @@ export function pageState({ deposit, completion, currency }: FoundDeposit, langu
 }
 
 /**
- * Where the customer goes back to. The merchant gets the ids in the query, and no status: an address can be made up, so the
- * callback or the API tells how it ended (specification, Events, rule 4).
+ * Returns the URL that leads the customer back. Its query contains the ids but no status, because an address can be forged: the
+ * merchant learns the outcome from the callback or the API (specification, Events, rule 4).
  */
 export function returnAddress({ deposit, settings }: FoundDeposit): string | undefined {
   if (settings.returnUrl === null) return undefined

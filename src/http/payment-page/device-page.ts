@@ -13,10 +13,10 @@ import type { StepOptions } from './payment-steps.js'
 const maxFormBytes = 1024
 const statuses = { open: 200, confirmed: 200, expired: 410 } as const
 
-/** The link of the e-mail about an unknown device. Mail scanners open links: only the form's POST confirms. */
+/** Adds the page at the link of the email about a new device. Only the form's POST confirms, because mail scanners open links. */
 export const devicePage: FastifyPluginAsyncTypebox<StepOptions> = async (app, options) => {
   const { walletPayments, currency, publicUrl, chargePayment } = options
-  const params = Type.Object({ link: Type.String({ description: 'As in the e-mail.' }) })
+  const params = Type.Object({ link: Type.String({ description: 'The link in the email.' }) })
   const common = { tags: ['Payment page'], security: [], params }
   app.setErrorHandler((error, request, reply) => {
     const { refusal } = app.failWith(error, request, reply)
@@ -33,13 +33,17 @@ export const devicePage: FastifyPluginAsyncTypebox<StepOptions> = async (app, op
     return question(confirmation, requestLanguage(request), currency)
   }
 
-  // What a form sends; nothing of it is read.
+  // The content type of a form, whose fields are not read.
   const parser = { parseAs: 'buffer', bodyLimit: maxFormBytes } as const
   app.addContentTypeParser('application/x-www-form-urlencoded', parser, (_request, _body, done) => done(null))
   app.route({
     method: 'GET',
     url: '/device/:link',
-    schema: { ...common, operationId: 'askToConfirmDevice', summary: 'Ask whether it is the customer who pays' },
+    schema: {
+      ...common,
+      operationId: 'askToConfirmDevice',
+      summary: 'Show the question whether the customer is paying',
+    },
     handler: async (request, reply) => {
       app.gate.chargeAddress(request)
       return show(request.params.link, request, reply)
@@ -48,7 +52,7 @@ export const devicePage: FastifyPluginAsyncTypebox<StepOptions> = async (app, op
   app.route({
     method: 'POST',
     url: '/device/:link',
-    schema: { ...common, operationId: 'confirmDevice', summary: 'Confirm that it is the customer who pays' },
+    schema: { ...common, operationId: 'confirmDevice', summary: 'Confirm that the customer is paying' },
     onRequest: async (request) => refuseCrossSite(request, publicUrl),
     handler: async (request, reply) => {
       chargePayment(request)
@@ -69,7 +73,7 @@ function partsIn(language: Language) {
   return { language, assetsAt: '../pay/assets', self: '' }
 }
 
-/** The page behind the button of the e-mail: it asks, and only its own button confirms. A form, so that it needs no script. */
+/** Returns the page that the email's button opens. The page's button confirms, with a form that needs no script. */
 function question(confirmation: DeviceConfirmation | undefined, language: Language, currency: Currency): string {
   const texts = languages[language]
   const parts = partsIn(language)

@@ -1,11 +1,11 @@
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Part = string | number | Html | undefined | readonly Html[]
 
-/** A template whose parts are escaped unless they are {@link Html}; undefined is nothing. */
+/** Escapes the values of a template unless they are {@link Html}. `undefined` becomes an empty text. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((text, next, index) => `${text}${render(parts[index - 1])}${next}`))
 }
@@ -21,7 +21,7 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
 }
 
-/** JSON for the script of the page to read. `<` is escaped, so that no text can end the element. */
+/** Returns JSON for the page's script. `<` is escaped, so that no text can end the element. */
 export function dataBlock(id: string, data: object): Html {
   const json = JSON.stringify(data).replaceAll('<', '\\u003c')
   return new Html(`<script type="application/json" id="${id}">${json}</script>`)

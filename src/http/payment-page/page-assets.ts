@@ -12,16 +12,16 @@ interface Asset {
   readonly content: Buffer
 }
 
-/** What the pages load: `web/`, as `npm run build` puts it into `dist/web`. */
+/** The assets of the pages: `web/`, which `npm run build` copies into `dist/web`. */
 export interface Assets {
-  /** Of all of it; part of every address, so that what is cached is never out of date. */
+  /** The digest of all assets. It is part of every URL, so that no cached asset is out of date. */
   readonly version: string
   readonly files: ReadonlyMap<string, Asset>
 }
 
 let loaded: Assets | undefined
 
-/** Read once, at the first page. @throws Error when the program was compiled without them */
+/** Reads the assets once, for the first page. @throws Error if the program was built without them */
 export function loadAssets(): Assets {
   loaded ??= readAssets(new URL('./', import.meta.resolve('#web/payment-page/page.js')))
   return loaded

@@ -7,9 +7,9 @@ type TextFile = typeof import('../../../web/payment-page/texts/en.json')
 export type Texts = TextFile['page'] & TextFile['script']
 
 const english = readTexts('en')
-/** What customers read. `{…}` is filled in. */
+/** The texts for customers. `{…}` is a placeholder. */
 export const languages = { en: english.texts, tr: readTexts('tr').texts }
-/** Of what the page's script says by itself. */
+/** The texts of the page's script. */
 export const scriptKeys = english.scriptKeys
 export type Language = keyof typeof languages
 export const languageCodes = Object.keys(languages) as Language[]
@@ -22,8 +22,8 @@ function readTexts(code: string) {
 }
 
 /**
- * `?lang=`, which the page's own switch sets, wins over what the browser asks for (Accept-Language); English otherwise. A parameter
- * that is given twice, or is anything else, does not count.
+ * Chooses the language: `?lang=`, which the page's switch sets, then the browser's Accept-Language, then English. A repeated or
+ * unknown parameter is ignored.
  */
 export function requestLanguage({ query, headers }: FastifyRequest): Language {
   const { lang } = query as { readonly lang?: unknown }
@@ -35,7 +35,7 @@ export function requestLanguage({ query, headers }: FastifyRequest): Language {
     const language = tag.split('-')[0]
     return isLanguage(language) && quality > 0 ? [{ language, quality }] : []
   })
-  // Stable: among equals the one that is named first.
+  // The sort is stable: the first of equal languages wins.
   return wanted.sort((a, b) => b.quality - a.quality)[0]?.language ?? 'en'
 }
 
@@ -43,15 +43,15 @@ function isLanguage(value: unknown): value is Language {
   return typeof value === 'string' && Object.hasOwn(languages, value)
 }
 
-/** Replaces `{name}`; the result is plain text, to be escaped where it becomes HTML. */
+/** Replaces `{name}`. The result is plain text and must be escaped in HTML. */
 export function fill(text: string, values: { readonly [name: string]: string }): string {
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
 }
 
-/** An amount as this language writes it, with the currency. */
+/** Formats an amount with the currency for the language. */
 export function formatMoney(language: Language, { code, decimals }: Currency, amountMinor: bigint): string {
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: 2 }
   const format = new Intl.NumberFormat(language, { style: 'currency', currency: code, ...digits })
-  // Of a text: exact, whatever the size.
+  // Formatting a text is exact, regardless of the size.
   return format.format(formatTwoDecimals(amountMinor) as Intl.StringNumericLiteral)
 }

@@ -5,16 +5,16 @@ import { type Language, languageCodes, languages } from './page-language.js'
 export interface PageParts {
   readonly language: Language
   readonly title: string
-  /** From this page to the folder of the assets, such as `assets`. */
+  /** The relative path to the assets, such as `assets`. */
   readonly assetsAt: string
-  /** This page's own address, relative, without a query. */
+  /** The page's relative address without a query. */
   readonly self: string
   readonly body: Html
-  /** Runs the payment page's script. */
+  /** Whether the page runs the payment page's script. */
   readonly script?: boolean
 }
 
-/** A whole page for customers. */
+/** Returns a complete page for customers. */
 export function page({ language, title, assetsAt, self, body, script = false }: PageParts): string {
   const { version } = loadAssets()
   const texts = languages[language]
@@ -35,7 +35,7 @@ ${body}
 `.text
 }
 
-/** A page that says one thing: what is the matter, and what to do next. */
+/** Returns a page with one message: what happened and what to do next. */
 export function notice(parts: Omit<PageParts, 'body' | 'title'>, heading: string, text: string): string {
   return page({ ...parts, title: heading, body: html`<main class="card"><h1>${heading}</h1><p>${text}</p></main>` })
 }

@@ -7,14 +7,14 @@ export interface PayPageLinkOptions {
   readonly publicUrl: string
 }
 
-/** 132 bits: a trackingId alone, which callbacks and logs carry, opens no page. */
+/** 132 bits: a trackingId alone, which callbacks and logs contain, does not open a page. */
 const macLength = 22
 
 export function payPageUrl({ secretBox, publicUrl }: PayPageLinkOptions, trackingId: string): string {
   return `${publicUrl}/pay/${trackingId}.${macOf(secretBox, trackingId)}`
 }
 
-/** The trackingId of a link's last part; undefined when the link was not made here. */
+/** Returns the trackingId in the last part of a link, or `undefined` for a link that the service did not create. */
 export function trackingIdOfLink({ secretBox }: PayPageLinkOptions, link: string): string | undefined {
   const [, trackingId, mac] = /^([0-9a-f-]{36})\.([A-Za-z0-9_-]{22})$/.exec(link) ?? []
   if (!trackingId || !mac) return undefined

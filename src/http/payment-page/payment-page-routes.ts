@@ -12,11 +12,11 @@ import { steps } from './payment-steps.js'
 
 export type PaymentPageOptions = DepositOptions
 
-/** Steps of paying, for each address: many customers may share one (a mobile network), each has a few to take. */
+/** Payment steps per address: many customers can share one (a mobile network), and each takes a few. */
 const payments = { perSecond: 0.5, burst: 60 }
 const gone = 410
 
-/** Where a hosted create's `url` leads: the page on which the customer pays, and what it loads. */
+/** Adds the page at the `url` of a hosted create, on which the customer pays, and its assets. */
 export const paymentPageRoutes: FastifyPluginAsyncTypebox<PaymentPageOptions> = async (app, options) => {
   const common = { tags: ['Payment page'], security: [] }
   app.route({
@@ -26,8 +26,9 @@ export const paymentPageRoutes: FastifyPluginAsyncTypebox<PaymentPageOptions> = 
       ...common,
       operationId: 'showPaymentPage',
       summary: 'Show a hosted deposit to its customer',
-      description: 'The `url` of a hosted create. An HTML page, also for failures; 410 when the time to pay is over.',
-      params: Type.Object({ link: Type.String({ description: 'As in the `url`.' }) }),
+      description:
+        'The `url` of a hosted create. An HTML page, including for failures; 410 if the deposit has expired.',
+      params: Type.Object({ link: Type.String({ description: 'The last part of the `url`.' }) }),
     },
     errorHandler: (error, request, reply) => {
       const { refusal } = app.failWith(error, request, reply)
@@ -53,7 +54,7 @@ export const paymentPageRoutes: FastifyPluginAsyncTypebox<PaymentPageOptions> = 
     schema: {
       ...common,
       operationId: 'getPageAsset',
-      summary: "The pages' scripts and styles",
+      summary: "Get the pages' scripts and styles",
       params: Type.Object({ version: Type.String(), file: Type.String() }),
     },
     handler: async (request, reply) => {
@@ -62,7 +63,7 @@ export const paymentPageRoutes: FastifyPluginAsyncTypebox<PaymentPageOptions> = 
       const assets = loadAssets()
       const asset = assets.files.get(file)
       if (!asset) throw new RequestError('unknown-route')
-      // While an update goes from node to node, the node asked may not be the one that made the page: its own is the next best.
+      // During a rolling update, a different node may have served the page. This node's asset is the best substitute.
       const caching = version === assets.version ? 'public, max-age=31536000, immutable' : 'no-store'
       return reply
         .headers({ 'content-type': asset.type, 'cache-control': caching, 'x-content-type-options': 'nosniff' })

@@ -14,19 +14,19 @@ import { notice, page } from './page-layout.js'
 interface Parts {
   readonly language: Language
   readonly texts: Texts
-  /** With the values filled in. */
+  /** Returns a text with values in place of its placeholders. */
   readonly say: (key: keyof Texts, more?: { readonly [name: string]: string }) => string
   readonly referenceId: string
   readonly back: string | undefined
   readonly manual: ManualPayment | undefined
 }
 
-/** The page behind the `url` of a hosted create. Without its script it still shows the state and what to do. */
+/** Returns the page at the `url` of a hosted create. Without its script it still shows the state and what to do. */
 export function paymentPage(found: FoundDeposit, link: string, language: Language, now: string): string {
   const { deposit, settings, manual } = found
   const state = pageState(found, language, now)
   const { phase } = state
-  // A link that nobody should still hold shows nothing of the deposit.
+  // An old link shows nothing about the deposit.
   if (phase === 'ended') return endedPage(link, language)
   const texts = languages[language]
   const amount = formatMoney(language, found.currency, deposit.amountMinor)
@@ -51,7 +51,7 @@ ${dataBlock('page-data', {
   expiresAt: deposit.expiresAt,
   framing: framingOrigins(settings),
   state,
-  // What the script fills in is left as it is.
+  // The script replaces the remaining placeholders.
   texts: Object.fromEntries(scriptKeys.map((key) => [key, say(key)])),
 })}`
   return page({ language, title: say('title'), assetsAt: 'assets', self: link, body, script: true })
@@ -67,7 +67,7 @@ function minutes(language: Language, { secondsLeft }: PageState): string {
   return format.format(Math.ceil(secondsLeft / 60))
 }
 
-/** Shown until the script has a step to show. Paying by hand needs no script. */
+/** Returns the part that is shown until the script shows a step. A manual payment needs no script. */
 function opened(parts: Parts): Html {
   const { language, texts, say, referenceId, manual } = parts
   if (!manual) return withoutScript(parts)
@@ -82,7 +82,7 @@ function withoutScript({ texts }: Parts): Html {
   return html`<noscript><p>${texts.noScript}</p><p><a class="button" href="">${texts.reload}</a></p></noscript>`
 }
 
-/** What the script shows one after the other; it fills in nothing but errors. */
+/** Returns the steps that the script shows one at a time. It adds only errors. */
 function steps({ texts, say }: Parts): Html {
   const trouble = html`<div class="trouble" role="alert"></div>`
   return html`<template id="step-login"><form novalidate><p class="eyebrow">${texts.loginStep}</p><h2 tabindex="-1">${texts.loginHeading}</h2>${trouble}
@@ -116,7 +116,7 @@ function resultTemplates(parts: Parts): Html {
 
 type Particulars = Pick<PageState, 'paid' | 'paidAt' | 'accountDigits' | 'hasAmountMismatch' | 'receiptUrl'>
 
-/** How it ended and what to do next. In a template `paid` is left for the script to fill in. */
+/** Returns the outcome and the next step. In a template, the script replaces `paid`. */
 function result(phase: Over, particulars: Particulars, parts: Parts): Html {
   const { texts, say, referenceId, back, manual } = parts
   const heading = html`<div class="mark ${phase}" aria-hidden="true"></div><h2 tabindex="-1">${texts[`${phase}Heading`]}</h2>`
@@ -142,7 +142,7 @@ ${paidDetails(particulars, parts)}
   }
 }
 
-/** The time in UTC; the script writes it as the customer's clock has it. */
+/** Returns the time in UTC. The script shows it in the customer's time zone. */
 function paidDetails({ paidAt, accountDigits }: Particulars, { texts, say, referenceId, language }: Parts): Html {
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
   const time = html`<time id="paid-at" datetime="${paidAt ?? ''}">${paidAt === null ? '' : `${format.format(new Date(paidAt))} UTC`}</time>`

@@ -12,11 +12,11 @@ import { refuseCrossSite } from './page-headers.js'
 import { requestLanguage } from './page-language.js'
 
 export interface StepOptions extends DepositOptions {
-  /** A log-in, a code or a confirmation. @throws RequestError when the address has sent too many */
+  /** Counts a login, a code or a confirmation. @throws RequestError if the address has sent too many */
   readonly chargePayment: (request: FastifyRequest) => void
 }
 
-/** Why a step did not work: the page has a text for each but `over`, which makes it look at the state. Anything else is `trouble`. */
+/** The reasons for a failed step. The page has a text for each, except `over`, which makes it reload the state. The default is `trouble`. */
 const reasons: { readonly [refusal in RefusalName]?: string } = {
   'unknown-transfer': 'over',
   'not-payable': 'over',
@@ -43,16 +43,16 @@ const Refused = (description: string) =>
   Type.Object({ reason: Type.String(), retryAfterSeconds: Type.Optional(Type.Integer()) }, { description })
 
 const failures = {
-  404: Refused('There is no such link.'),
+  404: Refused('The link does not exist.'),
   429: Refused('Too many attempts; see Retry-After.'),
   500: Refused('Internal error.'),
   503: Refused('The wallet or a store is unavailable; see Retry-After.'),
 }
 
 const stepFailures = {
-  400: Refused('Not valid: wrong log-in, wrong code, or a token that is no longer good.'),
-  403: Refused('Sent by a page of another site, or the merchant is suspended.'),
-  409: Refused('The wallet refused the payment, or the deposit is over.'),
+  400: Refused('Invalid: a wrong login, a wrong code, or a token that is no longer valid.'),
+  403: Refused('The request comes from a page of another site, or the merchant is suspended.'),
+  409: Refused('The wallet refused the payment, or the deposit has ended.'),
   413: Refused('The body is larger than 16 KiB.'),
   415: Refused('The body is not JSON.'),
   ...failures,
@@ -63,31 +63,31 @@ const NextStep = Type.Object(
     next: Type.Union([Type.Literal('code'), Type.Literal('device'), Type.Literal('wait'), Type.Literal('result')]),
     token: Type.Optional(Type.String()),
   },
-  { description: 'What comes next: another step with its token, waiting, or the result.' },
+  { description: 'The next step with its token, a wait, or the result.' },
 )
 type Next = Static<typeof NextStep>
 
 const Token = Type.String({ minLength: 1, maxLength: 4096 })
 
-/** What the page's script asks. The link is the credential; the one cookie only tells whose wrong passwords are whose. */
+/** Adds the routes for the page's script. The link is the credential. The cookie only attributes wrong passwords to a browser. */
 export const steps: FastifyPluginAsyncTypebox<StepOptions> = async (app, options) => {
   const { walletPayments, publicUrl, chargePayment } = options
-  const params = Type.Object({ link: Type.String({ description: 'As in the `url`.' }) })
+  const params = Type.Object({ link: Type.String({ description: 'The last part of the `url`.' }) })
   const common = { tags: ['Payment page'], security: [], params }
   const step = { ...common, response: { 200: NextStep, ...stepFailures } }
-  // Before the body is read: what another site sends is none of ours.
+  // Before the body is read, because requests from other sites are rejected.
   const onRequest = async (request: FastifyRequest) => refuseCrossSite(request, publicUrl)
   app.setErrorHandler((error, request, reply) => {
     const { refusal, particulars } = app.failWith(error, request, reply)
     reply.type('application/json; charset=utf-8').send(refused(refusal, particulars.retryAfterSeconds))
   })
-  /** What the page does about a step that did not end in success; some of that is no failure to it. */
+  /** Responds to a step without success. For the page, some of these are not failures. */
   const answerFailure = ({ reason, retryAfterSeconds }: WalletFailure, reply: FastifyReply) => {
     if (reason === 'device-pending' || reason === 'payment-under-way') return reply.send({ next: 'wait' })
     if (reason === 'manual-control') return reply.send({ next: 'result' })
     app.noteRefusal(reason, reply.request)
     if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
-    // Sent, not thrown: it was counted where it was decided, and it is no request that went wrong.
+    // Sent and not thrown: the attempt is already counted, and the request itself is valid.
     return reply.code(refusals[reason].status).send(refused(reason, retryAfterSeconds))
   }
 
@@ -97,7 +97,7 @@ export const steps: FastifyPluginAsyncTypebox<StepOptions> = async (app, options
     schema: {
       ...common,
       operationId: 'getPaymentState',
-      summary: 'The state of a hosted deposit',
+      summary: 'Get the state of a hosted deposit',
       response: { 200: PageState, ...failures },
     },
     handler: async (request) => {
@@ -134,7 +134,7 @@ export const steps: FastifyPluginAsyncTypebox<StepOptions> = async (app, options
     schema: {
       ...step,
       operationId: 'payVerifyCode',
-      summary: 'Give the code and pay',
+      summary: 'Verify the code and pay',
       body: Type.Object({ token: Token, code: Type.String({ maxLength: 32 }) }),
     },
     handler: async (request, reply) => {
@@ -154,7 +154,7 @@ export const steps: FastifyPluginAsyncTypebox<StepOptions> = async (app, options
     schema: {
       ...step,
       operationId: 'payAwaitDevice',
-      summary: 'Ask whether the device was confirmed, and pay',
+      summary: 'Check whether the device is confirmed, and pay',
       body: Type.Object({ token: Token }),
     },
     handler: async (request, reply) => {
@@ -166,7 +166,7 @@ export const steps: FastifyPluginAsyncTypebox<StepOptions> = async (app, options
   })
 }
 
-/** The link alone says which deposit it is, whatever the body names. @throws RequestError */
+/** Returns the deposit of the link, regardless of the body. @throws RequestError */
 async function customerOf(options: StepOptions, request: FastifyRequest, link: string) {
   const { deposit, suspended } = await depositOfLink(options, link)
   if (suspended) throw new RequestError('merchant-suspended')

@@ -47,7 +47,7 @@ interface Scan {
   /** The colons outside strings: one per key in the text. */
   colons: number
   tooDeep: boolean
-  /** The top-level field in which the nesting is too deep. */
+  /** The last top-level field that was read if the nesting is too deep. */
   lastField: string
   amountText: string | undefined
 }
@@ -182,7 +182,7 @@ function countKeys(value: unknown, field = 'body'): number {
   return keys
 }
 
-/** Finds the duplicate key behind a difference of the counts. @throws JsonBodyError always */
+/** Finds the duplicate key that explains a difference of the counts. @throws JsonBodyError always */
 function refuseDuplicates(text: string): never {
   const seen: Set<string>[] = []
   let field = 'body'

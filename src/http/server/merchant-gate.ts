@@ -112,7 +112,7 @@ class Gate {
 
   /**
    * Counts a poll against the merchant, unless it polls an existing subject at most once per second.
-   * `subject`: what is polled, or `undefined` if it does not exist. @throws RequestError
+   * `subject`: the polled transfer, or `undefined` if it does not exist. @throws RequestError
    */
   chargePoll(request: FastifyRequest, subject: string | undefined): void {
     if (subject !== undefined && this.#polls.take(subject, freePolls.perSecond, freePolls.burst) === 0) return

@@ -12,7 +12,7 @@ export interface ObservabilityOptions {
   readonly details: () => Promise<readonly string[]>
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000'
+const missingTransferId = '00000000-0000-0000-0000-000000000000'
 const readinessTimeoutMs = 2_000
 const maxDetails = 20
 
@@ -75,7 +75,7 @@ export const observability: FastifyPluginAsyncTypebox<ObservabilityOptions> = as
 
 async function readinessProblems({ transfers, readiness }: ObservabilityOptions): Promise<string[]> {
   const [log, rest] = await Promise.all([
-    inTime(transfers.find(nobody)).then(
+    inTime(transfers.find(missingTransferId)).then(
       () => [],
       () => ['the event log cannot be read'],
     ),
@@ -85,9 +85,9 @@ async function readinessProblems({ transfers, readiness }: ObservabilityOptions)
 }
 
 async function readinessDetails({ details }: ObservabilityOptions): Promise<string[]> {
-  const told = await inTime(details()).catch(() => [])
-  const more = told.length - maxDetails
-  return more > 0 ? [...told.slice(0, maxDetails), `and ${more} more`] : [...told]
+  const problems = await inTime(details()).catch(() => [])
+  const more = problems.length - maxDetails
+  return more > 0 ? [...problems.slice(0, maxDetails), `and ${more} more`] : [...problems]
 }
 
 async function inTime<Result>(answer: Promise<Result>): Promise<Result> {

@@ -62,7 +62,7 @@ function isOnThisMachine({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>
 function outboxPage(messages: readonly OutboxMessage[]): string {
   const rows = messages.map(
     ({ kind, to, code, link, at }) =>
-      html`<tr><td><time datetime="${at}">${at.slice(11, 19)}</time></td><td>${kind === 'sms' ? 'SMS' : 'E-mail'}</td><td>${to}</td><td>${code === null ? undefined : html`<strong class="code">${code}</strong>`}${link === null ? undefined : html`<a href="${link}" target="_blank" rel="noopener">Confirm the device</a>`}</td></tr>`,
+      html`<tr><td><time datetime="${at}">${at.slice(11, 19)}</time></td><td>${kind === 'sms' ? 'SMS' : 'Email'}</td><td>${to}</td><td>${code === null ? undefined : html`<strong class="code">${code}</strong>`}${link === null ? undefined : html`<a href="${link}" target="_blank" rel="noopener">Confirm the device</a>`}</td></tr>`,
   )
   const table =
     rows.length === 0
@@ -72,6 +72,6 @@ function outboxPage(messages: readonly OutboxMessage[]): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Sandbox outbox</title>
 <link rel="stylesheet" href="${assets}/page.css"><link rel="icon" href="${assets}/icon.svg" type="image/svg+xml"></head>
-<body><main class="card wide"><h1>Sandbox outbox</h1><p>What the wallet would have sent, newest first. The page looks again every ${refreshSeconds} seconds.</p>${table}</main></body></html>
+<body><main class="card wide"><h1>Sandbox outbox</h1><p>The messages that the wallet would have sent, newest first. The page reloads every ${refreshSeconds} seconds.</p>${table}</main></body></html>
 `.text
 }

@@ -36,12 +36,12 @@ export interface CallbackOptions {
   readonly monotonicMs: () => number
 }
 
-/** An endpoint that answers 410 is disabled again at once, and both are events. */
+/** Requests to enable an endpoint are limited: one that responds 410 is disabled again immediately, and both are events. */
 const enabling = { perSecond: 1 / 60, burst: 5, maxKeys: 100_000 }
 
 const tags = ['Queries']
 
-/** What a merchant was told, and where it is told. */
+/** Adds the routes for a merchant's callbacks and callback endpoint. */
 export const callbackRoutes: FastifyPluginAsyncTypebox<CallbackOptions> = async (app, options) => {
   app.register(transferCallbackRoutes, options)
   app.register(listRoutes, options)
@@ -72,9 +72,9 @@ const transferCallbackRoutes: FastifyPluginAsyncTypebox<CallbackOptions> = async
     schema: {
       tags,
       operationId: 'resendTransferCallbacks',
-      summary: 'Send callbacks again',
+      summary: 'Resend callbacks',
       description:
-        'Without a webhookId: all that were given up, or the latest one when none was. Each a minute after it was sent again before, then 2, 4, and so on up to 60 minutes.',
+        'Without a webhookId: all parked callbacks, or the latest one if none is parked. A callback can be resent after 1 minute, then after 2, 4, and up to 60 minutes.',
       params: TransferParams,
       body: ResendRequest,
       response: { 202: ResendAnswer, ...badRequest, ...keyFailures, ...unknownTransfer, ...bodyFailures },
@@ -87,7 +87,7 @@ const transferCallbackRoutes: FastifyPluginAsyncTypebox<CallbackOptions> = async
   })
 }
 
-/** How many will be sent again. @throws RequestError */
+/** Returns the number of callbacks that will be resent. @throws RequestError */
 async function resend(
   callbacks: CallbackCommands,
   request: FastifyRequest,
@@ -114,7 +114,7 @@ const listRoutes: FastifyPluginAsyncTypebox<CallbackOptions> = async (app, { cal
       tags,
       operationId: 'listCallbacks',
       summary: 'List callbacks',
-      description: 'Newest first. A callback may take a moment to appear, or to change its status.',
+      description: 'Newest first. A new callback or a changed status can take a moment to appear.',
       querystring: CallbackListQuery,
       response: { 200: CallbackListAnswer, ...badRequest, ...keyFailures },
     },
@@ -136,9 +136,9 @@ const listRoutes: FastifyPluginAsyncTypebox<CallbackOptions> = async (app, { cal
     schema: {
       tags,
       operationId: 'resendCallbacks',
-      summary: 'Send many callbacks again',
+      summary: 'Resend many callbacks',
       description:
-        'Those that are named, or those that were given up at a time or later. The same callback no more often than one by one; those that were sent again a moment ago are left out.',
+        'Resends the named callbacks, or those that were parked since a time. The same limit applies to each callback; callbacks that were resent just now are omitted.',
       body: ResendManyRequest,
       response: { 202: ResendManyAnswer, ...badRequest, ...keyFailures, ...unknownCallback, ...bodyFailures },
     },
@@ -179,9 +179,8 @@ const endpointRoutes: FastifyPluginAsyncTypebox<CallbackOptions> = async (app, o
     schema: {
       tags,
       operationId: 'testCallbackEndpoint',
-      summary: 'Send your callback endpoint a test event',
-      description:
-        'At most one in five seconds. It is signed as callbacks are, and marked by the header `x-transfer-test`.',
+      summary: 'Send a test event to your callback endpoint',
+      description: 'At most one every five seconds. It is signed like a callback and has the header `x-transfer-test`.',
       response: { 200: EndpointTestAnswer, ...keyFailures },
     },
     handler: async (request) => tested(await testEndpoint(request.merchant!.merchantId)),
@@ -193,8 +192,8 @@ const endpointRoutes: FastifyPluginAsyncTypebox<CallbackOptions> = async (app, o
     schema: {
       tags,
       operationId: 'enableCallbackEndpoint',
-      summary: 'Take callbacks up again after your endpoint was disabled',
-      description: 'Everything that waited is sent, in order for each transfer.',
+      summary: 'Enable your callback endpoint again',
+      description: 'All waiting callbacks are sent, in order per transfer.',
       response: { 200: EndpointAnswer, ...keyFailures },
     },
     handler: async (request) => {

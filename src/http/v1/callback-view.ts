@@ -8,7 +8,7 @@ const maxAttemptsShown = 100
 
 type Recorded = Extract<CallbackEvent, { type: 'CallbackRecorded' }>['data']
 
-/** What the event says of the callback, and of the attempt that it tells of. */
+/** The status of the callback and the result of the attempt after each event. */
 const shown = {
   CallbackDelivered: { status: 'delivered', result: 'delivered' },
   CallbackAttemptFailed: { status: 'waiting', result: 'failed' },
@@ -24,7 +24,7 @@ interface Attempt {
   readonly nextAttemptAt?: string
 }
 
-/** The deliveries of one transfer with all their attempts, lowest transfer revision first. */
+/** Returns the callbacks of a transfer with all their attempts, lowest transfer revision first. */
 export function viewOfCallbacks(history: readonly HistoryEntry<CallbackEvent>[]): CallbackView[] {
   const views = new Map<string, CallbackView>()
   for (const { event } of history) {

@@ -5,13 +5,13 @@ import { Limit, StatusCode, Time, TrackingId } from './v1-schemas.js'
 
 const WebhookId = Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' })
 const DeliveryStatus = Type.Unsafe<(typeof callbackStatuses)[number]>({ type: 'string', enum: [...callbackStatuses] })
-/** What a body of 16 KiB holds. */
+/** A body of 16 KiB has room for this many. */
 const maxNamed = 100
 
 export const CallbackListQuery = Type.Object({
   status: Type.Optional(DeliveryStatus),
   limit: Limit(100),
-  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`nextCursor` of the page before.' })),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: 'The `nextCursor` of the previous page.' })),
 })
 
 export const CallbackListAnswer = Type.Object(
@@ -24,15 +24,15 @@ export const CallbackListAnswer = Type.Object(
         transferRevision: Type.Integer(),
         transferStatus: StatusCode,
         status: DeliveryStatus,
-        failedAttempts: Type.Integer({ description: 'Since it was recorded or sent again.' }),
+        failedAttempts: Type.Integer({ description: 'Since the callback was recorded or resent.' }),
         recordedAt: Time,
-        nextAttemptAt: NullableString({ format: 'date-time', description: 'While it is waiting.' }),
+        nextAttemptAt: NullableString({ format: 'date-time', description: 'Null unless it is waiting.' }),
         lastFailure: NullableString(),
       }),
     ),
     nextCursor: NullableString(),
   },
-  { title: 'CallbackList', description: 'A page; null as nextCursor on the last one.' },
+  { title: 'CallbackList', description: 'A page of callbacks.' },
 )
 
 export const ResendManyRequest = Type.Object({
@@ -42,17 +42,17 @@ export const ResendManyRequest = Type.Object({
   parkedSince: Type.Optional(
     Type.String({
       maxLength: 40,
-      description: 'Those given up then or later: an ISO 8601 date, or a time with its zone.',
+      description: 'Callbacks parked at this time or later: an ISO 8601 date, or a time with a time zone.',
     }),
   ),
 })
 
 export const ResendManyAnswer = Type.Object(
   {
-    requeued: Type.Integer({ description: 'Callbacks that will be sent again.' }),
-    more: Type.Boolean({ description: 'One request takes up 1000; ask again for the rest.' }),
+    requeued: Type.Integer({ description: 'The number of callbacks that will be resent.' }),
+    more: Type.Boolean({ description: 'One request resends at most 1000; repeat it for the rest.' }),
   },
-  { title: 'ManyResent', description: 'Taken up; delivery follows.' },
+  { title: 'ManyResent', description: 'Accepted; delivery follows.' },
 )
 
 export const EndpointAnswer = Type.Object(
@@ -61,22 +61,22 @@ export const EndpointAnswer = Type.Object(
     state: Type.Unsafe<'answering' | 'failing' | 'disabled'>({
       type: 'string',
       enum: ['answering', 'failing', 'disabled'],
-      description: '`failing`: nothing but failures for ten minutes. `disabled`: nothing is sent.',
+      description: '`failing`: only failures for ten minutes. `disabled`: nothing is sent.',
     }),
-    reason: NullableString({ description: 'Why it is disabled.' }),
+    reason: NullableString({ description: 'The reason why it is disabled.' }),
     failingSince: NullableString({ format: 'date-time' }),
-    waiting: Type.Integer({ description: 'Callbacks; 1000 means that many or more.' }),
-    parked: Type.Integer({ description: 'Callbacks that were given up; 1000 means that many or more.' }),
+    waiting: Type.Integer({ description: 'Waiting callbacks; 1000 means 1000 or more.' }),
+    parked: Type.Integer({ description: 'Parked callbacks; 1000 means 1000 or more.' }),
   },
-  { title: 'Endpoint', description: 'Where your callbacks go, and how they fare.' },
+  { title: 'Endpoint', description: 'Your callback endpoint and its state.' },
 )
 
 export const EndpointTestAnswer = Type.Object(
   {
     delivered: Type.Boolean(),
-    httpStatus: NullableInteger({ description: 'Null when no answer came.' }),
+    httpStatus: NullableInteger({ description: 'Null without a response.' }),
     durationMs: Type.Integer(),
-    failure: NullableString({ description: 'Why it is no delivery, as in the list of attempts.' }),
+    failure: NullableString({ description: 'The reason why the delivery failed, as in the list of attempts.' }),
   },
-  { title: 'EndpointTest', description: 'What your endpoint answered.' },
+  { title: 'EndpointTest', description: 'The response of your endpoint.' },
 )

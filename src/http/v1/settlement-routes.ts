@@ -35,9 +35,9 @@ const answers = {
 }
 const tags = ['Settlement']
 const revisionText =
-  'Name the `revision` that you saw: if anything has happened since, nothing is done. The same request again is answered as it was.'
+  'Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response.'
 
-/** For merchants whose programs pay withdrawals: what their people do on the dashboard. */
+/** Adds the routes with which a merchant's program pays withdrawals, as users do on the dashboard. */
 export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementOptions> = async (app, { transfers, currency }) => {
   const act = async (
     request: FastifyRequest<{ Params: { trackingId: string } }>,
@@ -49,8 +49,8 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementOptions> = as
     return viewOfTransfer(done.transfer, done.revision)
   }
   for (const [action, operationId, summary] of [
-    ['claim', 'claimWithdrawal', 'Claim a withdrawal: for 15 minutes nobody else pays it'],
-    ['release', 'releaseWithdrawal', 'Give a claim up'],
+    ['claim', 'claimWithdrawal', 'Claim a withdrawal for 15 minutes'],
+    ['release', 'releaseWithdrawal', 'Release a claim'],
   ] as const) {
     app.route({
       method: 'POST',
@@ -78,8 +78,8 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementOptions> = as
     schema: {
       tags,
       operationId: 'completeWithdrawal',
-      summary: 'Say that a withdrawal was paid',
-      description: `Only under your own claim. ${revisionText}`,
+      summary: 'Complete a paid withdrawal',
+      description: `Requires your own claim. ${revisionText}`,
       params: TransferParams,
       body: WithdrawalCompletion,
       ...answers,
@@ -103,7 +103,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementOptions> = as
       tags,
       operationId: 'cancelWithdrawal',
       summary: 'Cancel a withdrawal without paying it',
-      description: `Only under your own claim. ${revisionText}`,
+      description: `Requires your own claim. ${revisionText}`,
       params: TransferParams,
       body: WithdrawalCancellation,
       ...answers,
@@ -119,7 +119,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementOptions> = as
   })
 }
 
-/** `text`: as it was sent. @throws RequestError */
+/** Parses an amount as it was sent. @throws RequestError that names the field */
 function amountOf(name: string, text: string | undefined, currency: Currency): bigint | undefined {
   if (text === undefined) return undefined
   const amountMinor = parseAmount(text)

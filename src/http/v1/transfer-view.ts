@@ -13,7 +13,7 @@ import type { TransferDocument } from '../../read-models/documents.js'
 import { transferOf } from '../../read-models/transfer-document.js'
 import type { TransferView } from './v1-schemas.js'
 
-/** A transfer as the API shows it. */
+/** Returns the API's view of a transfer. */
 export function viewOfTransfer(transfer: Transfer, revision: number): TransferView {
   const { trackingId, kind } = transfer
   const funds = kind === 'deposit' ? transfer.funds : noFunds
@@ -60,12 +60,12 @@ function payoutView(transfer: Transfer) {
   }
 }
 
-/** The same from the read model. */
+/** Returns the same view from the read model. */
 export function viewOfDocument(document: TransferDocument): TransferView {
   return viewOfTransfer(transferOf(document), document.revision)
 }
 
-/** An event as history and feed show it. */
+/** Returns the view of an event in the history and the feed. */
 export function viewOfEvent({ id, revision, event }: Pick<HistoryEntry<TransferEvent>, 'id' | 'revision' | 'event'>) {
   return { eventId: id, revision, type: event.type, at: event.data.at, data: viewOfData(event.data) }
 }
@@ -75,12 +75,12 @@ export function viewOfHistory(entry: HistoryEntry<TransferEvent>) {
   return { ...viewOfEvent(entry), actor: shownActor(actor), correlationId: $correlationId }
 }
 
-/** A merchant learns that an operator did it; who works here is ours to know. */
+/** Returns the actor as merchants may know it: the names of the operator's staff stay internal. */
 export function shownActor(actor: string): string {
   return actor.startsWith('cli:') ? 'operator' : actor
 }
 
-/** Amounts as JSON numbers under the names of the API: `amountMinor` becomes `amount`. */
+/** Returns amounts as JSON numbers under the names of the API: `amountMinor` becomes `amount`. */
 function viewOfData(data: object): { [field: string]: unknown } {
   const shown: { [field: string]: unknown } = {}
   for (const [field, value] of Object.entries(data)) {

@@ -25,7 +25,7 @@ export interface V1Options extends CallbackOptions, SettlementOptions {
   readonly readModels: ReadModels
 }
 
-/** What the specification lacks: a merchant's own transfers, their history, their callbacks. */
+/** Adds what the specification lacks: a merchant's transfers, their history and their callbacks. */
 export const v1: FastifyPluginAsyncTypebox<V1Options> = async (app, options) => {
   app.register(transferRoutes, options)
   app.register(eventRoutes, options)
@@ -60,7 +60,7 @@ const transferRoutes: FastifyPluginAsyncTypebox<V1Options> = async (app, { trans
       tags,
       operationId: 'listTransfers',
       summary: 'List transfers',
-      description: 'Newest first. A transfer may take a moment to appear, except when it is looked up by referenceId.',
+      description: 'Newest first. A new transfer can take a moment to appear, except in a search by referenceId.',
       querystring: TransfersQuery,
       response: { 200: TransfersAnswer, ...badRequest, ...keyFailures },
     },
@@ -112,9 +112,9 @@ const eventRoutes: FastifyPluginAsyncTypebox<V1Options> = async (app, { transfer
     schema: {
       tags,
       operationId: 'listEvents',
-      summary: 'Follow all your events',
+      summary: 'Read the feed of all your events',
       description:
-        'Oldest first; ask again with `after` = `next`. Nothing is ever inserted before a position already read.',
+        'Oldest first. Continue with `after` = `next`. No event is ever inserted before a position that you have read.',
       querystring: FeedQuery,
       response: { 200: FeedAnswer, ...badRequest, ...keyFailures },
     },

@@ -27,18 +27,19 @@ export const TransferAnswer = Type.Object(
     channel: NullableString({ description: '`hosted` or `native`; null for a withdrawal.' }),
     status: StatusCode,
     statusDescription: StatusName,
-    amount: Type.Number({ description: 'Requested.', examples: [100.5] }),
+    amount: Type.Number({ description: 'The requested amount.', examples: [100.5] }),
     transactionAmount: Type.Number({
-      description: 'What really moved: booked when Completed; otherwise received and not returned.',
+      description:
+        'The amount that moved: the booked amount if Completed, otherwise the received amount that was not returned.',
       examples: [100.5],
     }),
-    hasAmountMismatch: Type.Boolean({ description: 'Money moved, in another amount than requested.' }),
-    receivedAmount: Type.Number({ description: 'Deposits: all that came in.', examples: [100.5] }),
-    returnedAmount: Type.Number({ description: 'Of that, what was given back.', examples: [0] }),
-    resolvedAmount: Type.Number({ description: 'Of that, what the operator settled otherwise.', examples: [0] }),
-    needsAttention: Type.Boolean({ description: 'A person has to decide about money that came.' }),
+    hasAmountMismatch: Type.Boolean({ description: 'The amount that moved differs from the requested amount.' }),
+    receivedAmount: Type.Number({ description: 'Deposits: the received amount.', examples: [100.5] }),
+    returnedAmount: Type.Number({ description: 'Deposits: the returned amount.', examples: [0] }),
+    resolvedAmount: Type.Number({ description: 'Deposits: the amount that the operator resolved.', examples: [0] }),
+    needsAttention: Type.Boolean({ description: 'Received money needs a decision.' }),
     lateFunds: Type.Number({
-      description: 'What came and is neither booked, nor returned, nor settled otherwise.',
+      description: 'The received amount that is not booked, returned or resolved.',
       examples: [0],
     }),
     receiptUrl: NullableString(),
@@ -49,41 +50,43 @@ export const TransferAnswer = Type.Object(
     paymentMethod: Type.Integer(),
     accountNumber: NullableString({ description: 'Withdrawals only.' }),
     identityNumber: NullableString({ description: 'Withdrawals only.' }),
-    claimedBy: NullableString({ description: 'Withdrawals: who claimed it, while it is open.' }),
-    claimedUntil: NullableString({ format: 'date-time', description: 'It is free again then.' }),
+    claimedBy: NullableString({ description: 'Withdrawals: the user who has claimed it, while it is open.' }),
+    claimedUntil: NullableString({ format: 'date-time', description: 'The end of the claim.' }),
     approvedAmount: Type.Unsafe<number | null>({
       type: ['number', 'null'],
-      description: 'Withdrawals: what a second person agreed to pay.',
+      description: 'Withdrawals: the amount that a second user has approved.',
     }),
     createdAt: Time,
     updatedAt: Time,
     expiresAt: NullableString({ format: 'date-time', description: 'Deposits only.' }),
-    revision: Type.Integer({ description: 'Number of its last event, from 0; callbacks carry it too.' }),
+    revision: Type.Integer({ description: 'The number of its last event, from 0; callbacks contain it, too.' }),
   },
   { title: 'Transfer', description: 'The transfer.' },
 )
 export type TransferView = Static<typeof TransferAnswer>
 
-/** A query is text and stays text: a number is recognised by its digits. */
+/** Query parameters are text: a pattern checks the digits of a number. */
 export const Limit = (maximum: number) =>
-  Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,3}$', description: `1 to ${maximum}; 50 when absent.` }))
+  Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,3}$', description: `1 to ${maximum}; defaults to 50.` }))
 const QueryTime = (description: string) => Type.Optional(Type.String({ maxLength: 40, description }))
 
 export const TransfersQuery = Type.Object({
-  referenceId: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Never behind a create.' })),
+  referenceId: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Finds a new transfer immediately.' }),
+  ),
   status: Type.Optional(
     Type.Unsafe<string>({
       type: 'string',
       enum: [...statusNames, ...Object.values(statusCodes).map(String)],
       title: 'StatusFilter',
-      description: 'Name or number.',
+      description: 'The name or the number.',
     }),
   ),
   kind: Type.Optional(Kind),
   from: QueryTime('Created at or after this ISO 8601 time.'),
   to: QueryTime('Created before this ISO 8601 time.'),
   limit: Limit(100),
-  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`nextCursor` of the page before.' })),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: 'The `nextCursor` of the previous page.' })),
 })
 
 export const TransfersAnswer = Type.Object(
@@ -94,7 +97,7 @@ export const TransfersAnswer = Type.Object(
   { title: 'TransferPage', description: 'A page of transfers.' },
 )
 
-/** What an event says: only these fields leave, and each only where the event has it. */
+/** The fields of events that the API shows, each only if the event has it. */
 const EventData = Type.Partial(
   Type.Object({
     kind: Kind,
@@ -117,7 +120,7 @@ const EventData = Type.Partial(
     accountNumber: Type.String(),
     identityNumber: NullableString(),
     expiresAt: Time,
-    by: Type.String({ description: 'Who claimed, released or approved it.' }),
+    by: Type.String({ description: 'The user who claimed, released or approved it.' }),
     until: Time,
   }),
   { title: 'EventData' },
@@ -136,7 +139,7 @@ export const HistoryAnswer = Type.Object(
     items: Type.Array(
       Type.Object({
         ...event,
-        actor: Type.String({ description: 'Who caused it.', examples: ['merchant:3f0c…'] }),
+        actor: Type.String({ description: 'The actor that caused it.', examples: ['merchant:3f0c…'] }),
         correlationId: Type.String({ description: 'The X-Request-Id of the request that caused it.' }),
       }),
     ),
@@ -146,7 +149,7 @@ export const HistoryAnswer = Type.Object(
 
 export const FeedQuery = Type.Object({
   after: Type.Optional(
-    Type.String({ maxLength: 100, description: '`next` of the answer before; from the start when absent.' }),
+    Type.String({ maxLength: 100, description: 'The `next` of the previous response; defaults to the start.' }),
   ),
   limit: Limit(100),
 })
@@ -154,9 +157,9 @@ export const FeedQuery = Type.Object({
 export const FeedAnswer = Type.Object(
   {
     items: Type.Array(Type.Object({ position: Type.String(), trackingId: TrackingId, ...event })),
-    next: NullableString({ description: 'What to send as `after` next time; null while there are no events.' }),
+    next: NullableString({ description: 'The value for `after` in the next request; null while there are no events.' }),
   },
-  { title: 'Feed', description: 'The events behind the position.' },
+  { title: 'Feed', description: 'The events after the position.' },
 )
 
 export const CallbacksAnswer = Type.Object(
@@ -167,7 +170,7 @@ export const CallbacksAnswer = Type.Object(
         transferRevision: Type.Integer(),
         status: Type.String({ description: '`waiting`, `delivered` or `parked`.', examples: ['delivered'] }),
         recordedAt: Time,
-        nextAttemptAt: NullableString({ format: 'date-time', description: 'While it is waiting.' }),
+        nextAttemptAt: NullableString({ format: 'date-time', description: 'Null unless it is waiting.' }),
         payload: Type.Object({
           status: StatusCode,
           statusDescription: StatusName,
@@ -183,7 +186,7 @@ export const CallbacksAnswer = Type.Object(
           Type.Object({
             at: Time,
             result: Type.String({ description: '`delivered`, `failed`, `parked` or `requeued`.' }),
-            httpStatus: NullableInteger({ description: 'Null when no answer came.' }),
+            httpStatus: NullableInteger({ description: 'Null without a response.' }),
             durationMs: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
             reason: NullableString(),
           }),
@@ -192,13 +195,13 @@ export const CallbacksAnswer = Type.Object(
       }),
     ),
   },
-  { title: 'Callbacks', description: 'Its callbacks, lowest transfer revision first.' },
+  { title: 'Callbacks', description: 'The callbacks, lowest transfer revision first.' },
 )
 export type CallbackView = Static<typeof CallbacksAnswer>['items'][number]
 
 const revision = Type.Integer({
   minimum: 0,
-  description: 'Of the last event that you saw: if anything has happened since, nothing is done.',
+  description: 'The last revision that you saw: if the transfer has changed since, nothing is done.',
 })
 const Text = (description: string) => Type.String({ minLength: 1, maxLength: 500, description })
 
@@ -210,9 +213,11 @@ export const WithdrawalCancellation = Type.Object(
 export const WithdrawalCompletion = Type.Object(
   {
     revision,
-    amount: Type.Optional(Type.Number({ description: 'What was really paid; the requested amount when absent.' })),
+    amount: Type.Optional(Type.Number({ description: 'The paid amount; defaults to the requested amount.' })),
     confirmedAmount: Type.Optional(
-      Type.Number({ description: 'The same once more, where it is more than requested, or less than a tenth.' }),
+      Type.Number({
+        description: 'The same amount again, required if it is more than requested or less than a tenth of it.',
+      }),
     ),
     receiptUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Address of the receipt.' })),
     message: Type.Optional(Text('For the callback.')),
@@ -220,13 +225,13 @@ export const WithdrawalCompletion = Type.Object(
   { title: 'WithdrawalCompletion' },
 )
 
-/** The body may be left out. */
+/** The body can be omitted. */
 export const ResendRequest = Type.Unsafe<{ readonly webhookId?: string } | null>({
   type: ['object', 'null'],
-  properties: { webhookId: { type: 'string', pattern: '^[0-9a-fA-F-]{36}$', description: 'Just this one.' } },
+  properties: { webhookId: { type: 'string', pattern: '^[0-9a-fA-F-]{36}$', description: 'Only this callback.' } },
 })
 
 export const ResendAnswer = Type.Object(
-  { requeued: Type.Integer({ description: 'Callbacks that will be sent again.' }) },
-  { title: 'Resent', description: 'Taken up; delivery follows.' },
+  { requeued: Type.Integer({ description: 'The number of callbacks that will be resent.' }) },
+  { title: 'Resent', description: 'Accepted; delivery follows.' },
 )

@@ -3,7 +3,7 @@ import { Envelope, PolledEnvelope } from '../envelope.js'
 
 const TrackingId = Type.String({
   pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-  description: 'Of the native deposit.',
+  description: 'The trackingId of the native deposit.',
   examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'],
 })
 const Token = (step: string) =>
@@ -15,7 +15,7 @@ export const LogInRequest = Type.Object(
     userName: Type.String({
       maxLength: 254,
       pattern: '^[^\\s@]+@[^\\s@]+$',
-      description: "The e-mail of the customer's wallet account.",
+      description: "The email of the customer's wallet account.",
       examples: ['ada@example.com'],
     }),
     password: Type.String({ pattern: '^[0-9]{6}$', description: 'Six digits.' }),
@@ -38,7 +38,7 @@ export const DeviceRequest = Type.Object(
 )
 
 export const LogInAnswer = Envelope(
-  Type.String({ description: 'A token for Wallet2Fa, good for 5 minutes.', examples: ['eyJhbGciOi…'] }),
+  Type.String({ description: 'A token for Wallet2Fa, valid for 5 minutes.', examples: ['eyJhbGciOi…'] }),
   'A code is on its way to the customer.',
   'LogInEnvelope',
 )
@@ -47,17 +47,17 @@ export const CodeAnswer = Envelope(
   Type.Object({
     next_step: Type.String({
       description:
-        '`Completed`: the deposit is done. `ValidateUserDevice`: the customer has an e-mail about the device.',
+        '`Completed`: the deposit is complete. `ValidateUserDevice`: the customer has received an email about the device.',
       examples: ['Completed'],
     }),
-    token: Type.String({ description: 'A token for WalletValidateUserDevice, good for 10 minutes.' }),
+    token: Type.String({ description: 'A token for WalletValidateUserDevice, valid for 10 minutes.' }),
     account_number: Type.Integer({ description: "The customer's wallet account.", examples: [1000001] }),
   }),
-  'The code was right.',
+  'The code is right.',
   'CodeEnvelope',
 )
 
 export const DeviceAnswer = PolledEnvelope(
-  { description: '`Completed`: the deposit is done. Null while it is not.', examples: ['Completed'] },
+  { description: '`Completed` once the deposit is complete, otherwise null.', examples: ['Completed'] },
   'Done; or `success` false with `error.code` 20001 (the device is not confirmed yet) or 20002 (the payment is being carried out): ask again.',
 )

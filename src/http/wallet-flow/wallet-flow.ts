@@ -21,7 +21,7 @@ export interface WalletFlowOptions {
 
 const common = { tags: ['Merchant API'], consumes: jsonTypes }
 
-/** The specification's native wallet flow (Endpoints 4 to 6). */
+/** Adds the specification's native wallet flow (Endpoints 4 to 6). */
 export const walletFlow: FastifyPluginAsyncTypebox<WalletFlowOptions> = async (app, { walletPayments }) => {
   app.route({
     method: 'POST',
@@ -32,7 +32,7 @@ export const walletFlow: FastifyPluginAsyncTypebox<WalletFlowOptions> = async (a
       operationId: 'walletCustomerLogin',
       summary: 'Log in to the wallet account that pays a native deposit',
       description:
-        'Sends a code to the customer by SMS. At most 5 codes a minute to one account, and 20 log-ins for one deposit. From the third wrong password on there is a wait.',
+        'Sends a code to the customer by SMS. The limits are 5 codes per minute and account, and 20 logins per deposit. The third wrong password starts a wait.',
       body: LogInRequest,
       response: { 200: LogInAnswer, ...walletFailures },
     },
@@ -54,7 +54,7 @@ export const walletFlow: FastifyPluginAsyncTypebox<WalletFlowOptions> = async (a
       ...common,
       operationId: 'wallet2Fa',
       summary: 'Verify the code',
-      description: 'Five attempts for each log-in. The token is used up by the right code.',
+      description: 'A login has five attempts. The right code uses up the token.',
       body: CodeRequest,
       response: { 200: CodeAnswer, ...walletFailures },
     },
@@ -79,12 +79,12 @@ export const walletFlow: FastifyPluginAsyncTypebox<WalletFlowOptions> = async (a
     schema: {
       ...common,
       operationId: 'walletValidateUserDevice',
-      summary: 'Ask whether the customer has confirmed the device, and finish the deposit',
-      description: 'Ask every 2 seconds: once a second for each deposit counts against no limit.',
+      summary: 'Check whether the customer has confirmed the device, and finish the deposit',
+      description: 'Poll every 2 seconds. One request per second and deposit counts against no limit.',
       body: DeviceRequest,
       response: { 200: DeviceAnswer, ...walletFailures },
     },
-    // What the schema refuses must count too.
+    // A request that the schema rejects must count, too.
     attachValidation: true,
     handler: async (request) => {
       const { validationError, body } = request
@@ -104,7 +104,7 @@ function stepOf(request: FastifyRequest, { trackingId }: { readonly trackingId: 
   return { merchantId, trackingId: trackingId.toLowerCase(), channel: 'native' } as const
 }
 
-/** `underWay`: what a payment in flight is to this route. */
+/** Returns the error of a failed step. `underWay`: the refusal of this route while a payment is in progress. */
 function walletRefusal(failure: WalletFailure, underWay: RefusalName = 'payment-under-way'): RequestError {
   const { reason, message: details, retryAfterSeconds } = failure
   return new RequestError(reason === 'payment-under-way' ? underWay : reason, {
