@@ -109,7 +109,7 @@ t.test('the page follows the state, and its link ends: with the time to pay, or 
   time.aheadMs = 31 * 60_000
   const expired = await app.inject(open.path)
   t.equal(expired.statusCode, 410)
-  t.match(expired.body, 'The time for this payment is over')
+  t.match(expired.body, 'This payment has expired')
   t.match((await app.inject(`${open.path}/state`)).json(), { phase: 'expired', secondsLeft: 0 })
   time.aheadMs = 25 * 3_600_000
   const ended = await app.inject(cancelled.path)

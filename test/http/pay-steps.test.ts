@@ -198,7 +198,7 @@ t.test('only the POST of the confirmation page confirms, and not one of another 
     for (const method of ['GET', 'POST'] as const) {
       const answer = await app.inject({ method, url: wrong })
       t.equal(answer.statusCode, 404, wrong)
-      t.match(answer.body, 'This link confirms nothing')
+      t.match(answer.body, 'Confirmation not found')
     }
   }
 })
@@ -213,7 +213,7 @@ t.test('a confirmation link is too old after ten minutes, and then confirms noth
   for (const method of ['GET', 'POST'] as const) {
     const answer = await app.inject({ method, url: link })
     t.equal(answer.statusCode, 410)
-    t.match(answer.body, 'This confirmation link is too old')
+    t.match(answer.body, 'This confirmation link has expired')
   }
   t.equal(wallet.accounts.get(100_000)!.trusted.size, 0)
   t.same((await step(path, 'device', { token: verified.token })).json(), { reason: 'codeExpired' })
