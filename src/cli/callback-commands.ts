@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { statusCodes } from '../domain/transfer/transfer.js'
 import type { ListedCallback } from '../queries/callback-queries.js'
-import type { Place } from '../queries/list-page.js'
+import type { SortKey } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
 import {
   accepted,
@@ -150,7 +150,7 @@ async function parkedTransfers(stores: CommandStores, merchantId: string | undef
   const readModels = await stores.readModels()
   const merchantIds = merchantId === undefined ? undefined : [merchantId]
   const found = new Set<string>()
-  let cursor: Place | undefined
+  let cursor: SortKey | undefined
   do {
     const page = await listCallbacks(readModels, { merchantIds, status: 'parked', limit: parkedPage, cursor })
     for (const { trackingId } of page.items) found.add(trackingId)

@@ -5,7 +5,7 @@ import { settlementAmountProblem } from '../commands/transfer/settlement-rules.j
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Refusal } from '../kernel/decision.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
-import type { Page, Place } from '../queries/list-page.js'
+import type { Page, SortKey } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
 import { isReadOnly, securityLogIn, withSecurityLog } from './operator-log.js'
 import { cursor, integer } from './options.js'
@@ -113,7 +113,7 @@ export function defineListCommand<Arguments extends (string | number)[], Item ex
 
 export interface PageOptions {
   readonly limit: number
-  readonly cursor: Place | undefined
+  readonly cursor: SortKey | undefined
 }
 
 /** Defines a command that prints one page of a list, `{items, nextCursor}` with `--json`. `parseAfter` parses the value of `--cursor`. */
@@ -180,8 +180,8 @@ async function completeShortId(command: Command, { readModels }: CommandStores):
   const { transfer } = command.opts<{ readonly transfer?: string }>()
   const start = index < 0 ? transfer : (command.processedArgs[index] as string)
   if (start === undefined || !/^[0-9a-f]{8}[0-9a-f-]{0,27}$/.test(start)) return
-  const { transfersThatBegin } = await import('../queries/transfer-queries.js')
-  const [only, another] = await transfersThatBegin(await readModels(), start, 2)
+  const { transfersByIdPrefix } = await import('../queries/transfer-queries.js')
+  const [only, another] = await transfersByIdPrefix(await readModels(), start, 2)
   if (another !== undefined) throw new Refused(`Several trackingIds start with ${start}. Add more characters.`)
   if (only === undefined) return
   if (index < 0) command.setOptionValue('transfer', only._id)

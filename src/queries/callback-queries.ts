@@ -1,41 +1,41 @@
 import type { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { type CallbackDocument, collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { firstOf, type Order, type Page, type Place, pageOf, pageOfAll, type Run } from './list-page.js'
+import { firstOf, type Order, type Page, pageOf, pageOfAll, type Run, type SortKey } from './list-page.js'
 
-/** As they follow one another: a callback that goes on between two reads is met again, and not missed. */
+/** In this order, a callback whose status changes between two reads is found twice instead of missed. */
 export const callbackStatuses = ['waiting', 'parked', 'delivered'] as const
 
 const newestFirst: Order = { field: 'recordedAt', direction: -1 }
 
 export interface CallbackFilter {
-  /** Of these; of all merchants when absent. */
+  /** `undefined` for all merchants. */
   readonly merchantIds: readonly string[] | undefined
   readonly status: CallbackDocument['status'] | undefined
   readonly limit: number
-  readonly cursor: Place | undefined
+  readonly cursor: SortKey | undefined
 }
 
-/** A callback as lists show it. */
+/** A callback in a list. */
 export interface ListedCallback {
   readonly webhookId: string
   readonly trackingId: string
   readonly merchantId: string
   readonly referenceId: string
   readonly transferRevision: number
-  /** 1 to 5: the status of the transfer it tells about. */
+  /** The transfer status that it reports, 1 to 5. */
   readonly transferStatus: number
   readonly status: CallbackDocument['status']
   readonly failedAttempts: number
   readonly recordedAt: string
-  /** When the next attempt is due; null where none is. */
+  /** The time of the next attempt; `null` if none is due. */
   readonly dueAt: string | null
   readonly lastFailure: string | null
 }
 
 /**
- * Callbacks newest first, of some merchants or of all, from the read model: a range of an index (see `indexes.callbacks`) for each
- * merchant and state. @throws ReadModelsUnavailableError
+ * Lists callbacks of some merchants or of all from the read model, newest first. Each merchant and status is a range of an index (see
+ * `indexes.callbacks`). @throws ReadModelsUnavailableError
  */
 export async function listCallbacks(
   readModels: ReadModels,
@@ -60,10 +60,10 @@ export async function listCallbacks(
     dueAt: callback.dueAt ?? null,
     lastFailure: callback.lastFailure,
   }))
-  return pageOf(items, limit, placeOf)
+  return pageOf(items, limit, keyOf)
 }
 
-/** The callbacks of one transfer, newest first, from the log. @throws StoreUnavailableError */
+/** Lists the callbacks of one transfer from the log, newest first. @throws StoreUnavailableError */
 export async function listCallbacksOfTransfer(
   callbacks: Pick<CallbackCommands, 'lane'>,
   trackingId: string,
@@ -87,22 +87,22 @@ export async function listCallbacksOfTransfer(
       dueAt: status === 'waiting' ? nextAttemptAt : null,
       lastFailure,
     }))
-  return pageOfAll(items, filter, placeOf)
+  return pageOfAll(items, filter, keyOf)
 }
 
 export interface ParkedCallbacks {
   readonly callbacks: readonly { readonly trackingId: string; readonly webhookId: string }[]
-  /** There may be others. */
+  /** Whether there can be more. */
   readonly more: boolean
 }
 
 const parkedPage = 500
-/** Looked at for one answer: what was parked before the time in question stands among the others. */
-const maxParkedLookedAt = 20_000
+/** The limit of callbacks per response, which include those that were parked before the requested time. */
+const maxParkedRead = 20_000
 
 /**
- * A merchant's callbacks that were given up then (ISO 8601) or later, at most `limit`. Those recorded last come first, as the index has
- * them. @throws ReadModelsUnavailableError
+ * Lists at most `limit` callbacks of a merchant that were parked at or after a time in ISO 8601. The order is that of the index: the last
+ * recorded ones come first. @throws ReadModelsUnavailableError
  */
 export async function listParkedSince(
   readModels: ReadModels,
@@ -113,8 +113,8 @@ export async function listParkedSince(
   const collection = readModels.collection(collections.callbacks)
   const run: Run = { equal: { merchantId, status: 'parked' } }
   const callbacks: { trackingId: string; webhookId: string }[] = []
-  let after: Place | undefined
-  for (let lookedAt = 0; lookedAt < maxParkedLookedAt; lookedAt += parkedPage) {
+  let after: SortKey | undefined
+  for (let read = 0; read < maxParkedRead; read += parkedPage) {
     const page = (await firstOf(collection, newestFirst, [run], after, parkedPage)) as readonly CallbackDocument[]
     for (const { trackingId, _id: webhookId, parkedAt = '' } of page) {
       if (parkedAt < since) continue
@@ -128,6 +128,6 @@ export async function listParkedSince(
   return { callbacks, more: true }
 }
 
-function placeOf({ recordedAt, webhookId }: ListedCallback): Place {
+function keyOf({ recordedAt, webhookId }: ListedCallback): SortKey {
   return { at: recordedAt, id: webhookId }
 }

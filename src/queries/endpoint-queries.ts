@@ -3,16 +3,16 @@ import type { Merchant } from '../domain/merchant/merchant.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 
-/** Where a merchant's callbacks go, and how they fare. */
+/** The endpoint of a merchant's callbacks and its health. */
 export interface EndpointHealth {
   readonly url: string
-  /** `disabled` goes before `failing`: nothing is sent. */
+  /** `disabled` takes precedence over `failing`. */
   readonly state: 'answering' | 'failing' | 'disabled'
-  /** Why it is disabled. */
+  /** The reason why it is disabled. */
   readonly reason: string | null
-  /** Nothing but failures since then, once it was ten minutes. */
+  /** The start of a period of only failures, if it lasts for at least ten minutes. */
   readonly failingSince: string | null
-  /** At most {@link maxCounted}, which then means that many or more. */
+  /** Counted up to {@link maxCounted}. */
   readonly waiting: number
   readonly parked: number
 }
@@ -24,7 +24,7 @@ interface Sources {
 
 export const maxCounted = 1_000
 
-/** State and reason from the log, never behind. @throws StoreUnavailableError, ReadModelsUnavailableError */
+/** Reads the state and the reason from the log. @throws StoreUnavailableError, ReadModelsUnavailableError */
 export async function endpointHealth(sources: Sources, merchant: Merchant): Promise<EndpointHealth> {
   const { merchantId, settings, callbacksDisabled: reason } = merchant
   const [failingSince, waiting, parked] = await Promise.all([

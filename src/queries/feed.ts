@@ -5,12 +5,12 @@ import { collections, feedAfter, feedId, feedOrder, type TransferEventDocument }
 import type { ReadModels } from '../read-models/read-models.js'
 
 /**
- * A place in a merchant's feed: a position, and the event that stands there. A position alone means another place, or none, once
- * the log was copied to another engine: a merchant that continued from it would miss events and not know.
+ * A position in a merchant's feed and the event at it. After the log is copied to another engine, the same position can belong to another
+ * event, and a merchant that continued from it would miss events without noticing.
  */
-export interface FeedPlace {
+export interface FeedPosition {
   readonly position: Position
-  /** Absent when a merchant sends the `position` of an item. */
+  /** Absent if a merchant sends the `position` of an item. */
   readonly event?: { readonly trackingId: string; readonly revision: number }
 }
 
@@ -27,8 +27,8 @@ interface Sources {
   readonly readModels: ReadModels
 }
 
-/** Undefined when it is nothing that a feed gave. */
-export function parseFeedPlace(text: string): FeedPlace | undefined {
+/** Parses a cursor of a feed. Returns `undefined` if it is invalid. */
+export function parseFeedPosition(text: string): FeedPosition | undefined {
   const [, place = '', trackingId, revision] = /^([\d/]+)(?:\.([0-9a-f-]{36})\.(\d{1,9}))?$/.exec(text) ?? []
   const position = parsePosition(place)
   if (!position || position.commit > BigInt(Number.MAX_SAFE_INTEGER)) return undefined
@@ -36,14 +36,14 @@ export function parseFeedPlace(text: string): FeedPlace | undefined {
 }
 
 /**
- * The events of a merchant behind a place, oldest first: the read model says which, the log says what they are. `next` is the place to
- * continue from, undefined when there are none. Undefined when the event of `after` is not in the log.
+ * Returns the events of a merchant after a position, oldest first. The read model contains their places, and the log the events. `next` is
+ * the position to continue from, if there are any events. Returns `undefined` if the event of `after` is not in the log.
  * @throws ReadModelsUnavailableError, StoreUnavailableError
  */
 export async function listFeed(
   sources: Sources,
   merchantId: string,
-  { after, limit }: { readonly after: FeedPlace | undefined; readonly limit: number },
+  { after, limit }: { readonly after: FeedPosition | undefined; readonly limit: number },
 ): Promise<{ readonly items: readonly FeedItem[]; readonly next: string | undefined } | undefined> {
   const { readModels, transfers } = sources
   const from = after && (await positionOf(sources, merchantId, after))
@@ -59,17 +59,17 @@ export async function listFeed(
   let next: string | undefined
   for (const { trackingId, revision, position } of entries) {
     const recorded = histories.get(trackingId)?.find((each) => each.revision === revision)
-    // Of a newer program, whose node has applied it: a merchant that continued behind it here would never be told of it.
+    // A newer version on another node has applied it. A merchant that continued after it here would never receive it.
     if (!recorded && (await transfers.isUnreadable(trackingId, revision))) break
     next = `${position}.${trackingId}.${revision}`
-    // Skipped since, or the log was put back to an earlier state and the read model is not rebuilt yet.
+    // The event is skipped, or the log was restored to an earlier state and the read model is not rebuilt yet.
     if (recorded) items.push({ id: recorded.id, position, trackingId, revision, event: recorded.event })
   }
   return { items, next }
 }
 
-/** Where the place is in the log and the read model of now; undefined when its event is not in the log. */
-async function positionOf({ readModels, transfers }: Sources, merchantId: string, { position, event }: FeedPlace) {
+/** Returns the present position of the event, or `undefined` if it is not in the log. */
+async function positionOf({ readModels, transfers }: Sources, merchantId: string, { position, event }: FeedPosition) {
   if (!event) return position
   const { trackingId, revision } = event
   const entry = await readModels.collection(collections.transferEvents).findOne({ _id: feedId(merchantId, position) })

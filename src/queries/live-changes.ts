@@ -10,20 +10,20 @@ import { follow } from '../subscriptions/follow.js'
 import { pause } from '../subscriptions/retry.js'
 import { type Bucket, isStatus } from './overview.js'
 
-export interface LiveNews {
-  /** What reached a status since the news before, by the hour. */
+export interface LiveUpdate {
+  /** The changes of status since the last update, by the hour. */
   readonly changes: readonly Bucket[]
-  /** Of what changed, newest first, as the read model has it. */
+  /** The changed transfers from the read model, newest first. */
   readonly transfers: readonly TransferDocument[]
 }
 
 export interface LiveWatcher {
-  /** Null: all. */
+  /** `null` for all merchants. */
   readonly merchantIds: readonly string[] | null
-  /** False while there is no room for more: what happens meanwhile is told together, later. */
+  /** Returns false while the watcher cannot take more. Changes are then combined and sent later. */
   isReady(): boolean
-  tell(news: LiveNews): void
-  /** Nothing more will come; who watches begins again. */
+  send(update: LiveUpdate): void
+  /** No more updates follow. The watcher has to start again. */
   end(): void
 }
 
@@ -33,37 +33,37 @@ interface Dependencies {
   readonly onError: (error: unknown) => void
 }
 
-const tellEveryMs = 500
+const sendEveryMs = 500
 const gatherMs = 50
 const maxTransfers = 50
-/** Changed transfers that the read model is waited for; of those before them only the figures are told. */
+/** The limit of changed transfers that wait for the read model. Of earlier ones, only the figures are sent. */
 const maxWaiting = 300
-/** Hours times kinds and statuses; whoever does not read for so long has to begin again. */
+/** Hours times kinds and statuses. A watcher that does not read for this long has to start again. */
 const maxBuckets = 1_000
 
-/** What one watcher has not been told yet. It never grows beyond the limits, however much happens. */
-interface Untold {
+/** The changes that are not sent to a watcher yet, within the limits. */
+interface PendingChanges {
   readonly changes: Map<string, Bucket>
-  /** By trackingId, with the revision that the read model must have come to; the latest last. */
+  /** By trackingId, the revision that the read model must reach; the latest last. */
   readonly waiting: Map<string, number>
 }
 
-/** Tells all who watch what happens to transfers. One follower of the log for all of them, while there are any. */
+/** Sends the changes of transfers to watchers. One follower of the log serves all of them, while there are any. */
 export class LiveView {
   readonly #deps: Dependencies
-  readonly #watchers = new Map<LiveWatcher, Untold>()
+  readonly #watchers = new Map<LiveWatcher, PendingChanges>()
   #following: { readonly stopping: AbortController; readonly started: Promise<void> } | undefined
 
   constructor(deps: Dependencies) {
     this.#deps = deps
   }
 
-  /** How many watch. */
+  /** The number of watchers. */
   get size(): number {
     return this.#watchers.size
   }
 
-  /** Hands back what ends it; from then on nothing that happens is missed. @throws StoreUnavailableError */
+  /** Adds a watcher, which misses no change from then on. Returns a function that removes it. @throws StoreUnavailableError */
   async watch(watcher: LiveWatcher): Promise<() => void> {
     this.#watchers.set(watcher, { changes: new Map(), waiting: new Map() })
     try {
@@ -75,7 +75,7 @@ export class LiveView {
     return () => this.#leave(watcher)
   }
 
-  /** Ends all that watch. */
+  /** Ends all watchers. */
   close(): void {
     for (const watcher of [...this.#watchers.keys()]) this.#end(watcher)
   }
@@ -117,7 +117,7 @@ export class LiveView {
       onUnavailable: (error, failures) => failures === 1 && onError(error),
       handle: (page) => this.#take(page),
     }).catch(failed)
-    this.#tellWhile(signal).catch(failed)
+    this.#sendUntilAborted(signal).catch(failed)
   }
 
   #take({ events }: Page): void {
@@ -126,28 +126,28 @@ export class LiveView {
       if (!event) continue
       const buckets = bucketsOf(event)
       const { merchantId, trackingId } = event.data
-      for (const [watcher, untold] of this.#watchers) {
+      for (const [watcher, pending] of this.#watchers) {
         if (watcher.merchantIds !== null && !watcher.merchantIds.includes(merchantId)) continue
-        for (const bucket of buckets) add(untold.changes, bucket)
-        untold.waiting.delete(trackingId)
-        untold.waiting.set(trackingId, recorded.revision)
-        if (untold.waiting.size > maxWaiting) untold.waiting.delete(untold.waiting.keys().next().value!)
-        if (untold.changes.size > maxBuckets) this.#end(watcher)
+        for (const bucket of buckets) add(pending.changes, bucket)
+        pending.waiting.delete(trackingId)
+        pending.waiting.set(trackingId, recorded.revision)
+        if (pending.waiting.size > maxWaiting) pending.waiting.delete(pending.waiting.keys().next().value!)
+        if (pending.changes.size > maxBuckets) this.#end(watcher)
       }
     }
   }
 
-  async #tellWhile(signal: AbortSignal): Promise<void> {
+  async #sendUntilAborted(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await pause(tellEveryMs, signal)
-      const ready = [...this.#watchers].filter(([watcher, untold]) => hasNews(untold) && watcher.isReady())
-      const transfers = await this.#transfersOf(ready.map(([, untold]) => untold))
-      for (const [watcher, untold] of ready) if (this.#watchers.has(watcher)) tell(watcher, untold, transfers)
+      await pause(sendEveryMs, signal)
+      const ready = [...this.#watchers].filter(([watcher, pending]) => hasChanges(pending) && watcher.isReady())
+      const transfers = await this.#transfersOf(ready.map(([, pending]) => pending))
+      for (const [watcher, pending] of ready) if (this.#watchers.has(watcher)) send(watcher, pending, transfers)
     }
   }
 
-  /** None while the read models are unavailable: the figures are told all the same. */
-  async #transfersOf(all: readonly Untold[]): Promise<ReadonlyMap<string, TransferDocument>> {
+  /** Returns none while the read models are unavailable; the figures are sent anyway. */
+  async #transfersOf(all: readonly PendingChanges[]): Promise<ReadonlyMap<string, TransferDocument>> {
     const found = new Map<string, TransferDocument>()
     const ids = [...new Set(all.flatMap(({ waiting }) => [...waiting.keys()]))]
     try {
@@ -163,22 +163,22 @@ export class LiveView {
   }
 }
 
-function hasNews({ changes, waiting }: Untold): boolean {
+function hasChanges({ changes, waiting }: PendingChanges): boolean {
   return changes.size > 0 || waiting.size > 0
 }
 
-function tell(watcher: LiveWatcher, untold: Untold, found: ReadonlyMap<string, TransferDocument>): void {
+function send(watcher: LiveWatcher, pending: PendingChanges, found: ReadonlyMap<string, TransferDocument>): void {
   const transfers: TransferDocument[] = []
-  for (const [trackingId, revision] of untold.waiting) {
+  for (const [trackingId, revision] of pending.waiting) {
     const transfer = found.get(trackingId)
     if (!transfer || transfer.revision < revision) continue
     transfers.push(transfer)
-    untold.waiting.delete(trackingId)
+    pending.waiting.delete(trackingId)
   }
-  const changes = [...untold.changes.values()]
-  untold.changes.clear()
+  const changes = [...pending.changes.values()]
+  pending.changes.clear()
   if (changes.length > 0 || transfers.length > 0) {
-    watcher.tell({ changes, transfers: transfers.slice(-maxTransfers).reverse() })
+    watcher.send({ changes, transfers: transfers.slice(-maxTransfers).reverse() })
   }
 }
 

@@ -8,14 +8,14 @@ import { readTotals, type Total } from './total-queries.js'
 import { runsOf, transferKinds } from './transfer-queries.js'
 
 export interface OverviewRange {
-  /** Of these merchants; of all when undefined. */
+  /** `undefined` for all merchants. */
   readonly merchantIds: readonly string[] | undefined
   /** ISO 8601 in UTC with milliseconds; whole hours are counted. */
   readonly from: string
   readonly to: string
 }
 
-/** What reached a status in an hour or a day. Minor units. */
+/** The transfers that reached a status within an hour or a day. Amounts are minor units. */
 export interface Bucket {
   readonly start: string
   readonly kind: TransferKind
@@ -29,7 +29,7 @@ const hourlyUpToMs = 3 * dayMs
 const hourLength = 'yyyy-mm-ddThh'.length
 const dayLength = 'yyyy-mm-dd'.length
 
-/** Hours of a short range, days of a longer one, in order; what is between has none. @throws ReadModelsUnavailableError */
+/** Returns the hours of a short range or the days of a longer one, in order and without empty ones. @throws ReadModelsUnavailableError */
 export async function bucketsOf(
   readModels: ReadModels,
   range: OverviewRange,
@@ -37,7 +37,7 @@ export async function bucketsOf(
   const from = Math.floor(Date.parse(range.from) / hourMs) * hourMs
   const to = Math.ceil(Date.parse(range.to) / hourMs) * hourMs
   const bucketMs = to - from <= hourlyUpToMs ? hourMs : dayMs
-  // A day of which the range has a part is summed of its hours.
+  // A day that is partly in the range is the sum of its hours.
   const [firstDay, endDay] = [Math.ceil(from / dayMs) * dayMs, Math.floor(to / dayMs) * dayMs]
   const parts: readonly (readonly [fromMs: number, toMs: number, length: number])[] =
     bucketMs === hourMs
@@ -78,7 +78,7 @@ const maxDurations = 1_000
 const newestFirst: Order = { field: 'createdAt', direction: -1 }
 
 /**
- * How long transfers took, of the newest that were created in the range and have completed; at most a thousand of each kind.
+ * Returns the time to completion of the newest completed transfers that were created in the range, at most a thousand of each kind.
  * @throws ReadModelsUnavailableError
  */
 export async function timeToCompletion(readModels: ReadModels, { merchantIds, from, to }: OverviewRange) {
@@ -103,7 +103,7 @@ export async function timeToCompletion(readModels: ReadModels, { merchantIds, fr
   )
 }
 
-/** The smallest that so large a part is not above; null of none. */
+/** Returns the smallest value that is not exceeded by this share of the values, or `null` without values. */
 function quantile(ascending: readonly number[], part: number): number | null {
   return ascending[Math.ceil(ascending.length * part) - 1] ?? null
 }
@@ -123,7 +123,7 @@ export async function oldestPending(
 
 const countedTo = 1_000
 
-/** What stands open now. Of more than a thousand, a thousand are counted. @throws ReadModelsUnavailableError */
+/** Counts the open transfers and callbacks, up to a thousand each. @throws ReadModelsUnavailableError */
 export async function countOpen(readModels: ReadModels, merchantIds: readonly string[] | undefined) {
   type Equal = { readonly [field: string]: string }
   const owners = merchantIds ? [...new Set(merchantIds)] : [undefined]

@@ -1,8 +1,8 @@
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { listByReferenceId, transfersThatBegin } from './transfer-queries.js'
+import { listByReferenceId, transfersByIdPrefix } from './transfer-queries.js'
 
-/** Something to jump to. */
+/** A search result to open. */
 export interface Found {
   readonly type: 'transfer' | 'merchant' | 'user'
   readonly id: string
@@ -13,28 +13,28 @@ export interface Found {
 interface Named {
   readonly id: string
   readonly name: string
-  /** What else it is found by, and told apart by. */
+  /** Another text by which it is found and distinguished. */
   readonly also: string
 }
 
 interface Sources {
   readonly transfers: Pick<TransferCommands, 'find'>
   readonly readModels: ReadModels
-  /** Those that the asker may know of. */
+  /** The merchants and users that the viewer is allowed to see. */
   readonly merchants: readonly Named[]
   readonly users: readonly Named[]
 }
 
 export const maxFound = 10
-/** Shorter beginnings of ids are those of too many transfers. */
-const idBeginning = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/
+/** Shorter prefixes of ids match too many transfers. */
+const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/
 const referenceIdForm = /^[A-Za-z0-9_-]{1,64}$/
-/** Others' transfers whose ids begin alike are looked at, too. */
-const maxLookedAt = 50
+/** Includes transfers of other merchants with the same prefix. */
+const maxRead = 50
 
 /**
- * Transfers by the beginning of their trackingId (8 digits or more) or by referenceId, merchants and users by the beginning of a name or of
- * a word in it, or of what else they are known by. At most {@link maxFound}. @throws ReadModelsUnavailableError, StoreUnavailableError
+ * Finds transfers by a prefix of their trackingId (8 digits or more) or by referenceId, and merchants and users by a prefix of a word of
+ * their name or of their other text. Returns at most {@link maxFound}. @throws ReadModelsUnavailableError, StoreUnavailableError
  */
 export async function search(sources: Sources, given: string): Promise<readonly Found[]> {
   const text = given.trim()
@@ -50,12 +50,12 @@ export async function search(sources: Sources, given: string): Promise<readonly 
 async function transfersFor({ transfers, readModels, merchants }: Sources, text: string): Promise<Found[]> {
   const merchantIds = merchants.map(({ id }) => id)
   const start = text.toLowerCase()
-  const begin = idBeginning.test(start) ? await transfersThatBegin(readModels, start, maxLookedAt) : []
-  const own = begin.filter(({ merchantId }) => merchantIds.includes(merchantId))
+  const byId = idPrefix.test(start) ? await transfersByIdPrefix(readModels, start, maxRead) : []
+  const own = byId.filter(({ merchantId }) => merchantIds.includes(merchantId))
   const found = new Map(own.map(({ _id, referenceId }) => [_id, referenceId]))
   if (referenceIdForm.test(text)) {
-    const whatever = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
-    const page = await listByReferenceId(transfers, merchantIds, text, { ...whatever, limit: maxFound })
+    const anything = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
+    const page = await listByReferenceId(transfers, merchantIds, text, { ...anything, limit: maxFound })
     for (const { transfer } of page.items) found.set(transfer.trackingId, transfer.referenceId)
   }
   return [...found].map(([id, title]) => ({ type: 'transfer', id, title, subtitle: id }))
@@ -63,13 +63,13 @@ async function transfersFor({ transfers, readModels, merchants }: Sources, text:
 
 function named(type: 'merchant' | 'user', all: readonly Named[], text: string): Found[] {
   const start = folded(text)
-  const begins = (name: string) => name.startsWith(start) || name.split(/\s+/).some((word) => word.startsWith(start))
+  const matches = (name: string) => name.startsWith(start) || name.split(/\s+/).some((word) => word.startsWith(start))
   return all
-    .filter(({ name, also }) => begins(folded(name)) || folded(also).startsWith(start))
+    .filter(({ name, also }) => matches(folded(name)) || folded(also).startsWith(start))
     .map(({ id, name, also }) => ({ type, id, title: name, subtitle: also }))
 }
 
-/** Small letters without marks; the four letters I of Turkish are one. */
+/** Returns lower-case letters without marks, and the same letter for all four kinds of I in Turkish. */
 function folded(text: string): string {
   return text.toLowerCase().normalize('NFD').replaceAll(/\p{M}/gu, '').replaceAll('ı', 'i')
 }

@@ -1,4 +1,4 @@
-/** The named fields of an event, as JSON has them: amounts (bigint, of at most 15 digits) as numbers. */
+/** Returns the named fields as JSON: amounts (bigint, of at most 15 digits) become numbers. */
 export function shownFields(data: object, fields: readonly string[]): { readonly [field: string]: unknown } {
   return Object.fromEntries(
     fields.filter((field) => Object.hasOwn(data, field)).map((field) => [field, shown(Reflect.get(data, field))]),

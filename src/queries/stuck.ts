@@ -6,7 +6,7 @@ import type { ReadModels } from '../read-models/read-models.js'
 import { firstOf, type Order } from './list-page.js'
 import { runsOf } from './transfer-queries.js'
 
-/** Why a transfer is stuck, what has to be done next, and how long is not too long yet. */
+/** The reasons why a transfer is stuck, the next action, and the time that is still acceptable. */
 export const stuckReasons = {
   'pending-past-expiry': { next: 'start-expiry', afterMs: minuteMs },
   'manual-control': { next: 'decide', afterMs: 15 * minuteMs },
@@ -26,34 +26,34 @@ export interface StuckTransfer {
   readonly amountMinor: number
   readonly reason: StuckReason
   readonly next: (typeof stuckReasons)[StuckReason]['next']
-  /** Since when, ISO 8601. */
+  /** The start of the delay, ISO 8601. */
   readonly since: string
-  /** Claims and approvals there were. */
+  /** The number of claims and approvals. */
   readonly steps: number
 }
 
 export interface Stuck {
   /** Oldest first within a reason, reasons in their order. */
   readonly items: readonly StuckTransfer[]
-  /** Those of which there may be more than are listed. */
+  /** The reasons with possibly more transfers than are listed. */
   readonly more: ReadonlySet<StuckReason>
 }
 
 export interface StuckSources {
   readonly readModels: ReadModels
-  /** Above which a withdrawal of this merchant needs a second person, minor units; null: never. */
+  /** Returns the amount above which a withdrawal needs a second approver, in minor units, or `null`. */
   readonly approvalAboveMinor: (merchantId: string) => bigint | null
 }
 
-/** Listed of each reason. */
+/** The limit per reason. */
 const maxListed = 100
-/** Pending withdrawals that are looked at, the oldest first: why one is stuck is in no index. */
-const maxLookedAt = 500
-/** A claim that lapses once may be an accident. */
+/** The limit of pending withdrawals to read, oldest first, because no index contains the reason. */
+const maxRead = 500
+/** A single lapsed claim can be an accident. */
 const lapsingSteps = 2
 const oldestFirst: Order = { field: 'createdAt', direction: 1 }
 
-/** What stands still and needs somebody, by ranges of indexes only. @throws ReadModelsUnavailableError */
+/** Returns the transfers that wait too long for an action, by ranges of indexes only. @throws ReadModelsUnavailableError */
 export async function stuckTransfers(sources: StuckSources, now: string): Promise<Stuck> {
   const found = new Map<StuckReason, StuckTransfer[]>()
   const more = new Set<StuckReason>()
@@ -69,12 +69,12 @@ export async function stuckTransfers(sources: StuckSources, now: string): Promis
     add(transfer, 'pending-past-expiry', transfer.openUntil ?? now)
   for (const transfer of await oldest(sources.readModels, 'ManualControl', undefined, maxListed + 1))
     add(transfer, 'manual-control', transfer.updatedAt)
-  const withdrawals = await oldest(sources.readModels, 'Pending', 'withdrawal', maxLookedAt)
+  const withdrawals = await oldest(sources.readModels, 'Pending', 'withdrawal', maxRead)
   for (const withdrawal of withdrawals) {
     const why = whyUnpaid(withdrawal, sources.approvalAboveMinor(withdrawal.merchantId), now)
     if (why) add(withdrawal, why.reason, why.since)
   }
-  if (withdrawals.length === maxLookedAt) for (const reason of unpaidReasons) more.add(reason)
+  if (withdrawals.length === maxRead) for (const reason of unpaidReasons) more.add(reason)
   const reasons = Object.keys(stuckReasons) as StuckReason[]
   const items = reasons.flatMap((reason) =>
     (found.get(reason) ?? []).sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0)),
@@ -84,7 +84,7 @@ export async function stuckTransfers(sources: StuckSources, now: string): Promis
 
 const unpaidReasons = ['awaiting-approval', 'claims-lapse', 'unpaid'] as const satisfies readonly StuckReason[]
 
-/** Undefined while somebody is paying it. */
+/** Returns `undefined` while a user is paying the withdrawal. */
 function whyUnpaid(
   { amountMinor, accountNumber, payout, createdAt }: TransferDocument,
   approvalAboveMinor: bigint | null,

@@ -3,9 +3,9 @@ import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { allMerchants, collections, type TotalDocument, totalsPrefix } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 
-/** What was counted of one kind within one hour, day or month. */
+/** A figure of one kind within one hour, day or month. */
 export interface Total {
-  /** As {@link TotalDocument} names it: `2026-11-21T14`, `2026-11-21`, `2026-11`. */
+  /** `2026-11-21T14`, `2026-11-21` or `2026-11`. */
   readonly period: string
   readonly kind: TransferKind
   readonly counted: Counted
@@ -15,7 +15,7 @@ export interface Total {
 }
 
 /**
- * The totals of these merchants, or of all, from a period on and before another; both are written as periods of one length are.
+ * Returns the totals of these merchants, or of all. `from` is inclusive, `to` is exclusive, and both are periods of the same length.
  * @throws ReadModelsUnavailableError
  */
 export async function readTotals(
@@ -27,10 +27,10 @@ export async function readTotals(
   const collection = readModels.collection(collections.totals)
   const found = new Map<string, Total>()
   for (const merchantId of new Set(merchantIds ?? [allMerchants])) {
-    const begin = totalsPrefix(merchantId, to.length)
-    const documents = await collection.find({ _id: { $gte: begin + from, $lt: begin + to } }, { sort: { _id: 1 } })
+    const prefix = totalsPrefix(merchantId, to.length)
+    const documents = await collection.find({ _id: { $gte: prefix + from, $lt: prefix + to } }, { sort: { _id: 1 } })
     for (const document of documents as readonly TotalDocument[]) {
-      const key = document._id.slice(begin.length)
+      const key = document._id.slice(prefix.length)
       found.set(key, sum(found.get(key), document, key.slice(0, to.length)))
     }
   }

@@ -4,32 +4,32 @@ import type { Status, Transfer } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { firstOf, type Order, type Page, type Place, pageOf, pageOfAll, type Run } from './list-page.js'
+import { firstOf, type Order, type Page, pageOf, pageOfAll, type Run, type SortKey } from './list-page.js'
 
 export interface TransferFilter {
   readonly status: Status | undefined
   readonly kind: TransferKind | undefined
-  /** Created then or later; ISO 8601 in UTC with milliseconds. */
+  /** Inclusive time of creation; ISO 8601 in UTC with milliseconds. */
   readonly from: string | undefined
-  /** Created before. */
+  /** Exclusive time of creation. */
   readonly to: string | undefined
   readonly limit: number
-  readonly cursor: Place | undefined
+  readonly cursor: SortKey | undefined
 }
 
 export const transferKinds: readonly TransferKind[] = ['deposit', 'withdrawal']
-/** As they follow one another: a transfer that goes on between two reads is met again, and not missed. */
+/** In this order, a transfer whose status changes between two reads is found twice instead of missed. */
 const statuses: readonly Status[] = ['Pending', 'ManualControl', 'Cancelled', 'Failed', 'Completed']
 
-/** A filter leaves open at most two kinds times five statuses; with each merchant, these are the ranges of an index. */
+/** A filter matches at most two kinds times five statuses. For each merchant, these are the ranges of an index. */
 export interface Ranges {
-  /** Of all when undefined. */
+  /** `undefined` for all merchants. */
   readonly merchantIds: readonly string[] | undefined
   readonly kind: TransferKind | undefined
   readonly status: Status | undefined
 }
 
-/** See `indexes.transfers`. */
+/** Returns the ranges of `indexes.transfers`. */
 export function runsOf({ merchantIds, kind, status }: Ranges, bounds: Pick<Run, 'from' | 'to'>): readonly Run[] {
   const merchants = merchantIds ? [...new Set(merchantIds)].map((merchantId) => ({ merchantId })) : [{}]
   return merchants.flatMap((merchant) =>
@@ -42,7 +42,7 @@ export function runsOf({ merchantIds, kind, status }: Ranges, bounds: Pick<Run, 
 const newestFirst: Order = { field: 'createdAt', direction: -1 }
 
 /**
- * Transfers newest first, of one merchant or of all, from the read model. No more than a page is read of any range.
+ * Lists the transfers of one merchant or of all from the read model, newest first. At most one page is read of each range.
  * @throws ReadModelsUnavailableError
  */
 export async function listTransfers(
@@ -54,7 +54,7 @@ export async function listTransfers(
   return pageOfRuns(readModels, newestFirst, runsOf({ merchantIds, kind, status }, { from, to }), { limit, cursor })
 }
 
-/** Deposits of all merchants about whose money a person has to decide, newest first. @throws ReadModelsUnavailableError */
+/** Lists the deposits of all merchants whose money needs a decision, newest first. @throws ReadModelsUnavailableError */
 export function listNeedingAttention(
   readModels: ReadModels,
   page: Pick<TransferFilter, 'limit' | 'cursor'>,
@@ -71,17 +71,17 @@ export async function pageOfRuns(
 ): Promise<Page<TransferDocument>> {
   const collection = readModels.collection(collections.transfers)
   const found = (await firstOf(collection, order, runs, cursor, limit + 1)) as readonly TransferDocument[]
-  return pageOf(found, limit, (document) => ({ at: document[order.field] as Place['at'], id: document._id }))
+  return pageOf(found, limit, (document) => ({ at: document[order.field] as SortKey['at'], id: document._id }))
 }
 
-/** Those whose id begins so, at most `limit`. @throws ReadModelsUnavailableError */
-export async function transfersThatBegin(
+/** Returns at most `limit` transfers by a prefix of their trackingId. @throws ReadModelsUnavailableError */
+export async function transfersByIdPrefix(
   readModels: ReadModels,
-  start: string,
+  prefix: string,
   limit: number,
 ): Promise<readonly TransferDocument[]> {
-  // No digit of an id is behind f.
-  const range = { _id: { $gte: start, $lt: `${start}g` } }
+  // All characters of an id sort before g.
+  const range = { _id: { $gte: prefix, $lt: `${prefix}g` } }
   const found = await readModels.collection(collections.transfers).find(range, { sort: { _id: 1 }, limit })
   return found as readonly TransferDocument[]
 }
@@ -92,8 +92,8 @@ export interface FoundTransfer {
 }
 
 /**
- * The transfers of these merchants under a referenceId, newest first. From the log, so never behind: a trackingId derives from
- * merchant, kind and referenceId, and there is nothing to search. @throws StoreUnavailableError
+ * Lists the transfers of these merchants with a referenceId, newest first. They are read from the log and therefore never behind: a
+ * trackingId derives from merchant, kind and referenceId, so that no search is needed. @throws StoreUnavailableError
  */
 export async function listByReferenceId(
   transfers: Pick<TransferCommands, 'find'>,
@@ -108,8 +108,8 @@ export async function listByReferenceId(
       if (transfer) found.push(transfer)
     }
   }
-  const wanted = found
+  const matching = found
     .filter(({ transfer }) => (status ?? transfer.status) === transfer.status)
     .filter(({ transfer: { createdAt } }) => (from ?? createdAt) <= createdAt && (to === undefined || createdAt < to))
-  return pageOfAll(wanted, { limit, cursor }, ({ transfer }) => ({ at: transfer.createdAt, id: transfer.trackingId }))
+  return pageOfAll(matching, { limit, cursor }, ({ transfer }) => ({ at: transfer.createdAt, id: transfer.trackingId }))
 }

@@ -7,33 +7,33 @@ import type { ReadModels } from '../read-models/read-models.js'
 import { isTermKey, methodTerm, termSince, textTerm, textTermsOf } from '../read-models/transfer-terms.js'
 import { type Order, type Page, pageOfAll, parseAmountCursor, parseCursor, type Run } from './list-page.js'
 import { listByTerms, type TermRange } from './search-terms.js'
-import { pageOfRuns, runsOf, transferKinds } from './transfer-queries.js'
+import { pageOfRuns, runsOf, transferKinds, transfersByIdPrefix } from './transfer-queries.js'
 
-/** What people look for. */
+/** The filters of a search. */
 export interface TransferSearch {
-  /** Of these merchants; of all when undefined. */
+  /** `undefined` for all merchants. */
   readonly merchantIds: readonly string[] | undefined
   readonly kind: TransferKind | undefined
   readonly status: Status | undefined
-  /** Created then or later; ISO 8601 in UTC with milliseconds. */
+  /** Inclusive time of creation; ISO 8601 in UTC with milliseconds. */
   readonly from: string | undefined
-  /** Created before. */
+  /** Exclusive time of creation. */
   readonly to: string | undefined
-  /** Only those about whose money a person has to decide. */
+  /** Only transfers whose money needs a decision. */
   readonly attention: 'open' | undefined
   readonly method: number | undefined
-  /** Both inclusive. */
+  /** Both bounds are inclusive. */
   readonly minAmountMinor: number | undefined
   readonly maxAmountMinor: number | undefined
-  /** How a referenceId, trackingId, userId, name or account number begins. */
+  /** A prefix of a referenceId, trackingId, userId, name or account number. */
   readonly text: string | undefined
   readonly sort: 'newest' | 'oldest' | 'largest' | 'smallest' | undefined
   readonly limit: number
-  /** `nextCursor` of the page before. */
+  /** The `nextCursor` of the previous page. */
   readonly cursor: string | undefined
 }
 
-/** Not asked as it can be answered: no index serves it, and every transfer there is would be looked at. */
+/** No index serves this combination of filters, so that the search would read every transfer. */
 export class SearchError extends Error {
   override readonly name = 'SearchError'
 
@@ -46,8 +46,8 @@ export class SearchError extends Error {
 }
 
 /**
- * A page of transfers from the read model, by an index whatever is asked: no more is looked at than some pages hold.
- * `allMerchantIds`: for what is looked up for each merchant. @throws SearchError, ReadModelsUnavailableError
+ * Returns a page of transfers from the read model. Every search uses an index and reads only a few times as many documents as a page
+ * holds. `allMerchantIds` serves lookups per merchant. @throws SearchError, ReadModelsUnavailableError
  */
 export function searchTransfers(
   readModels: ReadModels,
@@ -61,44 +61,47 @@ export function searchTransfers(
   const ofAmount = minAmountMinor !== undefined || maxAmountMinor !== undefined
   if (ofAmount || sort === 'largest' || sort === 'smallest') return byAmount(readModels, search)
   const { from, to, limit } = search
-  return pageOfRuns(readModels, timeOrder(search), runsOf(search, { from, to }), { limit, cursor: placeInTime(search) })
+  return pageOfRuns(readModels, timeOrder(search), runsOf(search, { from, to }), {
+    limit,
+    cursor: timePosition(search),
+  })
 }
 
 function byAttention(readModels: ReadModels, search: TransferSearch): Promise<Page<TransferDocument>> {
-  refuse(search, ['status', 'minAmountMinor', 'maxAmountMinor'], 'attention')
-  refuseOrder(search, 'attention', ['newest', 'oldest'])
+  rejectFields(search, ['status', 'minAmountMinor', 'maxAmountMinor'], 'attention')
+  rejectOrder(search, 'attention', ['newest', 'oldest'])
   const { merchantIds, kind, from, to, limit } = search
   const order = timeOrder(search)
   const runs = merchantIds
     ? [...new Set(merchantIds)].map((merchantId): Run => ({ equal: { attentionOf: merchantId }, from, to }))
     : [{ equal: { attention: 'open' }, from, to }]
-  // What came in and is not settled is a deposit's.
-  return pageOfRuns(readModels, order, kind === 'withdrawal' ? [] : runs, { limit, cursor: placeInTime(search) })
+  // Only deposits have received money that is not settled.
+  return pageOfRuns(readModels, order, kind === 'withdrawal' ? [] : runs, { limit, cursor: timePosition(search) })
 }
 
 function byAmount(readModels: ReadModels, search: TransferSearch): Promise<Page<TransferDocument>> {
   const { merchantIds, minAmountMinor, maxAmountMinor, sort, limit, cursor } = search
   const named =
     minAmountMinor !== undefined ? 'minAmountMinor' : maxAmountMinor !== undefined ? 'maxAmountMinor' : 'sort'
-  refuse(search, ['from', 'to'], 'amount')
-  refuseOrder(search, 'amount', ['largest', 'smallest'])
+  rejectFields(search, ['from', 'to'], 'amount')
+  rejectOrder(search, 'amount', ['largest', 'smallest'])
   if (!merchantIds) throw new SearchError(named, violate('needs-field', { other: 'merchantId' }))
   const order: Order = { field: 'amountMinor', direction: sort === 'smallest' ? 1 : -1 }
   const bounds = { from: minAmountMinor, to: maxAmountMinor === undefined ? undefined : maxAmountMinor + 1 }
-  const place = placeOf(cursor, parseAmountCursor)
-  return pageOfRuns(readModels, order, runsOf(search, bounds), { limit, cursor: place })
+  const position = positionOf(cursor, parseAmountCursor)
+  return pageOfRuns(readModels, order, runsOf(search, bounds), { limit, cursor: position })
 }
 
 function byMethod(readModels: ReadModels, search: TransferSearch, method: number): Promise<Page<TransferDocument>> {
-  refuse(search, ['status', 'attention', 'minAmountMinor', 'maxAmountMinor'], 'method')
-  refuseOrder(search, 'method', ['newest', 'oldest'])
+  rejectFields(search, ['status', 'attention', 'minAmountMinor', 'maxAmountMinor'], 'method')
+  rejectOrder(search, 'method', ['newest', 'oldest'])
   const { merchantIds, kind, from, to, sort, limit, cursor } = search
   if (!merchantIds) throw new SearchError('method', violate('needs-field', { other: 'merchantId' }))
   const term = methodTerm(method)
-  // The latest moment comes first: what was created before `to` begins behind it.
+  // The latest time comes first, so that the range starts after `to`.
   const bounds = {
-    from: to === undefined ? term : afterMoment(term, to),
-    to: from === undefined ? `${term}\n` : afterMoment(term, from),
+    from: to === undefined ? term : afterTime(term, to),
+    to: from === undefined ? `${term}\n` : afterTime(term, from),
   }
   const direction = sort === 'oldest' ? -1 : 1
   const range = {
@@ -110,14 +113,14 @@ function byMethod(readModels: ReadModels, search: TransferSearch, method: number
   return termPage(readModels, { ...range, shownBy: ({ paymentMethod }) => methodTerm(paymentMethod) }, limit, cursor)
 }
 
-/** Behind every place of the term at this moment. */
-function afterMoment(term: string, moment: string): string {
-  return `${termSince(term, moment)}~`
+/** Returns a key that sorts after all keys of the term at this time. */
+function afterTime(term: string, time: string): string {
+  return `${termSince(term, time)}~`
 }
 
 /**
- * By their terms, in the order of these, newest first within each. A trackingId is no term: those that it begins come first.
- * Of all merchants only an id is looked up, which needs no term.
+ * Sorts the transfers by their terms, newest first within each term. Transfers found by a prefix of their trackingId, which is not a term,
+ * come first. Over all merchants, only ids are looked up, which needs no term.
  */
 async function byText(
   readModels: ReadModels,
@@ -126,34 +129,34 @@ async function byText(
   text: string,
 ): Promise<Page<TransferDocument>> {
   const others = ['status', 'from', 'to', 'attention', 'method', 'minAmountMinor', 'maxAmountMinor', 'sort'] as const
-  refuse(search, others, 'text')
+  rejectFields(search, others, 'text')
   const { merchantIds, kind, limit, cursor } = search
   const kinds = kind ? [kind] : transferKinds
-  const isWanted = (transfer: TransferDocument) =>
+  const matches = (transfer: TransferDocument) =>
     (merchantIds ?? [transfer.merchantId]).includes(transfer.merchantId) && (kind ?? transfer.kind) === transfer.kind
-  const byId = (await byTrackingId(readModels, text.toLowerCase())).filter(isWanted)
+  const byId = (await byTrackingId(readModels, text.toLowerCase())).filter(matches)
   if (!merchantIds) {
     const byReference = await byReferenceId(readModels, allMerchantIds(), kinds, text)
     const found = new Map([...byId, ...byReference].map((transfer) => [transfer._id, transfer]))
-    const place = placeOf(cursor, parseCursor)
-    return pageOfAll([...found.values()], { limit, cursor: place }, ({ createdAt, _id }) => ({
+    const position = positionOf(cursor, parseCursor)
+    return pageOfAll([...found.values()], { limit, cursor: position }, ({ createdAt, _id }) => ({
       at: createdAt,
       id: _id,
     }))
   }
-  const begin = textTerm(text)
-  if (begin === textTerm('')) return { items: byId.slice(0, limit), nextCursor: null }
+  const prefix = textTerm(text)
+  if (prefix === textTerm('')) return { items: byId.slice(0, limit), nextCursor: null }
   const ids = new Set(byId.map(({ _id }) => _id))
   const shown = cursor === undefined ? byId : []
   const range = {
     merchantIds: [...new Set(merchantIds)],
     kinds,
-    from: begin,
-    to: `${begin}\u{10ffff}`,
+    from: prefix,
+    to: `${prefix}\u{10ffff}`,
     direction: 1,
   } as const
   const shownBy = (transfer: TransferDocument) =>
-    ids.has(transfer._id) ? undefined : textTermsOf(transfer).find((term) => term.startsWith(begin))
+    ids.has(transfer._id) ? undefined : textTermsOf(transfer).find((term) => term.startsWith(prefix))
   const rest = Math.max(1, limit - shown.length)
   const { items, nextCursor } = await termPage(readModels, { ...range, shownBy }, rest, cursor)
   return { items: [...shown, ...items], nextCursor }
@@ -162,16 +165,13 @@ async function byText(
 const minIdDigits = 6
 const maxById = 20
 
-/** Fewer digits are no id that somebody copied. */
-async function byTrackingId(readModels: ReadModels, begin: string): Promise<readonly TransferDocument[]> {
-  if (begin.length < minIdDigits || begin.length > 36 || !/^[0-9a-f-]+$/.test(begin)) return []
-  // No digit of an id is behind f.
-  const range = { _id: { $gte: begin, $lt: `${begin}g` } }
-  const found = await readModels.collection(collections.transfers).find(range, { sort: { _id: 1 }, limit: maxById })
-  return found as readonly TransferDocument[]
+/** Ignores texts with fewer digits, which are unlikely to be a copied id. */
+async function byTrackingId(readModels: ReadModels, prefix: string): Promise<readonly TransferDocument[]> {
+  if (prefix.length < minIdDigits || prefix.length > 36 || !/^[0-9a-f-]+$/.test(prefix)) return []
+  return transfersByIdPrefix(readModels, prefix, maxById)
 }
 
-const idsAtOnce = 1_000
+const idsPerQuery = 1_000
 
 async function byReferenceId(
   readModels: ReadModels,
@@ -182,7 +182,7 @@ async function byReferenceId(
   const ids = merchantIds.flatMap((merchantId) => kinds.map((kind) => trackingIdOf(merchantId, kind, referenceId)))
   const found: TransferDocument[] = []
   while (ids.length > 0) {
-    const $in = ids.splice(0, idsAtOnce)
+    const $in = ids.splice(0, idsPerQuery)
     found.push(...((await readModels.collection(collections.transfers).find({ _id: { $in } })) as TransferDocument[]))
   }
   return found
@@ -194,35 +194,35 @@ async function termPage(
   limit: number,
   cursor: string | undefined,
 ): Promise<Page<TransferDocument>> {
-  const place = placeOf(cursor, (text) => {
-    const clear = Buffer.from(text, 'base64url').toString()
-    return isTermKey(clear) && clear > range.from && clear < range.to ? clear : undefined
+  const position = positionOf(cursor, (text) => {
+    const key = Buffer.from(text, 'base64url').toString()
+    return isTermKey(key) && key > range.from && key < range.to ? key : undefined
   })
-  const { items, nextCursor } = await listByTerms(readModels, range, limit, place)
+  const { items, nextCursor } = await listByTerms(readModels, range, limit, position)
   return { items, nextCursor: nextCursor && Buffer.from(nextCursor).toString('base64url') }
 }
 
-function placeInTime({ cursor }: TransferSearch) {
-  return placeOf(cursor, parseCursor)
+function timePosition({ cursor }: TransferSearch) {
+  return positionOf(cursor, parseCursor)
 }
 
-function placeOf<Found>(cursor: string | undefined, parse: (text: string) => Found | undefined): Found | undefined {
+function positionOf<Found>(cursor: string | undefined, parse: (text: string) => Found | undefined): Found | undefined {
   if (cursor === undefined) return undefined
-  const place = parse(cursor)
-  if (place === undefined) throw new SearchError('cursor', violate('cursor-invalid'))
-  return place
+  const position = parse(cursor)
+  if (position === undefined) throw new SearchError('cursor', violate('cursor-invalid'))
+  return position
 }
 
 function timeOrder({ sort }: TransferSearch): Order {
   return { field: 'createdAt', direction: sort === 'oldest' ? 1 : -1 }
 }
 
-function refuse(search: TransferSearch, fields: readonly (keyof TransferSearch)[], other: string): void {
+function rejectFields(search: TransferSearch, fields: readonly (keyof TransferSearch)[], other: string): void {
   const field = fields.find((field) => search[field] !== undefined)
   if (field) throw new SearchError(field, violate('excludes-field', { other }))
 }
 
-function refuseOrder({ sort }: TransferSearch, other: string, served: readonly TransferSearch['sort'][]): void {
+function rejectOrder({ sort }: TransferSearch, other: string, served: readonly TransferSearch['sort'][]): void {
   if (sort !== undefined && !served.includes(sort)) {
     throw new SearchError('sort', violate('order-unavailable', { allowed: served.join(', '), other }))
   }

@@ -6,7 +6,7 @@ import {
   listCallbacks,
   listParkedSince,
 } from '../../src/queries/callback-queries.js'
-import type { Place } from '../../src/queries/list-page.js'
+import type { SortKey } from '../../src/queries/list-page.js'
 import { oldestPending, timeToCompletion } from '../../src/queries/overview.js'
 import { listTransfers, type TransferFilter } from '../../src/queries/transfer-queries.js'
 import { searchTransfers, type TransferSearch } from '../../src/queries/transfer-search.js'
@@ -31,7 +31,7 @@ interface TransferQuestion extends TransferFilter {
 /** Every combination of the filters that HTTP and the CLI offer, over `count` transfers. */
 export function transferQuestions(count: number, limit: number): TransferQuestion[] {
   const [early, late] = [timeOf(Math.floor(count / 3)), timeOf(Math.floor(count / 2))]
-  const placeAt = (n: number): Place => ({ at: transferOf(n).createdAt, id: transferOf(n)._id })
+  const placeAt = (n: number): SortKey => ({ at: transferOf(n).createdAt, id: transferOf(n)._id })
   const cursors = [undefined, placeAt(Math.floor(count / 2.5)), placeAt(count - 1), placeAt(0)]
   return merchants.flatMap((merchantId) =>
     statuses.flatMap((status) =>

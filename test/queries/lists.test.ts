@@ -7,7 +7,7 @@ import type { Status } from '../../src/domain/transfer/transfer.js'
 import type { RuleName, RuleValues } from '../../src/kernel/rules.js'
 import { parseTime } from '../../src/kernel/time.js'
 import { listCallbacks } from '../../src/queries/callback-queries.js'
-import { formatCursor, type Place, parseCursor } from '../../src/queries/list-page.js'
+import { formatCursor, parseCursor, type SortKey } from '../../src/queries/list-page.js'
 import { listTransfers } from '../../src/queries/transfer-queries.js'
 import { searchTransfers, type TransferSearch } from '../../src/queries/transfer-search.js'
 import { indexes, type TransferDocument } from '../../src/read-models/documents.js'
@@ -257,7 +257,7 @@ t.test('page after page shows each transfer once, whatever the size of the page'
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...statuses), fc.integer({ min: 1, max: 60 }), async (status, limit) => {
       const seen: string[] = []
-      let cursor: Place | undefined
+      let cursor: SortKey | undefined
       do {
         const filter = { status, kind: undefined, from: undefined, to: undefined, limit, cursor }
         const page = await listTransfers(readModels, undefined, filter)

@@ -1,17 +1,17 @@
 import t from 'tap'
 import { StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { startProjections } from '../../src/projections/start-projections.js'
-import { type LiveNews, LiveView, type LiveWatcher } from '../../src/queries/live-changes.js'
+import { type LiveUpdate, LiveView, type LiveWatcher } from '../../src/queries/live-changes.js'
 import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
 
 /** Somebody who watches, and all that was told; reads as long as `ready`. */
 function watcher(merchantIds: readonly string[] | null) {
-  const told: LiveNews[] = []
+  const told: LiveUpdate[] = []
   const state = { ready: true, ended: false }
   const self: LiveWatcher = {
     merchantIds,
     isReady: () => state.ready,
-    tell: (news) => told.push(news),
+    send: (update) => told.push(update),
     end: () => {
       state.ended = true
     },

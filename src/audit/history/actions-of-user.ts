@@ -4,18 +4,18 @@ import { walkLog } from '../../queries/walk-log.js'
 import { merchantIdOf, trackingIdOf } from './records.js'
 
 export interface ActionsQuery {
-  /** As the log has it; with a colon at its end (`user:`) all that begin so. */
+  /** An actor as recorded in the log, or a prefix that ends with a colon (`user:`). */
   readonly actor?: string | undefined
-  /** Of the event. */
+  /** The type of the event. */
   readonly type?: string | undefined
-  /** Recorded then or later; ISO 8601. */
+  /** Inclusive recording time, ISO 8601. */
   readonly from?: string | undefined
-  /** Recorded before. */
+  /** Exclusive recording time. */
   readonly to?: string | undefined
   readonly after?: Position | undefined
 }
 
-/** That somebody did something, or a part of the service. */
+/** An event and the user or part of the service that caused it. */
 export interface Action {
   readonly recordedAt: string
   readonly position: string
@@ -30,14 +30,15 @@ export interface Action {
 
 export interface ActionsPage {
   readonly items: readonly Action[]
-  /** What `after` takes; null when there is nothing behind. */
+  /** The `after` of the next page; `null` at the end of the log. */
   readonly next: Position | null
-  /** When the last event was recorded that was looked at; null when none was. */
+  /** The recording time of the last examined event. */
   readonly lookedUpTo: string | null
 }
 
 /**
- * Who did what, oldest first: so many at most, and from so many events at most; where the page ends before the log does, the next one goes on.
+ * Returns the actions that match the query, oldest first. A page ends after `limit` actions or `maxLookedAt` events, and the next page continues
+ * there.
  * @throws StoreUnavailableError
  */
 export async function actionsPage(
@@ -52,7 +53,7 @@ export async function actionsPage(
   for await (const { events, at } of walkLog(store, { after: query.after })) {
     for (const recorded of events) {
       if (items.length === limit || lookedAt === maxLookedAt) return { items, next, lookedUpTo }
-      if (isMeant(recorded, query)) items.push(await actionOf(store, recorded))
+      if (matches(recorded, query)) items.push(await actionOf(store, recorded))
       lookedAt++
       lookedUpTo = new Date(recorded.recordedAtMs).toISOString()
       next = recorded.position
@@ -62,7 +63,7 @@ export async function actionsPage(
   return { items, next: null, lookedUpTo }
 }
 
-function isMeant({ type, metadata, recordedAtMs }: RecordedEvent, query: ActionsQuery): boolean {
+function matches({ type, metadata, recordedAtMs }: RecordedEvent, query: ActionsQuery): boolean {
   const { actor = '' } = metadata as Partial<EventMetadata>
   if (query.type !== undefined && type !== query.type) return false
   if (query.actor !== undefined && !isActor(actor, query.actor)) return false

@@ -1,30 +1,30 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Collection, Document } from '../../read-models/read-models.js'
 
-/** A document that is not what the log makes of it. */
+/** A document that differs from the one that the log results in. */
 export interface Difference {
   readonly id: string
-  /** `missing`: the log makes it and it is not there; `added`: nothing in the log makes it. */
+  /** `missing`: only the log results in it; `added`: nothing in the log results in it. */
   readonly kind: 'changed' | 'missing' | 'added'
-  /** Of a changed one, the paths that differ; what stands there is not told. */
+  /** The differing paths of a changed document, without their values. */
   readonly fields: readonly string[]
 }
 
 const pageSize = 500
-/** Of one collection: where more differ, a rebuild is due and not a list. */
+/** The limit per collection: with more differences, a rebuild is needed instead of a list. */
 const maxOpen = 50_000
 const maxNamed = 1_000
 
 interface Open {
-  /** As it was when it was looked at. */
+  /** The document as it was read. */
   readonly live: Document | undefined
-  /** From what the log makes of it, at the point where they differ least. */
+  /** The smallest difference so far. */
   readonly difference: Difference
 }
 
-/** Live documents beside those that were made anew. */
+/** Compares live documents with documents that were built from the log. */
 export class Comparison {
-  /** Undefined until it is looked at again. */
+  /** `undefined` until the document is compared again. */
   readonly #open = new Map<string, Open | undefined>()
   #documents = 0
   #isFull = false
@@ -36,20 +36,20 @@ export class Comparison {
 
   static async of(live: Collection, fresh: Collection): Promise<Comparison> {
     const comparison = new Comparison(live, fresh)
-    await comparison.#lookThrough(fresh, live)
-    comparison.#documents = await comparison.#lookThrough(live, fresh)
-    await comparison.#lookAgain()
+    await comparison.#compareAll(fresh, live)
+    comparison.#documents = await comparison.#compareAll(live, fresh)
+    await comparison.#compareAgain()
     return comparison
   }
 
-  /** Something differs, as far as one has come. */
+  /** Whether any document differs so far. */
   get isOpen(): boolean {
     return this.#open.size > 0
   }
 
-  /** Those made anew are others now: one that equals the live one settles it. */
+  /** Compares changed built documents again. A document that equals the live one is no longer a difference. */
   async changed(ids: readonly string[]): Promise<void> {
-    for (const some of portions(ids.filter((id) => this.#open.has(id)))) {
+    for (const some of batches(ids.filter((id) => this.#open.has(id)))) {
       const fresh = await byId(this.fresh, some)
       for (const id of some) this.#compare(id, this.#open.get(id)?.live, fresh.get(id))
     }
@@ -64,8 +64,8 @@ export class Comparison {
     }
   }
 
-  /** Every document of one side beside its counterpart on the other. Answers how many there are. */
-  async #lookThrough(one: Collection, other: Collection): Promise<number> {
+  /** Compares every document of one side with its counterpart. Returns the number of documents. */
+  async #compareAll(one: Collection, other: Collection): Promise<number> {
     let count = 0
     for (let last = ''; ; ) {
       const page = await one.find({ _id: { $gt: last } }, { sort: { _id: 1 }, limit: pageSize })
@@ -82,9 +82,9 @@ export class Comparison {
     }
   }
 
-  /** At what differed: the two sides were not read at the same moment, and the live one goes on. */
-  async #lookAgain(): Promise<void> {
-    for (const ids of portions([...this.#open.keys()])) {
+  /** Compares the differing documents again, because the two sides were not read at the same time and the live one changes. */
+  async #compareAgain(): Promise<void> {
+    for (const ids of batches([...this.#open.keys()])) {
       const [live, fresh] = await Promise.all([byId(this.live, ids), byId(this.fresh, ids)])
       for (const id of ids) this.#compare(id, live.get(id), fresh.get(id))
     }
@@ -104,22 +104,22 @@ export class Comparison {
 function differenceOf(id: string, live: Document | undefined, fresh: Document | undefined): Difference {
   if (!live) return { id, kind: 'missing', fields: [] }
   if (!fresh) return { id, kind: 'added', fields: [] }
-  return { id, kind: 'changed', fields: pathsThatDiffer(live, fresh) }
+  return { id, kind: 'changed', fields: differingPaths(live, fresh) }
 }
 
-/** A document that is there at all is nearer than one that is not. */
+/** A document that exists on both sides has a smaller difference than a missing one. */
 function isSmaller(one: Difference, other: Difference): boolean {
   const size = ({ kind, fields }: Difference) => (kind === 'changed' ? fields.length : Number.POSITIVE_INFINITY)
   return size(one) <= size(other)
 }
 
-function pathsThatDiffer(one: object, other: object, above = ''): string[] {
+function differingPaths(one: object, other: object, above = ''): string[] {
   const names = new Set([...Object.keys(one), ...Object.keys(other)])
   return [...names].flatMap((name) => {
     const [a, b]: unknown[] = [Reflect.get(one, name), Reflect.get(other, name)]
     if (isDeepStrictEqual(a, b)) return []
     const path = `${above}${name}`
-    return isPlain(a) && isPlain(b) ? pathsThatDiffer(a, b, `${path}.`) : [path]
+    return isPlain(a) && isPlain(b) ? differingPaths(a, b, `${path}.`) : [path]
   })
 }
 
@@ -127,7 +127,7 @@ function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function* portions(ids: readonly string[]): Generator<readonly string[]> {
+function* batches(ids: readonly string[]): Generator<readonly string[]> {
   for (let from = 0; from < ids.length; from += pageSize) yield ids.slice(from, from + pageSize)
 }
 

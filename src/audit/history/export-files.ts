@@ -16,36 +16,36 @@ import {
 
 type Store = Pick<EventStore, 'readAll' | 'readStream' | 'subscribeToAll'>
 
-/** The files cannot be written there, or are not what an earlier run left. */
+/** The files cannot be written there, or differ from those of an interrupted export. */
 export class ExportError extends Error {
   override readonly name = 'ExportError'
 }
 
 export interface ExportTarget {
-  /** A file; or a directory, for files of {@link ExportLimits.eventsPerFile} events. */
+  /** A file, or a directory of files with {@link ExportLimits.eventsPerFile} events each. */
   readonly path: string
   readonly isDirectory: boolean
 }
 
 export interface ExportLimits {
   readonly eventsPerFile: number
-  /** Pages of the log between two looks at what a killed export goes on from. */
+  /** The pages of the log between two saves of the progress. */
   readonly pagesPerSave: number
 }
 
-const usualLimits: ExportLimits = { eventsPerFile: 100_000, pagesPerSave: 20 }
+const defaultLimits: ExportLimits = { eventsPerFile: 100_000, pagesPerSave: 20 }
 
 export interface ExportOptions {
   readonly signal: AbortSignal
   readonly onProgress: (progress: { readonly events: number; readonly at: Position; readonly until: Position }) => void
-  /** The signed checkpoint of the log's tree. */
+  /** Returns the signed checkpoint of the log's tree. */
   readonly checkpoint: () => Promise<string | undefined>
   readonly limits?: ExportLimits
 }
 
-/** What an export goes on from that was killed; beside its files until there is the manifest. */
+/** The state from which a killed export resumes, stored next to its files until the manifest is written. */
 interface Progress {
-  readonly question: Omit<ExportQuery, 'until'>
+  readonly query: Omit<ExportQuery, 'until'>
   readonly until: string | null
   readonly at: string | null
   readonly first: string | null
@@ -55,27 +55,27 @@ interface Progress {
 }
 
 /**
- * Writes an export and, last of all, its manifest. Killed at any moment, the same call goes on where it was, up to the same end of the
- * log, and the files are the same as if it had not been. Undefined when it was interrupted.
+ * Writes an export and then its manifest. After a kill, the same call resumes the export up to the same end of the log and results in the
+ * same files. Returns `undefined` if it is interrupted.
  * @throws ExportError, StoreUnavailableError
  */
 export async function exportToFiles(
   store: Store,
-  question: Omit<ExportQuery, 'until'>,
+  request: Omit<ExportQuery, 'until'>,
   target: ExportTarget,
   options: ExportOptions,
 ): Promise<Manifest | undefined> {
-  const places = placesOf(target, question)
-  const found = await readProgress(places.progress, question)
+  const places = placesOf(target, request)
+  const found = await readProgress(places.progress, request)
   if (await exists(places.manifest)) {
-    if (!found) throw new ExportError(`${places.manifest} is there already: name another place`)
-    // Killed as it was done.
+    if (!found) throw new ExportError(`${places.manifest} already exists: choose another path`)
+    // The export was killed after its end.
     await rm(places.progress)
     return JSON.parse(await readFile(places.manifest, 'utf8')) as Manifest
   }
-  const progress = found ?? (await begin(store, question, places))
-  const query = { ...question, until: positionIn(progress.until) ?? null }
-  const files = await ExportFiles.open(places, query, progress, options.limits ?? usualLimits)
+  const progress = found ?? (await begin(store, request, places))
+  const query = { ...request, until: positionIn(progress.until) ?? null }
+  const files = await ExportFiles.open(places, query, progress, options.limits ?? defaultLimits)
   try {
     if (!(await writeAll(store, query, files, options))) return undefined
     const manifest = manifestOf(query, await files.finish(), await options.checkpoint())
@@ -87,28 +87,28 @@ export async function exportToFiles(
   }
 }
 
-async function begin(store: Store, question: Omit<ExportQuery, 'until'>, places: Places): Promise<Progress> {
+async function begin(store: Store, request: Omit<ExportQuery, 'until'>, places: Places): Promise<Progress> {
   const name = places.nameOf(1)
   if (await exists(join(places.directory, name))) {
-    throw new ExportError(`${join(places.directory, name)} is there already: name another place`)
+    throw new ExportError(`${join(places.directory, name)} already exists: choose another path`)
   }
   const end = await endOfLog(store)
   const nothing = { at: null, first: null, last: null, done: [], writing: { name, events: 0, bytes: 0 } }
-  const progress: Progress = { question, until: end ? formatPosition(end) : null, ...nothing }
+  const progress: Progress = { query: request, until: end ? formatPosition(end) : null, ...nothing }
   await mkdir(places.directory, { recursive: true })
-  // Before any file: one that a killed export has made is told from somebody else's by it.
+  // Before any file, because it distinguishes the files of a killed export from other files.
   await writeDurably(places.progress, JSON.stringify(progress))
   return progress
 }
 
-/** False when it was interrupted. */
+/** Returns false if it is interrupted. */
 async function writeAll(
   store: Store,
   query: ExportQuery,
   files: ExportFiles,
   options: ExportOptions,
 ): Promise<boolean> {
-  const { signal, onProgress, limits = usualLimits } = options
+  const { signal, onProgress, limits = defaultLimits } = options
   let pages = 0
   for await (const page of exportPages(store, query, files.at)) {
     await files.add(page)
@@ -125,15 +125,15 @@ interface Places {
   readonly directory: string
   readonly manifest: string
   readonly progress: string
-  /** Of the nth file, from 1. */
+  /** Returns the name of the nth file, from 1. */
   readonly nameOf: (number: number) => string
   readonly isOneFile: boolean
 }
 
 function placesOf({ path, isDirectory }: ExportTarget, { format }: Pick<ExportQuery, 'format'>): Places {
   if (!isDirectory) {
-    const beside = { manifest: `${path}.manifest.json`, progress: `${path}.progress.json` }
-    return { directory: dirname(path), ...beside, nameOf: () => basename(path), isOneFile: true }
+    const metadata = { manifest: `${path}.manifest.json`, progress: `${path}.progress.json` }
+    return { directory: dirname(path), ...metadata, nameOf: () => basename(path), isOneFile: true }
   }
   return {
     directory: path,
@@ -144,7 +144,7 @@ function placesOf({ path, isDirectory }: ExportTarget, { format }: Pick<ExportQu
   }
 }
 
-/** The files of one export, written one after the other. */
+/** The files of one export, written sequentially. */
 class ExportFiles {
   #file: FileHandle
   #hash: Hash
@@ -203,13 +203,13 @@ class ExportFiles {
     this.#at = at ?? this.#at
   }
 
-  /** What is written is on disk before it is said to be. */
+  /** Saves the progress after the written data is on disk. */
   async save(): Promise<void> {
     await this.#file.sync()
-    const { until, ...question } = this.query
+    const { until, ...query } = this.query
     const shown = (position: Position | null | undefined) => (position ? formatPosition(position) : null)
     const places = { until: shown(until), at: shown(this.#at), first: shown(this.#first), last: shown(this.#last) }
-    const progress: Progress = { question, ...places, done: this.#done, writing: this.#writing }
+    const progress: Progress = { query, ...places, done: this.#done, writing: this.#writing }
     await writeDurably(this.places.progress, JSON.stringify(progress))
   }
 
@@ -250,13 +250,13 @@ class ExportFiles {
   }
 }
 
-/** As it was at so many bytes; what a killed export has written behind them is written again. @throws ExportError */
+/** Opens a file and removes what a killed export has written after this many bytes. @throws ExportError */
 async function reopened(path: string, bytes: number): Promise<{ readonly file: FileHandle; readonly hash: Hash }> {
   const file = await open(path, 'a')
   const { size } = await file.stat()
   if (size < bytes) {
     await file.close()
-    throw new ExportError(`${path} was changed since the export was interrupted: name another place`)
+    throw new ExportError(`${path} was changed since the export was interrupted: choose another path`)
   }
   await file.truncate(bytes)
   const hash = createHash('sha256')
@@ -264,14 +264,12 @@ async function reopened(path: string, bytes: number): Promise<{ readonly file: F
   return { file, hash }
 }
 
-/** Undefined when none was interrupted there. @throws ExportError when it was one of another question */
-async function readProgress(path: string, question: Progress['question']): Promise<Progress | undefined> {
+/** Returns `undefined` if no export was interrupted there. @throws ExportError if it was an export of another query */
+async function readProgress(path: string, query: Progress['query']): Promise<Progress | undefined> {
   if (!(await exists(path))) return undefined
   const found = JSON.parse(await readFile(path, 'utf8')) as Progress
-  const same = (['format', 'merchantId', 'from', 'to'] as const).every(
-    (name) => found.question[name] === question[name],
-  )
-  if (!same) throw new ExportError(`${path} is of an export of something else: finish that one, or name another place`)
+  const same = (['format', 'merchantId', 'from', 'to'] as const).every((name) => found.query[name] === query[name])
+  if (!same) throw new ExportError(`${path} belongs to a different export: finish that one, or choose another path`)
   return found
 }
 
@@ -286,7 +284,7 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** A reader finds what was there before or all of it. */
+/** Writes a file atomically: a reader finds either the earlier contents or all of the new. */
 async function writeDurably(path: string, text: string): Promise<void> {
   const draft = `${path}.draft`
   const file = await open(draft, 'w')

@@ -14,25 +14,25 @@ type Store = Pick<EventStore, 'readAll' | 'readStream'>
 
 export type ExportFormat = 'ndjson' | 'csv'
 
-/** Which events, and how they are written. The same query over the same log gives the same bytes, whenever it is asked. */
+/** The events to export and their format. The same query of the same log always results in the same bytes. */
 export interface ExportQuery {
   readonly format: ExportFormat
   readonly merchantId: string | null
-  /** Recorded then or later; ISO 8601 in UTC with milliseconds. */
+  /** Inclusive recording time; ISO 8601 in UTC with milliseconds. */
   readonly from: string | null
-  /** Recorded before. */
+  /** Exclusive recording time. */
   readonly to: string | null
-  /** The last place that is looked at; null on an empty log. */
+  /** The last examined position; `null` on an empty log. */
   readonly until: Position | null
 }
 
-/** The events of one page of the log, of which there may be none. */
+/** The exported events of one page of the log, possibly none. */
 export interface ExportedPage {
-  /** A line for each event. */
+  /** One line per event. */
   readonly lines: readonly string[]
   readonly first: Position | undefined
   readonly last: Position | undefined
-  /** Everything up to here has been looked at: where to go on. */
+  /** The last examined position, from which the export resumes. */
   readonly at: Position | undefined
 }
 
@@ -41,12 +41,12 @@ const csvColumns = [
   ...['merchantId', 'trackingId', 'amountMinor', 'schemaVersion', 'skipped', 'unreadable', 'data'],
 ]
 
-/** What every file of the format begins with. */
+/** Returns the first line of every file of the format. */
 export function headOf(format: ExportFormat): string {
   return format === 'csv' ? csvLine(csvColumns) : ''
 }
 
-/** Page by page; from the start of the log, or behind a place that an earlier page came to. @throws StoreUnavailableError */
+/** Yields pages from the start of the log or after the position of an earlier page. @throws StoreUnavailableError */
 export async function* exportPages(
   store: Store,
   query: ExportQuery,
@@ -105,19 +105,19 @@ export interface ExportedFile {
   readonly sha256: string
 }
 
-/** What an export holds: who is given the files can tell that they are whole and unchanged. */
+/** The contents of an export, with which recipients can check that the files are complete and unchanged. */
 export interface Manifest {
   readonly format: ExportFormat
   readonly merchantId: string | null
   readonly from: string | null
   readonly to: string | null
-  /** Everything up to here was looked at; null on an empty log. */
+  /** The last examined position; `null` on an empty log. */
   readonly until: string | null
   readonly events: number
   readonly firstPosition: string | null
   readonly lastPosition: string | null
   readonly files: readonly ExportedFile[]
-  /** The signed checkpoint of the log's tree, as it was when the export was made; absent where there is none. */
+  /** The signed checkpoint of the log's tree at the time of the export, if there is one. */
   readonly checkpoint?: string
 }
 
@@ -136,7 +136,7 @@ export function manifestOf(
   }
 }
 
-/** The export as one file, without writing it. @throws StoreUnavailableError */
+/** Measures the export as one file, without writing it. @throws StoreUnavailableError */
 export async function measuredExport(
   store: Store,
   query: ExportQuery,

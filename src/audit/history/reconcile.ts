@@ -15,30 +15,30 @@ import { Comparison, type Difference } from './comparison.js'
 export interface ReconcileOptions {
   readonly store: Pick<EventStore, 'readAll' | 'readStream'>
   readonly live: ReadModels
-  /** Empty; it is filled with what the log makes. */
+  /** Empty read models, which are filled from the log. */
   readonly fresh: ReadModels
   readonly projections: readonly Projection[]
   readonly signal: AbortSignal
   readonly onProgress: (progress: { readonly at: Position; readonly end: Position }) => void
 }
 
-/** What came of one projection. */
+/** The result for one projection. */
 export interface Reconciled {
   readonly projection: string
-  /** How far the live documents had come, which is where they were compared; null when nothing was applied yet. */
+  /** The position of the live documents, at which they were compared; `null` if no event was applied. */
   readonly comparedAt: string | null
   readonly documents: number
-  /** Why its documents cannot be right; null when nothing but the differences speaks against them. */
+  /** The reason why the documents cannot be compared. */
   readonly problem: string | null
   readonly differences: readonly Difference[]
-  /** There are more than are named. */
+  /** Whether there are more differences than are listed. */
   readonly more: boolean
 }
 
 /**
- * Replays the log into fresh read models and compares them with the live ones, which a running service goes on writing. A live document is
- * right when it is what the log makes of it up to the projection's checkpoint, or up to an event behind it that was applied meanwhile.
- * Undefined when it was interrupted. @throws StoreUnavailableError, ReadModelsUnavailableError
+ * Replays the log into fresh read models and compares them with the live ones, which a running service keeps writing. A live document is
+ * right if it results from the log up to the projection's position, or up to a later event that was applied in the meantime. Returns
+ * `undefined` if it is interrupted. @throws StoreUnavailableError, ReadModelsUnavailableError
  */
 export async function reconcile(options: ReconcileOptions): Promise<readonly Reconciled[] | undefined> {
   const replays = await Promise.all(options.projections.map((projection) => Replay.of(projection, options)))
@@ -51,7 +51,7 @@ export async function reconcile(options: ReconcileOptions): Promise<readonly Rec
   return results
 }
 
-/** One pass over the log for all of them. False when it was interrupted. */
+/** Reads the log once for all projections. Returns false if it is interrupted. */
 async function replayAll(
   replays: readonly Replay[],
   { store, signal, onProgress }: ReconcileOptions,
@@ -69,7 +69,7 @@ async function replayAll(
 
 type Events = readonly RecordedEvent[]
 
-/** The documents of one projection, made anew. */
+/** The documents of one projection, built from the log. */
 class Replay {
   readonly #documents: Collection
   readonly #target: ProjectionTarget = {
@@ -82,7 +82,7 @@ class Replay {
       await this.#documents.bulkWrite(operations)
     },
   }
-  /** What the last events have written. */
+  /** The ids of the documents that the last events have written. */
   #touched: readonly string[] = []
 
   private constructor(
@@ -109,7 +109,7 @@ class Replay {
     return new Replay(options, projection, problem === null ? checkpoint : undefined, live, problem)
   }
 
-  /** Those of a page that the live documents have applied. */
+  /** Applies the events of a page that the live documents contain. */
   async take(events: Events): Promise<void> {
     const { checkpoint } = this
     if (!checkpoint || this.problem !== null) return
@@ -129,12 +129,12 @@ class Replay {
     return { ...shared, problem: null, ...comparison.result() }
   }
 
-  /** Event by event through what the live documents may have applied since: each of them was right at some point, or never. */
+  /** Applies later events one at a time, because each live document was right after one of them, or never. */
   async #followLive(comparison: Comparison): Promise<void> {
     for await (const { events } of walkLog(this.options.store, { after: this.checkpoint })) {
       for (const event of this.#own(events)) {
         if (!comparison.isOpen) return
-        // The live projection stands still at it as well.
+        // The live projection is stopped at the event as well.
         if ((await this.#apply([event])) !== undefined) return
         await comparison.changed(this.#touched)
       }
@@ -146,7 +146,7 @@ class Replay {
     return events.filter(({ stream }) => streamPrefixes.some((prefix) => stream.startsWith(prefix)))
   }
 
-  /** Why it failed. */
+  /** Returns the reason why it failed. */
   async #apply(events: Events): Promise<string | undefined> {
     this.#touched = []
     if (events.length === 0) return undefined

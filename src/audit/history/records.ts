@@ -3,11 +3,11 @@ import { type EventMetadata, shownType } from '../../event-store/event-codec.js'
 import { type EventStore, formatPosition, type JsonObject, type RecordedEvent } from '../../event-store/event-store.js'
 import { whyUnreadable } from '../../event-store/read-event.js'
 
-/** An event as auditors are given it: as it is stored, but for what opens something. */
+/** An event for auditors: as it is stored, except for secrets. */
 export interface AuditRecord {
-  /** As `formatPosition` prints it. */
+  /** Printed by `formatPosition`. */
   readonly position: string
-  /** By the log's clock. */
+  /** By the clock of the log. */
   readonly recordedAt: string
   readonly stream: string
   readonly revision: number
@@ -17,17 +17,17 @@ export interface AuditRecord {
   readonly correlationId: string
   readonly causationId: string
   readonly schemaVersion: number
-  /** Null where the event cannot be read: it might hold anything. */
+  /** `null` if the event is unreadable, because it can contain anything. */
   readonly data: JsonObject | null
-  /** Why it cannot be read. */
+  /** The reason why it is unreadable. */
   readonly unreadable?: string
-  /** A person decided that it counts as if it were not there. */
+  /** An operator decided to skip the event. */
   readonly skipped?: true
 }
 
 /**
- * Secrets, though sealed, digests that a secret can be tried against, and what names a device or a log-in: an auditor has no use for them, and a
- * file goes from hand to hand. A test compares this with the schemas of all events.
+ * Secrets, even if they are sealed, digests against which a secret can be tried, and ids of devices and logins. Auditors do not need them,
+ * and exported files are passed on. A test compares this list with the schemas of all events.
  */
 export const withheldFields: ReadonlySet<string> = new Set([
   ...['secretKey', 'secretKeys', 'webhookSecret', 'previousWebhookSecret', 'secret', 'email', 'phone'],
@@ -54,7 +54,7 @@ function withoutWithheld(data: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(data).filter(([name]) => !withheldFields.has(name)))
 }
 
-/** The transfer that an event is about; null when it is about none. */
+/** Returns the transfer of an event, or `null`. */
 export function trackingIdOf({ stream, data }: Pick<RecordedEvent, 'stream' | 'data'>): string | null {
   if (typeof data.trackingId === 'string') return data.trackingId
   const kind = streamKind(stream)
@@ -62,7 +62,7 @@ export function trackingIdOf({ stream, data }: Pick<RecordedEvent, 'stream' | 'd
   return isOfTransfer ? stream.slice(kind.length) : null
 }
 
-/** The merchant that an event is about; null when it is about none. A wallet's account does not say whose transfer it pays. */
+/** Returns the merchant of an event, or `null`. Events of wallet accounts do not contain a merchant. */
 export async function merchantIdOf(
   store: Pick<EventStore, 'readStream'>,
   recorded: Pick<RecordedEvent, 'stream' | 'data'>,

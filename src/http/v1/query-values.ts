@@ -1,6 +1,6 @@
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import { parseTime } from '../../kernel/time.js'
-import { type Place, parseCursor } from '../../queries/list-page.js'
+import { parseCursor, type SortKey } from '../../queries/list-page.js'
 import { invalid } from '../refusals.js'
 
 export const maxLimit = 100
@@ -27,7 +27,7 @@ export function timeOf(name: 'from' | 'to' | 'parkedSince', text: string | undef
   return time
 }
 
-export function cursorOf(text: string | undefined): Place | undefined {
+export function cursorOf(text: string | undefined): SortKey | undefined {
   if (text === undefined) return undefined
   const place = parseCursor(text)
   if (!place) throw invalid('cursor', 'cursor-invalid')

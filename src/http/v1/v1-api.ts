@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
-import { listFeed, parseFeedPlace } from '../../queries/feed.js'
+import { listFeed, parseFeedPosition } from '../../queries/feed.js'
 import { listByReferenceId, listTransfers } from '../../queries/transfer-queries.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { badRequest, keyFailures, unknownTransfer } from '../envelope.js'
@@ -120,7 +120,7 @@ const eventRoutes: FastifyPluginAsyncTypebox<V1Options> = async (app, { transfer
     },
     handler: async (request) => {
       const { after, limit } = request.query
-      const place = after === undefined ? undefined : parseFeedPlace(after)
+      const place = after === undefined ? undefined : parseFeedPosition(after)
       if (after !== undefined && !place) throw invalid('after', 'cursor-invalid')
       const { merchantId } = request.merchant!
       const page = await listFeed({ transfers, readModels }, merchantId, { after: place, limit: limitOf(limit) })

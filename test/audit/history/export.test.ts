@@ -114,25 +114,25 @@ t.test('a manifest says what the files hold, and who measures without writing sa
   }
 })
 
-t.test(
-  'what is there already is never overwritten, and an interrupted export of something else not gone on with',
-  async (t) => {
-    const store = givenLog(logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }]), 1)
-    const directory = t.testdir({ theirs: 'a file of somebody' })
-    const to = (name: string) => ({ path: join(directory, name), isDirectory: false })
-    await t.rejects(exportToFiles(store, everything, to('theirs'), quiet), ExportError)
-    t.equal(readFileSync(join(directory, 'theirs'), 'utf8'), 'a file of somebody')
-    await t.rejects(exportToFiles(dying(store, 0), everything, to('mine'), quiet), Killed)
-    await t.rejects(exportToFiles(store, { ...everything, format: 'csv' }, to('mine'), quiet), /of something else/)
-    t.ok(await exportToFiles(store, everything, to('mine'), quiet))
-    await t.rejects(exportToFiles(store, everything, to('mine'), quiet), /there already/)
-    const stopped = new AbortController()
-    stopped.abort()
-    t.equal(await exportToFiles(store, everything, to('stopped'), { ...quiet, signal: stopped.signal }), undefined)
-    writeFileSync(join(directory, 'stopped'), '')
-    await t.rejects(exportToFiles(store, everything, to('stopped'), quiet), /was changed since/)
-  },
-)
+t.test('an export overwrites no file and does not resume a different export', async (t) => {
+  const store = givenLog(logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }]), 1)
+  const directory = t.testdir({ theirs: 'another file' })
+  const to = (name: string) => ({ path: join(directory, name), isDirectory: false })
+  await t.rejects(exportToFiles(store, everything, to('theirs'), quiet), ExportError)
+  t.equal(readFileSync(join(directory, 'theirs'), 'utf8'), 'another file')
+  await t.rejects(exportToFiles(dying(store, 0), everything, to('mine'), quiet), Killed)
+  await t.rejects(
+    exportToFiles(store, { ...everything, format: 'csv' }, to('mine'), quiet),
+    /belongs to a different export/,
+  )
+  t.ok(await exportToFiles(store, everything, to('mine'), quiet))
+  await t.rejects(exportToFiles(store, everything, to('mine'), quiet), /already exists/)
+  const stopped = new AbortController()
+  stopped.abort()
+  t.equal(await exportToFiles(store, everything, to('stopped'), { ...quiet, signal: stopped.signal }), undefined)
+  writeFileSync(join(directory, 'stopped'), '')
+  await t.rejects(exportToFiles(store, everything, to('stopped'), quiet), /was changed since/)
+})
 
 /** Where a schema has what is sealed, or a digest that a secret can be tried against. */
 function secretPaths(schema: object, above: readonly string[] = []): string[][] {

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { EventStore } from '../../../event-store/event-store.js'
 import { Type } from '../../../kernel/typebox.js'
-import { type LiveNews, LiveView } from '../../../queries/live-changes.js'
+import { type LiveUpdate, LiveView } from '../../../queries/live-changes.js'
 import { AtOnce } from '../concurrency-limit.js'
 import { type ListOptions, merchantsOf, viewOfRows } from '../transfers/list-routes.js'
 
@@ -47,7 +47,7 @@ export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, op
         .watch({
           merchantIds,
           isReady: () => !events.writableNeedDrain,
-          tell: (news) => write(events, `data: ${messageOf(news, request, options)}\n\n`),
+          send: (update) => write(events, `data: ${messageOf(update, request, options)}\n\n`),
           end: () => events.end(),
         })
         .catch((error) => {
@@ -86,6 +86,6 @@ function write(events: PassThrough, text: string): void {
   if (events.writable) events.write(text)
 }
 
-function messageOf({ changes, transfers }: LiveNews, request: FastifyRequest, options: ListOptions): string {
+function messageOf({ changes, transfers }: LiveUpdate, request: FastifyRequest, options: ListOptions): string {
   return JSON.stringify({ changes, transfers: viewOfRows(transfers, request, options) })
 }
