@@ -12,7 +12,7 @@ async function service(t: Test, options: Parameters<typeof startTestService>[0] 
   return started
 }
 
-t.test('a missing or unknown key is 401, and its request is not read', async (t) => {
+t.test('rejects a missing or unknown key with 401 without reading the request', async (t) => {
   const { app, merchant } = await service(t)
   const { secretKey, webApiKey } = await merchant()
   const altered = webApiKey.slice(0, -1) + (webApiKey.endsWith('A') ? 'B' : 'A')
@@ -28,7 +28,7 @@ t.test('a missing or unknown key is 401, and its request is not read', async (t)
   }
 })
 
-t.test('six bad keys from one address: the sixth is 429 with Retry-After, a valid key is not held back', async (t) => {
+t.test('rejects the sixth bad key from one address with 429 and Retry-After, but accepts a valid key', async (t) => {
   const { app, merchant, logLines } = await service(t)
   const { secretKey, webApiKey } = await merchant()
   const body = createBody('native', secretKey)
@@ -39,12 +39,16 @@ t.test('six bad keys from one address: the sixth is 429 with Retry-After, a vali
   t.equal(limited.statusCode, 429)
   t.match(limited.headers['retry-after'], /^[1-9]\d*$/)
   t.match(limited.json(), { success: false, error: { code: 42901 } })
-  t.equal((await post(app, paths.native, body, { key: 'bad', address: '10.1.2.3' })).statusCode, 401, 'another address')
+  t.equal(
+    (await post(app, paths.native, body, { key: 'bad', address: '10.1.2.3' })).statusCode,
+    401,
+    'a different address',
+  )
   t.equal((await post(app, paths.native, body, { key: webApiKey })).statusCode, 200)
   t.equal(logLines.filter((line) => line.includes('40101')).length, 6, 'one line for each rejected key')
 })
 
-t.test('a valid key from an address that is not allowed is 403', async (t) => {
+t.test('rejects a valid key from an address that is not allowed with 403', async (t) => {
   const { app, merchant } = await service(t)
   const { secretKey, webApiKey: key } = await merchant({ allowIps: ['10.0.0.0/8', '2001:db8::/32', '192.0.2.7'] })
   const expectations: [string, number][] = [
@@ -67,7 +71,7 @@ t.test('a valid key from an address that is not allowed is 403', async (t) => {
   }
 })
 
-t.test('a suspended merchant is 403 until it is resumed', async (t) => {
+t.test('rejects a suspended merchant with 403 until it is resumed', async (t) => {
   const { app, merchant, merchants, directory, until } = await service(t)
   const { id, secretKey, webApiKey: key } = await merchant()
   await merchants.suspend(id, context)
@@ -82,7 +86,7 @@ t.test('a suspended merchant is 403 until it is resumed', async (t) => {
   t.equal((await post(app, paths.native, createBody('native', secretKey), { key })).statusCode, 200)
 })
 
-t.test('a hosted create without a key is the merchant whose address and hash it has', async (t) => {
+t.test('identifies the merchant of a hosted create without a key by its address and hash', async (t) => {
   const { app, merchant, transfers } = await service(t)
   const a = await merchant({ allowIps: ['10.0.0.1', '10.0.0.2'] })
   const b = await merchant({ allowIps: ['10.0.0.2', '10.0.0.3'] })
@@ -104,7 +108,7 @@ t.test('a hosted create without a key is the merchant whose address and hash it 
   t.equal(keyed.statusCode, 400, "with a key, only that merchant's hash")
 })
 
-t.test('while a SecretKey or WebApiKey is rotated both are good, afterwards only the new one', async (t) => {
+t.test('accepts both keys during a rotation of a SecretKey or WebApiKey, and only the new one after it', async (t) => {
   const { app, merchant, merchants, directory, until } = await service(t)
   const { id, secretKey, webApiKey } = await merchant()
   const rotatedSecret = await merchants.rotateSecret(id, 'secretKey', 60, context)
@@ -123,7 +127,7 @@ t.test('while a SecretKey or WebApiKey is rotated both are good, afterwards only
   t.equal((await post(app, paths.hosted, createBody('hosted', rotatedSecret.value))).statusCode, 400)
 })
 
-t.test('X-Forwarded-For counts only through trusted proxies', async (t) => {
+t.test('uses X-Forwarded-For from trusted proxies only', async (t) => {
   const direct = await service(t)
   const proxied = await service(t, { overrides: { trustedProxies: ['10.0.0.0/8', '::1/128', '192.0.2.0/24'] } })
   const rows: { what: string; peer: string; forwarded?: string; status: number; at: typeof direct }[] = [
@@ -171,7 +175,7 @@ t.test('X-Forwarded-For counts only through trusted proxies', async (t) => {
   }
 })
 
-t.test('X-Signature is checked when sent, and can be required', async (t) => {
+t.test('checks an X-Signature that is sent, and can require one', async (t) => {
   const { app, merchant } = await service(t)
   const optional = await merchant()
   const required = await merchant({ requireSignature: 'all' })
@@ -183,7 +187,7 @@ t.test('X-Signature is checked when sent, and can be required', async (t) => {
       { ...optional, sends: 200 },
       { ...required, sends: 400 },
     ]) {
-      // Another body each time: a repeat of an accepted one needs no signature.
+      // Send a different body each time, because a repeat of an accepted one needs no signature.
       const send = async (signature?: (body: string) => string) => {
         const body = createBody(kind, secretKey)
         const headers = signature ? { 'x-signature': signature(body) } : {}
@@ -194,14 +198,14 @@ t.test('X-Signature is checked when sent, and can be required', async (t) => {
       t.equal(await send((body) => sign(secretKey, body, now - 290)), 200, 'within five minutes')
       t.equal(await send((body) => sign(secretKey, body, now - 310)), 400, 'too old')
       t.equal(await send((body) => sign(secretKey, body, now + 310)), 400, 'too far ahead')
-      t.equal(await send((body) => sign('another', body)), 400, 'another secret')
-      t.equal(await send((body) => sign(secretKey, `${body} `)), 400, 'another body')
+      t.equal(await send((body) => sign('another', body)), 400, 'a different secret')
+      t.equal(await send((body) => sign(secretKey, `${body} `)), 400, 'a different body')
       t.equal(await send(() => 'nonsense'), 400)
     }
   }
 })
 
-t.test('a signature can be required of withdrawals only', async (t) => {
+t.test('can require a signature for withdrawals only', async (t) => {
   const { app, merchant } = await service(t)
   const { secretKey, webApiKey: key } = await merchant({ requireSignature: 'withdrawals' })
   for (const [kind, status] of [
@@ -219,7 +223,7 @@ t.test('a signature can be required of withdrawals only', async (t) => {
   }
 })
 
-t.test('a native create without hashCode is refused where the merchant requires one', async (t) => {
+t.test('rejects a native create without a hashCode if the merchant requires one', async (t) => {
   const { app, merchant } = await service(t)
   const { secretKey, webApiKey: key } = await merchant({ requireNativeHash: true })
   const without = await post(app, paths.native, createBody('native', secretKey, { hashCode: undefined }), { key })
@@ -227,7 +231,7 @@ t.test('a native create without hashCode is refused where the merchant requires 
   t.equal((await post(app, paths.native, createBody('native', secretKey), { key })).statusCode, 200)
 })
 
-t.test("a merchant's own bounds apply to keyed and to hosted creates", async (t) => {
+t.test("applies a merchant's own limits to creates with a key and to hosted creates", async (t) => {
   const { app, merchant } = await service(t)
   const { secretKey, webApiKey: key } = await merchant({ minAmountMinor: 1000n, maxAmountMinor: 2000n })
   for (const [amountText, status] of [
@@ -244,7 +248,7 @@ t.test("a merchant's own bounds apply to keyed and to hosted creates", async (t)
   }
 })
 
-t.test('above its rate a merchant gets 429 with Retry-After; another one does not', async (t) => {
+t.test('returns 429 with Retry-After to a merchant that exceeds its rate, but not to other merchants', async (t) => {
   const { app, merchant } = await service(t)
   const slow = await merchant({ rateLimitPerSecond: 1 })
   const other = await merchant()
@@ -264,7 +268,7 @@ t.test('above its rate a merchant gets 429 with Retry-After; another one does no
   )
 })
 
-t.test('unknown addresses and failing requests without a merchant are limited by caller', async (t) => {
+t.test('limits unknown addresses and failing requests without a merchant for each caller', async (t) => {
   const { app } = await service(t)
   const many = <Answer extends { statusCode: number }>(send: (i: number) => Promise<Answer>) =>
     Promise.all(Array.from({ length: 1000 }, (_, i) => send(i))).then(
@@ -275,7 +279,7 @@ t.test('unknown addresses and failing requests without a merchant are limited by
   t.equal((await post(app, paths.hosted, '{}', { address: '10.0.0.1' })).statusCode, 400)
 })
 
-t.test('no log line carries a key, a secret or a body', async (t) => {
+t.test('writes no key, secret or body to a log line', async (t) => {
   const { app, merchant, logLines } = await service(t)
   const { secretKey, webApiKey } = await merchant({ allowIps: ['10.0.0.1'] })
   await post(app, paths.native, createBody('native', secretKey, { name: 'Canary' }), { key: webApiKey })

@@ -26,7 +26,7 @@ async function refuses(t: Test, kind: CreateKind, body: string | Buffer, field: 
   }
 }
 
-t.test('a text that is refused is told in words, not as a pattern', async (t) => {
+t.test('explains a rejected text in words, not as a pattern', async (t) => {
   const answer = await post(app, paths.native, createBody('native', secretKey, { name: ' ' }), { key })
   t.match(answer.json(), {
     error: {
@@ -35,7 +35,7 @@ t.test('a text that is refused is told in words, not as a pattern', async (t) =>
   })
 })
 
-t.test('one fault is one message, and whole numbers are called integers', async (t) => {
+t.test('reports each error in one message, and calls whole numbers integers', async (t) => {
   const wrong: [string, unknown, string][] = [
     ['transactionType', '1', 'transactionType must be of type integer.'],
     ['transactionType', 1.5, 'transactionType must be of type integer.'],
@@ -66,7 +66,7 @@ t.test('one fault is one message, and whole numbers are called integers', async 
   )
 })
 
-t.test('texts that people read hold nothing that is not seen: the field is named', async (t) => {
+t.test('rejects invisible characters in human-readable texts and names the field', async (t) => {
   const hidden = [
     '\u202e',
     '\u2066',
@@ -97,7 +97,7 @@ async function nothingWritten(t: Test) {
   t.same(await service.log(), [], 'no event written')
 }
 
-t.test('an amount that is not a plain positive number with at most two decimals names amount', async (t) => {
+t.test('names amount if it is not a plain positive number with at most two decimals', async (t) => {
   const amounts = ['"100"', '1e2', '1E2', '100.0e0', '-1', '-0', '0', '0.0', '0.00', '0.001', '1e999', '1.005', 'null']
   for (const kind of kinds) {
     for (const amount of [
@@ -138,7 +138,7 @@ const wrongs: { readonly [field: string]: readonly unknown[] } = {
 }
 
 for (const kind of kinds) {
-  t.test(`a wrong or missing value of each field of a ${kind} create names that field`, async (t) => {
+  t.test(`names each field of a ${kind} create that has a wrong or missing value`, async (t) => {
     for (const [field, values] of Object.entries(wrongs)) {
       if (kind !== 'withdrawal' && (field === 'accountNumber' || field === 'identityNumber')) continue
       for (const value of values) {
@@ -157,20 +157,20 @@ for (const kind of kinds) {
   })
 }
 
-t.test('a payment method of the other kind is refused, and one has bounds of its own', async (t) => {
+t.test('rejects a payment method of the other kind, and applies the limits of a payment method', async (t) => {
   await refuses(t, 'native', createBody('native', secretKey, { paymentMethod: 2 }), 'paymentMethod')
   await refuses(t, 'withdrawal', createBody('withdrawal', secretKey, { paymentMethod: 2 }, '0.99'), 'amount')
   await nothingWritten(t)
 })
 
-t.test('a hashCode is required for hosted deposits and withdrawals', async (t) => {
+t.test('requires a hashCode for hosted deposits and withdrawals', async (t) => {
   for (const kind of ['hosted', 'withdrawal'] as const) {
     await refuses(t, kind, createBody(kind, secretKey, { hashCode: undefined }), 'hashCode')
   }
   await nothingWritten(t)
 })
 
-t.test('all that is wrong is told at once', async (t) => {
+t.test('reports all errors in one response', async (t) => {
   const body = JSON.stringify({ amount: 0.001, userId: 7, referenceId: 'a b', transactionType: 2, paymentMethod: 99 })
   const answer = await post(app, paths.withdrawal, body, { key })
   const members = answer.json<Refused>().error.validationErrors?.flatMap((each) => each.members)
@@ -178,7 +178,7 @@ t.test('all that is wrong is told at once', async (t) => {
   t.same(members?.sort(), expected)
 })
 
-t.test('malformed bodies are refused and the nearest field is named', async (t) => {
+t.test('rejects malformed bodies and names the nearest field', async (t) => {
   const body = createBody('native', secretKey)
   const duplicate = (field: string, value: string) => `${body.slice(0, -1)},"${field}":${value}}`
   await refuses(t, 'native', duplicate('amount', '7'), 'amount')
@@ -215,7 +215,7 @@ t.test('malformed bodies are refused and the nearest field is named', async (t) 
   await nothingWritten(t)
 })
 
-t.test('a body above 16 KiB is 413, and one of 1 MB too; at 16 KiB it is read', async (t) => {
+t.test('rejects a body larger than 16 KiB or of 1 MB with 413, and reads a body of 16 KiB', async (t) => {
   const padded = (bytes: number) => {
     const body = createBody('native', 'wrong secret').slice(0, -1)
     return `${body},"pad":"${'x'.repeat(bytes - body.length - 10)}"}`
@@ -229,7 +229,7 @@ t.test('a body above 16 KiB is 413, and one of 1 MB too; at 16 KiB it is read', 
   await nothingWritten(t)
 })
 
-t.test('other content types are 415 in the envelope', async (t) => {
+t.test('rejects other content types with 415 in the envelope', async (t) => {
   for (const contentType of [
     'text/plain',
     'application/xml',
@@ -244,7 +244,7 @@ t.test('other content types are 415 in the envelope', async (t) => {
   await nothingWritten(t)
 })
 
-t.test('whatever a field holds, the answer is 400 naming it, or 200', async (t) => {
+t.test('returns 200, or 400 with the name of the field, for any value of a field', async (t) => {
   const fields = ['userId', 'name', 'username', 'referenceId', 'transactionType', 'paymentMethod', 'accountNumber']
   const accepted = await startTestService()
   t.teardown(() => destroyTestService(accepted))
@@ -261,9 +261,9 @@ t.test('whatever a field holds, the answer is 400 naming it, or 200', async (t) 
         if (answer.statusCode === 200 || answer.statusCode === 409) return
         const { error } = answer.json<Refused>()
         const members = error.validationErrors?.flatMap((each) => each.members) ?? []
-        // Another amount or referenceId than hashed is a wrong hash.
+        // The hash is wrong if the amount or referenceId differs from the hashed one.
         if (error.code === 40003) return members.includes('hashCode')
-        // JSON of the value may itself hold a key that is refused.
+        // The JSON of the value can itself contain a rejected key.
         return answer.statusCode === 400 && (members.includes(field) || error.code === 40002)
       },
     ),
@@ -271,7 +271,7 @@ t.test('whatever a field holds, the answer is 400 naming it, or 200', async (t) 
   )
 })
 
-t.test('no two accepted requests share a hashCode preimage', async (t) => {
+t.test('never accepts two requests with the same hashCode preimage', async (t) => {
   const fresh = await startTestService()
   t.teardown(() => destroyTestService(fresh))
   const merchant = await fresh.merchant()

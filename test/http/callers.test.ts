@@ -12,7 +12,7 @@ async function service(t: Test, overrides: Partial<HttpDependencies> = {}) {
   return started
 }
 
-t.test('X-Forwarded-For counts from trusted proxies only, and names the caller by an address or nobody', async (t) => {
+t.test('uses X-Forwarded-For from trusted proxies only, and only if it contains an IP address', async (t) => {
   const { app, merchant } = await service(t, { trustedProxies: ['10.0.0.0/8', '2001:db8:1::/48'] })
   const { webApiKey, secretKey } = await merchant({ allowIps: ['8.0.0.1', '2001:db8:2::1', '127.0.0.1', '10.0.0.1'] })
   const status = async (peer: string, forwarded: string) => {
@@ -36,7 +36,7 @@ t.test('X-Forwarded-For counts from trusted proxies only, and names the caller b
   ]
   for (const [peer, forwarded, expected] of callers)
     t.equal(await status(peer, forwarded), expected, `${peer} ${forwarded}`)
-  // Each is 8.0.0.1 or 127.0.0.1 to what old C libraries read, or is no address.
+  // Old C libraries read each of these as 8.0.0.1 or 127.0.0.1, or it is not an address.
   const strange = [
     '010.0.0.1',
     '8.1',
@@ -72,37 +72,32 @@ t.test('X-Forwarded-For counts from trusted proxies only, and names the caller b
   }
 })
 
-t.test(
-  'what anybody may ask for is limited for each address: health and metrics, the documentation, files',
-  async (t) => {
-    const { app } = await service(t, { monotonicMs: () => 0 })
-    const { version } = /\/pay\/assets\/(?<version>\w+)\//.exec((await app.inject('/device/x')).body)?.groups ?? {}
-    const open = [
-      '/health/live',
-      '/health/ready',
-      '/metrics',
-      '/documentation/json',
-      '/documentation/static/index.html',
-    ]
-    for (const [n, url] of [...open, `/pay/assets/${version}/page.css`, '/sandbox/outbox'].entries()) {
-      const remoteAddress = `198.51.100.${n}`
-      const statuses = new Set<number>()
-      for (let i = 0; i < 700 && !statuses.has(429); i++) {
-        const answer = await app.inject({ url, remoteAddress })
-        statuses.add(answer.statusCode)
-        if (answer.statusCode === 429) t.match(answer.headers['retry-after'], /^[1-9]/, url)
-      }
-      t.ok(statuses.has(429), `${url} is limited`)
-      t.ok(statuses.size === 2, `${url} was answered before that: ${[...statuses]}`)
-      t.not((await app.inject({ url, remoteAddress: '198.51.100.99' })).statusCode, 429, 'and nobody else is')
+t.test('limits public requests for each address: health and metrics, the documentation, files', async (t) => {
+  const { app } = await service(t, { monotonicMs: () => 0 })
+  const { version } = /\/pay\/assets\/(?<version>\w+)\//.exec((await app.inject('/device/x')).body)?.groups ?? {}
+  const open = ['/health/live', '/health/ready', '/metrics', '/documentation/json', '/documentation/static/index.html']
+  for (const [n, url] of [...open, `/pay/assets/${version}/page.css`, '/sandbox/outbox'].entries()) {
+    const remoteAddress = `198.51.100.${n}`
+    const statuses = new Set<number>()
+    for (let i = 0; i < 700 && !statuses.has(429); i++) {
+      const answer = await app.inject({ url, remoteAddress })
+      statuses.add(answer.statusCode)
+      if (answer.statusCode === 429) t.match(answer.headers['retry-after'], /^[1-9]/, url)
     }
-    for (let i = 0; i < 600; i++) await app.inject({ url: '/nothing', remoteAddress: '198.51.100.50' })
-    const well = await app.inject({ url: '/health/live', remoteAddress: '198.51.100.50' })
-    t.equal(well.statusCode, 200, "other requests from a prober's address do not make the node look ill")
-  },
-)
+    t.ok(statuses.has(429), `${url} is limited`)
+    t.ok(statuses.size === 2, `${url} returned other statuses before that: ${[...statuses]}`)
+    t.not(
+      (await app.inject({ url, remoteAddress: '198.51.100.99' })).statusCode,
+      429,
+      'a different address is not limited',
+    )
+  }
+  for (let i = 0; i < 600; i++) await app.inject({ url: '/nothing', remoteAddress: '198.51.100.50' })
+  const well = await app.inject({ url: '/health/live', remoteAddress: '198.51.100.50' })
+  t.equal(well.statusCode, 200, "other requests from a prober's address do not make the node look ill")
+})
 
-t.test('another spelling of an address leads nowhere', async (t) => {
+t.test('returns 404 for a different spelling of an address', async (t) => {
   const { app } = await service(t)
   const spellings = [
     '/%6detrics',
@@ -134,7 +129,7 @@ t.test('another spelling of an address leads nowhere', async (t) => {
     t.match([answer.statusCode, answer.json()], [404, { error: { code: 40401 } }], url)
   }
   t.equal((await app.inject('/metrics?x=%6d')).statusCode, 200, 'a query may be encoded as it likes')
-  // Tests' own requests leave a fragment out, as clients do.
+  // The requests of the tests omit a fragment, as clients do.
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   for (const path of ['/metrics#x', '/metrics#?x', '/metrics?x#y', '/metrics']) {
@@ -144,7 +139,7 @@ t.test('another spelling of an address leads nowhere', async (t) => {
   }
 })
 
-t.test('a charset other than UTF-8 and a Content-Encoding are 415, and nothing is written', async (t) => {
+t.test('rejects a charset other than UTF-8 and a Content-Encoding with 415, and writes nothing', async (t) => {
   const { app, merchant, log } = await service(t)
   const { webApiKey: key, secretKey } = await merchant()
   const send = (contentType: string, headers = {}) =>

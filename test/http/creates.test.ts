@@ -11,7 +11,7 @@ const { webApiKey: key, secretKey, id: merchantId } = await service.merchant()
 /** The specification's sample headers. */
 const sampleHeaders = { accept: 'text/plain', 'X-XSRF-TOKEN': 'null' }
 
-t.test('a hosted deposit with the sample headers and no key answers unwrapped, with a url', async (t) => {
+t.test('returns a hosted deposit with the sample headers and no key unwrapped, with a url', async (t) => {
   const referenceId = randomUUID()
   const body = createBody('hosted', secretKey, { referenceId })
   const answer = await post(app, paths.hosted, body, { headers: sampleHeaders })
@@ -25,7 +25,7 @@ t.test('a hosted deposit with the sample headers and no key answers unwrapped, w
 })
 
 for (const kind of ['native', 'withdrawal'] as const) {
-  t.test(`a ${kind} create with the sample headers answers in the envelope`, async (t) => {
+  t.test(`returns a ${kind} create with the sample headers in the envelope`, async (t) => {
     const referenceId = randomUUID()
     const body = createBody(kind, secretKey, { referenceId })
     const answer = await post(app, paths[kind], body, { key, headers: sampleHeaders })
@@ -51,7 +51,7 @@ for (const kind of ['native', 'withdrawal'] as const) {
   })
 }
 
-t.test('both content types, with and without parameters, are plain JSON', async (t) => {
+t.test('reads both content types, with and without parameters, as plain JSON', async (t) => {
   const types = ['application/json', 'application/json-patch+json', 'application/json; charset=utf-8']
   for (const contentType of [...types, 'application/json-patch+json;charset=UTF-8', 'APPLICATION/JSON']) {
     const answer = await post(app, paths.hosted, createBody('hosted', secretKey), { contentType })
@@ -59,7 +59,7 @@ t.test('both content types, with and without parameters, are plain JSON', async 
   }
 })
 
-t.test('a native deposit needs no hashCode, but a wrong one is refused', async (t) => {
+t.test('accepts a native deposit without a hashCode, but rejects a wrong one', async (t) => {
   const without = createBody('native', secretKey, { hashCode: undefined })
   t.equal((await post(app, paths.native, without, { key })).statusCode, 200)
   const wrong = await post(app, paths.native, createBody('native', 'another secret'), { key })
@@ -67,7 +67,7 @@ t.test('a native deposit needs no hashCode, but a wrong one is refused', async (
   t.match(wrong.json().error, { code: 40003, validationErrors: [{ members: ['hashCode'] }] })
 })
 
-t.test('a withdrawal keeps its account and identity number; null is none', async (t) => {
+t.test('stores the account and identity number of a withdrawal; null means no identity number', async (t) => {
   for (const identityNumber of ['10000000146', null, undefined]) {
     const answer = await post(app, paths.withdrawal, createBody('withdrawal', secretKey, { identityNumber }), { key })
     t.equal(answer.statusCode, 200)
@@ -76,7 +76,7 @@ t.test('a withdrawal keeps its account and identity number; null is none', async
   }
 })
 
-t.test('unknown fields are ignored, and do not make another request of it', async (t) => {
+t.test('ignores unknown fields, also when it compares a repeat', async (t) => {
   const referenceId = randomUUID()
   const first = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId, extra: { a: [1] } }))
   const second = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId }))
@@ -84,7 +84,7 @@ t.test('unknown fields are ignored, and do not make another request of it', asyn
   t.equal(second.body, first.body)
 })
 
-t.test('a hundred parallel creates with one referenceId: one event, one answer', async (t) => {
+t.test('writes one event and returns one response for a hundred parallel creates with one referenceId', async (t) => {
   for (const kind of Object.keys(paths) as CreateKind[]) {
     const body = createBody(kind, secretKey)
     const answers = await Promise.all(Array.from({ length: 100 }, () => post(app, paths[kind], body, { key })))
@@ -96,21 +96,21 @@ t.test('a hundred parallel creates with one referenceId: one event, one answer',
   }
 })
 
-t.test('a repeat answers as the first create did, whatever became of the transfer', async (t) => {
+t.test('returns the first response to a repeat, regardless of the status of the transfer', async (t) => {
   const body = createBody('hosted', secretKey)
   const first = await post(app, paths.hosted, body)
   await service.transfers.complete(first.json().trackingId, {}, context)
   t.equal((await post(app, paths.hosted, body)).body, first.body)
 })
 
-t.test('the same amount written otherwise is the same request', async (t) => {
+t.test('treats the same amount in a different form as the same request', async (t) => {
   const referenceId = randomUUID()
   const first = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId }, '100.50'))
   const second = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId }, '100.5'))
   t.equal(second.body, first.body)
 })
 
-t.test('a changed body is a conflict, field by field', async (t) => {
+t.test('rejects a changed body as a conflict, for each field', async (t) => {
   const referenceId = randomUUID()
   t.equal((await post(app, paths.native, createBody('native', secretKey, { referenceId }), { key })).statusCode, 200)
   for (const change of [{ userId: 'x' }, { name: 'x' }, { username: 'x' }]) {
@@ -124,7 +124,7 @@ t.test('a changed body is a conflict, field by field', async (t) => {
   t.equal(channel.statusCode, 409)
 })
 
-t.test('a deposit and a withdrawal may share a referenceId where the amounts differ', async (t) => {
+t.test('accepts a deposit and a withdrawal with one referenceId if the amounts differ', async (t) => {
   const referenceId = randomUUID()
   const deposit = await post(app, paths.native, createBody('native', secretKey, { referenceId }), { key })
   const withdrawal = createBody('withdrawal', secretKey, { referenceId }, '7')
@@ -134,14 +134,14 @@ t.test('a deposit and a withdrawal may share a referenceId where the amounts dif
   t.not(paidOut.json().result.trackingId, deposit.json().result.trackingId)
 })
 
-t.test("a deposit's hashCode, or its callback's, creates no withdrawal; nor the other way round", async (t) => {
+t.test('rejects a withdrawal with the hashCode of a deposit or its callback, and the reverse', async (t) => {
   for (const [first, second] of [
     ['hosted', 'withdrawal'],
     ['native', 'withdrawal'],
     ['withdrawal', 'hosted'],
     ['withdrawal', 'native'],
   ] as const) {
-    // The callback's is made of the shortest amount text, whatever the create's own was made of, or if it had none.
+    // The hash of the callback covers the shortest form of the amount, even if the create hashed another or none.
     for (const [text, again] of [
       ['100.50', '100.50'],
       ['100.50', '100.5'],
@@ -161,7 +161,7 @@ t.test("a deposit's hashCode, or its callback's, creates no withdrawal; nor the 
   }
 })
 
-t.test('two requests that share a hashCode preimage: the second is refused with a code of its own', async (t) => {
+t.test('rejects the second of two requests with the same hashCode preimage, with a separate code', async (t) => {
   const first = createBody('hosted', secretKey, { referenceId: '23' }, '1')
   const second = createBody('hosted', secretKey, { referenceId: '3' }, '12')
   t.equal((await post(app, paths.hosted, first)).statusCode, 200)
@@ -171,7 +171,7 @@ t.test('two requests that share a hashCode preimage: the second is refused with 
   t.equal((await post(app, paths.hosted, first)).statusCode, 200)
 })
 
-t.test('the request id comes back, and is the correlation id of the events', async (t) => {
+t.test('returns the request id and records it as the correlation id of the events', async (t) => {
   const body = createBody('native', secretKey)
   const answer = await post(app, paths.native, body, { key, headers: { 'x-request-id': 'order-7.1' } })
   t.equal(answer.headers['x-request-id'], 'order-7.1')
@@ -181,7 +181,7 @@ t.test('the request id comes back, and is the correlation id of the events', asy
   t.match(odd.headers['x-request-id'], /^[0-9a-f-]{36}$/)
 })
 
-t.test('after a restart a repeat answers the same, and a changed body is still a conflict', async (t) => {
+t.test('returns the same response to a repeat after a restart, and still rejects a changed body', async (t) => {
   const first = await startTestService()
   const merchant = await first.merchant()
   const referenceId = randomUUID()

@@ -37,10 +37,10 @@ async function pay(path: string) {
   return step('code', { token, code: wallet.lastCode() })
 }
 
-/** As a browser shows it: with narrow and fixed spaces. */
+/** The amount as a browser shows it, with narrow and non-breaking spaces. */
 const plain = (text: string) => text.replaceAll(/[\u00a0\u202f]/g, ' ')
 
-t.test('amounts on the page are in the currency, as each language writes it', async (t) => {
+t.test('shows amounts on the page in the currency, formatted for each language', async (t) => {
   const { path } = await hosted()
   t.match(plain((await app.inject(`${path}?lang=en`)).body), 'TRY 1,234.50')
   t.match(plain((await app.inject(`${path}?lang=tr`)).body), '₺1.234,50')
@@ -48,7 +48,7 @@ t.test('amounts on the page are in the currency, as each language writes it', as
   t.match(plain((await inYen.inject(`${whole.path}?lang=en`)).body), '¥1,234<')
 })
 
-t.test('the bodies of the specification name no currency', async (t) => {
+t.test('has no currency in the bodies of the specification', async (t) => {
   for (const kind of kinds) {
     const answer = await post(app, paths[kind], createBody(kind, secretKey), { key })
     t.notMatch(answer.body, /TRY|currency/i, kind)
@@ -56,7 +56,7 @@ t.test('the bodies of the specification name no currency', async (t) => {
 })
 
 t.test(
-  'without decimals in the currency an amount must be whole; one that was accepted before is repeated',
+  'requires a whole amount if the currency has no decimals, but repeats an amount that was accepted before',
   async (t) => {
     for (const kind of kinds) {
       const fresh = (amountText: string) => createBody(kind, secretKey, { referenceId: randomUUID() }, amountText)
@@ -74,7 +74,7 @@ t.test(
   },
 )
 
-t.test('Paid shows reference, time and the last digits of the account, and no more of it', async (t) => {
+t.test('shows a paid deposit with its reference, the time and only the last digits of the account', async (t) => {
   const { path, referenceId } = await hosted()
   const paidAt = Date.parse(clock())
   t.match(await pay(path), { next: 'result' })
@@ -95,7 +95,7 @@ t.test('Paid shows reference, time and the last digits of the account, and no mo
 })
 
 t.test(
-  'completed by an operator, it shows no account; what comes later does not change when it was paid',
+  'shows no account if an operator completed the deposit, and keeps the time of payment when more money arrives',
   async (t) => {
     const { path, trackingId } = await hosted()
     await service.transfers.complete(trackingId, {}, context)

@@ -26,7 +26,7 @@ interface Document {
   readonly components: { readonly schemas: object }
 }
 
-t.test('the OpenAPI document is 3.1, covers every route, and is complete', async (t) => {
+t.test('generates a complete OpenAPI 3.1 document that covers every route', async (t) => {
   const answer = await service.app.inject('/documentation/json')
   const document = answer.json<Document>()
   t.equal(document.openapi, '3.1.0')
@@ -57,7 +57,7 @@ t.test('the OpenAPI document is 3.1, covers every route, and is complete', async
   t.equal(ids.size, documented.length, 'operation ids are unique')
 })
 
-t.test('the document is valid, names its schemas, and says which values there are', async (t) => {
+t.test('generates a valid document that names its schemas and lists the allowed values', async (t) => {
   const document = (await service.app.inject('/documentation/json')).json()
   t.match(await new Validator().validate(structuredClone(document)), { valid: true })
   const { schemas } = document.components
@@ -77,7 +77,7 @@ t.test('the document is valid, names its schemas, and says which values there ar
   t.equal(text.split('"success":').length - 1, envelopes.length, 'no envelope is written out twice')
 })
 
-t.test('the callback that is documented is the one that is sent', async (t) => {
+t.test('documents the callback exactly as it is sent', async (t) => {
   const payload = {
     referenceId: 'order-1',
     message: null,
@@ -106,12 +106,12 @@ t.test('the callback that is documented is the one that is sent', async (t) => {
   t.same(post.requestBody.content['application/json'].schema.$ref, '#/components/schemas/Callback')
 })
 
-t.test('two things of one name are a mistake that is found at once', async (t) => {
+t.test('rejects two different schemas with one name', async (t) => {
   const paths = { a: { title: 'Thing', type: 'string' }, b: { title: 'Thing', type: 'integer' } }
   t.throws(() => nameSchemas({ paths }, {}), /two schemas are called Thing/)
 })
 
-t.test('the creates are documented with both content types, examples, headers and every failure', async (t) => {
+t.test('documents the creates with both content types, examples, headers and every failure', async (t) => {
   const document = (await service.app.inject('/documentation/json')).json<Document>()
   const create = document.paths['/Transaction/CreateDeposit']?.post
   t.same(Object.keys(create?.requestBody?.content ?? {}), ['application/json', 'application/json-patch+json'])
@@ -123,7 +123,7 @@ t.test('the creates are documented with both content types, examples, headers an
   t.match(JSON.stringify(document.components.schemas), /"examples":\["Ada Lovelace"\]/)
 })
 
-t.test('the page is there and works without inline scripts', async (t) => {
+t.test('serves the page without inline scripts', async (t) => {
   const page = await service.app.inject('/documentation')
   const at = page.statusCode === 302 ? String(page.headers.location) : '/documentation'
   const answer = await service.app.inject(new URL(at, 'http://a/documentation').pathname)
@@ -138,7 +138,7 @@ t.test('the page is there and works without inline scripts', async (t) => {
   }
 })
 
-t.test('docs/reference/errors.md lists exactly the codes there are', async (t) => {
+t.test('docs/reference/errors.md lists exactly the existing codes', async (t) => {
   const text = await readFile('docs/reference/errors.md', 'utf8')
   const documented = [...text.matchAll(/^\| (\d{5}) \| (\d{3}) \|/gm)].map(([, code, status]) => `${code} ${status}`)
   const codes = Object.values(refusals).map(({ code, status }) => `${code} ${status}`)

@@ -8,9 +8,9 @@ import { listedService } from '../support/listed-service.js'
 const run = promisify(execFile)
 const tool = (name: string) => resolve('node_modules', '.bin', name)
 
-t.test('a client generated for TypeScript lists transfers, with the types it was given', async (t) => {
+t.test('lists transfers with a generated TypeScript client and its types', async (t) => {
   const { baseUrl, webApiKey, trackingIds } = await listedService(t)
-  // Below the packages that what is generated imports.
+  // The directory must be below the packages that the generated code imports.
   const directory = mkdtempSync(resolve('dist', 'generated-client-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   await run(tool('oazapfts'), [`${baseUrl}/documentation/json`, join(directory, 'client.ts')])

@@ -21,24 +21,24 @@ const vectors: Vectors = JSON.parse(await readFile('test/fixtures/hash-vectors.j
 
 function check({ amount, referenceId, hashCode }: Vector, secrets = [vectors.secretKey]) {
   const amountMinor = parseAmount(amount)
-  if (amountMinor === undefined) throw new Error(`${amount} is no amount`)
+  if (amountMinor === undefined) throw new Error(`invalid amount: ${amount}`)
   return hashedAmountText({ hashCode, referenceId, amountMinor, amountText: amount }, secrets)
 }
 
-t.test('every published vector is accepted, in upper and lower case, with the text it is a hash of', async (t) => {
+t.test('accepts every published vector, in upper and lower case, and returns the hashed text', async (t) => {
   for (const vector of vectors.accepted) {
     t.equal(check(vector), vector.hashed, `${vector.amount} hashed as ${vector.hashed}`)
     t.equal(check({ ...vector, hashCode: vector.hashCode.toLowerCase() }), vector.hashed)
-    t.equal(check(vector, ['another', vectors.secretKey]), vector.hashed, 'with the secret before, too')
+    t.equal(check(vector, ['another', vectors.secretKey]), vector.hashed, 'also with the previous secret')
     t.equal(check(vector, ['another']), undefined)
   }
 })
 
-t.test('other ways to write the number are refused', async (t) => {
+t.test('rejects other forms of the number', async (t) => {
   for (const vector of vectors.refused) t.equal(check(vector), undefined, `${vector.amount} hashed as ${vector.hashed}`)
 })
 
-t.test('the documentation lists the vectors', async (t) => {
+t.test('lists the vectors in the documentation', async (t) => {
   const text = await readFile('docs/merchants/hash-code.md', 'utf8')
   for (const { amount, hashed, referenceId, hashCode } of vectors.accepted) {
     t.ok(
@@ -49,7 +49,7 @@ t.test('the documentation lists the vectors', async (t) => {
   t.ok(text.includes(vectors.secretKey))
 })
 
-t.test('over HTTP the raw text of the amount is what counts, though JSON.parse forgets it', async (t) => {
+t.test('uses the raw text of the amount over HTTP, although JSON.parse discards it', async (t) => {
   const service = await startTestService()
   t.teardown(() => destroyTestService(service))
   const { secretKey } = await service.merchant()

@@ -4,7 +4,7 @@ import { JsonBodyError, parseJsonBody } from '../../src/http/server/json-body.js
 
 const parse = (text: string) => parseJsonBody(Buffer.from(text))
 
-/** Characters and words that JSON is made of, in any order: mostly broken, sometimes not. */
+/** Generates JSON tokens in random order, which are mostly, but not always, invalid JSON. */
 const almostJson = fc
   .array(
     fc.constantFrom('{', '}', '[', ']', ':', ',', '"', '\\', '"amount"', '"a"', '1.50', '-1e5', ' ', 'null', '\\u0061'),
@@ -15,7 +15,7 @@ function hasRefusedKey(text: string): boolean {
   return text.includes('__proto__') || text.includes('constructor')
 }
 
-t.test('what JSON.stringify writes is read as JSON.parse reads it', (t) => {
+t.test('reads the output of JSON.stringify as JSON.parse does', (t) => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 8 }), (text) => {
       if (hasRefusedKey(text)) return
@@ -26,7 +26,7 @@ t.test('what JSON.stringify writes is read as JSON.parse reads it', (t) => {
   t.end()
 })
 
-t.test('whatever is accepted is JSON, and whatever is refused is refused with a member', (t) => {
+t.test('accepts only valid JSON, and names a member in every rejection', (t) => {
   fc.assert(
     fc.property(almostJson, (text) => {
       try {
@@ -42,7 +42,7 @@ t.test('whatever is accepted is JSON, and whatever is refused is refused with a 
   t.end()
 })
 
-t.test('a key that is written twice is refused at any depth, however it is spelled', (t) => {
+t.test('rejects a repeated key at any depth and in any escaped form', (t) => {
   const key = fc.string({ minLength: 1 }).filter((text) => !hasRefusedKey(text))
   fc.assert(
     fc.property(key, fc.nat({ max: 10 }), fc.boolean(), (name, depth, escaped) => {
@@ -58,7 +58,7 @@ t.test('a key that is written twice is refused at any depth, however it is spell
   t.end()
 })
 
-t.test('the raw text of the top-level amount is kept, wherever and however it is written', (t) => {
+t.test('keeps the raw text of the top-level amount in any position and form', (t) => {
   const texts: [string, string | undefined][] = [
     ['{"amount":100.00}', '100.00'],
     ['{"amount" : \n\t 1e5 ,"a":1}', '1e5'],
@@ -75,7 +75,7 @@ t.test('the raw text of the top-level amount is kept, wherever and however it is
   t.end()
 })
 
-t.test('nesting is limited to twenty levels', (t) => {
+t.test('limits nesting to twenty levels', (t) => {
   t.ok(parse('['.repeat(20) + ']'.repeat(20)))
   t.throws(() => parse('['.repeat(21) + ']'.repeat(21)), JsonBodyError)
   t.ok(parse(`{"a":"${'['.repeat(100)}"}`), 'brackets in a string do not count')

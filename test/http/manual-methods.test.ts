@@ -22,7 +22,7 @@ async function hosted(paymentMethod: number, secret = secretKey, webApiKey = key
   return { path: new URL(url).pathname, trackingId: String(trackingId), referenceId: String(referenceId) }
 }
 
-t.test('the page of a manual deposit shows instructions, amount and reference, and no log-in', async (t) => {
+t.test('shows the instructions, amount and reference of a manual deposit, but no login', async (t) => {
   const { path, referenceId } = await hosted(7)
   for (const [language, heading, method] of [
     ['en', 'How to pay', 'Bank transfer'],
@@ -42,13 +42,13 @@ t.test('the page of a manual deposit shows instructions, amount and reference, a
   t.notMatch(wallet.body, 'Bank of Examples')
 })
 
-t.test('where the merchant gave no instructions the customer is told to ask', async (t) => {
+t.test('asks the customer to contact the merchant if there are no instructions', async (t) => {
   const other = await service.merchant({ name: 'Quiet', allowIps: ['127.0.0.1'] })
   const { path } = await hosted(7, other.secretKey, other.webApiKey)
   t.match((await app.inject(path)).body, /Ask Quiet how to pay/)
 })
 
-t.test('the wallet steps of a manual deposit are a refusal of their own, on its page and by API', async (t) => {
+t.test('rejects the wallet steps of a manual deposit with a separate code, on its page and by API', async (t) => {
   const before = (await service.log()).length
   const native = await post(app, paths.native, createBody('native', secretKey, { paymentMethod: 7 }), { key })
   const { trackingId } = native.json().result
@@ -82,7 +82,7 @@ t.test('the wallet steps of a manual deposit are a refusal of their own, on its 
   )
 })
 
-t.test('an operator settles it, and the page says so', async (t) => {
+t.test('shows on the page that an operator completed the deposit', async (t) => {
   const { path, trackingId } = await hosted(7)
   t.match((await app.inject(`${path}/state`)).json(), { phase: 'open' })
   await service.transfers.complete(trackingId, {}, context)
@@ -90,10 +90,10 @@ t.test('an operator settles it, and the page says so', async (t) => {
   t.match((await app.inject(path)).body, /You paid/)
 })
 
-t.test('a deposit whose method has left the catalogue, or became manual, goes by the catalogue of today', async (t) => {
+t.test('applies the current catalogue to a deposit whose method was removed or became manual', async (t) => {
   const { path } = await hosted(1)
   const gone = await service.otherNode({ paymentMethods: [] })
-  t.match((await gone.inject(path)).body, /step-login/, 'what was begun can be finished')
+  t.match((await gone.inject(path)).body, /step-login/, 'a started deposit can be completed')
   const manual = await service.otherNode({ paymentMethods: [{ ...bank, code: 1 }] })
   t.notMatch((await manual.inject(path)).body, /step-login/)
 })

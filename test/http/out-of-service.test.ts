@@ -18,7 +18,7 @@ async function service(t: Test) {
 }
 
 t.test(
-  'a merchant out of service is answered 503 by a code of its own, on every way in, and nobody else is',
+  'returns 503 with a separate code on every route to a merchant that is out of service, and to no other',
   async (t) => {
     const { app, store, directory, merchant, until } = await service(t)
     const victim = await merchant({ allowIps: ['127.0.0.1', '10.1.1.1'] })
@@ -54,32 +54,43 @@ t.test(
   },
 )
 
-t.test('an unreadable transfer has its own error code; once the event is skipped, the history omits it', async (t) => {
-  const { app, store, directory, merchant, until } = await service(t)
-  const { secretKey, webApiKey } = await merchant()
-  const headers = { webapikey: webApiKey }
-  const create = async () =>
-    (await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })).json().result.trackingId
-  const [bad, good] = [await create(), await create()]
-  const stream = transferStream(bad)
-  await store.append(stream, 0, [foreign()])
-  for (const path of ['', '/events', '/callbacks']) {
-    const answer = await app.inject({ url: `/v1/transfers/${bad}${path}`, headers })
-    t.match({ status: answer.statusCode, body: answer.json() }, { status: 503, body: { error: { code: 50303 } } }, path)
-  }
-  t.equal((await app.inject({ url: `/v1/transfers/${good}`, headers })).statusCode, 200)
-  await skipEvent({ store, clock }, { stream, revision: 1, reason: 'a test' }, context)
-  await directory.catchUp()
-  await until(() => directory.all().length === 1)
-  const { items } = (await app.inject({ url: `/v1/transfers/${bad}/events`, headers })).json()
-  t.match(
-    items.map(({ type, revision }: { type: string; revision: number }) => [type, revision]),
-    [['DepositCreated', 0]],
-  )
-  t.equal((await app.inject({ url: `/v1/transfers/${bad}`, headers })).json().revision, 1, 'its revision still counts')
-})
+t.test(
+  'returns a separate code for an unreadable transfer, and omits the event from the history after it is skipped',
+  async (t) => {
+    const { app, store, directory, merchant, until } = await service(t)
+    const { secretKey, webApiKey } = await merchant()
+    const headers = { webapikey: webApiKey }
+    const create = async () =>
+      (await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })).json().result.trackingId
+    const [bad, good] = [await create(), await create()]
+    const stream = transferStream(bad)
+    await store.append(stream, 0, [foreign()])
+    for (const path of ['', '/events', '/callbacks']) {
+      const answer = await app.inject({ url: `/v1/transfers/${bad}${path}`, headers })
+      t.match(
+        { status: answer.statusCode, body: answer.json() },
+        { status: 503, body: { error: { code: 50303 } } },
+        path,
+      )
+    }
+    t.equal((await app.inject({ url: `/v1/transfers/${good}`, headers })).statusCode, 200)
+    await skipEvent({ store, clock }, { stream, revision: 1, reason: 'a test' }, context)
+    await directory.catchUp()
+    await until(() => directory.all().length === 1)
+    const { items } = (await app.inject({ url: `/v1/transfers/${bad}/events`, headers })).json()
+    t.match(
+      items.map(({ type, revision }: { type: string; revision: number }) => [type, revision]),
+      [['DepositCreated', 0]],
+    )
+    t.equal(
+      (await app.inject({ url: `/v1/transfers/${bad}`, headers })).json().revision,
+      1,
+      'its revision still counts',
+    )
+  },
+)
 
-t.test('the feed stops at an event that this node cannot read, and resumes once it is skipped', async (t) => {
+t.test('stops the feed at an unreadable event and resumes after the event is skipped', async (t) => {
   const { app, store, readModels, merchant } = await service(t)
   const { id: merchantId, secretKey, webApiKey } = await merchant()
   const headers = { webapikey: webApiKey }
@@ -90,7 +101,7 @@ t.test('the feed stops at an event that this node cannot read, and resumes once 
   const [first, second] = [await create(), await create()]
   await store.append(transferStream(first), 0, [foreign()])
   const third = await create()
-  // As the projection of a node with a newer program writes them.
+  // The projection of a node with a newer version writes them in this form.
   const places = [`${first}@0`, `${second}@0`, `${first}@1`, `${third}@0`].map((place) => place.split('@'))
   for (const [trackingId = '', revision] of places) {
     const [event] = await store.readStream(transferStream(trackingId), {

@@ -22,26 +22,29 @@ async function hosted(secret = secretKey, address = '127.0.0.1') {
   return { path: new URL(url).pathname, trackingId }
 }
 
-t.test('the page shows merchant, amount and time left, all escaped, and has no inline script or style', async (t) => {
-  const { path } = await hosted()
-  const page = await app.inject({ url: path, remoteAddress: '198.51.100.1' })
-  t.equal(page.statusCode, 200)
-  t.match(page.body, '&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62; &#38; {amount}')
-  t.match(page.body, '1,234.50')
-  t.match(page.body, '30 minutes')
-  t.match(page.body, 'Test mode')
-  for (const [, address] of page.body.matchAll(/(?:href|src|action)="([^"]*)"/g)) {
-    t.match(address, /^(assets\/|[\w.-]*\?lang=|https:\/\/shop\.example\/|$)/, 'leads here, or back to the merchant')
-  }
-  t.notMatch(page.body, / on\w+=|style=|<style|javascript:/)
-  for (const [, attributes] of page.body.matchAll(/<script([^>]*)>/g)) {
-    t.match(attributes, / src="assets\/|type="application\/json"/)
-  }
-  const data = /<script type="application\/json"[^>]*>(.*?)<\/script>/s.exec(page.body)
-  t.match(JSON.parse(data![1]!), { state: { phase: 'open' }, language: 'en' })
-})
+t.test(
+  'shows the merchant, the amount and the remaining time, all escaped, without inline scripts or styles',
+  async (t) => {
+    const { path } = await hosted()
+    const page = await app.inject({ url: path, remoteAddress: '198.51.100.1' })
+    t.equal(page.statusCode, 200)
+    t.match(page.body, '&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62; &#38; {amount}')
+    t.match(page.body, '1,234.50')
+    t.match(page.body, '30 minutes')
+    t.match(page.body, 'Test mode')
+    for (const [, address] of page.body.matchAll(/(?:href|src|action)="([^"]*)"/g)) {
+      t.match(address, /^(assets\/|[\w.-]*\?lang=|https:\/\/shop\.example\/|$)/, 'leads here, or back to the merchant')
+    }
+    t.notMatch(page.body, / on\w+=|style=|<style|javascript:/)
+    for (const [, attributes] of page.body.matchAll(/<script([^>]*)>/g)) {
+      t.match(attributes, / src="assets\/|type="application\/json"/)
+    }
+    const data = /<script type="application\/json"[^>]*>(.*?)<\/script>/s.exec(page.body)
+    t.match(JSON.parse(data![1]!), { state: { phase: 'open' }, language: 'en' })
+  },
+)
 
-t.test('its headers let nothing in and nobody frame it but who the merchant names', async (t) => {
+t.test('blocks other sources by its headers, and allows only the origins of the merchant to frame it', async (t) => {
   const { path } = await hosted()
   const { headers } = await app.inject(path)
   t.match(headers, {
@@ -63,7 +66,7 @@ t.test('its headers let nothing in and nobody frame it but who the merchant name
   t.match(unknown['content-security-policy'], /frame-ancestors 'none'$/)
 })
 
-t.test('languages: what the browser asks for, unless the page was told otherwise', async (t) => {
+t.test('uses the language of the browser unless the customer selects one', async (t) => {
   const { path } = await hosted()
   const cases: [string, string | undefined, string][] = [
     ['', undefined, 'en'],
@@ -83,7 +86,7 @@ t.test('languages: what the browser asks for, unless the page was told otherwise
   }
 })
 
-t.test('both languages have every text, with the same things filled in', async (t) => {
+t.test('has every text in both languages, with the same placeholders', async (t) => {
   const { languages } = await import('../../src/http/payment-page/page-language.js')
   t.strictSame(Object.keys(languages.tr), Object.keys(languages.en))
   const slots = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).sort()
@@ -94,7 +97,7 @@ t.test('both languages have every text, with the same things filled in', async (
   }
 })
 
-t.test('the page follows the state, and its link ends: with the time to pay, or a day after the end', async (t) => {
+t.test('shows the current state, and its link expires with the time to pay or one day after the end', async (t) => {
   const cancelled = await hosted()
   await service.transfers.changeStatus(cancelled.trackingId, 'Cancel', 'a note of the operator', context)
   const page = await app.inject(cancelled.path)
@@ -115,11 +118,11 @@ t.test('the page follows the state, and its link ends: with the time to pay, or 
   const ended = await app.inject(cancelled.path)
   t.equal(ended.statusCode, 410)
   t.notMatch(ended.body, /1,234\.50|alert|shop\.example/)
-  t.equal((await app.inject(checking.path)).statusCode, 200, 'what is still being checked is shown')
+  t.equal((await app.inject(checking.path)).statusCode, 200, 'a deposit that is still being checked is shown')
   time.aheadMs = 0
 })
 
-t.test('a link that was not made here opens nothing, nor does one of a native deposit', async (t) => {
+t.test('rejects a forged link and a link to a native deposit', async (t) => {
   const { path, trackingId } = await hosted()
   const other = await hosted()
   const mac = path.split('.')[1]
@@ -140,7 +143,7 @@ t.test('a link that was not made here opens nothing, nor does one of a native de
   }
 })
 
-t.test('what the page loads is immutable under its version, and never kept under another', async (t) => {
+t.test('lets browsers cache the files of the page under the current version only', async (t) => {
   const { path } = await hosted()
   const page = await app.inject(path)
   const addresses = [...page.body.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map(([, address]) => `/pay/${address}`)
@@ -164,7 +167,7 @@ t.test('what the page loads is immutable under its version, and never kept under
   }
 })
 
-t.test('what is installed has what the page loads', async (t) => {
+t.test('includes the files of the page in the installed package', async (t) => {
   const { files, scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
   t.ok(files.includes('dist/web'))
   t.match(scripts.build, 'tsc -p web/payment-page')

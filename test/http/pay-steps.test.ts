@@ -42,7 +42,7 @@ async function world(
   return { ...service, wallet, hosted, step, merchantId }
 }
 
-t.test('the steps lead from the log-in to a paid deposit', async (t) => {
+t.test('leads from the login to a paid deposit', async (t) => {
   const { wallet, hosted, step, transfers, app } = await world(t)
   const { path, trackingId } = await hosted()
   const loggedIn = await step(path, 'login', customer)
@@ -60,7 +60,7 @@ t.test('the steps lead from the log-in to a paid deposit', async (t) => {
   t.match((await app.inject(`${path}/state?lang=tr`)).json(), { phase: 'paid', status: 'Completed', paid: '₺100,50' })
 })
 
-t.test('strangers who guess do not lock out the browser that has logged in before', async (t) => {
+t.test('does not lock out a browser that has logged in before when strangers guess', async (t) => {
   const { hosted, step } = await world(t)
   const { path } = await hosted()
   const wrong = { ...customer, password: '918273' }
@@ -75,7 +75,7 @@ t.test('strangers who guess do not lock out the browser that has logged in befor
     '; Path=/; Max-Age=15552000; HttpOnly; Secure; SameSite=Strict',
   )
   t.notMatch(cookie, /ada|246813/)
-  // Of another customer of the shop, so that the merchant's userId is none that is known.
+  // The deposit belongs to another customer of the shop, so the merchant's userId is unknown to the wallet account.
   const other = await hosted({ userId: 'guesser' })
   for (let n = 0; n < 3; n++) await step(other.path, 'login', wrong)
   const locked = await step(other.path, 'login', customer)
@@ -88,7 +88,7 @@ t.test('strangers who guess do not lock out the browser that has logged in befor
   t.notMatch(String(known.headers['set-cookie']), cookie, 'and gets another one')
 })
 
-t.test('what another site makes a browser send is refused before it is read', async (t) => {
+t.test('rejects requests from another site before it reads them', async (t) => {
   const { hosted, step, app, wallet } = await world(t)
   const { path } = await hosted()
   const foreign: Record<string, string>[] = [
@@ -113,11 +113,11 @@ t.test('what another site makes a browser send is refused before it is read', as
     const answer = await app.inject({ ...form, payload, headers: { 'content-type': type, origin: publicUrl } })
     t.equal(answer.statusCode, 415, type)
   }
-  t.equal(wallet.codes.size, 0, 'nobody was sent a code')
+  t.equal(wallet.codes.size, 0, 'no code was sent')
   t.equal((await app.inject({ method: 'POST', url: `${path}/login`, payload: customer })).statusCode, 200)
 })
 
-t.test('an unknown account and a wrong password are answered alike', async (t) => {
+t.test('returns the same response for an unknown account and a wrong password', async (t) => {
   const { hosted, step } = await world(t)
   const { path } = await hosted()
   const unknown = await step(path, 'login', { email: 'nobody@example.com', password: '246813' })
@@ -128,7 +128,7 @@ t.test('an unknown account and a wrong password are answered alike', async (t) =
   t.same(wrong.json(), { reason: 'wrongLogin' })
 })
 
-t.test('a token of one link is refused at another, and bodies of other shapes everywhere', async (t) => {
+t.test('rejects a token of a different link, and malformed bodies at every step', async (t) => {
   const { hosted, step, wallet, merchantId } = await world(t)
   const [one, other] = [await hosted(), await hosted()]
   const { token } = (await step(one.path, 'login', customer)).json()
@@ -138,7 +138,7 @@ t.test('a token of one link is refused at another, and bodies of other shapes ev
   t.equal((await step(one.path, 'device', { token })).statusCode, 400, 'nor at another step')
   const named = { trackingId: one.trackingId, merchantId, channel: 'hosted' }
   const lured = await step(other.path, 'code', { token, code: wallet.lastCode(), ...named })
-  t.same(lured.json(), { reason: 'codeExpired' }, 'the link says which deposit it is, whatever the body says')
+  t.same(lured.json(), { reason: 'codeExpired' }, 'the link determines the deposit, regardless of the body')
   const shapes: [string, object][] = [
     ['login', {}],
     ['login', { email: ['a'], password: '111111' }],
@@ -150,7 +150,7 @@ t.test('a token of one link is refused at another, and bodies of other shapes ev
   for (const [name, body] of shapes) t.equal((await step(one.path, name, body)).statusCode, 400, JSON.stringify(body))
 })
 
-t.test('log-ins and codes are limited by address, whosever links they go to', async (t) => {
+t.test('limits logins and codes for each address, across all links', async (t) => {
   const { hosted, step } = await world(t)
   const paths = [await hosted(), await hosted()]
   const statuses: number[] = []
@@ -166,7 +166,7 @@ t.test('log-ins and codes are limited by address, whosever links they go to', as
   t.not((await step(paths[0]!.path, 'code', { token: 'x', code: '1' }, {}, '198.51.100.10')).statusCode, 429)
 })
 
-t.test('only the POST of the confirmation page confirms, and not one of another site', async (t) => {
+t.test('confirms only by a POST from the confirmation page, not from another site', async (t) => {
   const { wallet, hosted, step, app } = await world(t)
   const { path } = await hosted()
   const { token } = (await step(path, 'login', customer)).json()
@@ -203,7 +203,7 @@ t.test('only the POST of the confirmation page confirms, and not one of another 
   }
 })
 
-t.test('a confirmation link is too old after ten minutes, and then confirms nothing', async (t) => {
+t.test('rejects a confirmation link after ten minutes', async (t) => {
   const { wallet, hosted, step, app } = await world(t)
   const { path } = await hosted()
   const { token } = (await step(path, 'login', customer)).json()
@@ -220,7 +220,7 @@ t.test('a confirmation link is too old after ten minutes, and then confirms noth
   time.aheadMs = 0
 })
 
-t.test('nothing is paid to a merchant that is suspended', async (t) => {
+t.test('pays nothing to a suspended merchant', async (t) => {
   const { wallet, hosted, step, merchants, merchantId, directory, until, app } = await world(t)
   const { path } = await hosted()
   const { token } = (await step(path, 'login', customer)).json()
@@ -239,74 +239,68 @@ t.test('nothing is paid to a merchant that is suspended', async (t) => {
   t.equal((await app.inject(path)).statusCode, 200)
 })
 
-t.test(
-  'the outbox is shown in the sandbox, with its token and on this machine, and does not exist otherwise',
-  async (t) => {
-    let messages: OutboxMessage[] | undefined = [
-      { kind: 'sms', to: '+905550000000', code: '314159', link: null, at: '2026-03-01T10:00:00.000Z' },
-      {
-        kind: 'email',
-        to: '<b>@example.com',
-        code: null,
-        link: 'https://pay.example/device/x',
-        at: '2026-03-01T10:00:00.000Z',
-      },
-    ]
-    const { app } = await world(t, async (token) => (token === 'right' ? messages : undefined))
-    const ask = (headers: Record<string, string> = {}, remoteAddress = '127.0.0.1', query = '?token=right') =>
-      app.inject({ url: `/sandbox/outbox${query}`, remoteAddress, headers: { host: 'localhost:3000', ...headers } })
-    const page = await ask()
-    t.equal(page.statusCode, 200)
-    t.match(page.body, '314159')
-    t.match(page.body, '&#60;b&#62;@example.com')
-    t.equal(page.headers.refresh, '3')
-    t.equal(page.headers['referrer-policy'], 'no-referrer', 'its address has the token')
-    t.equal((await ask({ host: '[::1]:3000' }, '::1')).statusCode, 200)
-    const refused = [
-      await ask({}, '127.0.0.1', ''),
-      await ask({}, '127.0.0.1', '?token='),
-      await ask({}, '127.0.0.1', '?token=wrong'),
-      await ask({}, '127.0.0.1', '?token=wrong&token=right'),
-      await ask({}, '192.0.2.1'),
-      await ask({ host: 'rebound.example:3000' }),
-      await ask({ 'x-forwarded-for': '127.0.0.1' }),
-      await ask({ forwarded: 'for=127.0.0.1' }),
-      await ask({ via: '1.1 proxy' }),
-    ]
-    messages = undefined
-    refused.push(await ask())
-    for (const answer of refused) {
-      t.equal(answer.statusCode, 404)
-      t.notMatch(answer.body, '314159')
-    }
-  },
-)
+t.test('shows the outbox only in the sandbox, with its token and on the same machine', async (t) => {
+  let messages: OutboxMessage[] | undefined = [
+    { kind: 'sms', to: '+905550000000', code: '314159', link: null, at: '2026-03-01T10:00:00.000Z' },
+    {
+      kind: 'email',
+      to: '<b>@example.com',
+      code: null,
+      link: 'https://pay.example/device/x',
+      at: '2026-03-01T10:00:00.000Z',
+    },
+  ]
+  const { app } = await world(t, async (token) => (token === 'right' ? messages : undefined))
+  const ask = (headers: Record<string, string> = {}, remoteAddress = '127.0.0.1', query = '?token=right') =>
+    app.inject({ url: `/sandbox/outbox${query}`, remoteAddress, headers: { host: 'localhost:3000', ...headers } })
+  const page = await ask()
+  t.equal(page.statusCode, 200)
+  t.match(page.body, '314159')
+  t.match(page.body, '&#60;b&#62;@example.com')
+  t.equal(page.headers.refresh, '3')
+  t.equal(page.headers['referrer-policy'], 'no-referrer', 'its address has the token')
+  t.equal((await ask({ host: '[::1]:3000' }, '::1')).statusCode, 200)
+  const refused = [
+    await ask({}, '127.0.0.1', ''),
+    await ask({}, '127.0.0.1', '?token='),
+    await ask({}, '127.0.0.1', '?token=wrong'),
+    await ask({}, '127.0.0.1', '?token=wrong&token=right'),
+    await ask({}, '192.0.2.1'),
+    await ask({ host: 'rebound.example:3000' }),
+    await ask({ 'x-forwarded-for': '127.0.0.1' }),
+    await ask({ forwarded: 'for=127.0.0.1' }),
+    await ask({ via: '1.1 proxy' }),
+  ]
+  messages = undefined
+  refused.push(await ask())
+  for (const answer of refused) {
+    t.equal(answer.statusCode, 404)
+    t.notMatch(answer.body, '314159')
+  }
+})
 
-t.test(
-  'neither password nor code nor token is in a log line, a metric or an answer, whatever goes wrong',
-  async (t) => {
-    const { hosted, step, wallet, app, logLines } = await world(t)
-    const { path } = await hosted()
-    const { token } = (await step(path, 'login', customer)).json()
-    const code = wallet.lastCode()
-    const answers = [
-      await step(path, 'login', { email: customer.email, password: [customer.password] }),
-      await step('/pay/nothing', 'login', customer),
-      await step(path, 'login', customer, { 'sec-fetch-site': 'cross-site' }),
-      await step(path, 'code', { token, code, more: 1 }, { 'content-type': 'text/plain' }),
-      await step(path, 'code', { token: [token], code }),
-    ]
-    wallet.before = () => {
-      throw new Error('broken')
-    }
-    answers.push(await step(path, 'login', customer), await step(path, 'code', { token, code }))
-    t.strictSame(
-      answers.map(({ statusCode }) => statusCode),
-      [400, 404, 403, 415, 400, 500, 500],
-    )
-    const metrics = await app.inject('/metrics')
-    for (const secret of [customer.password, code, token, customer.email]) {
-      for (const text of [...answers.map(({ body }) => body), ...logLines, metrics.body]) t.notOk(text.includes(secret))
-    }
-  },
-)
+t.test('writes no password, code or token to a log line, metric or response, even after failures', async (t) => {
+  const { hosted, step, wallet, app, logLines } = await world(t)
+  const { path } = await hosted()
+  const { token } = (await step(path, 'login', customer)).json()
+  const code = wallet.lastCode()
+  const answers = [
+    await step(path, 'login', { email: customer.email, password: [customer.password] }),
+    await step('/pay/nothing', 'login', customer),
+    await step(path, 'login', customer, { 'sec-fetch-site': 'cross-site' }),
+    await step(path, 'code', { token, code, more: 1 }, { 'content-type': 'text/plain' }),
+    await step(path, 'code', { token: [token], code }),
+  ]
+  wallet.before = () => {
+    throw new Error('broken')
+  }
+  answers.push(await step(path, 'login', customer), await step(path, 'code', { token, code }))
+  t.strictSame(
+    answers.map(({ statusCode }) => statusCode),
+    [400, 404, 403, 415, 400, 500, 500],
+  )
+  const metrics = await app.inject('/metrics')
+  for (const secret of [customer.password, code, token, customer.email]) {
+    for (const text of [...answers.map(({ body }) => body), ...logLines, metrics.body]) t.notOk(text.includes(secret))
+  }
+})

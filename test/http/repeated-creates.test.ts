@@ -23,7 +23,7 @@ async function service(t: Test, options: TestServiceOptions = {}) {
   return started
 }
 
-/** And waits until requests are judged by it. */
+/** Changes the merchant and waits until the change applies to requests. */
 async function change(service: TestService, merchantId: string, changes: Partial<MerchantSettings>) {
   await service.merchants.changeSettings(merchantId, changes, context)
   await service.directory.catchUp()
@@ -49,61 +49,67 @@ const anyChange = fc.oneof(
   fc.record({ days: fc.integer({ min: 1, max: 400 }) }),
 )
 
-t.test('any accepted create, repeated after any change of settings, answers byte for byte the same', async (t) => {
-  const { clock, set } = settableClock('2026-03-01T10:00:00.000Z')
-  const started = await service(t, { clock })
-  const catalogues = { full: started.app, empty: await started.otherNode({ paymentMethods: [] }) }
-  const creates = fc.record({
-    kind: fc.constantFrom(...kinds),
-    amountText: fc.constantFrom('100', '100.5', '100.50', '7.00', '7.0'),
-    hashedText: fc.constantFrom('own', '100', '100.50', '7', '7.00'),
-    hasKey: fc.boolean(),
-    hasHash: fc.boolean(),
-    isSigned: fc.boolean(),
-    changes: fc.array(anyChange, { minLength: 1, maxLength: 4 }),
-    catalogue: fc.constantFrom('full', 'empty'),
-  })
-  let accepted = 0
-  let merchantsMade = 0
-  await fc.assert(
-    fc.asyncProperty(
-      creates,
-      async ({ kind, amountText, hashedText, hasKey, hasHash, isSigned, changes, catalogue }) => {
-        // The only merchant at its address, as a hosted create without a key needs it.
-        const address = `10.${merchantsMade >> 16}.${(merchantsMade >> 8) & 255}.${merchantsMade++ & 255}`
-        const { id, webApiKey, secretKey } = await started.merchant({ allowIps: [address] })
-        const referenceId = randomUUID()
-        const text = hashedText === 'own' ? amountText : hashedText
-        const fields =
-          kind === 'native' && !hasHash ? { hashCode: undefined } : { hashCode: hashCode(secretKey, text, referenceId) }
-        const body = createBody(kind, secretKey, { referenceId, ...fields }, amountText)
-        const seconds = Math.floor(Date.parse(clock()) / 1000)
-        const signature = `t=${seconds},v1=${createHmac('sha256', secretKey).update(`${seconds}.${body}`).digest('hex')}`
-        const options = {
-          address,
-          ...((hasKey || kind !== 'hosted') && { key: webApiKey }),
-          ...(isSigned && { headers: { 'x-signature': signature } }),
-        }
-        const first = await post(started.app, paths[kind], body, options)
-        if (first.statusCode !== 200) return
-        accepted++
-        for (const one of changes) {
-          if ('days' in one) set(new Date(Date.parse(clock()) + one.days * 86_400_000).toISOString())
-          else if ('overlapMinutes' in one) await rotateSecret(started, id, one.overlapMinutes)
-          else await change(started, id, one)
-        }
-        const before = (await started.log()).length
-        const again = await post(catalogues[catalogue as 'full' | 'empty'], paths[kind], body, options)
-        if (again.body !== first.body || again.statusCode !== 200) throw new Error(`${again.body} after ${first.body}`)
-        if ((await started.log()).length !== before) throw new Error('a repeat appended something')
-      },
-    ),
-    { numRuns },
-  )
-  t.ok(accepted > numRuns / 5, `${accepted} creates were accepted`)
-})
+t.test(
+  'returns the identical response to any accepted create that is repeated after any change of settings',
+  async (t) => {
+    const { clock, set } = settableClock('2026-03-01T10:00:00.000Z')
+    const started = await service(t, { clock })
+    const catalogues = { full: started.app, empty: await started.otherNode({ paymentMethods: [] }) }
+    const creates = fc.record({
+      kind: fc.constantFrom(...kinds),
+      amountText: fc.constantFrom('100', '100.5', '100.50', '7.00', '7.0'),
+      hashedText: fc.constantFrom('own', '100', '100.50', '7', '7.00'),
+      hasKey: fc.boolean(),
+      hasHash: fc.boolean(),
+      isSigned: fc.boolean(),
+      changes: fc.array(anyChange, { minLength: 1, maxLength: 4 }),
+      catalogue: fc.constantFrom('full', 'empty'),
+    })
+    let accepted = 0
+    let merchantsMade = 0
+    await fc.assert(
+      fc.asyncProperty(
+        creates,
+        async ({ kind, amountText, hashedText, hasKey, hasHash, isSigned, changes, catalogue }) => {
+          // A hosted create without a key needs a merchant that is the only one at its address.
+          const address = `10.${merchantsMade >> 16}.${(merchantsMade >> 8) & 255}.${merchantsMade++ & 255}`
+          const { id, webApiKey, secretKey } = await started.merchant({ allowIps: [address] })
+          const referenceId = randomUUID()
+          const text = hashedText === 'own' ? amountText : hashedText
+          const fields =
+            kind === 'native' && !hasHash
+              ? { hashCode: undefined }
+              : { hashCode: hashCode(secretKey, text, referenceId) }
+          const body = createBody(kind, secretKey, { referenceId, ...fields }, amountText)
+          const seconds = Math.floor(Date.parse(clock()) / 1000)
+          const signature = `t=${seconds},v1=${createHmac('sha256', secretKey).update(`${seconds}.${body}`).digest('hex')}`
+          const options = {
+            address,
+            ...((hasKey || kind !== 'hosted') && { key: webApiKey }),
+            ...(isSigned && { headers: { 'x-signature': signature } }),
+          }
+          const first = await post(started.app, paths[kind], body, options)
+          if (first.statusCode !== 200) return
+          accepted++
+          for (const one of changes) {
+            if ('days' in one) set(new Date(Date.parse(clock()) + one.days * 86_400_000).toISOString())
+            else if ('overlapMinutes' in one) await rotateSecret(started, id, one.overlapMinutes)
+            else await change(started, id, one)
+          }
+          const before = (await started.log()).length
+          const again = await post(catalogues[catalogue as 'full' | 'empty'], paths[kind], body, options)
+          if (again.body !== first.body || again.statusCode !== 200)
+            throw new Error(`${again.body} after ${first.body}`)
+          if ((await started.log()).length !== before) throw new Error('a repeat appended something')
+        },
+      ),
+      { numRuns },
+    )
+    t.ok(accepted > numRuns / 5, `${accepted} creates were accepted`)
+  },
+)
 
-t.test('a repeat is answered as long as its authenticity is shown', async (t) => {
+t.test('accepts a repeat only if it is authentic', async (t) => {
   const started = await service(t)
   const { app } = started
   for (const kind of kinds) {
@@ -127,7 +133,7 @@ t.test('a repeat is answered as long as its authenticity is shown', async (t) =>
   }
 })
 
-t.test('a native deposit that carried no hash is repeated without one, and not with a wrong one', async (t) => {
+t.test('repeats a native deposit without a hash, but rejects the repeat with a wrong hash', async (t) => {
   const started = await service(t)
   const { id, webApiKey: key, secretKey } = await started.merchant()
   const fields = { referenceId: randomUUID(), hashCode: undefined }
@@ -141,7 +147,7 @@ t.test('a native deposit that carried no hash is repeated without one, and not w
   t.match((await post(started.app, paths.native, fresh, { key })).json(), { error: { code: 40001 } }, 'of a new one')
 })
 
-t.test('what the settings refuse stays refused of whatever was not accepted before', async (t) => {
+t.test('still applies the settings to requests that were not accepted before', async (t) => {
   const started = await service(t)
   const { id, webApiKey: key, secretKey } = await started.merchant()
   const empty = await started.otherNode({ paymentMethods: paymentMethods.filter(({ code }) => code !== 1) })
@@ -158,11 +164,11 @@ t.test('what the settings refuse stays refused of whatever was not accepted befo
     const tooMuch = { error: { code: 40001, validationErrors: [{ members: ['amount'] }] } }
     t.match((await post(started.app, paths[kind], createBody(kind, secretKey), { key })).json(), tooMuch)
     const other = createBody(kind, secretKey, { referenceId, name: 'Somebody else' })
-    t.match((await post(started.app, paths[kind], other, { key })).json(), tooMuch, 'other content is no repeat')
+    t.match((await post(started.app, paths[kind], other, { key })).json(), tooMuch, 'different content is not a repeat')
   }
 })
 
-t.test('a suspended merchant and a refused address stay refused, repeat or not', async (t) => {
+t.test('rejects a suspended merchant and a disallowed address, even for a repeat', async (t) => {
   const started = await service(t)
   for (const kind of kinds) {
     const { id, webApiKey: key, secretKey } = await started.merchant()
@@ -176,7 +182,7 @@ t.test('a suspended merchant and a refused address stay refused, repeat or not',
   }
 })
 
-/** Counts the streams that are read. */
+/** Counts the streams that the service reads. */
 async function countingReads(t: Test, options: TestServiceOptions = {}) {
   const counted = { reads: 0 }
   const started = await service(t, {
@@ -193,9 +199,9 @@ async function countingReads(t: Test, options: TestServiceOptions = {}) {
   return { started, counted }
 }
 
-// On EventStoreDB a create reads the transfers that its hashes could stand for.
+// On EventStoreDB, a create reads the transfers that its hashes could match.
 const readsRivals = process.env.TEST_EVENT_STORE === 'protocol'
-t.test('a new create on the embedded log reads no stream', { skip: readsRivals }, async (t) => {
+t.test('reads no stream for a new create on the embedded log', { skip: readsRivals }, async (t) => {
   const { started, counted } = await countingReads(t)
   const { webApiKey: key, secretKey } = await started.merchant()
   counted.reads = 0
@@ -205,8 +211,8 @@ t.test('a new create on the embedded log reads no stream', { skip: readsRivals }
   t.equal(counted.reads, 0)
 })
 
-t.test('of guesses at hashes without a key no more are looked up than an address may fail with', async (t) => {
-  // A second in which time stands still.
+t.test('looks up guessed hashes without a key only up to the failure limit of the address', async (t) => {
+  // The clock is stopped.
   const { started, counted } = await countingReads(t, { overrides: { monotonicMs: () => 0 } })
   const address = '10.9.8.7'
   await started.merchant({ allowIps: [address] })
@@ -219,7 +225,7 @@ t.test('of guesses at hashes without a key no more are looked up than an address
   t.ok(counted.reads > 0 && counted.reads <= 500, `${counted.reads} streams were read`)
 })
 
-t.test("a repeat's url is the present one: an old one need not work any more", async (t) => {
+t.test('returns the current url to a repeat, because the old one may no longer work', async (t) => {
   const started = await service(t)
   const { webApiKey: key, secretKey } = await started.merchant()
   const moved = await started.otherNode({ publicUrl: 'https://moved.example' })

@@ -10,21 +10,21 @@ import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, paths, walletPaths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
-/** Four times what one of them may write, so that one event for every fourth request is found, too. */
+/** Four times the allowed number of events, so that one event per four requests is detected, too. */
 const times = long ? 300 : 100
-/** Few enough that none gives up for the others, which would hide what each of them leads to. */
+/** Low enough that no request fails because of the others, which would hide the effect of each. */
 const atOnce = 5
-/** Of one kind of request: the most are the 20 log-ins of a deposit. */
+/** The limit of events for one kind of request; the highest is that of the 20 logins of a deposit. */
 const maxEvents = 25
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
 interface Repeated {
   readonly url: string
   readonly body?: string
-  /** What one of the answers must have been, so that it is known what was repeated. */
+  /** The pattern that one of the responses must match, which proves that the intended case was repeated. */
   readonly answers: RegExp
-  /** What the service does by itself, after some of them. */
-  readonly meanwhile?: () => Promise<void>
+  /** The work that the service does automatically after some of the requests. */
+  readonly betweenRepeats?: () => Promise<void>
 }
 
 const wallet = new MemoryWallet()
@@ -40,7 +40,7 @@ const { app, store, callbacks } = service
 let worlds = 0
 let caller = 0
 
-/** A merchant, and a customer with an account of nearly nothing. */
+/** Creates a merchant, and a customer whose account has almost no money. */
 async function world() {
   const customer = { email: `customer${worlds++}@example.com`, password: '734219' }
   const account = wallet.open(customer.email, customer.password, 1n)
@@ -51,7 +51,7 @@ async function world() {
     app.inject({
       method: 'POST',
       url,
-      // The limits for each address are other tests'.
+      // Other tests cover the limits for each address.
       remoteAddress: /^.(pay|device)/.test(url)
         ? `10.${caller >> 16}.${(caller >> 8) & 255}.${caller++ & 255}`
         : '127.0.0.1',
@@ -77,7 +77,7 @@ async function world() {
   return { customer, merchant, send, use, create, logIn, verified, trust }
 }
 
-/** Of the whole log. */
+/** Counts the events of the whole log. */
 async function size(): Promise<number> {
   let count = 0
   let after: Position | undefined
@@ -98,7 +98,7 @@ const fates: { readonly [fate: string]: AttemptOutcome } = {
   failing: { result: 'failed', reason: 'HTTP 500', nextAttemptAt: new Date(Date.now() + 60_000).toISOString() },
 }
 
-/** A deposit's callback that fares so at every attempt. */
+/** Creates a callback of a deposit for which every attempt has this result. */
 async function resent(w: World, outcome: AttemptOutcome): Promise<Repeated> {
   const { trackingId } = await w.create('native')
   const webhookId = randomUUID()
@@ -113,15 +113,15 @@ async function resent(w: World, outcome: AttemptOutcome): Promise<Repeated> {
   }
   const request = { webhookId, trackingId, merchantId: w.merchant.id, transferRevision: 1, payload }
   await callbacks.record(request, context)
-  const meanwhile = async () => {
+  const betweenRepeats = async () => {
     await callbacks.reportAttempt(trackingId, webhookId, attempted(outcome), context)
   }
-  await meanwhile()
+  await betweenRepeats()
   const body = json({ callbacks: [{ trackingId, webhookId }] })
-  return { url: `/v1/transfers/${trackingId}/callbacks/resend`, answers: /"requeued":1/, meanwhile, body }
+  return { url: `/v1/transfers/${trackingId}/callbacks/resend`, answers: /"requeued":1/, betweenRepeats, body }
 }
 
-/** A withdrawal that the program's key has claimed, or has not yet; `repeated` is what goes on with it. */
+/** Creates a withdrawal, optionally claimed by the key of the program; `repeated` is the action to repeat. */
 async function settled(
   w: World,
   repeated: { readonly action: string; readonly body: object; readonly claimed: boolean },
@@ -142,7 +142,7 @@ const json = JSON.stringify
 const payPath = (url: string) => new URL(url).pathname
 const native = (w: World) => w.create('native').then(({ trackingId }) => trackingId)
 
-/** Every way in that may write something, by its route, each in the states that make a difference. */
+/** Every route that can write something, in each state that makes a difference. */
 const cases: { readonly [route: string]: { readonly [what: string]: (w: World) => Promise<Repeated> } } = {
   [paths.hosted]: {
     'the same create': async (w) => ({
@@ -180,7 +180,7 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
       const body = json({ trackingId: await native(w), userName: w.customer.email, password: '111111' })
       return { url: walletPaths.logIn, body, answers: /40006/ }
     },
-    'an unknown e-mail': async (w) => {
+    'an unknown email': async (w) => {
       const body = json({ trackingId: await native(w), userName: 'nobody@example.com', password: '111111' })
       return { url: walletPaths.logIn, body, answers: /40006/ }
     },
@@ -215,14 +215,14 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
       w.trust()
       return { url: walletPaths.device, body: json({ trackingId, token }), answers: /40906/ }
     },
-    'a wallet that is away when it is asked for the money': async (w) => {
+    'a wallet that is unavailable when the money is collected': async (w) => {
       const trackingId = await native(w)
       const token = await w.verified(trackingId)
       w.trust()
       away = 'collect'
       return { url: walletPaths.device, body: json({ trackingId, token }), answers: /50302/ }
     },
-    'a wallet that is away when it is asked about the device': async (w) => {
+    'a wallet that is unavailable when the device is checked': async (w) => {
       const trackingId = await native(w)
       const token = await w.verified(trackingId)
       away = 'isTrusted'
@@ -249,12 +249,12 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
   },
   '/v1/callbacks/endpoint/enable': {
     'an endpoint that is disabled again each time': async (w) => {
-      const meanwhile = async () => {
+      const betweenRepeats = async () => {
         await service.merchants.disableCallbacks(w.merchant.id, 'gone', context)
         await service.directory.catchUp()
       }
-      await meanwhile()
-      return { url: '/v1/callbacks/endpoint/enable', answers: /"state":"answering"/, meanwhile }
+      await betweenRepeats()
+      return { url: '/v1/callbacks/endpoint/enable', answers: /"state":"answering"/, betweenRepeats }
     },
   },
   '/v1/withdrawals/:trackingId/claim': {
@@ -307,12 +307,12 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
   },
 }
 
-t.test('no request that may be repeated freely makes a stream grow, nor is the wallet asked each time', async (t) => {
+t.test('neither grows a stream nor calls the wallet each time when a request is repeated without limit', async (t) => {
   for (const [route, states] of Object.entries(cases)) {
     for (const [what, prepare] of Object.entries(states)) {
       await t.test(`${route}: ${what}`, async (t) => {
         const w = await world()
-        const { url, body, answers, meanwhile } = await prepare(w)
+        const { url, body, answers, betweenRepeats } = await prepare(w)
         const before = await size()
         asked.clear()
         const begunMs = performance.now()
@@ -320,11 +320,11 @@ t.test('no request that may be repeated freely makes a stream grow, nor is the w
         for (let sent = 0; sent < times; sent += atOnce) {
           const batch = await Promise.all(Array.from({ length: atOnce }, () => w.send(url, body)))
           seen.push(...batch.map((answer) => answer.body))
-          await meanwhile?.()
+          await betweenRepeats?.()
         }
         t.ok(
           seen.some((answer) => answers.test(answer)),
-          `was answered ${seen[0]?.slice(0, 200)}`,
+          `the response was ${seen[0]?.slice(0, 200)}`,
         )
         t.notOk(
           seen.some((answer) => /5000\d|50301/.test(answer)),
@@ -333,21 +333,16 @@ t.test('no request that may be repeated freely makes a stream grow, nor is the w
         const grown = (await size()) - before
         t.ok(before > 0 && grown <= maxEvents, `${grown} events`)
         const seconds = Math.ceil((performance.now() - begunMs) / 1000)
-        for (const [call, count] of asked) t.ok(count <= maxEvents + 2 * seconds, `${call} was asked ${count} times`)
+        for (const [call, count] of asked) t.ok(count <= maxEvents + 2 * seconds, `${call} was called ${count} times`)
       })
     }
   }
 })
 
-t.test(
-  'the list is whole: every route that takes anything but questions from strangers and programs is in it',
-  async (t) => {
-    const asking = ['GET', 'HEAD', 'OPTIONS']
-    // The dashboard's are for people who are signed in; how often strangers may try to is in dashboard/sign-in.test.ts.
-    const writing = app.knownRoutes.filter(
-      ({ method, url }) => !asking.includes(method) && !url.startsWith('/dashboard'),
-    )
-    t.ok(writing.length > 8)
-    for (const { url } of writing) t.ok(url in cases, url)
-  },
-)
+t.test('lists every route that accepts writes from strangers and programs', async (t) => {
+  const asking = ['GET', 'HEAD', 'OPTIONS']
+  // The dashboard's are for people who are signed in; how often strangers may try to is in dashboard/sign-in.test.ts.
+  const writing = app.knownRoutes.filter(({ method, url }) => !asking.includes(method) && !url.startsWith('/dashboard'))
+  t.ok(writing.length > 8)
+  for (const { url } of writing) t.ok(url in cases, url)
+})

@@ -39,7 +39,7 @@ function logIn(
   return post(app, walletPaths.logIn, JSON.stringify({ trackingId, userName, password: typed }), { key })
 }
 
-t.test('an account of the sandbox pays deposits of the sandbox only, and a live account live ones only', async (t) => {
+t.test('lets a sandbox account pay only sandbox deposits, and a live account only live deposits', async (t) => {
   const { service, wallet } = await world(t)
   for (const sandbox of [true, false]) {
     const shop = await service.merchant({ sandbox, allowIps: ['127.0.0.1'] })
@@ -48,14 +48,14 @@ t.test('an account of the sandbox pays deposits of the sandbox only, and a live 
     const refused = await logIn(service, shop, trackingId, `${other}@example.com`)
     const wrong = await logIn(service, shop, trackingId, `${own}@example.com`, '000001')
     t.equal(refused.statusCode, 400)
-    t.same(refused.json(), wrong.json(), 'the answer is that of a wrong password')
+    t.same(refused.json(), wrong.json(), 'the response is the same as for a wrong password')
     t.equal(wallet.codes.size, sandbox ? 0 : 1, 'and no code was sent')
     t.equal((await service.collections.load(trackingId)).state.challenges.length, 0)
     t.equal((await logIn(service, shop, trackingId, `${own}@example.com`)).statusCode, 200)
   }
 })
 
-t.test('a merchant that goes live between log-in and payment is not paid with play money', async (t) => {
+t.test('pays no play money to a merchant that goes live between login and payment', async (t) => {
   const { service, wallet } = await world(t)
   const shop = await service.merchant({ sandbox: true })
   const trackingId = await deposit(service, shop)
@@ -73,49 +73,43 @@ t.test('a merchant that goes live between log-in and payment is not paid with pl
   await post(service.app, walletPaths.code, JSON.stringify({ trackingId, token, code: wallet.lastCode() }), {
     key: shop.webApiKey,
   })
-  t.same(asked, [false], 'the wallet is told what kind of money it is to take; its contract has it refuse')
+  t.same(asked, [false], 'the wallet receives the kind of money to take; its contract requires it to refuse')
 })
 
-t.test(
-  'while the wallet can send nobody anything, log-ins are refused with the cause in the log, and none is counted',
-  async (t) => {
-    const { service, wallet, taken, logIns } = await world(t)
-    const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
-    const trackingId = await deposit(service, shop)
-    wallet.whyUnprepared = () => 'codes cannot be sent by SMS: SMS_URL is not set'
-    const answers = await Promise.all(
-      Array.from({ length: 25 }, () => logIn(service, shop, trackingId, 'real@example.com')),
-    )
-    for (const answer of answers) {
-      t.equal(answer.statusCode, 503)
-      t.match(answer.json(), { error: { code: 50302 } })
-      t.notMatch(answer.body, 'SMS_URL')
-    }
-    t.equal(service.logLines.filter((line) => line.includes('SMS_URL is not set')).length, 25)
-    t.notMatch(service.logLines.join(''), new RegExp(`${password}|real@example`))
-    t.same([...taken, ...(await logIns())], [], 'not of the account')
-    t.equal((await service.collections.load(trackingId)).state.challenges.length, 0, 'nor of the deposit')
-    wallet.whyUnprepared = () => undefined
-    t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 200)
-  },
-)
+t.test('rejects logins without counting them while the wallet cannot send messages, and logs the cause', async (t) => {
+  const { service, wallet, taken, logIns } = await world(t)
+  const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
+  const trackingId = await deposit(service, shop)
+  wallet.whyUnprepared = () => 'codes cannot be sent by SMS: SMS_URL is not set'
+  const answers = await Promise.all(
+    Array.from({ length: 25 }, () => logIn(service, shop, trackingId, 'real@example.com')),
+  )
+  for (const answer of answers) {
+    t.equal(answer.statusCode, 503)
+    t.match(answer.json(), { error: { code: 50302 } })
+    t.notMatch(answer.body, 'SMS_URL')
+  }
+  t.equal(service.logLines.filter((line) => line.includes('SMS_URL is not set')).length, 25)
+  t.notMatch(service.logLines.join(''), new RegExp(`${password}|real@example`))
+  t.same([...taken, ...(await logIns())], [], 'not of the account')
+  t.equal((await service.collections.load(trackingId)).state.challenges.length, 0, 'nor of the deposit')
+  wallet.whyUnprepared = () => undefined
+  t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 200)
+})
 
-t.test(
-  'a gateway that refuses, or a wallet core that is away, is in the log with its cause, at either step',
-  async (t) => {
-    const { service, wallet } = await world(t)
-    const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
-    const trackingId = await deposit(service, shop)
-    const failing = new Set<string>(['sendCode', 'askToTrust'])
-    wallet.before = (call) => {
-      if (failing.has(call)) throw new WalletUnavailableError(`the gateway of ${call} answered 500`)
-    }
-    t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 503)
-    t.equal(service.logLines.filter((line) => line.includes('the gateway of sendCode answered 500')).length, 1)
-    failing.delete('sendCode')
-    const token: string = (await logIn(service, shop, trackingId, 'real@example.com')).json().result
-    const body = JSON.stringify({ trackingId, token, code: wallet.lastCode() })
-    t.equal((await post(service.app, walletPaths.code, body, { key: shop.webApiKey })).statusCode, 503)
-    t.equal(service.logLines.filter((line) => line.includes('the gateway of askToTrust answered 500')).length, 1)
-  },
-)
+t.test('logs the cause if a gateway refuses or the wallet core is unavailable, at either step', async (t) => {
+  const { service, wallet } = await world(t)
+  const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
+  const trackingId = await deposit(service, shop)
+  const failing = new Set<string>(['sendCode', 'askToTrust'])
+  wallet.before = (call) => {
+    if (failing.has(call)) throw new WalletUnavailableError(`the gateway of ${call} answered 500`)
+  }
+  t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 503)
+  t.equal(service.logLines.filter((line) => line.includes('the gateway of sendCode answered 500')).length, 1)
+  failing.delete('sendCode')
+  const token: string = (await logIn(service, shop, trackingId, 'real@example.com')).json().result
+  const body = JSON.stringify({ trackingId, token, code: wallet.lastCode() })
+  t.equal((await post(service.app, walletPaths.code, body, { key: shop.webApiKey })).statusCode, 503)
+  t.equal(service.logLines.filter((line) => line.includes('the gateway of askToTrust answered 500')).length, 1)
+})

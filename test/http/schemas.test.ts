@@ -2,7 +2,7 @@ import { fastify } from 'fastify'
 import t from 'tap'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
-t.test('every schema of every route compiles, which the service itself finds out at the first request', async (t) => {
+t.test('compiles every schema of every route, which the service itself does only at the first request', async (t) => {
   const running = await startTestService()
   t.teardown(() => destroyTestService(running))
   const { knownRoutes } = running.app

@@ -4,7 +4,7 @@ import { apiKeyId, type Scope, scopes } from '../../src/domain/merchant/api-key.
 import { createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
-/** Every route that takes a WebApiKey, and what the key must be for. */
+/** Every route that takes a WebApiKey, and the scope that it needs. */
 const routeScopes: { readonly [url: string]: Scope } = {
   '/Transaction/CreateDeposit': 'deposits',
   '/api/services/app/TransactionRequests/CreateDeposit': 'deposits',
@@ -17,7 +17,7 @@ const routeScopes: { readonly [url: string]: Scope } = {
   '/v1/transfers/:trackingId/events': 'read',
   '/v1/events': 'read',
   '/v1/transfers/:trackingId/callbacks': 'read',
-  // It says to the merchant's own URL what was said before, and changes no transfer.
+  // A resend only repeats earlier data to the merchant's own URL, and changes no transfer.
   '/v1/transfers/:trackingId/callbacks/resend': 'read',
   '/v1/withdrawals/:trackingId/claim': 'settlement',
   '/v1/withdrawals/:trackingId/release': 'settlement',
@@ -53,7 +53,7 @@ async function keyWith(own: readonly Scope[], validUntil: string | null = null, 
   return created.webApiKey
 }
 
-t.test('every route that takes a WebApiKey has a scope, and no other route has one', async (t) => {
+t.test('defines a scope for every route that takes a WebApiKey, and for no other route', async (t) => {
   const { paths: documented } = (await app.inject('/documentation/json')).json<{
     paths: { [path: string]: { [method: string]: { security?: object[]; description?: string } } }
   }>()
@@ -69,7 +69,7 @@ t.test('every route that takes a WebApiKey has a scope, and no other route has o
   for (const { url, description } of taking) t.match(description, `needs the scope \`${routeScopes[url]}\``)
 })
 
-t.test('a key may call exactly the routes of its scopes, and is told which scope is missing', async (t) => {
+t.test('allows a key to call exactly the routes of its scopes, and names the missing scope', async (t) => {
   t.equal(keyRequests.length, 21)
   const { id: other } = await service.merchant()
   for (const own of subsets.filter(({ length }) => length > 0)) {
@@ -88,7 +88,7 @@ t.test('a key may call exactly the routes of its scopes, and is told which scope
   }
 })
 
-t.test('nothing is created with a key that is not for it, and each kind with one that is', async (t) => {
+t.test('creates each kind only with a key that has its scope', async (t) => {
   const before = (await service.log()).length
   const reading = await keyWith(['read'])
   const paying = await keyWith(['deposits'])
@@ -106,7 +106,7 @@ t.test('nothing is created with a key that is not for it, and each kind with one
   for (const kind of ['hosted', 'native', 'withdrawal'] as const) t.equal(await send(kind, webApiKey), 200, kind)
 })
 
-t.test('a revoked or expired key is unknown; the others go on', async (t) => {
+t.test('rejects a revoked or expired key as unknown, and still accepts the others', async (t) => {
   const expiring = await keyWith(['read'], new Date(Date.now() + 150).toISOString())
   const revoked = await keyWith(['read'])
   const list = async (key: string) => {
@@ -126,7 +126,7 @@ t.test('a revoked or expired key is unknown; the others go on', async (t) => {
   t.equal(await list(webApiKey), 200)
 })
 
-t.test('what a key without the scope sends counts against the merchant, polls too', async (t) => {
+t.test('counts requests without the scope against the limit of the merchant, including polls', async (t) => {
   const slow = await service.merchant({ rateLimitPerSecond: 1 })
   const created = await merchants.createApiKey(slow.id, { name: 'read', scopes: ['read'], validUntil: null }, context)
   if (!created.accepted) throw new Error('refused')

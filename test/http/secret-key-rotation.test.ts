@@ -21,14 +21,14 @@ async function rotating() {
 }
 
 for (const kind of ['hosted', 'native', 'withdrawal'] as const) {
-  t.test(`${kind}: the first create with a new SecretKey is recorded, before the create, and once`, async (t) => {
+  t.test(`${kind}: records the first create with a new SecretKey once, before the create`, async (t) => {
     const { id, webApiKey: key, secretKey, next, takenUp } = await rotating()
     const send = async (secret: string) => {
       const answer = await post(app, paths[kind], createBody(kind, secret), { key })
       t.equal(answer.statusCode, 200)
     }
     await send(secretKey)
-    t.equal((await takenUp()).length, 0, 'the old one is no news')
+    t.equal((await takenUp()).length, 0, 'the old key is not recorded')
     await Promise.all(Array.from({ length: 8 }, () => send(next)))
     const [event, ...more] = await takenUp()
     t.match(event, { data: { merchantId: id, number: 1 }, metadata: { actor: `merchant:${id}` } })
@@ -39,7 +39,7 @@ for (const kind of ['hosted', 'native', 'withdrawal'] as const) {
   })
 }
 
-t.test('an X-Signature with the new one is a use of it; a wrong hash or signature is none', async (t) => {
+t.test('counts an X-Signature as a use of the new key, but not a wrong hash or signature', async (t) => {
   const { webApiKey: key, next, takenUp } = await rotating()
   const body = createBody('native', next, { hashCode: undefined })
   const signed = (secret: string) => {
@@ -55,7 +55,7 @@ t.test('an X-Signature with the new one is a use of it; a wrong hash or signatur
   t.equal((await takenUp()).length, 1)
 })
 
-t.test('a hosted create without a key counts too', async (t) => {
+t.test('also counts a hosted create without a key', async (t) => {
   const { next, takenUp } = await rotating()
   t.equal((await post(app, paths.hosted, createBody('hosted', next))).statusCode, 200)
   t.equal((await takenUp()).length, 1)

@@ -34,7 +34,7 @@ async function world(t: Test) {
   return { ...service, wallet, metrics, lines }
 }
 
-/** Attacks of every kind, and what of them must never be told. */
+/** Attacks of every kind, and their values that must never be logged. */
 async function attack(scene: Awaited<ReturnType<typeof world>>) {
   const { app, merchant, merchants, wallet, until, directory } = scene
   const shop = await merchant({ requireSignature: 'none' })
@@ -55,7 +55,7 @@ async function attack(scene: Awaited<ReturnType<typeof world>>) {
   await post(app, paths.native, native({ hashCode: wrongHash }), { key })
   const signature = `t=${Math.floor(Date.now() / 1000)},v1=${'ca'.repeat(32)}`
   await post(app, paths.native, native(), { key, headers: { 'x-signature': signature } })
-  // The texts "1" + "23" and "12" + "3" make one hash.
+  // The texts "1" + "23" and "12" + "3" have the same hash.
   await post(app, paths.native, createBody('native', shop.secretKey, { referenceId: '23' }, '1'), { key })
   await post(app, paths.native, createBody('native', shop.secretKey, { referenceId: '3' }, '12'), { key })
   const { trackingId } = (await post(app, paths.native, native(), { key })).json().result
@@ -99,14 +99,14 @@ async function attack(scene: Awaited<ReturnType<typeof world>>) {
   }
 }
 
-t.test('every attack is one line with its stable name and exactly its fields, and is counted', async (t) => {
+t.test('logs every attack in one line with its stable name and exactly its fields, and counts it', async (t) => {
   const scene = await world(t)
   const { shop, trackingId, hosted } = await attack(scene)
   const lines = scene.lines()
   const counts = new Map<string, number>()
   for (const { event } of lines) counts.set(event!, (counts.get(event!) ?? 0) + 1)
-  const told = Object.keys(securityEvents).filter((event) => !notOfRequests.some((each) => each === event))
-  t.strictSame([...counts.keys()].sort(), told.sort())
+  const logged = Object.keys(securityEvents).filter((event) => !notOfRequests.some((each) => each === event))
+  t.strictSame([...counts.keys()].sort(), logged.sort())
   for (const { event, level, time, msg, pid: _pid, hostname: _host, ...fields } of lines) {
     t.strictSame(Object.keys(fields).sort(), [...securityEvents[event!]].sort(), event!)
     t.match({ level, time, msg }, { level: 40, time: Number, msg: event })
@@ -125,7 +125,7 @@ t.test('every attack is one line with its stable name and exactly its fields, an
   for (const [event, count] of counts) t.match(exposed, `transferd_security_events_total{event="${event}"} ${count}`)
 })
 
-t.test('no line holds a password, a code, a key, a secret, a hash, a token or the rest of a link', async (t) => {
+t.test('writes no password, code, key, secret, hash, token or rest of a link to a line', async (t) => {
   const scene = await world(t)
   const { canaries } = await attack(scene)
   const text = scene.logLines.join('')
@@ -133,7 +133,7 @@ t.test('no line holds a password, a code, a key, a secret, a hash, a token or th
 })
 
 t.test(
-  'guesses cannot fill the disk: lines are bounded, counts are not, and what got none is told as a number',
+  'limits the lines so that guesses cannot fill the disk, counts all, and logs the number of omitted lines',
   async (t) => {
     const written: Line[] = []
     const registry = new Registry()
@@ -156,12 +156,12 @@ t.test(
       { ...written.at(-1)!, event: 'security.more', of: 'security.key_unknown', count: 12_001 - lines },
     ])
     log.close()
-    t.equal(written.length, lines + 1, 'told once')
+    t.equal(written.length, lines + 1, 'logged once')
     t.match(await registry.metrics(), 'transferd_security_events_total{event="security.key_unknown"} 12001')
   },
 )
 
-t.test('docs/reference/security-log.md lists exactly the events and fields there are', async (t) => {
+t.test('docs/reference/security-log.md lists exactly the existing events and fields', async (t) => {
   const page = readFileSync('docs/reference/security-log.md', 'utf8')
   const meanings = new Map<string, string>()
   const fieldsOf = new Map<string, string[]>()

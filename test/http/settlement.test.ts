@@ -36,7 +36,7 @@ async function act(trackingId: string, action: string, body: object | string, wi
 
 const lengthOf = async (trackingId: string) => (await transfers.history(trackingId)).length
 
-t.test('a program claims a withdrawal, pays it and completes it with the amount and the receipt', async (t) => {
+t.test('lets a program claim a withdrawal, pay it and complete it with the amount and the receipt', async (t) => {
   const trackingId = await withdrawal()
   const claimed = await act(trackingId, 'claim', { revision: 0 })
   t.match(claimed, { status: 200, body: { status: 1, claimedBy: `merchant:${id}`, revision: 1 } })
@@ -53,36 +53,43 @@ t.test('a program claims a withdrawal, pays it and completes it with the amount 
     },
   })
   t.match(completed.body, { claimedBy: null, claimedUntil: null, revision: 2 })
-  t.strictSame((await act(trackingId, 'complete', completion)).body, completed.body, 'a lost answer is asked for again')
+  t.strictSame(
+    (await act(trackingId, 'complete', completion)).body,
+    completed.body,
+    'a lost response can be requested again',
+  )
   t.equal(await lengthOf(trackingId), 3)
   const history = await app.inject({ url: `/v1/transfers/${trackingId}/events`, headers: { webapikey: webApiKey } })
   t.match(history.json().items[1], { type: 'WithdrawalClaimed', data: { by: `merchant:${id}` } })
 })
 
-t.test('nothing is settled without a claim, under another’s, or when it has ended; each is told apart', async (t) => {
-  const trackingId = await withdrawal()
-  for (const [action, body] of [
-    ['complete', { revision: 0 }],
-    ['cancel', { revision: 0, message: 'no' }],
-  ] as const) {
-    t.match(await act(trackingId, action, body), { status: 409, code: 40922 }, action)
-  }
-  await act(trackingId, 'claim', { revision: 0 })
-  now = addMs(now, 15 * minuteMs)
-  t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40923 }, 'too late')
-  await transfers.claim(trackingId, { ...context, actor: 'user:bob' })
-  const revision = 2
-  t.match(await act(trackingId, 'claim', { revision }), {
-    status: 409,
-    code: 40921,
-    error: { details: `user:bob has claimed the withdrawal until ${addMs(now, 15 * minuteMs)}.` },
-  })
-  t.match(await act(trackingId, 'cancel', { revision, message: 'no' }), { status: 409, code: 40921 })
-  t.match(await act(trackingId, 'release', { revision }), { status: 409, code: 40921 })
-  t.equal(await lengthOf(trackingId), 3)
-})
+t.test(
+  'settles nothing without a claim, during a claim of another user or after it expired, each with its own code',
+  async (t) => {
+    const trackingId = await withdrawal()
+    for (const [action, body] of [
+      ['complete', { revision: 0 }],
+      ['cancel', { revision: 0, message: 'no' }],
+    ] as const) {
+      t.match(await act(trackingId, action, body), { status: 409, code: 40922 }, action)
+    }
+    await act(trackingId, 'claim', { revision: 0 })
+    now = addMs(now, 15 * minuteMs)
+    t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40923 }, 'too late')
+    await transfers.claim(trackingId, { ...context, actor: 'user:bob' })
+    const revision = 2
+    t.match(await act(trackingId, 'claim', { revision }), {
+      status: 409,
+      code: 40921,
+      error: { details: `user:bob has claimed the withdrawal until ${addMs(now, 15 * minuteMs)}.` },
+    })
+    t.match(await act(trackingId, 'cancel', { revision, message: 'no' }), { status: 409, code: 40921 })
+    t.match(await act(trackingId, 'release', { revision }), { status: 409, code: 40921 })
+    t.equal(await lengthOf(trackingId), 3)
+  },
+)
 
-t.test('what has happened since the revision that was seen is told, and nothing is done', async (t) => {
+t.test('reports changes since the given revision and does nothing', async (t) => {
   const trackingId = await withdrawal()
   await act(trackingId, 'claim', { revision: 0 })
   await act(trackingId, 'release', { revision: 1 })
@@ -99,7 +106,7 @@ t.test('what has happened since the revision that was seen is told, and nothing 
   t.equal(await lengthOf(trackingId), 4)
 })
 
-t.test('above the merchant’s threshold a program pays only what a person has approved', async (t) => {
+t.test('lets a program pay above the threshold of the merchant only with the approval of a user', async (t) => {
   const trackingId = await withdrawal()
   await merchants.changeSettings(id, { approvalAboveMinor: 100_00n }, context)
   t.teardown(() => merchants.changeSettings(id, { approvalAboveMinor: null }, context))
@@ -112,7 +119,7 @@ t.test('above the merchant’s threshold a program pays only what a person has a
   t.match(await act(trackingId, 'complete', { revision: 2 }), { status: 200, body: { approvedAmount: 100.5 } })
 })
 
-t.test('only withdrawals of one’s own, only what makes sense, and each wrong field is named', async (t) => {
+t.test('accepts only the merchant’s own withdrawals and valid fields, and names each invalid field', async (t) => {
   const trackingId = await withdrawal()
   const other = await settlementKey((await service.merchant()).id)
   t.match(await act(trackingId, 'claim', { revision: 0 }, other), { status: 404, code: 40402 })
@@ -139,7 +146,7 @@ t.test('only withdrawals of one’s own, only what makes sense, and each wrong f
   t.equal(await lengthOf(trackingId), 1)
 })
 
-t.test('a slip of the keyboard is asked about', async (t) => {
+t.test('requires a confirmation for a probable typing error', async (t) => {
   const trackingId = await withdrawal()
   await act(trackingId, 'claim', { revision: 0 })
   t.match(await act(trackingId, 'complete', '{"revision":1,"amount":1005.00}'), { status: 409, code: 40926 })

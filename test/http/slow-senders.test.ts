@@ -6,7 +6,7 @@ import { paths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const requestTimeoutMs = 1_000
-/** A request is late by then; and no later, however busy the machine is. */
+/** The time after which a request is late, even on a busy machine. */
 const heldAtMostMs = 15 * requestTimeoutMs
 
 async function listening(t: Test, overrides: Partial<HttpDependencies> = {}) {
@@ -17,7 +17,7 @@ async function listening(t: Test, overrides: Partial<HttpDependencies> = {}) {
   return { ...service, port: typeof address === 'object' ? address!.port : 0 }
 }
 
-/** Sends what is given, then a byte now and then, for as long as it may; what came back, and after how long it was over. */
+/** Sends the given text, then occasional bytes until the connection closes. Returns the response and the duration. */
 async function drip(port: number, start: string, byte: string) {
   const socket = connect(port, '127.0.0.1')
   let answer = ''
@@ -35,7 +35,7 @@ async function drip(port: number, start: string, byte: string) {
 
 const limits = { requestTimeoutMs, maxConnections: 100, maxConnectionsPerAddress: 100 }
 
-t.test('a request that trickles in is answered 408 and cut off when its time is over', async (t) => {
+t.test('rejects a slow request with 408 and closes the connection when its time has expired', async (t) => {
   const { port, merchant } = await listening(t, { connections: limits })
   const { webApiKey } = await merchant()
   const whole = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
@@ -47,14 +47,10 @@ t.test('a request that trickles in is answered 408 and cut off when its time is 
     headers: ['GET / HTTP/1.1\r\nHost: a\r\nX: ', 'x', /^HTTP\/1\.1 408/],
     'a body': [body, ' ', /^HTTP\/1\.1 408/],
     'a body in chunks': [chunked, '1\r\n \r\n', /^HTTP\/1\.1 408/],
-    'a body that nobody reads, of a request that is refused': [
-      `POST ${paths.native} HTTP/1.1\r\n${json}\r\n{`,
-      ' ',
-      /^HTTP\/1\.1 401/,
-    ],
+    'the unread body of a rejected request': [`POST ${paths.native} HTTP/1.1\r\n${json}\r\n{`, ' ', /^HTTP\/1\.1 401/],
     'a second request': [`${whole}GET / HTTP/1.1\r\nX: `, 'x', /200 OK[\s\S]*HTTP\/1\.1 408/],
     'the body of a second request': [`${whole}${body}`, ' ', /200 OK[\s\S]*HTTP\/1\.1 408/],
-    'nothing but empty lines': ['\r\n', '\r\n', /^HTTP\/1\.1 408|^$/],
+    'only empty lines': ['\r\n', '\r\n', /^HTTP\/1\.1 408|^$/],
   }
   await Promise.all(
     Object.entries(slow).map(async ([what, [start, byte, expected]]) => {
@@ -72,7 +68,7 @@ async function opened(port: number): Promise<Socket> {
   return socket
 }
 
-/** Whether a request on it is answered; otherwise it is closed. */
+/** Returns whether a request on the connection gets a response; otherwise the connection is closed. */
 async function isServed(socket: Socket): Promise<boolean> {
   const answered = once(socket, 'data').then(() => true)
   const closed = once(socket, 'close').then(() => false)
@@ -80,26 +76,23 @@ async function isServed(socket: Socket): Promise<boolean> {
   return Promise.race([answered, closed])
 }
 
-t.test(
-  'one address has so many connections open and no more, and another one in place of each that ends',
-  async (t) => {
-    const { app, port } = await listening(t, { connections: { ...limits, maxConnectionsPerAddress: 3 } })
-    const first = [await opened(port), await opened(port), await opened(port)]
-    t.same(await Promise.all(first.map(isServed)), [true, true, true])
-    t.equal(await isServed(await opened(port)), false)
-    t.match((await app.inject('/metrics')).body, 'transferd_http_connections_refused_total{limit="address"} 1')
-    first[0]!.destroy()
-    for (let served = false, tries = 0; !served; tries++) {
-      if (tries === 100) throw new Error('the place of a closed connection was never free')
-      const next = await opened(port)
-      served = await isServed(next)
-      next.destroy()
-    }
-    for (const socket of first) socket.destroy()
-  },
-)
+t.test('limits the open connections of one address, and accepts a new one when another closes', async (t) => {
+  const { app, port } = await listening(t, { connections: { ...limits, maxConnectionsPerAddress: 3 } })
+  const first = [await opened(port), await opened(port), await opened(port)]
+  t.same(await Promise.all(first.map(isServed)), [true, true, true])
+  t.equal(await isServed(await opened(port)), false)
+  t.match((await app.inject('/metrics')).body, 'transferd_http_connections_refused_total{limit="address"} 1')
+  first[0]!.destroy()
+  for (let served = false, tries = 0; !served; tries++) {
+    if (tries === 100) throw new Error('the place of a closed connection was never free')
+    const next = await opened(port)
+    served = await isServed(next)
+    next.destroy()
+  }
+  for (const socket of first) socket.destroy()
+})
 
-t.test('a trusted proxy has as many connections as there are at all', async (t) => {
+t.test('allows a trusted proxy to use all connections', async (t) => {
   const connections = { ...limits, maxConnections: 4, maxConnectionsPerAddress: 2 }
   const { port } = await listening(t, { connections, trustedProxies: ['127.0.0.0/8'] })
   const sockets = await Promise.all([1, 2, 3, 4].map(() => opened(port)))

@@ -13,7 +13,7 @@ async function service(t: Test, options: Parameters<typeof startTestService>[0] 
   return started
 }
 
-/** Wraps a store so that appends and reads fail with the error, if there is one. */
+/** Wraps a store so that appends and reads fail with the given error, if any. */
 function failing(fault: { error: Error | undefined }) {
   return (store: EventStore): EventStore =>
     new Proxy(store, {
@@ -25,7 +25,7 @@ function failing(fault: { error: Error | undefined }) {
     })
 }
 
-t.test('while a store is away: 503 with Retry-After, nothing acknowledged; afterwards all is well', async (t) => {
+t.test('returns 503 with Retry-After while a store is unavailable, and recovers afterwards', async (t) => {
   const fault: { error: Error | undefined } = { error: undefined }
   const { app, merchant, log, logLines } = await service(t, { wrapStore: failing(fault) })
   const { secretKey, webApiKey: key } = await merchant()
@@ -48,7 +48,7 @@ t.test('while a store is away: 503 with Retry-After, nothing acknowledged; after
   t.equal(logLines.length, 2)
 })
 
-t.test('a fault of ours is 500, tells nothing, and leaves one line in the log', async (t) => {
+t.test('returns 500 without details for an internal error, and writes one log line', async (t) => {
   const fault: { error: Error | undefined } = { error: undefined }
   const { app, merchant, logLines } = await service(t, { wrapStore: failing(fault) })
   const { secretKey, webApiKey: key } = await merchant()
@@ -62,7 +62,7 @@ t.test('a fault of ours is 500, tells nothing, and leaves one line in the log', 
   t.match(logLines[0], String(answer.headers['x-request-id']))
 })
 
-t.test('unknown addresses, methods and malformed URLs fail with the envelope', async (t) => {
+t.test('returns the envelope for unknown addresses, unknown methods and malformed URLs', async (t) => {
   const { app } = await service(t)
   const failures: [string, string, number, number][] = [
     ['GET', '/nothing', 404, 40401],
@@ -82,7 +82,7 @@ t.test('unknown addresses, methods and malformed URLs fail with the envelope', a
   }
 })
 
-t.test('what is not even HTTP is answered with the envelope as well', async (t) => {
+t.test('also returns the envelope for invalid HTTP', async (t) => {
   const { app } = await service(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const address = app.server.address()
@@ -102,7 +102,7 @@ t.test('what is not even HTTP is answered with the envelope as well', async (t) 
   t.match(long, /^HTTP\/1\.1 431 [\s\S]*"code":43101/)
 })
 
-t.test('close lets a request under way finish', async (t) => {
+t.test('completes a request in progress when the service closes', async (t) => {
   let release = () => {}
   let gate = Promise.resolve()
   const { app, merchant } = await service(t, {
@@ -138,7 +138,7 @@ t.test('close lets a request under way finish', async (t) => {
   await closed
 })
 
-t.test('metrics tell routes and statuses, and no ids but those of merchants', async (t) => {
+t.test('shows routes and statuses in metrics, and no ids except those of merchants', async (t) => {
   const { app, merchant } = await service(t)
   const { secretKey, webApiKey: key } = await merchant()
   const answer = await post(app, paths.native, createBody('native', secretKey), { key })
@@ -154,7 +154,7 @@ t.test('metrics tell routes and statuses, and no ids but those of merchants', as
   for (const secret of [trackingId, key, secretKey]) t.notOk(metrics.body.includes(secret))
 })
 
-t.test('readiness tells what the rest of the process says', async (t) => {
+t.test('reports the state of the rest of the process in readiness', async (t) => {
   const problems = ['the background thread is gone']
   const { app } = await service(t, { overrides: { readiness: async () => problems } })
   const answer = await app.inject('/health/ready')

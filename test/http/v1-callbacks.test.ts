@@ -43,7 +43,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   if (!(await isSo())) throw new Error('waited in vain')
 }
 
-t.test('a merchant lists its own callbacks, by status and page by page', async (t) => {
+t.test('lists the callbacks of a merchant by status and in pages', async (t) => {
   const [own, other] = [await service.merchant(), await service.merchant()]
   await callback(other.id, parked)
   const made = []
@@ -75,7 +75,7 @@ t.test('a merchant lists its own callbacks, by status and page by page', async (
   t.equal((await get('?status=lost')).statusCode, 400)
 })
 
-t.test('callbacks are sent again by name, all of them or none; and those given up since a time', async (t) => {
+t.test('resends all or none of the named callbacks, and those parked since a time', async (t) => {
   const [own, other] = [await service.merchant(), await service.merchant()]
   const foreign = await callback(other.id, parked)
   const [first, second] = [await callback(own.id, parked), await callback(own.id, delivered)]
@@ -123,7 +123,7 @@ t.test('callbacks are sent again by name, all of them or none; and those given u
   }
 })
 
-t.test('the endpoint tells how it fares, and is enabled again', async (t) => {
+t.test('shows the state of the endpoint and enables it again', async (t) => {
   const own = await service.merchant({ callbackUrl: 'http://127.0.0.1:9/callbacks' })
   const { get, post } = ask(own.webApiKey)
   await callback(own.id)
@@ -151,7 +151,7 @@ t.test('the endpoint tells how it fares, and is enabled again', async (t) => {
   t.equal((await service.store.readStream(`merchant-${own.id}`)).length, history.length)
 })
 
-t.test('a test event is signed like a callback, is plainly a test, and leaves no trace', async (t) => {
+t.test('sends a test event that is signed like a callback, is marked as a test and is not recorded', async (t) => {
   const receiver = await startReceiver(t)
   const own = await service.merchant({ callbackUrl: receiver.url })
   const { post } = ask(own.webApiKey)
@@ -179,7 +179,7 @@ t.test('a test event is signed like a callback, is plainly a test, and leaves no
   t.equal(after.events.length, before.events.length, 'nothing was recorded, nothing disabled')
 })
 
-t.test('a test event goes where callbacks may go, and nowhere else', async (t) => {
+t.test('sends a test event only to addresses that callbacks can use', async (t) => {
   const own = await service.merchant({ sandbox: false, callbackUrl: 'https://localhost/callbacks' })
   t.match((await ask(own.webApiKey).post('/endpoint/test')).json(), {
     delivered: false,

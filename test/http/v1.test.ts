@@ -29,7 +29,7 @@ async function create(
   return json.result?.trackingId ?? json.trackingId
 }
 
-/** Waits until the read models show what a list is asked for. */
+/** Waits until the read models contain the requested list. */
 async function listed<Answer>(url: string, isThere: (answer: Answer) => boolean, key = merchant.webApiKey) {
   for (let i = 0; i < 300; i++) {
     const answer = (await get(url, key)).json<Answer>()
@@ -39,7 +39,7 @@ async function listed<Answer>(url: string, isThere: (answer: Answer) => boolean,
   throw new Error(`${url} never showed it`)
 }
 
-t.test('a transfer is readable at once, in full', async (t) => {
+t.test('returns a complete transfer immediately', async (t) => {
   const referenceId = randomUUID()
   const trackingId = await create('withdrawal', merchant, { referenceId, identityNumber: '10000000146' })
   const answer = await get(`/v1/transfers/${trackingId}`)
@@ -80,7 +80,7 @@ t.test('a transfer is readable at once, in full', async (t) => {
   t.equal((await get(`/v1/transfers/${trackingId.toUpperCase()}`)).body, answer.body)
 })
 
-t.test('a completed deposit shows what was really transferred', async (t) => {
+t.test('shows the amount that was really transferred for a completed deposit', async (t) => {
   const trackingId = await create('hosted', merchant)
   await transfers.complete(trackingId, { transactionAmountMinor: 9500n, receiptUrl: 'https://r.example/1' }, context)
   const { json } = await get(`/v1/transfers/${trackingId}`)
@@ -98,7 +98,7 @@ t.test('a completed deposit shows what was really transferred', async (t) => {
   })
 })
 
-t.test('what became of the money of a deposit is told from the log and from the lists alike', async (t) => {
+t.test('shows the same outcome of the money of a deposit from the log and from the lists', async (t) => {
   const trackingId = await create('hosted', merchant)
   await transfers.changeStatus(trackingId, 'Cancel', null, context)
   const received = { receivedAmountMinor: 95_00n, receiptUrl: 'https://r.example/in' }
@@ -129,7 +129,7 @@ t.test('what became of the money of a deposit is told from the log and from the 
   ])
 })
 
-t.test('the history tells every event with its actor and correlation id', async (t) => {
+t.test('shows every event of the history with its actor and correlation id', async (t) => {
   const trackingId = await create('native', merchant, { referenceId: 'history-1' })
   await transfers.changeStatus(trackingId, 'SendToManualControl', 'checking', context)
   await transfers.complete(trackingId, {}, context)
@@ -148,7 +148,7 @@ t.test('the history tells every event with its actor and correlation id', async 
   t.notOk('merchantId' in items[0].data)
 })
 
-t.test('a merchant is never shown who works here', async (t) => {
+t.test('never shows the users of the operator to a merchant', async (t) => {
   const trackingId = await create('native', merchant, { referenceId: 'who-works-here' })
   await transfers.changeStatus(trackingId, 'Cancel', null, context)
   await transfers.reopen(trackingId, 'paid after all', context)
@@ -158,7 +158,7 @@ t.test('a merchant is never shown who works here', async (t) => {
   t.notMatch((await get('/v1/events?limit=100')).body, 'cli:')
 })
 
-t.test('unknown and malformed trackingIds are 404', async (t) => {
+t.test('returns 404 for unknown and malformed trackingIds', async (t) => {
   for (const id of [randomUUID(), 'x', '00000000', `${randomUUID()}x`, '%00', "'--"]) {
     for (const path of ['', '/events', '/callbacks']) {
       const answer = await get(`/v1/transfers/${id}${path}`)
@@ -168,7 +168,7 @@ t.test('unknown and malformed trackingIds are 404', async (t) => {
   }
 })
 
-t.test('a referenceId finds its deposit and its withdrawal at once', async (t) => {
+t.test('finds the deposit and the withdrawal of a referenceId immediately', async (t) => {
   const referenceId = randomUUID()
   const deposit = await create('hosted', merchant, { referenceId })
   const withdrawal = await create('withdrawal', merchant, { referenceId }, '100.51')
@@ -188,7 +188,7 @@ t.test('a referenceId finds its deposit and its withdrawal at once', async (t) =
   t.equal(rest.nextCursor, null)
 })
 
-t.test('the list goes newest first, page by page, through filters', async (t) => {
+t.test('lists transfers newest first, in pages and with filters', async (t) => {
   const fresh = await service.merchant()
   const { webApiKey: key } = fresh
   const ids: string[] = []
@@ -231,7 +231,7 @@ interface Feed {
   readonly next: string | null
 }
 
-t.test('the feed gives every event once, in order, after a position', async (t) => {
+t.test('returns every event in the feed once, in order, after a position', async (t) => {
   const fresh = await service.merchant()
   const { webApiKey: key } = fresh
   t.same((await get('/v1/events', key)).json(), { items: [], next: null })
@@ -260,17 +260,13 @@ t.test('the feed gives every event once, in order, after a position', async (t) 
   const history = (await get(`/v1/transfers/${ids[0]}/events`, key)).json()
   for (const [n, revision] of [0, 5].entries()) {
     const { actor: _, correlationId: __, ...event } = history.items[n]
-    t.same(
-      read[revision],
-      { ...event, trackingId: ids[0], position: read[revision]?.position },
-      'as the history has it',
-    )
+    t.same(read[revision], { ...event, trackingId: ids[0], position: read[revision]?.position }, 'as in the history')
   }
   const end: Feed = (await get(`/v1/events?after=${after}`, key)).json()
-  t.same(end, { items: [], next: after }, 'at the end it says where to go on')
+  t.same(end, { items: [], next: after }, 'the end of the feed returns the position to resume from')
 })
 
-t.test('the feed goes on behind the event that was read last, wherever the log has it now', async (t) => {
+t.test('resumes the feed after the last read event, regardless of its current position in the log', async (t) => {
   const fresh = await service.merchant()
   const { webApiKey: key } = fresh
   const ids: string[] = []
@@ -298,7 +294,7 @@ t.test('the feed goes on behind the event that was read last, wherever the log h
   }
 })
 
-t.test('a bad query parameter is 400 and named', async (t) => {
+t.test('rejects an invalid query parameter with 400 and names it', async (t) => {
   const bad: { readonly [path: string]: readonly string[] } = {
     '/v1/transfers?': ['limit=0', 'limit=101', 'limit=-1', 'limit=x', 'limit=1e1', 'limit=', 'limit=1&limit=2'].concat(
       ['status=0', 'status=6', 'status=pending', 'status=', 'kind=x', 'kind=deposit&kind=deposit', 'from=x', 'to=x'],
@@ -338,7 +334,7 @@ const payload: CallbackPayload = {
   receiptUrl: null,
 }
 
-/** A transfer whose first callback was delivered and whose second was given up. */
+/** Creates a transfer whose first callback was delivered and whose second was parked. */
 async function withCallbacks(issued: IssuedCredentials) {
   const trackingId = await create('native', issued)
   const record = async (webhookId: string, transferRevision: number) => {
@@ -363,7 +359,7 @@ async function withCallbacks(issued: IssuedCredentials) {
   return { trackingId, first, second }
 }
 
-t.test('the callbacks of a transfer with every attempt', async (t) => {
+t.test('lists the callbacks of a transfer with every attempt', async (t) => {
   const { trackingId, first, second } = await withCallbacks(merchant)
   const { items } = (await get(`/v1/transfers/${trackingId}/callbacks`)).json()
   t.match(items, [
@@ -382,7 +378,7 @@ t.test('the callbacks of a transfer with every attempt', async (t) => {
   ])
 })
 
-t.test('resend takes up the parked ones, else the latest, or the one that is named', async (t) => {
+t.test('resends the parked callbacks, or else the latest, or the named one', async (t) => {
   const { trackingId, first, second } = await withCallbacks(merchant)
   const url = `/v1/transfers/${trackingId}/callbacks/resend`
   const states = async () => {
@@ -424,7 +420,7 @@ t.test('resend takes up the parked ones, else the latest, or the one that is nam
   t.match([nothing.statusCode, nothing.json()], [404, { error: { code: 40403 } }], 'no callback yet')
 })
 
-/** Requests for every route under /v1 that name things of the other merchant in every place there is. */
+/** Returns requests for every route under /v1 that use ids of the other merchant in every parameter. */
 function intrusions(trackingId: string, webhookId: string, referenceId: string): [string, string, string?][] {
   const routes = app.knownRoutes.filter(({ url }) => url.startsWith('/v1'))
   return routes.flatMap(({ method, url }): [string, string, string?][] => {
@@ -445,7 +441,7 @@ function intrusions(trackingId: string, webhookId: string, referenceId: string):
   })
 }
 
-t.test("nothing of another merchant's is visible or changeable by any route under /v1", async (t) => {
+t.test('neither shows nor changes data of another merchant on any route under /v1', async (t) => {
   const referenceId = `theirs-${randomUUID()}`
   const theirs = await withCallbacks(other)
   const named = await create('hosted', other, { referenceId, name: 'Canary Name' })
@@ -472,7 +468,7 @@ t.test("nothing of another merchant's is visible or changeable by any route unde
   t.same(await logOf(service, [theirs.trackingId, named]), before, 'and nothing was changed')
 })
 
-t.test('every route under /v1 asks for a key and an allowed address', async (t) => {
+t.test('requires a key and an allowed address on every route under /v1', async (t) => {
   for (const { method, url } of app.knownRoutes.filter((route) => route.url.startsWith('/v1'))) {
     const path = url.replace(':trackingId', randomUUID())
     const without = await app.inject({ method: method as 'GET', url: path })

@@ -24,7 +24,7 @@ async function scene(t: Test, options: Parameters<typeof startTestService>[0] = 
   return { ...service, service, wallet, account, merchant, flow: flowOf(service, merchant) }
 }
 
-/** The four requests of a merchant's native deposit. */
+/** Sends the four requests of a native deposit of a merchant. */
 function flowOf({ app }: TestService, { webApiKey: key, secretKey }: IssuedCredentials) {
   const send = async (url: string, body: object) => {
     const answer = await post(app, url, JSON.stringify(body), { key })
@@ -44,7 +44,7 @@ function flowOf({ app }: TestService, { webApiKey: key, secretKey }: IssuedCrede
   }
 }
 
-t.test('a trusted device: log-in, code, Completed; the money is taken once', async (t) => {
+t.test('completes a deposit with a trusted device after login and code, and takes the money once', async (t) => {
   const { wallet, account, merchant, flow, service } = await scene(t)
   const trackingId = await flow.create()
   const { transfer } = (await service.transfers.find(trackingId))!
@@ -100,7 +100,7 @@ t.test('a trusted device: log-in, code, Completed; the money is taken once', asy
 })
 
 t.test(
-  'a code reads the payment and the wrong codes once; the transfer again only where it may have ended since',
+  'reads the payment and the wrong codes once per code, and the transfer again only if it may have ended',
   async (t) => {
     const reads: string[] = []
     const { flow, wallet, account, merchant, service } = await scene(t, {
@@ -130,7 +130,7 @@ t.test(
   },
 )
 
-t.test('a wrong password and an unknown account are told alike', async (t) => {
+t.test('returns the same response for a wrong password and an unknown account', async (t) => {
   const { flow, service } = await scene(t)
   const trackingId = await flow.create()
   const wrong = await flow.logIn(trackingId, '000000')
@@ -142,7 +142,7 @@ t.test('a wrong password and an unknown account are told alike', async (t) => {
   t.equal((await flow.logIn(randomUUID())).status, 404)
 })
 
-t.test('the sixth code fails even when it is right', async (t) => {
+t.test('rejects the sixth code even if it is right', async (t) => {
   const { wallet, flow, account } = await scene(t)
   const trackingId = await flow.create()
   const token = (await flow.logIn(trackingId)).body.result
@@ -158,10 +158,10 @@ t.test('the sixth code fails even when it is right', async (t) => {
   t.equal(wallet.compared.length, 5)
   t.equal(account.balanceMinor, 500_00n)
   const again = (await flow.logIn(trackingId)).body.result
-  t.equal((await flow.verify(trackingId, again, wallet.lastCode())).status, 200, 'another log-in has codes of its own')
+  t.equal((await flow.verify(trackingId, again, wallet.lastCode())).status, 200, 'a new login has separate codes')
 })
 
-t.test('of a hundred codes at once five are compared', async (t) => {
+t.test('compares only five of a hundred simultaneous codes', async (t) => {
   const { wallet, flow, service } = await scene(t)
   const trackingId = await flow.create()
   const token = (await flow.logIn(trackingId)).body.result
@@ -177,7 +177,7 @@ t.test('of a hundred codes at once five are compared', async (t) => {
   t.match(await flow.verify(trackingId, token, right), { body: { error: { code: 40011 } } })
 })
 
-t.test('of two right codes at once one uses the token up, and the money is taken once', async (t) => {
+t.test('uses the token once for two simultaneous right codes, and takes the money once', async (t) => {
   const { wallet, flow, account } = await trustedScene(t)
   const trackingId = await flow.create()
   const token = (await flow.logIn(trackingId)).body.result
@@ -193,13 +193,13 @@ t.test('of two right codes at once one uses the token up, and the money is taken
   t.match(used, { status: 400, body: { error: { code: 40007 } } }, 'not on another deposit either')
 })
 
-/** A scene whose customer's device is trusted already. */
+/** Returns a scene whose customer already has a trusted device. */
 async function trustedScene(t: Test, options: Parameters<typeof startTestService>[0] = {}) {
   const all = await scene(t, options)
   const { merchant, account, service } = all
   const box = createSecretBox(service.masterKey)
   account.trusted.add(deviceIdOf(box, merchant.id, '8412'))
-  /** Log-in and right code. */
+  /** Logs in and sends the right code. */
   const pay = async (trackingId: string) => {
     const { result } = (await all.flow.logIn(trackingId)).body
     return all.flow.verify(trackingId, result, all.wallet.lastCode())
@@ -208,7 +208,7 @@ async function trustedScene(t: Test, options: Parameters<typeof startTestService
   return { ...all, pay, statusOf }
 }
 
-t.test('twenty wrong codes lock an account for all merchants, right codes too', async (t) => {
+t.test('locks an account for all merchants and all codes after twenty wrong codes', async (t) => {
   const { wallet, flow, service, account, merchant } = await trustedScene(t)
   const other = flowOf(service, await service.merchant())
   const wrongCodes = async (through: typeof flow, times: number) => {
@@ -232,7 +232,7 @@ t.test('twenty wrong codes lock an account for all merchants, right codes too', 
   t.equal((await flow.verify(trackingId, free.body.result, wallet.lastCode())).status, 200, 'other accounts are not')
 })
 
-t.test('a token is refused at another step, transfer and merchant, and after its time', async (t) => {
+t.test('rejects a token at a different step, transfer or merchant, and after it expires', async (t) => {
   let nowMs = Date.now()
   const { wallet, flow, service } = await scene(t, { clock: () => new Date(nowMs).toISOString() })
   const other = flowOf(service, await service.merchant())
@@ -261,7 +261,7 @@ t.test('a token is refused at another step, transfer and merchant, and after its
   t.match(late, { status: 400, body: { error: { code: 40008 } } })
 })
 
-t.test('what is no Pending native deposit says so in each step', async (t) => {
+t.test('rejects each step if the transfer is not a Pending native deposit', async (t) => {
   let nowMs = Date.now()
   const { flow, service, wallet } = await trustedScene(t, { clock: () => new Date(nowMs).toISOString() })
   const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -301,7 +301,7 @@ t.test('what is no Pending native deposit says so in each step', async (t) => {
   }
 })
 
-t.test('strangers who guess do not lock out the customer, and a restart does not forget them', async (t) => {
+t.test('does not lock out the customer when strangers guess, and remembers the guesses after a restart', async (t) => {
   const wallet = new MemoryWallet()
   wallet.open(email, password, 500_00n)
   const first = await startTestService({ wallet })
@@ -317,7 +317,7 @@ t.test('strangers who guess do not lock out the customer, and a restart does not
   t.match(await guess(flow, email), { status: 429, body: { error: { code: 42902 } }, retryAfter: /^1[0-2]$/ })
   for (let n = 0; n < 3; n++) await guess(flow, 'nobody@example.com')
   const [known, unknown] = [await guess(flow, email), await guess(flow, 'nobody@example.com')]
-  t.same([known.status, known.body], [unknown.status, unknown.body], 'an e-mail that nobody has is locked alike')
+  t.same([known.status, known.body], [unknown.status, unknown.body], 'an unknown email is locked in the same way')
   await first.stop()
 
   const { path, masterKey } = first
@@ -329,7 +329,7 @@ t.test('strangers who guess do not lock out the customer, and a restart does not
   t.equal((await again.logIn(await again.create())).status, 200, 'for the customer it is')
 })
 
-t.test('codes are bounded for each account, and only a right password is one', async (t) => {
+t.test('limits the codes of each account, and counts only logins with the right password', async (t) => {
   const taken: number[] = []
   const { flow, service, account } = await scene(t, { takeCode: (number) => (taken.push(number) > 2 ? 7 : 0) })
   const other = flowOf(service, await service.merchant())
@@ -342,22 +342,22 @@ t.test('codes are bounded for each account, and only a right password is one', a
   t.equal((await service.collections.load(mine)).state.challenges.length, 1)
 })
 
-t.test('polls of once a second count against no limit; what is no poll does', async (t) => {
+t.test('limits other requests, but not polls at one per second', async (t) => {
   const { service, wallet } = await scene(t)
   const merchant = await service.merchant({ rateLimitPerSecond: 1 })
   const flow = flowOf(service, merchant)
   const trackingId = await flow.create()
   const token = (await flow.verify(trackingId, (await flow.logIn(trackingId)).body.result, wallet.lastCode())).body
     .result.token
-  // The burst of 5 is down to 2; the free polls are 2 at once.
+  // The burst of 5 is down to 2, and 2 simultaneous polls are free.
   const statuses: number[] = []
   for (let n = 0; n < 6; n++) statuses.push((await flow.validate(trackingId, token)).status)
   t.same(statuses, [200, 200, 200, 200, 429, 429])
-  t.equal((await flow.validate(trackingId, 'nonsense')).status, 429, 'without a token it is no poll')
+  t.equal((await flow.validate(trackingId, 'nonsense')).status, 429, 'a request without a valid token is not a poll')
   t.equal((await flow.send(walletPaths.device, { trackingId })).status, 429, 'nor is a broken one')
 })
 
-t.test('a balance that is too small leaves the deposit Pending, and it can be paid after a top-up', async (t) => {
+t.test('leaves the deposit Pending if the balance is too small, and accepts the payment after a top-up', async (t) => {
   const { flow, pay, account, statusOf } = await trustedScene(t)
   const trackingId = await flow.create('500.01')
   t.match(await pay(trackingId), { status: 409, body: { success: false, error: { code: 40906 } } })
@@ -369,78 +369,85 @@ t.test('a balance that is too small leaves the deposit Pending, and it can be pa
   t.equal(account.balanceMinor, 0n)
 })
 
-t.test('the real amount completes the deposit; a merchant with automatic cancellation gets it cancelled', async (t) => {
-  const { flow, pay, statusOf, wallet, service, account } = await trustedScene(t)
-  wallet.taken = (amountMinor) => amountMinor - 50n
-  const trackingId = await flow.create()
-  t.equal((await pay(trackingId)).body.result.next_step, 'Completed')
-  const real = { status: 'Completed', transactionAmountMinor: 100_00n, hasAmountMismatch: true }
-  t.match(await statusOf(trackingId), real)
-  const strict = await service.merchant({ autoCancelMismatch: true })
-  account.trusted.add(deviceIdOf(createSecretBox(service.masterKey), strict.id, '8412'))
-  const strictFlow = flowOf(service, strict)
-  const cancelled = await strictFlow.create()
-  const token = (await strictFlow.logIn(cancelled)).body.result
-  const answer = await strictFlow.verify(cancelled, token, wallet.lastCode())
-  t.match(answer, { status: 409, body: { error: { code: 40903, details: /Cancelled/ } } })
-  t.match(await statusOf(cancelled), { status: 'Cancelled', transactionAmountMinor: 100_00n, hasAmountMismatch: true })
-})
-
 t.test(
-  'above the amount a person looks at, the money is kept for them and the deposit is in ManualControl',
+  'completes the deposit with the real amount, or cancels it if the merchant uses automatic cancellation',
   async (t) => {
-    const { service, wallet, account } = await trustedScene(t)
-    const merchant = await service.merchant({ manualControlAboveMinor: 100_00n })
-    account.trusted.add(deviceIdOf(createSecretBox(service.masterKey), merchant.id, '8412'))
-    const flow = flowOf(service, merchant)
-    const [exact, above] = [await flow.create('100.00'), await flow.create('100.01')]
-    const pay = async (trackingId: string) => {
-      const token = (await flow.logIn(trackingId)).body.result
-      return flow.verify(trackingId, token, wallet.lastCode())
-    }
-    t.match(await pay(exact), { status: 200 })
-    t.match(await pay(above), { status: 409, body: { error: { code: 40908 } } })
-    const headers = { webapikey: merchant.webApiKey }
-    const shown = await service.app.inject({ url: `/v1/transfers/${above}`, headers, remoteAddress: '127.0.0.1' })
-    t.match(shown.json(), {
-      statusDescription: 'ManualControl',
-      needsAttention: true,
-      lateFunds: 100.01,
-      receivedAmount: 100.01,
-      transactionAmount: 100.01,
+    const { flow, pay, statusOf, wallet, service, account } = await trustedScene(t)
+    wallet.taken = (amountMinor) => amountMinor - 50n
+    const trackingId = await flow.create()
+    t.equal((await pay(trackingId)).body.result.next_step, 'Completed')
+    const real = { status: 'Completed', transactionAmountMinor: 100_00n, hasAmountMismatch: true }
+    t.match(await statusOf(trackingId), real)
+    const strict = await service.merchant({ autoCancelMismatch: true })
+    account.trusted.add(deviceIdOf(createSecretBox(service.masterKey), strict.id, '8412'))
+    const strictFlow = flowOf(service, strict)
+    const cancelled = await strictFlow.create()
+    const token = (await strictFlow.logIn(cancelled)).body.result
+    const answer = await strictFlow.verify(cancelled, token, wallet.lastCode())
+    t.match(answer, { status: 409, body: { error: { code: 40903, details: /Cancelled/ } } })
+    t.match(await statusOf(cancelled), {
+      status: 'Cancelled',
+      transactionAmountMinor: 100_00n,
+      hasAmountMismatch: true,
     })
-    const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
-    await service.transfers.complete(above, {}, context)
-    const done = await service.app.inject({ url: `/v1/transfers/${above}`, headers, remoteAddress: '127.0.0.1' })
-    t.match(done.json(), {
-      statusDescription: 'Completed',
-      needsAttention: false,
-      lateFunds: 0,
-      transactionAmount: 100.01,
-    })
-    const events = await service.app.inject({
-      url: `/v1/transfers/${above}/events`,
-      headers,
-      remoteAddress: '127.0.0.1',
-    })
-    t.match(events.json().items[1], { type: 'LateFundsReceived', data: { receivedAmount: 100.01 } })
   },
 )
 
-t.test('a wallet that does not say what it did: ManualControl, and it is not asked for the money again', async (t) => {
-  const { flow, pay, statusOf, wallet } = await trustedScene(t)
-  wallet.before = (call) => {
-    if (call === 'collect') throw new WalletOutcomeUnknownError('no answer in time')
+t.test('keeps the money and moves the deposit to ManualControl above the amount for manual review', async (t) => {
+  const { service, wallet, account } = await trustedScene(t)
+  const merchant = await service.merchant({ manualControlAboveMinor: 100_00n })
+  account.trusted.add(deviceIdOf(createSecretBox(service.masterKey), merchant.id, '8412'))
+  const flow = flowOf(service, merchant)
+  const [exact, above] = [await flow.create('100.00'), await flow.create('100.01')]
+  const pay = async (trackingId: string) => {
+    const token = (await flow.logIn(trackingId)).body.result
+    return flow.verify(trackingId, token, wallet.lastCode())
   }
-  const trackingId = await flow.create()
-  t.match(await pay(trackingId), { status: 409, body: { error: { code: 40908 } } })
-  t.match(await statusOf(trackingId), { status: 'ManualControl' })
-  wallet.before = () => {}
-  t.match(await flow.logIn(trackingId), { status: 409, body: { error: { code: 40903 } } })
-  t.equal(wallet.collects, 1)
+  t.match(await pay(exact), { status: 200 })
+  t.match(await pay(above), { status: 409, body: { error: { code: 40908 } } })
+  const headers = { webapikey: merchant.webApiKey }
+  const shown = await service.app.inject({ url: `/v1/transfers/${above}`, headers, remoteAddress: '127.0.0.1' })
+  t.match(shown.json(), {
+    statusDescription: 'ManualControl',
+    needsAttention: true,
+    lateFunds: 100.01,
+    receivedAmount: 100.01,
+    transactionAmount: 100.01,
+  })
+  const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+  await service.transfers.complete(above, {}, context)
+  const done = await service.app.inject({ url: `/v1/transfers/${above}`, headers, remoteAddress: '127.0.0.1' })
+  t.match(done.json(), {
+    statusDescription: 'Completed',
+    needsAttention: false,
+    lateFunds: 0,
+    transactionAmount: 100.01,
+  })
+  const events = await service.app.inject({
+    url: `/v1/transfers/${above}/events`,
+    headers,
+    remoteAddress: '127.0.0.1',
+  })
+  t.match(events.json().items[1], { type: 'LateFundsReceived', data: { receivedAmount: 100.01 } })
 })
 
-t.test('a wallet that is away: 503, nothing taken, and it may be tried again', async (t) => {
+t.test(
+  'moves the deposit to ManualControl if the outcome is unknown, and does not collect the money again',
+  async (t) => {
+    const { flow, pay, statusOf, wallet } = await trustedScene(t)
+    wallet.before = (call) => {
+      if (call === 'collect') throw new WalletOutcomeUnknownError('no response in time')
+    }
+    const trackingId = await flow.create()
+    t.match(await pay(trackingId), { status: 409, body: { error: { code: 40908 } } })
+    t.match(await statusOf(trackingId), { status: 'ManualControl' })
+    wallet.before = () => {}
+    t.match(await flow.logIn(trackingId), { status: 409, body: { error: { code: 40903 } } })
+    t.equal(wallet.collects, 1)
+  },
+)
+
+t.test('returns 503 and takes nothing if the wallet is unavailable, and allows a retry', async (t) => {
   const { flow, pay, statusOf, wallet } = await trustedScene(t)
   const trackingId = await flow.create()
   for (const call of ['logIn', 'sendCode', 'verifyCode', 'isTrusted', 'collect'] as const) {
@@ -456,7 +463,7 @@ t.test('a wallet that is away: 503, nothing taken, and it may be tried again', a
   t.match(await statusOf(trackingId), { status: 'Completed' })
 })
 
-t.test('money for a deposit that was ended meanwhile is recorded, and the deposit can be reopened', async (t) => {
+t.test('records money for a deposit that ended in the meantime, and allows the deposit to be reopened', async (t) => {
   const { flow, pay, statusOf, wallet, service } = await trustedScene(t)
   const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
   const trackingId = await flow.create()
@@ -473,7 +480,7 @@ t.test('money for a deposit that was ended meanwhile is recorded, and the deposi
   t.equal(needsAttention(await statusOf(trackingId)), false)
 })
 
-t.test('a deposit does not expire while its money is being taken, and is not collected after its time', async (t) => {
+t.test('does not expire a deposit during collection, and does not collect after the deposit expired', async (t) => {
   let nowMs = Date.now()
   const { flow, pay, statusOf, wallet, service } = await trustedScene(t, { clock: () => new Date(nowMs).toISOString() })
   const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -522,7 +529,7 @@ const fieldsOf = {
   device: ['token', 'trackingId'],
 }
 
-t.test('a wrong or missing value of each field is refused by name, whatever the content type', async (t) => {
+t.test('names each field with a wrong or missing value, for every content type', async (t) => {
   const { flow, service, merchant } = await scene(t)
   const trackingId = await flow.create()
   const good = { trackingId, userName: email, password, token: 'x', code: '123456' }
@@ -569,7 +576,7 @@ t.test('a wrong or missing value of each field is refused by name, whatever the 
   t.same((await service.collections.load(trackingId)).state.challenges, [])
 })
 
-t.test('a trackingId in capitals is the same transfer; unknown fields are ignored', async (t) => {
+t.test('accepts a trackingId in capitals and ignores unknown fields', async (t) => {
   const { flow, wallet, account } = await trustedScene(t)
   const trackingId = await flow.create()
   const shouted = trackingId.toUpperCase()
@@ -579,7 +586,7 @@ t.test('a trackingId in capitals is the same transfer; unknown fields are ignore
   t.equal(account.balanceMinor, 399_50n)
 })
 
-t.test("another merchant's transfer is not there, whatever is sent about it", async (t) => {
+t.test('returns 404 for the transfer of another merchant, regardless of the body', async (t) => {
   const { flow, service, wallet } = await scene(t)
   const other = flowOf(service, await service.merchant())
   const trackingId = await flow.create()
@@ -603,7 +610,7 @@ t.test("another merchant's transfer is not there, whatever is sent about it", as
   t.equal((await service.store.readStream(`payment-${trackingId}`)).length, before.length, 'nothing was recorded')
 })
 
-t.test('passwords and codes are found nowhere: log lines, answers, metrics, files', async (t) => {
+t.test('writes no password or code to log lines, responses, metrics or files', async (t) => {
   const { flow, service, wallet, pay, account } = await trustedScene(t)
   const canary = '918273'
   const bodies: string[] = []
@@ -641,7 +648,7 @@ t.test('passwords and codes are found nowhere: log lines, answers, metrics, file
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
   t.ok(files.length >= 2 && files.some((text) => text.includes('WalletCodeAttempted')), 'these are the files')
   for (const secret of secrets) {
-    // Six digits on their own; longer numbers and ids may hold any six.
+    // Match only separate six-digit numbers, because longer numbers and ids can contain any six digits.
     const alone = new RegExp(`(?<![0-9A-Za-z.-])${secret}(?![0-9A-Za-z-])`)
     for (const text of [...service.logLines, ...bodies, ...files]) t.notMatch(text, alone)
   }
