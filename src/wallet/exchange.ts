@@ -8,34 +8,34 @@ export interface ExchangeRequest {
   readonly headers?: { readonly [name: string]: string }
   /** Sent as JSON. */
   readonly body?: object
-  /** For all of it: looking the name up, connecting, TLS, and the whole answer. */
+  /** The limit for the whole exchange: name lookup, connection, TLS and response. */
   readonly timeoutMs: number
 }
 
-export interface ExchangeAnswer {
+export interface ExchangeResponse {
   readonly status: number
   readonly text: string
 }
 
-/** No whole answer came. The message is a short code, without anything of the request or the answer. */
+/** No complete response arrived. The message is a short code that contains nothing of the request or the response. */
 export class ExchangeFailedError extends Error {
   override readonly name = 'ExchangeFailedError'
   constructor(
     reason: string,
-    /** False: the connection never came about, so that nothing can have been done. */
+    /** `false` if no connection was established, so that the request cannot have had an effect. */
     readonly mayHaveArrived: boolean,
   ) {
     super(reason)
   }
 }
 
-const maxAnswerBytes = 65_536
+const maxResponseBytes = 65_536
 
 /**
- * One request on a connection of its own: on a connection that is kept, a server that closes it at that moment could not be
- * told from one that took the request and died. Redirects are answers, not followed. @throws ExchangeFailedError
+ * Sends one request on a separate connection. On a reused connection, a server that closes it at that time could not be distinguished from
+ * a server that received the request and crashed. Does not follow redirects. @throws ExchangeFailedError
  */
-export function exchange({ method, url, token, headers, body, timeoutMs }: ExchangeRequest): Promise<ExchangeAnswer> {
+export function exchange({ method, url, token, headers, body, timeoutMs }: ExchangeRequest): Promise<ExchangeResponse> {
   const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   const isTls = url.startsWith('https:')
   return new Promise((resolve, reject) => {
@@ -59,7 +59,7 @@ export function exchange({ method, url, token, headers, body, timeoutMs }: Excha
       clearTimeout(deadline)
       request.destroy()
       const { code } = error as NodeJS.ErrnoException
-      reject(new ExchangeFailedError(isLate ? 'no answer in time' : (code ?? error.message), isConnected))
+      reject(new ExchangeFailedError(isLate ? 'no response in time' : (code ?? error.message), isConnected))
     }
     request.on('socket', (socket) => {
       socket.once(isTls ? 'secureConnect' : 'connect', () => {
@@ -82,7 +82,7 @@ async function readText(response: IncomingMessage): Promise<string> {
   let bytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > maxAnswerBytes) throw new Error('the answer is too long')
+    if (bytes > maxResponseBytes) throw new Error('the response is too long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -1,10 +1,10 @@
-/** The messages port: how the built-in wallet reaches a customer. Codes and links are in messages and nowhere else. */
+// The messages port: how the built-in wallet reaches a customer. Codes and links are in messages and nowhere else.
 
 export interface Sms {
   /** E.164. */
   readonly to: string
   readonly text: string
-  /** The code that the text holds. */
+  /** The code in the text. */
   readonly code: string
 }
 
@@ -13,7 +13,7 @@ export interface Email {
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** The link that both texts hold. */
+  /** The link in both texts. */
   readonly link: string
 }
 
@@ -24,11 +24,11 @@ export interface Sender {
 }
 
 export interface Messages extends Sender {
-  /** Why one or the other cannot be sent as things are set up; undefined when nothing is missing. */
+  /** Returns why the configuration does not allow all messages, or `undefined` if it is complete. */
   whyUnprepared(): string | undefined
 }
 
-/** It was not sent, as far as is known; the message holds neither recipient nor code nor link. */
+/** The message was probably not sent. The error contains no recipient, code or link. */
 export class MessageNotSentError extends Error {
   override readonly name = 'MessageNotSentError'
 }

@@ -94,7 +94,7 @@ t.test('where absence is proof, money that was not taken is taken now; elsewhere
   const { collections, cutOff, transferOf, account, wallet } = await scene(t)
   const uncertain = await cutOff('before')
   await collections.recover(uncertain, context)
-  t.match(await transferOf(uncertain), { status: 'ManualControl', message: /did not say/ })
+  t.match(await transferOf(uncertain), { status: 'ManualControl', message: /did not confirm/ })
   t.equal(wallet.collects, 0, 'not asked again')
   wallet.absenceIsProof = true
   const certain = await cutOff('before')

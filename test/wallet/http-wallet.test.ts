@@ -164,7 +164,7 @@ t.test('a core that takes a request and says nothing, or a byte now and then, is
       sockets.push(socket.pause())
     }),
   )
-  const unclear = { name: 'WalletOutcomeUnknownError', message: /no answer in time/ }
+  const unclear = { name: 'WalletOutcomeUnknownError', message: /no response in time/ }
   await Promise.all([
     t.rejects(silent.wallet.collect(payment()), unclear),
     t.rejects(dripping.wallet.collect(payment()), unclear),

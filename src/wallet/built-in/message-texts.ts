@@ -1,12 +1,12 @@
 import { type Currency, formatWithCode } from '../../domain/currency.js'
 import type { Email, Sms } from '../messages.js'
-import type { PaymentTold } from '../wallet.js'
+import type { DescribedPayment } from '../wallet.js'
 
 /**
  * Returns the SMS with a payment code. Messages to customers contain both English and Turkish, because an account has no
  * language setting. The Turkish text of the SMS uses ASCII only, because other letters would halve the capacity of an SMS.
  */
-export function codeSms(to: string, code: string, { merchantName, amountMinor }: PaymentTold, currency: Currency): Sms {
+export function codeSms(to: string, code: string, { merchantName, amountMinor }: DescribedPayment, currency: Currency): Sms {
   const what = `${inSms(merchantName)}, ${formatWithCode(currency, amountMinor)}`
   const text = `${code}: ${what}. Your payment code. Do not share it. / Odeme kodunuz, kimseyle paylasmayin.`
   return { to, code, text }
@@ -40,7 +40,7 @@ const maxNameLength = 64
 export function deviceEmail(
   to: string,
   link: string,
-  { merchantName, amountMinor }: PaymentTold,
+  { merchantName, amountMinor }: DescribedPayment,
   currency: Currency,
 ): Email {
   const amount = formatWithCode(currency, amountMinor)

@@ -2,7 +2,7 @@ import type { Static, TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { Currency } from '../../domain/currency.js'
 import { KeyedLimit } from '../../kernel/keyed-limit.js'
-import { type ExchangeAnswer, ExchangeFailedError, exchange } from '../exchange.js'
+import { type ExchangeResponse, ExchangeFailedError, exchange } from '../exchange.js'
 import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet.js'
 import {
   CodeAnswer,
@@ -99,7 +99,7 @@ function limited({ url, token, timeoutMs }: WalletCore) {
     })
 }
 
-function read<Schema extends TSchema>({ status, text }: ExchangeAnswer, form: TypeCheck<Schema>): Static<Schema> {
+function read<Schema extends TSchema>({ status, text }: ExchangeResponse, form: TypeCheck<Schema>): Static<Schema> {
   if (nothingDone.has(status)) throw new WalletUnavailableError(`the wallet core responded with status ${status}`)
   const answer = status === 200 ? readAnswer(text, form) : undefined
   if (answer === undefined) {

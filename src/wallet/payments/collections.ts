@@ -35,25 +35,24 @@ export interface CollectionDependencies {
 
 type Paid = { readonly ok: true } | WalletFailure
 
-/** One command's deposit and who asked. */
+/** The deposit of a command and its context. */
 interface Job {
   readonly trackingId: string
   readonly merchantId: string
   readonly context: CommandContext
 }
 
-/** Of each command what the others do not have. */
+/** The fields that distinguish each command. */
 type Particulars<Command> = Command extends PaymentCommand ? Omit<Command, 'trackingId' | 'merchantId' | 'at'> : never
 
 type Ending = Omit<Particulars<PaymentCommand & { type: 'EndCollection' }>, 'type' | 'collection'>
 
 const nothingTaken = { collectedAmountMinor: 0n, receiptUrl: null, reason: null }
-const unknownOutcome = 'the wallet did not say whether the money was taken'
+const unknownOutcome = 'the wallet did not confirm whether the money was taken'
 
 /**
- * Takes the money of a deposit and completes the transfer by what the wallet says. Every step is recorded before it is taken
- * (`payment-<trackingId>`), so that {@link recover} can finish what a crash cut off. Methods may throw StoreUnavailableError
- * or TooMuchContentionError.
+ * Collects the money of a deposit and applies the wallet's response to the transfer. Records every step in `payment-<trackingId>` before it
+ * is taken, so that {@link recover} can finish it after a crash. Each method may throw StoreUnavailableError or TooMuchContentionError.
  */
 export class WalletCollections {
   constructor(private readonly deps: CollectionDependencies) {}
@@ -72,7 +71,7 @@ export class WalletCollections {
     return handleCommand(this.deps.store, paymentDecider, paymentStream(trackingId), command, context, { loaded })
   }
 
-  /** Of a Pending deposit whose customer has passed every step with this log-in. `loaded`: its payment, as it was read for that. */
+  /** Collects the money of a Pending deposit whose customer has passed every step of this login. */
   async pay(transfer: Transfer, challengeId: string, context: CommandContext, loaded: Loaded<Payment>): Promise<Paid> {
     const { trackingId, merchantId, amountMinor } = transfer
     const job = { trackingId, merchantId, context }
@@ -88,7 +87,7 @@ export class WalletCollections {
         case 'too-soon':
           return walletFailure('wallet-unavailable')
         case 'too-many-collections':
-          return walletFailure('wallet-unavailable', { message: 'The wallet could not be reached; log in again.' })
+          return walletFailure('wallet-unavailable', { message: 'The wallet was unavailable. Log in again.' })
         default:
           return walletFailure('bad-token')
       }
@@ -97,14 +96,14 @@ export class WalletCollections {
   }
 
   /**
-   * Finishes what was begun and not ended, or ended and not told to the transfer; once, however often it is asked. A wallet that
-   * did not say what it did is asked again, so that whoever looks at the deposit sees what came. Only to be called when nobody
-   * is at it any more. @throws WalletUnavailableError
+   * Finishes a collection that was started and not ended, or that was not applied to the transfer. A repeat changes nothing. Queries the
+   * wallet again about a collection with an unknown outcome, so that a reviewer sees the received money. Must not be called while a
+   * request may still work on the collection. @throws WalletUnavailableError
    */
   async recover(trackingId: string, context: CommandContext): Promise<void> {
     const payment = await this.load(trackingId)
     const found = await this.deps.transfers.find(trackingId)
-    // A debit that no deposit asked for.
+    // The debit belongs to no deposit.
     if (!found) return
     const job = { trackingId, merchantId: found.transfer.merchantId, context }
     for (const doubtful of doubtfulCollections(payment.state)) {
@@ -120,7 +119,7 @@ export class WalletCollections {
 
   async #collect(collection: PaymentCollection, job: Job, loaded?: Loaded<Payment>): Promise<Paid> {
     const { transfers, clock, settingsOf } = this.deps
-    // Not before: what ended the deposit until now could not know of this collection; what comes later finds it.
+    // Checked after the start was recorded: a command that ends the deposit from now on finds the collection.
     const transfer = (await transfers.find(job.trackingId))?.transfer
     const problem = transfer && whyNotPayable(transfer, clock())
     if (!transfer || problem) {
@@ -130,14 +129,14 @@ export class WalletCollections {
     const settings = await settingsOf(job.merchantId)
     const description = `${settings?.name ?? job.merchantId} ${transfer.referenceId}`
     const sandbox = settings?.sandbox ?? false
-    const answer = await this.#ask(collection, { trackingId: job.trackingId, description, sandbox })
-    if (typeof answer !== 'string') return this.#conclude(collection, answer, job, loaded)
-    const ended = await this.#end(collection, { ...nothingTaken, outcome: answer }, job, loaded)
-    return answer === 'unknown' ? this.#settle(job, ended) : walletFailure('wallet-unavailable')
+    const outcome = await this.#request(collection, { trackingId: job.trackingId, description, sandbox })
+    if (typeof outcome !== 'string') return this.#conclude(collection, outcome, job, loaded)
+    const ended = await this.#end(collection, { ...nothingTaken, outcome }, job, loaded)
+    return outcome === 'unknown' ? this.#settle(job, ended) : walletFailure('wallet-unavailable')
   }
 
-  /** Whatever else the wallet throws leaves the collection open: recovery asks what became of it. */
-  async #ask(
+  /** Requests the money from the wallet. Any other error of the wallet leaves the collection open, and recovery queries its outcome. */
+  async #request(
     { accountNumber, amountMinor }: PaymentCollection,
     request: Pick<Collect, 'trackingId' | 'description' | 'sandbox'>,
   ): Promise<Collection | 'unknown' | 'not-taken'> {
@@ -145,7 +144,7 @@ export class WalletCollections {
       return await this.deps.wallet.collect({ ...request, accountNumber, amountMinor })
     } catch (error) {
       if (error instanceof WalletOutcomeUnknownError) return 'unknown'
-      // Both say that nothing was done.
+      // Both errors mean that nothing was done.
       if (error instanceof WalletUnavailableError || error instanceof TooMuchContentionError) return 'not-taken'
       throw error
     }
@@ -167,7 +166,7 @@ export class WalletCollections {
     return (await this.execute(job, command, job.context, loaded)).state
   }
 
-  /** Tells the transfer what is known about its money. */
+  /** Applies the known outcomes of the collections to the transfer. */
   async #settle({ trackingId, context }: Job, { collections }: Payment): Promise<Paid> {
     const { transfers } = this.deps
     let transfer: Transfer | undefined
@@ -175,16 +174,16 @@ export class WalletCollections {
       if (outcome === 'collected') {
         const received = { receivedAmountMinor: collectedAmountMinor, receiptUrl }
         const result = await transfers.receiveFunds(trackingId, number, received, context)
-        if (!result.accepted) throw new Error(`money of ${trackingId} was not taken up: ${result.refusal.rule}`)
+        if (!result.accepted) throw new Error(`the money of ${trackingId} was not recorded: ${result.refusal.rule}`)
         transfer = result.transfer
       }
       if (outcome === 'unknown') transfer = await this.#holdPending(trackingId, context)
     }
     transfer ??= (await transfers.find(trackingId))?.transfer
-    return transfer ? answerOf(transfer, this.deps.clock()) : walletFailure('unknown-transfer')
+    return transfer ? resultOf(transfer, this.deps.clock()) : walletFailure('unknown-transfer')
   }
 
-  /** A person who looked at it since has decided already, so only a Pending deposit changes. */
+  /** Moves a Pending deposit to ManualControl. Any other status was decided since and does not change. */
   async #holdPending(trackingId: string, context: CommandContext): Promise<Transfer | undefined> {
     const { transfers } = this.deps
     const found = await transfers.find(trackingId)
@@ -195,23 +194,24 @@ export class WalletCollections {
 }
 
 /**
- * The latest collection from each account that is not known to have paid: the wallet may know better, even of one that was
- * given up (a process that was stopped for a while may have gone on with it, and died).
+ * Returns the latest collection from each account that is not known to have paid. The wallet may know more, even about an ended collection:
+ * a process that was suspended may have continued it and crashed.
  */
 function doubtfulCollections(payment: Payment): PaymentCollection[] {
   const latest = new Map(payment.collections.map((each) => [each.accountNumber, each]))
   return [...latest.values()].filter(({ accountNumber }) => !isCollectedFrom(payment, accountNumber))
 }
 
-/** Undefined while a deposit can be paid; `now` is ISO 8601. */
+/** Returns why a deposit cannot be paid at a time, or `undefined` if it can. */
 export function whyNotPayable(transfer: Transfer, now: string): WalletFailure | undefined {
-  if (transfer.kind !== 'deposit') return walletFailure('not-payable', { message: 'A withdrawal is not paid in.' })
+  if (transfer.kind !== 'deposit')
+    return walletFailure('not-payable', { message: 'A withdrawal cannot be paid from a wallet.' })
   if (hasExpired(transfer, now)) return walletFailure('expired-deposit')
   if (transfer.status === 'Pending') return undefined
-  return walletFailure('not-payable', { message: `The deposit is ${transfer.status} already.` })
+  return walletFailure('not-payable', { message: `The deposit is already ${transfer.status}.` })
 }
 
-function answerOf(transfer: Transfer, now: string): Paid {
+function resultOf(transfer: Transfer, now: string): Paid {
   switch (transfer.status) {
     case 'Completed':
       return { ok: true }

@@ -28,16 +28,16 @@ import {
   type WalletStep,
   type WalletTokens,
 } from '../../security/wallet-tokens.js'
-import { type LogIn, type PaymentTold, type Wallet, WalletUnavailableError } from '../wallet.js'
+import { type DescribedPayment, type LogIn, type Wallet, WalletUnavailableError } from '../wallet.js'
 import { type WalletCollections, whyNotPayable } from './collections.js'
 import { type WalletFailure, walletFailure } from './wallet-failure.js'
 import type { WalletLogin } from './wallet-logins.js'
 
-/** One step of one deposit. */
+/** A step of a deposit. */
 interface Step {
   readonly trackingId: string
   readonly merchantId: string
-  /** Through which pages the customer came: a deposit is paid through those it was created for. */
+  /** The pages that the customer uses. A deposit can be paid only through the pages that it was created for. */
   readonly channel: DepositChannel
 }
 
@@ -45,19 +45,19 @@ export interface LogInRequest extends Step {
   readonly email: string
   /** Six digits. */
   readonly password: string
-  /** What an earlier log-in gave to this browser. */
+  /** The cookie that an earlier login gave to this browser. */
   readonly deviceCookie?: string | undefined
 }
 
 export interface CodeRequest extends Step {
-  /** Of the log-in. */
+  /** The token of the login. */
   readonly token: string
   /** Six digits. */
   readonly code: string
 }
 
 export interface DeviceRequest extends Step {
-  /** Of the code. */
+  /** The token of the code. */
   readonly token: string
 }
 
@@ -69,13 +69,13 @@ interface Verified {
   readonly accountNumber: number
 }
 
-/** A log-in, and the deposit's payment as it was read for it. */
+/** A login and its deposit's payment. */
 interface Begun {
   readonly challenge: Challenge
   readonly loaded: Loaded<Payment>
 }
 
-/** What the page behind the e-mail's button shows. */
+/** The content of the page that the email's button opens. */
 export interface DeviceConfirmation {
   readonly state: 'open' | 'confirmed' | 'expired'
   readonly merchantName: string
@@ -90,41 +90,41 @@ export interface WalletPaymentsDependencies {
   readonly transfers: Pick<TransferCommands, 'find'>
   readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>
   readonly box: Pick<SecretBox, 'mac'>
-  /** Whether the payment method of this code is paid without a wallet. */
+  /** Returns whether the payment method with this code uses no wallet. */
   readonly isManual: (paymentMethod: number) => boolean
-  /** What customers' browsers reach, without a slash at the end. */
+  /** The URL that customers' browsers use, without a trailing slash. */
   readonly publicUrl: string
-  /** Told why the wallet could not be used for a step, in words that hold no secret, no e-mail and no phone. */
+  /** Receives the reason why a step could not use the wallet. It contains no secret, email or phone number. */
   readonly onUnavailable: (cause: string, deposit: Pick<Deposit, 'merchantId' | 'trackingId'>) => void
   readonly clock: Clock
   readonly logIn: WalletLogin
-  /** Counts a code that is sent to an account. 0, or the whole seconds until there may be another. */
+  /** Counts a code that is sent to an account. Returns 0, or the seconds until another code is allowed. */
   readonly takeCode: (accountNumber: number) => number
 }
 
-/** Codes of one account at once. */
+/** The maximum number of codes of an account that wait to be checked. */
 const maxWaitingForAccount = 1_000
-/** How long the wallet is not asked again whether it trusts a device. */
+/** The time for which the wallet's response about a device is reused. */
 const trustKeptMs = 1_000
 const maxTrustKept = 10_000
 /** 132 bits. */
 const linkMacLength = 22
 
 /**
- * The steps by which a customer pays a deposit from a wallet account (specification, Endpoints 4 to 6), for merchants' own
- * pages and for ours. Methods may throw StoreUnavailableError or TooMuchContentionError.
+ * Runs the steps by which a customer pays a deposit from a wallet account (specification, Endpoints 4 to 6), for merchants' pages and the
+ * payment page. Each method may throw StoreUnavailableError or TooMuchContentionError.
  */
 export class WalletPayments {
   readonly #tokens: WalletTokens
   readonly #lanes = oneAtATime(maxWaitingForAccount)
-  /** What the wallet answers, from when it is asked. A failure is an answer too, or a wallet that is unavailable would be asked most. */
+  /** The wallet's responses about devices, including failures: otherwise an unavailable wallet would get the most requests. */
   readonly #trust = new LRUCache<string, Promise<boolean>>({ max: maxTrustKept, ttl: trustKeptMs })
 
   constructor(private readonly deps: WalletPaymentsDependencies) {
     this.#tokens = createWalletTokens(deps.box, () => this.#nowMs())
   }
 
-  /** Has a code sent to the account's phone when the password is right. */
+  /** Sends a code to the account's phone if the password is correct. */
   async logIn(
     request: LogInRequest,
     context: CommandContext,
@@ -135,14 +135,14 @@ export class WalletPayments {
     if (!('transfer' in found)) return found
     const unprepared = wallet.whyUnprepared?.()
     if (unprepared !== undefined) {
-      // Nothing is counted: it is not for the customer to change.
+      // The attempt is not counted, because the customer cannot change this.
       this.deps.onUnavailable(unprepared, found.transfer)
       return walletFailure('wallet-unavailable')
     }
     const loaded = await collections.load(trackingId)
     if (loaded.state.challenges.length >= maxLogins) return walletFailure('too-many-logins')
     const attempt = { email, merchantId, trackingId, customer: this.#deviceOf(found.transfer), deviceCookie }
-    return this.#telling(found.transfer, async () => {
+    return this.#reportingFailures(found.transfer, async () => {
       const result = await this.deps.logIn(attempt, () => this.#logInTo(merchantId, email, password), context)
       if (result.outcome === 'locked') return walletFailure('login-throttled', result)
       if (result.outcome !== 'accepted') return walletFailure('bad-login')
@@ -151,18 +151,18 @@ export class WalletPayments {
       if (retryAfterSeconds > 0) return walletFailure('login-throttled', { retryAfterSeconds })
       const challenge = { id: randomUUID(), accountNumber }
       const command = { type: 'LogIn', challengeId: challenge.id, accountNumber } as const
-      // One after the other for each deposit: its twentieth log-in is the last, however many come at once.
+      // One at a time for each deposit, so that concurrent requests do not exceed its maximum of logins.
       const recorded = await this.#lanes.run(trackingId, () =>
         collections.execute(found.transfer, command, context, loaded),
       )
       if (!recorded.accepted) return failureOf(recorded.refusal.rule)
-      await wallet.sendCode(challenge, await this.#told(found.transfer))
+      await wallet.sendCode(challenge, await this.#describe(found.transfer))
       const token = this.#tokens.issue('code', request, challenge.id)
       return { ok: true, token, deviceCookie: result.deviceCookie }
     })
   }
 
-  /** `Completed` means that the money was taken and the deposit is completed. */
+  /** Checks a code. `Completed` means that the money was taken and the deposit is completed. */
   async verifyCode(request: CodeRequest, context: CommandContext): Promise<Result<Verified>> {
     const found = await this.#payable(request)
     if (!('transfer' in found)) return found
@@ -170,7 +170,7 @@ export class WalletPayments {
     const begun = await this.#challengeOf('code', request)
     if (!('challenge' in begun)) return begun
     const { id: challengeId, accountNumber } = begun.challenge
-    return this.#telling(transfer, async () => {
+    return this.#reportingFailures(transfer, async () => {
       const checked = await this.#lanes.run(String(accountNumber), () =>
         this.#checkCode(transfer, begun, request.code, context),
       )
@@ -180,45 +180,45 @@ export class WalletPayments {
         const paid = await this.deps.collections.pay(transfer, challengeId, context, checked.verified)
         return paid.ok ? { ok: true, nextStep: 'Completed', token, accountNumber } : paid
       }
-      await this.#questionDevice(transfer, begun.challenge, context, checked.verified)
+      await this.#requestConfirmation(transfer, begun.challenge, context, checked.verified)
       return { ok: true, nextStep: 'ValidateUserDevice', token, accountNumber }
     })
   }
 
-  /** Pays once the device is trusted. Asked again after that, it says the same. */
+  /** Collects the money once the device is trusted. A repeat returns the same result. */
   async validateDevice(request: DeviceRequest, context: CommandContext): Promise<Result> {
     const { collections } = this.deps
     const found = await this.#ownDeposit(request)
     if (!('transfer' in found)) return found
     const { transfer } = found
-    // Before the token, whose time is over then as well: the deposit's end is what there is to know.
+    // Checked before the token, which expires with the deposit: the deposit's end is the more useful response.
     if (hasExpired(transfer, this.deps.clock())) return walletFailure('expired-deposit')
     const begun = await this.#challengeOf('device', request)
     if (!('challenge' in begun)) return begun
     const { challenge, loaded } = begun
-    // The poll that finds the payment done may not be the one that did it.
+    // A different poll may have collected the money.
     if (transfer.status === 'Completed') return { ok: true }
     if (transfer.status === 'ManualControl') return walletFailure('manual-control')
     const problem = whyNotPayable(transfer, this.deps.clock())
     if (problem) return problem
     return reachingWallet(async () => {
-      // A log-in whose money was asked for has passed this step.
+      // A login with a collection has passed this step.
       const isTrusted = latestCollection(loaded.state, challenge.id) || (await this.#isTrusted(challenge, transfer))
       return isTrusted ? collections.pay(transfer, challenge.id, context, loaded) : walletFailure('device-pending')
     })
   }
 
-  /** The account that paid a deposit; undefined when none did. */
+  /** Returns the account that paid a deposit, or `undefined` if none did. */
   async paidFrom(trackingId: string): Promise<number | undefined> {
     return paidFrom((await this.deps.collections.load(trackingId)).state)
   }
 
-  /** Whether a token is good for polling the device, without looking anything up. */
+  /** Returns whether a token is valid for polling. Reads no data. */
   isDeviceToken({ trackingId, merchantId, token }: Omit<DeviceRequest, 'channel'>): boolean {
     return this.#tokens.verify('device', { trackingId, merchantId }, token).valid
   }
 
-  /** What a confirmation link is about; undefined when it was not made here. Changes nothing: mail scanners open links. */
+  /** Returns the confirmation that a link was created for, or `undefined` for an invalid link. Changes nothing, because mail scanners open links. */
   async deviceConfirmation(link: string): Promise<DeviceConfirmation | undefined> {
     const found = await this.#byLink(link)
     if (!found) return undefined
@@ -230,7 +230,7 @@ export class WalletPayments {
     return { state, merchantName: settings?.name ?? '', amountMinor: transfer.amountMinor, accountNumber }
   }
 
-  /** The customer pressed the button: the device is trusted from now on. A repeat changes nothing. */
+  /** Trusts the device of a link. A repeat changes nothing. */
   async confirmDevice(
     link: string,
     context: CommandContext,
@@ -254,7 +254,7 @@ export class WalletPayments {
     return { ok: true }
   }
 
-  /** An account of the sandbox pays deposits of the sandbox, a live one live ones. Of the other kind, it is as if the password were wrong. */
+  /** Logs in to an account that can pay the merchant's deposits. A live account for a sandbox merchant counts as a wrong password, and vice versa. */
   async #logInTo(merchantId: string, email: string, password: string): Promise<LogIn> {
     const loggedIn = await this.deps.wallet.logIn(email, password, merchantId)
     if (loggedIn.outcome === 'refused') return loggedIn
@@ -262,7 +262,7 @@ export class WalletPayments {
     return loggedIn.sandbox === settings?.sandbox ? loggedIn : { outcome: 'refused', isAccount: true }
   }
 
-  /** One code after the other for each account, so that the cap on wrong ones holds for codes sent at once. */
+  /** Checks one code at a time for each account, so that the limit on wrong codes holds for concurrent requests. */
   async #checkCode(
     transfer: Deposit,
     { challenge: { id: challengeId, accountNumber }, loaded }: Begun,
@@ -285,13 +285,13 @@ export class WalletPayments {
       await handleCommand(store, codeCapDecider, stream, wrong, context, { loaded: wrongCodes })
       return walletFailure('wrong-code')
     }
-    // Before the token is used up: a wallet that is unavailable now leaves the customer another try.
+    // Queried before the token is used up, so that the customer can retry if the wallet is unavailable.
     const isTrusted = await wallet.isTrusted(accountNumber, this.#deviceOf(transfer))
     const verified = await collections.execute(transfer, { type: 'VerifyCode', challengeId }, context, attempted)
     return verified.accepted ? { ok: true, isTrusted, verified } : failureOf(verified.refusal.rule)
   }
 
-  async #questionDevice(
+  async #requestConfirmation(
     transfer: Deposit,
     { id: challengeId, accountNumber }: Challenge,
     context: CommandContext,
@@ -301,14 +301,14 @@ export class WalletPayments {
     const expiresAt = addMs(this.deps.clock(), tokenLifetimeSeconds.device * 1000)
     await this.deps.collections.execute(transfer, { type: 'QuestionDevice', challengeId, expiresAt }, context, loaded)
     const confirmUrl = `${this.deps.publicUrl}/device/${trackingId}.${challengeId}.${this.#linkMac(trackingId, challengeId)}`
-    await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, ...(await this.#told(transfer)) })
+    await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, ...(await this.#describe(transfer)) })
   }
 
-  async #told({ merchantId, amountMinor }: Deposit): Promise<PaymentTold> {
+  async #describe({ merchantId, amountMinor }: Deposit): Promise<DescribedPayment> {
     return { merchantName: (await this.deps.settingsOf(merchantId))?.name ?? '', amountMinor }
   }
 
-  /** The deposit, if it is this merchant's and may be paid now. */
+  /** Returns the deposit if it belongs to this merchant and can be paid now. */
   async #payable(step: Step): Promise<{ readonly transfer: Deposit } | WalletFailure> {
     const found = await this.#ownDeposit(step)
     if (!('transfer' in found)) return found
@@ -319,15 +319,16 @@ export class WalletPayments {
     const found = await this.deps.transfers.find(step.trackingId)
     if (found?.transfer.merchantId !== step.merchantId) return walletFailure('unknown-transfer')
     const { transfer } = found
-    if (transfer.kind !== 'deposit') return walletFailure('not-payable', { message: 'A withdrawal is not paid in.' })
+    if (transfer.kind !== 'deposit')
+      return walletFailure('not-payable', { message: 'A withdrawal cannot be paid from a wallet.' })
     if (transfer.channel === step.channel) {
       return this.deps.isManual(transfer.paymentMethod) ? walletFailure('manual-method') : { transfer }
     }
-    const message = `The deposit is ${transfer.channel}: it is paid through other pages.`
+    const message = `The deposit is ${transfer.channel} and cannot be paid through these pages.`
     return walletFailure('not-payable', { message })
   }
 
-  /** The log-in a token belongs to. */
+  /** Returns the login that a token belongs to. */
   async #challengeOf(step: WalletStep, request: Step & { token: string }): Promise<Begun | WalletFailure> {
     const { trackingId, token } = request
     const verified = this.#tokens.verify(step, request, token)
@@ -352,22 +353,22 @@ export class WalletPayments {
     return this.deps.box.mac('device link', `${trackingId}.${challengeId}`).slice(0, linkMacLength)
   }
 
-  /** The native API says nothing else about where a customer pays from (docs/decisions). */
+  /** Identifies the device by the merchant's userId, because the native API has no other information about it. */
   #deviceOf({ merchantId, userId }: Deposit): string {
     return deviceIdOf(this.deps.box, merchantId, userId)
   }
 
-  /** For polls: the wallet is asked once a second, however many they are. */
+  /** Queries the wallet at most once a second, regardless of the number of polls. */
   #isTrusted(challenge: Challenge, deposit: Deposit): Promise<boolean> {
     const key = this.#trustKey(challenge, deposit)
-    const before = this.#trust.get(key)
-    if (before) return before
-    const answer = this.deps.wallet.isTrusted(challenge.accountNumber, this.#deviceOf(deposit))
-    // For as long as the wallet takes, and a second from then on.
-    this.#trust.set(key, answer, { ttl: 0 })
-    const keep = () => this.#trust.peek(key) === answer && this.#trust.set(key, answer)
-    answer.then(keep, keep)
-    return answer
+    const known = this.#trust.get(key)
+    if (known) return known
+    const response = this.deps.wallet.isTrusted(challenge.accountNumber, this.#deviceOf(deposit))
+    // Kept while the wallet responds, and for a second afterwards.
+    this.#trust.set(key, response, { ttl: 0 })
+    const keep = () => this.#trust.peek(key) === response && this.#trust.set(key, response)
+    response.then(keep, keep)
+    return response
   }
 
   #trustKey({ accountNumber }: Challenge, deposit: Deposit): string {
@@ -378,8 +379,11 @@ export class WalletPayments {
     return Date.parse(this.deps.clock())
   }
 
-  /** The customer learns that it did not work, the operator why: a gateway that refuses, or a wallet core that is unavailable. */
-  #telling<Value extends object>(deposit: Deposit, step: () => Promise<Result<Value>>): Promise<Result<Value>> {
+  /** Reports to the operator why the wallet is unavailable, for example because a gateway rejects a message. The customer only learns that it is. */
+  #reportingFailures<Value extends object>(
+    deposit: Deposit,
+    step: () => Promise<Result<Value>>,
+  ): Promise<Result<Value>> {
     return reachingWallet(step, (cause) => this.deps.onUnavailable(cause, deposit))
   }
 }
@@ -412,6 +416,6 @@ function failureOf(rule: string | undefined): WalletFailure {
     case 'code-not-verified':
       return walletFailure('bad-token')
     default:
-      throw new Error(`no answer for the refusal ${rule}`)
+      throw new Error(`unexpected refusal ${rule}`)
   }
 }
