@@ -6,7 +6,12 @@ import type { DescribedPayment } from '../wallet.js'
  * Returns the SMS with a payment code. Messages to customers contain both English and Turkish, because an account has no
  * language setting. The Turkish text of the SMS uses ASCII only, because other letters would halve the capacity of an SMS.
  */
-export function codeSms(to: string, code: string, { merchantName, amountMinor }: DescribedPayment, currency: Currency): Sms {
+export function codeSms(
+  to: string,
+  code: string,
+  { merchantName, amountMinor }: DescribedPayment,
+  currency: Currency,
+): Sms {
   const what = `${inSms(merchantName)}, ${formatWithCode(currency, amountMinor)}`
   const text = `${code}: ${what}. Your payment code. Do not share it. / Odeme kodunuz, kimseyle paylasmayin.`
   return { to, code, text }

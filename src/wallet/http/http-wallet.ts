@@ -2,7 +2,7 @@ import type { Static, TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { Currency } from '../../domain/currency.js'
 import { KeyedLimit } from '../../kernel/keyed-limit.js'
-import { type ExchangeResponse, ExchangeFailedError, exchange } from '../exchange.js'
+import { ExchangeFailedError, type ExchangeResponse, exchange } from '../exchange.js'
 import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet.js'
 import {
   CodeAnswer,
