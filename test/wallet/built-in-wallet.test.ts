@@ -27,7 +27,7 @@ interface Options {
   readonly newNumber?: () => number
 }
 
-/** Accounts and a wallet over them; more of them on one store are as so many processes. */
+/** Opens accounts and their wallet. Several on one store act as several processes. */
 function parts(store: EventStore, options: Options = {}) {
   const box = createSecretBox(options.masterKey ?? Buffer.alloc(32, 7))
   const clock = () => new Date().toISOString()
@@ -46,7 +46,7 @@ function parts(store: EventStore, options: Options = {}) {
   }
 }
 
-/** No work at all, but counted. */
+/** Does no work and counts its calls. */
 function countingPasswords() {
   const counts = { hash: 0, verify: 0, secrets: new Set<string>() }
   const phc = (secret: string) => `$argon2id$test$${Buffer.from(secret).toString('base64url')}`
@@ -71,7 +71,7 @@ async function open(accounts: WalletAccounts, more: Partial<typeof customer & { 
   return result.account.accountNumber
 }
 
-/** The store with some of its calls failing. */
+/** Returns the store with some failing calls. */
 function failing(store: EventStore, methods: { readonly [name in 'appendInOrder' | 'readStream']?: () => void }) {
   return new Proxy(store, {
     get(target, name, receiver) {
@@ -85,7 +85,7 @@ function failing(store: EventStore, methods: { readonly [name in 'appendInOrder'
   })
 }
 
-t.test('every log-in does the same work, whoever is asked for, and hashes nothing that could be guessed', async (t) => {
+t.test('every login does the same work for any account, and hashes nothing that could be guessed', async (t) => {
   const passwords = countingPasswords()
   const store = await openTestStore(t)
   const reads: string[] = []
@@ -121,7 +121,7 @@ t.test('every log-in does the same work, whoever is asked for, and hashes nothin
   for (const secret of passwords.counts.secrets) t.match(secret, /^[\w-]{43}$/, 'keyed before it is hashed')
 })
 
-t.test('a sandbox account is nobody’s outside of the sandbox, and its money is none', async (t) => {
+t.test('does not accept a sandbox account or its money outside of the sandbox', async (t) => {
   const store = await openTestStore(t)
   const inside = parts(store, { isSandbox: true })
   const outside = parts(store, { isSandbox: false })
@@ -140,7 +140,7 @@ t.test('a sandbox account is nobody’s outside of the sandbox, and its money is
   t.match(await inside.wallet.logIn(customer.email, customer.password, shop), { outcome: 'accepted' })
 })
 
-t.test('a password that is easy to guess is refused when it is set, and goes on where it is', async (t) => {
+t.test('refuses to set a weak password, and accepts one that was set earlier', async (t) => {
   const store = await openTestStore(t)
   const { accounts, wallet } = parts(store, { isSandbox: true })
   for (const password of ['000000', '123456', '987654', '121212', '112233']) {
@@ -151,7 +151,7 @@ t.test('a password that is easy to guess is refused when it is set, and goes on 
   t.same(await wallet.logIn(customer.email, '123456', shop), { outcome: 'accepted', accountNumber, sandbox: true })
 })
 
-t.test('another master key opens nothing and lets nobody in', async (t) => {
+t.test('rejects every login with a different master key', async (t) => {
   const store = await openTestStore(t)
   const { accounts } = parts(store)
   await open(accounts)
@@ -159,7 +159,7 @@ t.test('another master key opens nothing and lets nobody in', async (t) => {
   t.match(await other.wallet.logIn(customer.email, customer.password, shop), { outcome: 'refused' })
 })
 
-t.test('an e-mail is one account’s, though ten are opened with it at once from several processes', async (t) => {
+t.test('opens one account for an email although several processes open ten at the same time', async (t) => {
   const store = await openTestStore(t)
   const results = await Promise.all(
     Array.from({ length: 10 }, () => parts(store).accounts.open({ ...customer, email: 'ADA@example.com' }, context)),
@@ -172,7 +172,7 @@ t.test('an e-mail is one account’s, though ten are opened with it at once from
   )
 })
 
-t.test('an opening that ended between the e-mail and its account is finished by the next one', async (t) => {
+t.test('completes an opening that was interrupted between the email and its account', async (t) => {
   const store = await openTestStore(t)
   const halfway = new Proxy(store, {
     get(target, name, receiver) {
@@ -193,7 +193,7 @@ t.test('an opening that ended between the e-mail and its account is finished by 
   t.equal((await accounts.findByEmail(customer.email))?.accountNumber, accountNumber)
 })
 
-t.test('a number that is taken is not given to another e-mail', async (t) => {
+t.test('does not assign a used account number to another email', async (t) => {
   const store = await openTestStore(t)
   const numbers = [111_111_111_111, 111_111_111_111, 222_222_222_222]
   const { accounts, wallet } = parts(store, { newNumber: () => numbers.shift()! })
@@ -204,7 +204,7 @@ t.test('a number that is taken is not given to another e-mail', async (t) => {
   t.match(await wallet.logIn('ada@example.com', '000001', shop), { outcome: 'refused', isAccount: true })
 })
 
-t.test('eighty collections at once from four processes: each answered, no more taken than was there', async (t) => {
+t.test('answers eighty concurrent collections of four processes without exceeding the balance', async (t) => {
   const store = await openTestStore(t)
   const accountNumber = await open(parts(store).accounts, { openingBalanceMinor: 5_050n })
   const payments = Array.from({ length: 80 }, () => ({
@@ -227,7 +227,7 @@ t.test('eighty collections at once from four processes: each answered, no more t
     )
 })
 
-t.test('of an account that is known only what is new is read, and what other processes did is noticed', async (t) => {
+t.test('reads only new events of a cached account, including those of other processes', async (t) => {
   const store = await openTestStore(t)
   let eventsRead = 0
   const counted = new Proxy(store, {
@@ -262,7 +262,7 @@ t.test('of an account that is known only what is new is read, and what other pro
   t.ok(eventsRead <= 6)
 })
 
-t.test('a debit whose append was done but not answered is found in the log, not made again', async (t) => {
+t.test('finds a debit in the log whose append succeeded without a response, and does not repeat it', async (t) => {
   const store = await openTestStore(t)
   const accountNumber = await open(parts(store).accounts)
   let appends = 0
@@ -284,7 +284,7 @@ t.test('a debit whose append was done but not answered is found in the log, not 
 })
 
 t.test(
-  'a log that stays away leaves a collection unknown once an append was tried, and nothing done before',
+  'during an outage of the log, a collection is unknown after an append was tried and not done before',
   async (t) => {
     const store = await openTestStore(t)
     const accountNumber = await open(parts(store).accounts)
@@ -308,7 +308,7 @@ t.test(
   },
 )
 
-t.test('messages that cannot be sent are a wallet that is not available, and the error has no code', async (t) => {
+t.test('reports the wallet as unavailable if a message cannot be sent, without the code in the error', async (t) => {
   const codes: string[] = []
   const messages: Messages = {
     whyUnprepared: () => undefined,
@@ -338,7 +338,7 @@ t.test('messages that cannot be sent are a wallet that is not available, and the
 })
 
 t.test(
-  'codes are spread over all of their million, with leading zeros, and differ by account and challenge',
+  'codes are spread over all million values, with leading zeros, and differ by account and challenge',
   async (t) => {
     const codes: string[] = []
     const messages: Messages = { ...silent, sendSms: async ({ code }) => void codes.push(code) }
@@ -347,7 +347,7 @@ t.test(
     for (let n = 0; n < 2_000; n++)
       await wallet.sendCode({ id: randomUUID(), accountNumber }, { merchantName: 'Shop', amountMinor: 100n })
     for (const code of codes) if (!/^\d{6}$/.test(code)) t.fail(code)
-    // Of 2000 out of a million two pairs are alike on average; forty would be a broken derivation.
+    // 2000 of a million codes have two equal pairs on average. Forty would mean a broken derivation.
     t.ok(new Set(codes).size > 1_960)
     for (let digit = 0; digit < 10; digit++) {
       const share = codes.filter((code) => code.startsWith(String(digit))).length
@@ -357,7 +357,7 @@ t.test(
   },
 )
 
-t.test('argon2id is used with a salt of its own, two at a time, and refuses when too many wait', async (t) => {
+t.test('hashes with argon2id and a random salt, two at a time, and refuses if too many wait', async (t) => {
   const passwords = createPasswords(8)
   const [a, b] = await Promise.all([passwords.hash('secret', shop), passwords.hash('secret', shop)])
   t.match(a, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -370,7 +370,7 @@ t.test('argon2id is used with a salt of its own, two at a time, and refuses when
   t.equal(await passwords.verify(b!, 'secret', shop), true, 'and goes on')
 })
 
-t.test('the events of an account hold no e-mail, phone, password or code in clear', async (t) => {
+t.test('stores no email, phone, password or code of an account in plain text', async (t) => {
   const store = await openTestStore(t)
   const codes: string[] = []
   const messages: Messages = { ...silent, sendSms: async ({ code }) => void codes.push(code) }

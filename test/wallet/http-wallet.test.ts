@@ -15,7 +15,7 @@ const payment = () => ({
 })
 const currency = { code: 'EUR', decimals: 2 } as const
 const patient = 60_000
-/** Long enough to connect on a busy machine: what is given up before that has not arrived. */
+/** Long enough to connect on a busy machine. */
 const impatient = 3_000
 
 interface Served {
@@ -25,7 +25,7 @@ interface Served {
   readonly bodies: string[]
 }
 
-/** A wallet core that takes each request whole and then does as the test says. */
+/** A wallet core that reads each request completely and then calls the handler of the test. */
 async function core(t: Test, respond: (response: ServerResponse) => void, timeoutMs = patient): Promise<Served> {
   const requests: IncomingMessage[] = []
   const bodies: string[] = []
@@ -65,7 +65,7 @@ const others: { readonly [name: string]: (wallet: Wallet) => Promise<unknown> } 
   collectionOf: (wallet) => wallet.collectionOf(payment()),
 }
 
-t.test('a core that cannot be connected to has done nothing, for certain', async (t) => {
+t.test('reports that nothing was done if the core cannot be reached', async (t) => {
   const server = createTcpServer()
   const url = await listening(t, server)
   server.close()
@@ -76,9 +76,9 @@ t.test('a core that cannot be connected to has done nothing, for certain', async
   await t.rejects(nowhere.collect(payment()), WalletUnavailableError)
 })
 
-t.test('a core whose certificate is nobody’s has done nothing, and is sent nothing', async (t) => {
+t.test('sends nothing to a core with an untrusted certificate', async (t) => {
   const received: Buffer[] = []
-  // Whatever it says, it is no TLS handshake.
+  // Any response is an invalid TLS handshake.
   const server = createTcpServer((socket) => {
     socket.on('error', () => undefined)
     socket.on('data', (bytes) => {
@@ -92,7 +92,7 @@ t.test('a core whose certificate is nobody’s has done nothing, and is sent not
   t.notOk(Buffer.concat(received).includes('canary-token'))
 })
 
-t.test('after a collection was sent, nothing but a whole answer of the contract says what became of it', async (t) => {
+t.test('after a collection was sent, its outcome is unknown without a complete valid response', async (t) => {
   const unclear: { readonly [what: string]: (response: ServerResponse) => void } = {
     'a reset': (response) => response.socket?.resetAndDestroy(),
     'an end without an answer': (response) => response.socket?.end(),
@@ -129,14 +129,14 @@ t.test('after a collection was sent, nothing but a whole answer of the contract 
   }
 })
 
-t.test('a core that says that it did nothing is believed', async (t) => {
+t.test('accepts the response of a core that it did nothing', async (t) => {
   for (const status of [400, 401, 403, 404, 405, 413, 415, 422, 429]) {
     const { wallet } = await core(t, json(status, {}))
     await t.rejects(wallet.collect(payment()), { name: 'WalletUnavailableError', message: new RegExp(`${status}`) })
   }
 })
 
-t.test('a redirect is not followed: what was sent is for the configured core alone', async (t) => {
+t.test('does not follow redirects, because requests are for the configured core only', async (t) => {
   const elsewhere = await core(t, json(200, { outcome: 'collected', amountMinor: 100 }))
   for (const status of [301, 302, 307, 308]) {
     const { wallet } = await core(t, (response) => response.writeHead(status, { location: elsewhere.url }).end())
@@ -146,7 +146,7 @@ t.test('a redirect is not followed: what was sent is for the configured core alo
   t.equal(elsewhere.requests.length, 0)
 })
 
-t.test('a core that takes a request and says nothing, or a byte now and then, is given up in time', async (t) => {
+t.test('stops waiting for a core that does not respond, or sends single bytes slowly', async (t) => {
   const silent = await core(t, () => undefined, impatient)
   const dripping = await core(
     t,
@@ -174,7 +174,7 @@ t.test('a core that takes a request and says nothing, or a byte now and then, is
   for (const socket of sockets) socket.destroy()
 })
 
-t.test('everything else is safe to repeat, so whatever goes wrong is a wallet that is not available', async (t) => {
+t.test('reports any failure of a repeatable request as an unavailable wallet', async (t) => {
   const wrong: { readonly [what: string]: (response: ServerResponse) => void } = {
     'a reset': (response) => response.socket?.resetAndDestroy(),
     'status 500': json(500, {}),
@@ -189,7 +189,7 @@ t.test('everything else is safe to repeat, so whatever goes wrong is a wallet th
   }
 })
 
-t.test('a request for a collection carries the token, the trackingId as its key, and whole minor units', async (t) => {
+t.test('sends the token, the trackingId as idempotency key, and integer minor units with a collection', async (t) => {
   const { wallet, requests, bodies } = await core(t, json(200, { outcome: 'collected', amountMinor: 99, more: true }))
   const request = { ...payment(), amountMinor: 99_999_999n }
   t.same(await wallet.collect(request), { outcome: 'collected', amountMinor: 99n, receiptUrl: null })
@@ -209,7 +209,7 @@ t.test('a request for a collection carries the token, the trackingId as its key,
   t.same(JSON.parse(bodies[1]!), { ...money, sandbox: true }, 'a core that knows no sandbox need not hear of one')
 })
 
-t.test('a receipt is a web address or nothing: the money was taken all the same', async (t) => {
+t.test('ignores a receipt that is not a web address and records the collection', async (t) => {
   const answers: [unknown, string | null][] = [
     ['https://core.example/receipts/1', 'https://core.example/receipts/1'],
     ['javascript:alert(1)', null],
@@ -223,7 +223,7 @@ t.test('a receipt is a web address or nothing: the money was taken all the same'
   }
 })
 
-t.test('no error holds the token, the password, the code or what the core wrote', async (t) => {
+t.test('no error contains the token, the password, the code or the response of the core', async (t) => {
   const secrets = /the-token|481516|canary/
   for (const respond of [
     json(500, { error: 'canary 481516' }),
@@ -244,7 +244,7 @@ t.test('no error holds the token, the password, the code or what the core wrote'
   }
 })
 
-t.test('more requests at once than a core should get are refused before they are sent', async (t) => {
+t.test('refuses more concurrent requests than the limit before it sends them', async (t) => {
   const { wallet, requests } = await core(t, () => undefined)
   const attempts = Array.from({ length: 70 }, () => wallet.collect(payment()).catch((error: Error) => error.name))
   const first = await Promise.race(attempts)
@@ -254,11 +254,11 @@ t.test('more requests at once than a core should get are refused before they are
   t.ok(requests.length <= 64)
 })
 
-t.test('messages and debits are asked for with the merchant, the amount and the currency', async (t) => {
+t.test('sends the merchant, the amount and the currency with messages and debits', async (t) => {
   const { wallet, bodies } = await core(t, json(200, {}))
-  const told = { merchantName: 'Blue Shop', amountMinor: 12_345n }
-  await wallet.sendCode({ id: 'c', accountNumber: 1 }, told)
-  await wallet.askToTrust({ accountNumber: 1, confirmUrl: 'https://x.example', ...told })
+  const details = { merchantName: 'Blue Shop', amountMinor: 12_345n }
+  await wallet.sendCode({ id: 'c', accountNumber: 1 }, details)
+  await wallet.askToTrust({ accountNumber: 1, confirmUrl: 'https://x.example', ...details })
   await wallet.collect({ ...payment(), amountMinor: 12_345n }).catch(() => undefined)
   const asked = bodies.map((body) => JSON.parse(body))
   for (const body of asked) t.match(body, { amountMinor: 12_345, currency: 'EUR' })

@@ -57,33 +57,30 @@ async function mailServer(t: Test, options: SMTPServerOptions = {}) {
   return { received, port: (server.server.address() as AddressInfo).port }
 }
 
-/** The parts of a message, decoded. */
+/** Returns the decoded parts of a message. */
 function decoded(text: string): string {
   return text
     .replace(/=\r\n/g, '')
     .replace(/(?:=[0-9A-F]{2})+/g, (bytes) => Buffer.from(bytes.replaceAll('=', ''), 'hex').toString('utf8'))
 }
 
-t.test(
-  'an e-mail arrives at a real SMTP server, with the link in both of its forms and in both languages',
-  async (t) => {
-    const { received, port } = await mailServer(t)
-    const from = 'Ödeme <no-reply@pay.example>'
-    await createSmtp({ url: `smtp://user:pass%20word@127.0.0.1:${port}`, from }).sendEmail(email)
-    t.equal(received.length, 1)
-    const { text, ...envelope } = received[0]!
-    t.same(envelope, { from: 'no-reply@pay.example', to: ['ada@example.com'], login: 'user' })
-    const body = decoded(text)
-    t.equal(body.split(link).length - 1, 2, 'the link, as text')
-    t.equal(body.split(link.replace('&', '&amp;')).length - 1, 2, 'the link, as buttons')
-    t.match(body, /Confirm the device/)
-    t.match(body, /Cihazı onayla/)
-    t.match(body, 'Çiçek &amp; &lt;b&gt;Söhne&lt;/b&gt;', 'the name is no markup')
-    t.match(text, /^auto-submitted: auto-generated/im)
-  },
-)
+t.test('delivers an email to a real SMTP server, with the link as text and HTML in both languages', async (t) => {
+  const { received, port } = await mailServer(t)
+  const from = 'Ödeme <no-reply@pay.example>'
+  await createSmtp({ url: `smtp://user:pass%20word@127.0.0.1:${port}`, from }).sendEmail(email)
+  t.equal(received.length, 1)
+  const { text, ...envelope } = received[0]!
+  t.same(envelope, { from: 'no-reply@pay.example', to: ['ada@example.com'], login: 'user' })
+  const body = decoded(text)
+  t.equal(body.split(link).length - 1, 2, 'the link, as text')
+  t.equal(body.split(link.replace('&', '&amp;')).length - 1, 2, 'the link, as buttons')
+  t.match(body, /Confirm the device/)
+  t.match(body, /Cihazı onayla/)
+  t.match(body, 'Çiçek &amp; &lt;b&gt;Söhne&lt;/b&gt;', 'escapes the name')
+  t.match(text, /^auto-submitted: auto-generated/im)
+})
 
-t.test('a mail server that refuses, hangs up or is not there is an error without the link', async (t) => {
+t.test('throws an error without the link if the mail server refuses, hangs up or is missing', async (t) => {
   const refusing = (message: string) => ({
     onRcptTo: (_address: unknown, _session: unknown, done: (error: Error) => void) => done(new Error(message)),
   })
@@ -108,8 +105,8 @@ t.test('a mail server that refuses, hangs up or is not there is an error without
   }
 })
 
-t.test('to a server that is not this machine nothing is sent without TLS', async (t) => {
-  // Not loopback by its name's looks, though it is: the rule goes by what the configuration says.
+t.test('sends nothing without TLS to a server on another machine', async (t) => {
+  // The name does not look like loopback, although it resolves to it. The rule uses the configured name.
   const { received, port } = await mailServer(t)
   const smtp = createSmtp({ url: `smtp://user:pass%20word@0.0.0.0:${port}`, from: 'a@pay.example' })
   await t.rejects(smtp.sendEmail(email), { name: 'MessageNotSentError', message: /ETLS/ })
@@ -117,7 +114,7 @@ t.test('to a server that is not this machine nothing is sent without TLS', async
 })
 
 t.test(
-  'a relay on this machine may offer TLS with a certificate of its own; a server over TLS may not have one',
+  'accepts a self-signed certificate of a local relay that offers TLS, but not of a server over TLS',
   async (t) => {
     const relay = await mailServer(t, { disabledCommands: [] })
     await createSmtp({ url: `smtp://127.0.0.1:${relay.port}`, from: 'a@pay.example' }).sendEmail(email)
@@ -129,7 +126,7 @@ t.test(
   },
 )
 
-t.test('a mail server that says nothing, or a byte now and then, is given up in time', async (t) => {
+t.test('stops waiting for a mail server that does not respond, or sends single bytes slowly', async (t) => {
   const server = createTcpServer((socket) => {
     socket.on('error', () => undefined)
     const drip = setInterval(() => socket.write('2'), 20)
@@ -139,7 +136,7 @@ t.test('a mail server that says nothing, or a byte now and then, is given up in 
   await once(server, 'listening')
   const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
   await t.rejects(createSmtp({ url, from: 'a@pay.example' }, 1_000).sendEmail(email), MessageNotSentError)
-  // It hangs unless the connection was given up as well.
+  // This would hang if the connection were still open.
   server.close()
   await once(server, 'close')
 })
@@ -161,7 +158,7 @@ async function gateway(t: Test, respond: (response: ServerResponse) => void) {
   return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/send` }
 }
 
-t.test('an SMS is posted to the gateway as its contract says', async (t) => {
+t.test('posts an SMS to the gateway as the contract specifies', async (t) => {
   const { requests, url } = await gateway(t, (response) => response.writeHead(202).end())
   await createSmsGateway({ url, token: 'sms-token' }).sendSms(sms)
   t.equal(requests.length, 1)
@@ -169,7 +166,7 @@ t.test('an SMS is posted to the gateway as its contract says', async (t) => {
   t.same(JSON.parse(requests[0]!.body), { to: '+905551234567', text: sms.text })
 })
 
-t.test('an SMS names code, merchant and amount, in both languages, and fits one SMS', async (t) => {
+t.test('an SMS contains the code, merchant and amount in both languages within one message', async (t) => {
   t.equal(
     sms.text,
     '730914: Cicek & <b>Sohne</b>, 1234.50 TRY. Your payment code. Do not share it. / Odeme kodunuz, kimseyle paylasmayin.',
@@ -192,11 +189,11 @@ t.test('an SMS names code, merchant and amount, in both languages, and fits one 
   t.match(japanese.text, /^730914: 花屋, 1500 JPY\. /, 'a name of other letters stays, and there are no decimals')
 })
 
-t.test('an e-mail names merchant and amount', async (t) => {
+t.test('an email contains the merchant and the amount', async (t) => {
   for (const body of [email.text, email.html]) t.equal(body.split('1234.50 TRY').length - 1, 2, 'in both languages')
 })
 
-t.test('a gateway that refuses, redirects or fails is an error without the code, and asked once', async (t) => {
+t.test('calls a gateway once that refuses, redirects or fails, and throws an error without the code', async (t) => {
   const wrong: ((response: ServerResponse) => void)[] = [
     (response) => response.writeHead(400).end('730914'),
     (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
@@ -215,7 +212,7 @@ t.test('a gateway that refuses, redirects or fails is an error without the code,
   }
 })
 
-t.test('a merchant’s name cannot add lines to an e-mail or grow without end', async (t) => {
+t.test('limits the length of a merchant’s name in an email and removes its line breaks', async (t) => {
   const { text, html, subject } = deviceEmail(
     'ada@example.com',
     link,
@@ -228,7 +225,7 @@ t.test('a merchant’s name cannot add lines to an e-mail or grow without end', 
   t.notMatch(text, 'x'.repeat(100))
 })
 
-t.test('the outbox keeps the newest 200, newest first, and only sealed', async (t) => {
+t.test('the outbox keeps the newest 200 messages, sealed and newest first', async (t) => {
   const directory = tempDirectory(t)
   const readModels = await openEmbeddedReadModels({ directory })
   const masterKey = randomBytes(32)
@@ -253,7 +250,7 @@ t.test('the outbox keeps the newest 200, newest first, and only sealed', async (
   }
 })
 
-t.test('without a gateway messages go to the outbox in the sandbox, and nowhere outside of it', async (t) => {
+t.test('without a gateway, sandbox messages go to the outbox and others are not sent', async (t) => {
   const sent: string[] = []
   const to = (name: string) => ({
     sendSms: async () => void sent.push(`${name} sms`),

@@ -58,7 +58,7 @@ const answers: { readonly [operation: string]: TypeCheck<TSchema> } = {
   collectionOf: CollectionAnswer,
 }
 
-/** Every way an answer may look by the document: required fields only, with the constants it names. */
+/** Returns every response that the document allows, with the required fields and constants. */
 function smallest(schema: Schema): unknown[] {
   const { oneOf, required = [], properties = {} } = resolved(schema)
   if (oneOf) return oneOf.flatMap(smallest)
@@ -74,12 +74,12 @@ function smallest(schema: Schema): unknown[] {
   )
 }
 
-t.test('the document has every operation of the port, and no other', async (t) => {
+t.test('the document has exactly the operations of the port', async (t) => {
   t.equal(document.openapi, '3.1.0')
   t.same(operations.map(({ operation }) => operation.operationId).sort(), Object.keys(answers).sort())
 })
 
-t.test('each answer that the document allows is understood, and so is each example', async (t) => {
+t.test('accepts every response that the document allows, and every example', async (t) => {
   for (const { operation } of operations) {
     const { schema, example } = resolved<Content>(operation.responses['200']).content['application/json']
     const form = answers[operation.operationId]!
@@ -88,7 +88,7 @@ t.test('each answer that the document allows is understood, and so is each examp
   }
 })
 
-t.test('the example core understands each example of a request, and asks for the token', async (t) => {
+t.test('the example core accepts every example request and requires the token', async (t) => {
   const core = await startWalletCore({ token: 'secret', onMessage: () => undefined })
   t.teardown(() => core.stop())
   const accountNumber = 481_920_375_566
@@ -115,7 +115,7 @@ t.test('the example core understands each example of a request, and asks for the
   }
 })
 
-t.test('the example runs as the page says, and lets its customer in', async (t) => {
+t.test('the example runs as documented and its customer can log in', async (t) => {
   const page = readFileSync('docs/reference/wallet-core.md', 'utf8')
   t.match(page, 'WALLET_TOKEN=secret node dist/examples/wallet-core.js\n')
   const child = spawn(process.execPath, ['dist/examples/wallet-core.js'], {

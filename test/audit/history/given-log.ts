@@ -8,7 +8,7 @@ import {
 
 export type GivenLog = Pick<EventStore, 'readAll' | 'readStream' | 'subscribeToAll'>
 
-/** A log that does not grow, in pages of at most so many events. */
+/** A fixed log that is read in pages of limited size. */
 export function givenLog(events: readonly RecordedEvent[], maxPage = 500): GivenLog {
   const checkpoint = events.at(-1)?.position
   function readAll({ after, streamPrefixes, maxCount }: ReadAllOptions): Page {
