@@ -4,7 +4,7 @@ import type { KeptKey, KeyStore } from '../../src/privacy/customer-key-store.js'
 
 export interface KeyStoreContract {
   readonly name: string
-  /** Another opening of the same keys: another thread's, process's or node's. */
+  /** Opens the same keys again, like another thread, process or node. */
   readonly open: (t: Test) => Promise<() => KeyStore>
 }
 
@@ -14,7 +14,7 @@ function kept(owner: string, merchantId: string): KeptKey {
 
 const byId = (keys: readonly KeptKey[]) => [...keys].sort((a, b) => (a.id < b.id ? -1 : 1))
 
-/** What every place for the keys of customers answers. */
+/** The rules of every store for the keys of customers. */
 export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): void {
   const test = (title: string, body: (t: Test, store: KeyStore, another: KeyStore) => Promise<void>) =>
     t.test(`${name}: ${title}`, async (t) => {
@@ -28,7 +28,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
       }
     })
 
-  test('where no key was ever kept there is none, and nothing to do', async (t, store) => {
+  test('an empty store has no keys, and accepts every operation on missing ones', async (t, store) => {
     t.strictSame(await store.byIds(['none']), [])
     t.equal(await store.byOwner('nobody'), undefined)
     t.strictSame(await store.after('', 10), [])
@@ -39,7 +39,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     t.strictSame(await store.after('', 10), [])
   })
 
-  test('a key that is kept is found by its id and its owner, from elsewhere too', async (t, store, another) => {
+  test('finds a stored key by its id and its owner, also through another connection', async (t, store, another) => {
     const [ada, grace] = [kept('ada', 'm'), kept('grace', 'n')]
     t.strictSame(await store.ensure([ada, grace]), [ada, grace])
     for (const each of [store, another]) {
@@ -49,7 +49,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     }
   })
 
-  test('an owner has one key: who comes later is answered with it, and the others of the list are kept', async (t, store, another) => {
+  test('returns the existing key of an owner, and stores the other keys of the list', async (t, store, another) => {
     const first = kept('ada', 'm')
     await store.ensure([first])
     const [later, grace] = [kept('ada', 'm'), kept('grace', 'm')]
@@ -60,8 +60,8 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     t.strictSame(await store.ensure([first, grace]), [first, grace], 'a repeat changes nothing')
   })
 
-  test('of several who ensure the same owner at once all are answered with one key', async (t, store, another) => {
-    // FerretDB 1 drops one of two connections that make the indexes of a new database at once.
+  test('returns the same key to concurrent calls for one owner', async (t, store, another) => {
+    // FerretDB 1 drops one of two connections that create the indexes of a new database concurrently.
     for (const each of [store, another]) await each.after('', 1)
     const owners = Array.from({ length: 20 }, (_, n) => `owner-${n}`)
     const answers = await Promise.all(
@@ -71,7 +71,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     t.strictSame(await store.after('', 100), byId(answers[0]!))
   })
 
-  test('pages in the order of the ids meet every key once', async (t, store) => {
+  test('pages by id return every key once', async (t, store) => {
     const keys = Array.from({ length: 25 }, (_, n) => kept(`owner-${n}`, 'm'))
     await store.ensure(keys)
     const met: KeptKey[] = []
@@ -82,13 +82,13 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     t.strictSame(met, byId(keys))
   })
 
-  test('customers are counted by merchant; who has none is left out', async (t, store) => {
+  test('counts customers by merchant and omits merchants without any', async (t, store) => {
     await store.ensure([kept('a', 'm'), kept('b', 'm'), kept('c', 'n'), kept('d', 'o')])
     const counts = await store.counts(['m', 'n', 'none'])
     t.strictSame([counts.get('m'), counts.get('n'), counts.get('none')], [2, 1, undefined])
   })
 
-  test('a key is replaced by its id, its owner too; one that is not there is not made', async (t, store, another) => {
+  test('replaces a key and its owner by id, and creates no missing key', async (t, store, another) => {
     const [ada, grace] = [kept('ada', 'm'), kept('grace', 'm')]
     await store.ensure([ada, grace])
     const resealed = { ...ada, sealed: randomUUID() }
@@ -102,7 +102,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     t.strictSame(await store.after('', 10), byId([resealed, moved]), 'a repeat changes nothing')
   })
 
-  test('a key that was destroyed is nowhere, and its owner may have a new one', async (t, store, another) => {
+  test('removes a destroyed key everywhere, and allows a new one for its owner', async (t, store, another) => {
     const [ada, grace] = [kept('ada', 'm'), kept('grace', 'm')]
     await store.ensure([ada, grace])
     t.strictSame(await another.byOwner('ada'), ada)
@@ -120,7 +120,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     t.strictSame(await another.ensure([again]), [again])
   })
 
-  test('what was kept and destroyed is so after everything was closed', async (t, store, another) => {
+  test('stored and destroyed keys persist after all connections are closed', async (t, store, another) => {
     const [ada, grace] = [kept('ada', 'm'), kept('grace', 'm')]
     await store.ensure([ada, grace])
     await store.destroy([grace.id])

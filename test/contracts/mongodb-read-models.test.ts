@@ -3,7 +3,7 @@ import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-rea
 import { type OtherServer, otherServer, testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
 import { readModelsContract } from './read-models.contract.js'
 
-/** As docs/reference/mongodb.md says. */
+/** The exceptions that docs/reference/mongodb.md documents. */
 const exceptions: { readonly [server in OtherServer]: { readonly [title: string]: string } } = {
   'FerretDB 1': {},
   'mongo-java-server': {

@@ -26,7 +26,7 @@ export interface ReadModelsContract {
 const FIELDS = ['n', 's', 'mixed', 'sub.deep']
 const NO_COUNTS = { insertedCount: 0, matchedCount: 0, modifiedCount: 0, upsertedCount: 0, deletedCount: 0 }
 
-/** What every implementation of the read-model port answers, MongoDB's driver included. */
+/** The rules of every implementation of the read-model port, including MongoDB's driver. */
 export function readModelsContract(t: Test, { name, open, exceptions = {} }: ReadModelsContract): void {
   const test = (title: string, body: (t: Test, use: Use) => Promise<void>): void => {
     t.test(`${name}: ${title}`, { skip: exceptions[title] ?? false }, async (t) => {
@@ -102,7 +102,7 @@ const generatedSort = fc.uniqueArray(fc.tuple(fc.constantFrom(...FIELDS), fc.con
 })
 
 function queries(test: DefineTest): void {
-  test('generated filters, sorts and limits answer as MongoDB does', async (t, { collection }) => {
+  test('generated filters, sorts and limits return the same as MongoDB', async (t, { collection }) => {
     const subject = await collection(FIELDS.map((field) => ({ key: { [field]: 1 } })))
     const stored = new Map<string, Document>()
     const document = fc.tuple(fc.integer({ min: 0, max: 60 }), generatedDocument)
@@ -135,14 +135,14 @@ function queries(test: DefineTest): void {
     t.ok(stored.size > 30, 'the queries ran over a good number of documents')
   })
 
-  test('a collection nobody has written to is empty', async (t, { readModels, collectionName }) => {
+  test('a collection without writes is empty', async (t, { readModels, collectionName }) => {
     const subject = readModels.collection(collectionName())
     t.same(await subject.find({ merchantId: 'm' }, { sort: { createdAt: -1 }, limit: 5 }), [])
     t.equal(await subject.findOne({ _id: 'a' }), null)
     t.equal(await subject.countDocuments({}), 0)
   })
 
-  test('pages by a sort key and _id meet every document once', async (t, { collection }) => {
+  test('pages by a sort key and _id return every document once', async (t, { collection }) => {
     const subject = await collection([{ key: { merchantId: 1, createdAt: -1, _id: -1 } }])
     const documents = Array.from({ length: 57 }, (_, n) => ({
       _id: `t-${n}`,
@@ -172,7 +172,7 @@ function queries(test: DefineTest): void {
     )
   })
 
-  test('documents come back as they were written, nested values included', async (t, { collection }) => {
+  test('returns documents unchanged, including nested values', async (t, { collection }) => {
     const subject = await collection()
     const document = {
       _id: 'a',
@@ -241,7 +241,7 @@ function writes(test: DefineTest): void {
     t.pass('every guard agreed')
   })
 
-  test('one bulk touches a document as often as it likes', async (t, { collection }) => {
+  test('one bulk can write the same document several times', async (t, { collection }) => {
     const subject = await collection([{ key: { status: 1 } }])
     const set = (revision: number, status: string) => ({
       updateOne: { filter: { _id: 'a', revision: { $lt: revision } }, update: { $set: { revision, status } } },
@@ -290,7 +290,7 @@ function writes(test: DefineTest): void {
 }
 
 function updates(test: DefineTest): void {
-  test('update operators change what they name and nothing else', async (t, { collection }) => {
+  test('update operators change only the named fields', async (t, { collection }) => {
     const subject = await collection([{ key: { 'sub.deep': 1 } }, { key: { n: 1 } }])
     await subject.bulkWrite([
       { insertOne: { document: { _id: 'a', n: 1, keep: [1, 2], sub: { keep: true, deep: 'x' } } } },
@@ -316,7 +316,7 @@ function updates(test: DefineTest): void {
     ])
   })
 
-  test('an upsert inserts what the filter pins and what the update sets', async (t, { collection }) => {
+  test('an upsert inserts the fields of the filter and of the update', async (t, { collection }) => {
     const subject = await collection([{ key: { kind: 1 } }])
     const operation = {
       updateOne: {
@@ -343,7 +343,7 @@ function updates(test: DefineTest): void {
     t.match(result, { ...NO_COUNTS, matchedCount: 3, modifiedCount: 1 })
   })
 
-  test('updates that make no sense are refused', async (t, { collection }) => {
+  test('refuses invalid updates', async (t, { collection }) => {
     const subject = await collection()
     const document = { _id: 'a', text: 'x', nothing: null }
     await subject.bulkWrite([{ insertOne: { document } }])
@@ -362,7 +362,7 @@ function updates(test: DefineTest): void {
 }
 
 function collections(test: DefineTest): void {
-  test('indexes may come after the documents, and twice', async (t, { readModels, collectionName }) => {
+  test('indexes can be created after the documents, and repeatedly', async (t, { readModels, collectionName }) => {
     const name = collectionName()
     const subject = readModels.collection(name)
     const values = [null, true, false, 1, 2.5, 'x']
@@ -459,7 +459,7 @@ function collections(test: DefineTest): void {
     t.same(await subject.find({ 'sub.deep': 'x' }), [{ _id: 'b', n: 2, sub: { deep: 'x' } }])
   })
 
-  test('texts come in the order of the bytes of their ids, a page at a time', async (t, { collection }) => {
+  test('pages by a text id are in byte order', async (t, { collection }) => {
     const subject = await collection()
     const ids = ['a', 'aa', 'b', 'é', '\uffee', '\u{1f600}']
     await subject.put(ids.toReversed().map((_id) => ({ _id, of: _id })))
@@ -476,10 +476,7 @@ function collections(test: DefineTest): void {
     t.same(await subject.texts(ids.at(-1), 4), [])
   })
 
-  test('a dropped collection is gone, and dropping it again does no harm', async (t, {
-    readModels,
-    collectionName,
-  }) => {
+  test('drops a collection, and ignores a repeat', async (t, { readModels, collectionName }) => {
     const name = collectionName()
     await readModels.collection(name).bulkWrite([{ insertOne: { document: { _id: 'a' } } }])
     await readModels.drop(name)
@@ -489,7 +486,7 @@ function collections(test: DefineTest): void {
   })
 }
 
-/** Quiet unless they differ: thousands of passing comparisons would drown the report. */
+/** Reports only differences, because thousands of passing comparisons would hide them. */
 function same(t: Test, found: unknown, wanted: unknown): boolean {
   const canonical = (value: unknown): string =>
     JSON.stringify(value, (_, part) =>

@@ -1,6 +1,6 @@
 import type { Condition, Document, Filter, Scalar, Sort } from '../../src/read-models/read-models.js'
 
-/** MongoDB's semantics over documents in memory, written for being read: what every implementation is compared with. */
+/** A simple implementation of MongoDB's filters in memory, with which every implementation is compared. */
 export function selects(filter: Filter, document: Document): boolean {
   return Object.entries(filter).every(([key, value]) => {
     if (key === '$and') return (value as Filter[]).every((part) => selects(part, document))

@@ -21,7 +21,7 @@ const password = '481516'
 const nobody = 999_999_999_999
 const shop = 'merchant'
 
-/** What every implementation of the wallet port keeps to. `start` registers its own teardown. */
+/** The rules of every implementation of the wallet port. `start` registers its own teardown. */
 export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderTest>): void {
   let opened = 0
   const account = async (under: WalletUnderTest, balanceMinor = 0n, sandbox = false) => {
@@ -38,7 +38,7 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     sandbox: false,
   })
 
-  t.test('a password opens its own account and no other, and what is unknown is refused the same way', async (t) => {
+  t.test('a password opens only its own account, and unknown accounts are refused in the same way', async (t) => {
     const under = await start(t)
     const { wallet } = under
     const { email, accountNumber } = await account(under)
@@ -61,7 +61,7 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
   })
 
   t.test(
-    'an account of the sandbox says so, and pays deposits of the sandbox only; a live one pays live ones',
+    'a sandbox account is marked and pays sandbox deposits only, and a live account live deposits only',
     async (t) => {
       const under = await start(t)
       const { wallet } = under
@@ -78,7 +78,7 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     },
   )
 
-  t.test('a code goes to the phone, is six digits, and is good for its own challenge only', async (t) => {
+  t.test('sends a code of six digits to the phone, which is valid for its own challenge only', async (t) => {
     const under = await start(t)
     const { wallet } = under
     const { phone, accountNumber } = await account(under)
@@ -95,13 +95,13 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     const next = String((Number(code) + 1) % 1_000_000).padStart(6, '0')
     for (const wrong of [next, '', code.slice(1), `${code}0`, ` ${code}`, `${code}\n`])
       t.equal(await wallet.verifyCode(challenge, wrong), false, JSON.stringify(wrong))
-    // A chance of one in a million each that the codes are the same all the same.
+    // Two codes are equal by chance once in a million.
     t.equal(await wallet.verifyCode({ ...challenge, id: randomUUID() }, code), false)
     t.equal(await wallet.verifyCode({ ...challenge, accountNumber: other.accountNumber }, code), false)
     t.same(await under.messagesTo(other.phone), [])
   })
 
-  t.test('a device is trusted for its own account, once it is', async (t) => {
+  t.test('trusts a device for its own account only', async (t) => {
     const under = await start(t)
     const { wallet } = under
     const [a, b] = [await account(under), await account(under)]
@@ -113,7 +113,7 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     t.equal(await wallet.isTrusted(b.accountNumber, 'device-1'), false)
   })
 
-  t.test('asking to trust sends the link to the e-mail, and trusts nothing yet', async (t) => {
+  t.test('a request to trust a device sends the link by email and does not trust the device yet', async (t) => {
     const under = await start(t)
     const { email, accountNumber } = await account(under)
     const confirmUrl = 'https://pay.example/device/abc?x=1&y=2'
@@ -121,7 +121,7 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     t.match(await under.messagesTo(email), [{ code: null, link: confirmUrl }])
   })
 
-  t.test('money is collected once for a trackingId, and a repeat has the same answer', async (t) => {
+  t.test('collects money once for a trackingId and repeats the answer', async (t) => {
     const under = await start(t)
     const { wallet } = under
     const { accountNumber } = await account(under, 10_000n)
@@ -135,7 +135,7 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     t.equal(await under.balanceMinor(accountNumber), 5_950n)
   })
 
-  t.test('what the balance does not cover is refused, and collected once it does', async (t) => {
+  t.test('refuses a collection beyond the balance, and accepts it once the balance suffices', async (t) => {
     const under = await start(t)
     const { wallet } = under
     const { accountNumber } = await account(under, 100n)
@@ -149,29 +149,29 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     t.equal(await under.balanceMinor(accountNumber), 0n)
   })
 
+  t.test('answers 40 concurrent collections from one account without exceeding the balance', async (t) => {
+    const under = await start(t)
+    const { accountNumber } = await account(under, 2_599n)
+    const requests = Array.from({ length: 40 }, () => payment(accountNumber, 100n))
+    const answers = await Promise.all(requests.map((request) => under.wallet.collect(request)))
+    t.equal(answers.filter(({ outcome }) => outcome === 'collected').length, 25)
+    t.equal(answers.filter(({ outcome }) => outcome === 'refused').length, 15)
+    t.equal(await under.balanceMinor(accountNumber), 99n)
+  })
+
   t.test(
-    'of 40 collections at once from one account each has an answer, and no more is taken than was there',
+    'takes money once for 20 concurrent collections with one trackingId and gives all the same answer',
     async (t) => {
       const under = await start(t)
-      const { accountNumber } = await account(under, 2_599n)
-      const requests = Array.from({ length: 40 }, () => payment(accountNumber, 100n))
-      const answers = await Promise.all(requests.map((request) => under.wallet.collect(request)))
-      t.equal(answers.filter(({ outcome }) => outcome === 'collected').length, 25)
-      t.equal(answers.filter(({ outcome }) => outcome === 'refused').length, 15)
-      t.equal(await under.balanceMinor(accountNumber), 99n)
+      const { accountNumber } = await account(under, 1_000n)
+      const request = payment(accountNumber, 400n)
+      const answers = await Promise.all(Array.from({ length: 20 }, () => under.wallet.collect(request)))
+      for (const answer of answers) t.match(answer, { outcome: 'collected', amountMinor: 400n })
+      t.equal(await under.balanceMinor(accountNumber), 600n)
     },
   )
 
-  t.test('of 20 collections at once for one trackingId one takes money, and all have its answer', async (t) => {
-    const under = await start(t)
-    const { accountNumber } = await account(under, 1_000n)
-    const request = payment(accountNumber, 400n)
-    const answers = await Promise.all(Array.from({ length: 20 }, () => under.wallet.collect(request)))
-    for (const answer of answers) t.match(answer, { outcome: 'collected', amountMinor: 400n })
-    t.equal(await under.balanceMinor(accountNumber), 600n)
-  })
-
-  t.test('from an account that there is not nothing is collected, and nothing is sent', async (t) => {
+  t.test('collects and sends nothing for an unknown account', async (t) => {
     const { wallet } = await start(t)
     t.same(await wallet.collect(payment(nobody, 1n)), { outcome: 'refused', reason: 'account-blocked' })
     t.equal(await wallet.collectionOf(payment(nobody, 1n)), undefined)

@@ -26,14 +26,14 @@ async function thread(t: { teardown(work: () => unknown): unknown }, broken: () 
   const stores = await openStores(configuration)
   const data: BackgroundThreadOptions['data'] = () => {
     const eventStore = stores.shareEventStore()
-    // A key of the wrong length: the thread dies as it starts.
+    // The key has the wrong length, so the thread fails at its start.
     const keyRing = broken() ? { current: Buffer.alloc(3) } : stores.keyRing
     return { data: { configuration, keyRing, eventStore }, transfer: eventStore ? [eventStore.port] : [] }
   }
   return { stores, data }
 }
 
-t.test('a thread that dies is started again, and meanwhile it is said what is wrong', async (t) => {
+t.test('restarts a failed thread and reports the problem in the meantime', async (t) => {
   let broken = true
   const { stores, data } = await thread(t, () => broken)
   const { lines, logger } = logLines()
@@ -51,10 +51,10 @@ t.test('a thread that dies is started again, and meanwhile it is said what is wr
   t.match(await background.metrics(), /transferd_callback_attempt_duration_seconds/)
   await background.stop()
   await stores.close()
-  t.equal(lines.length, 2, 'stopping is no failure')
+  t.equal(lines.length, 2, 'a stop is not reported as a failure')
 })
 
-t.test('a thread that is being restarted can be stopped at once', async (t) => {
+t.test('stops a thread immediately while it is being restarted', async (t) => {
   const { stores, data } = await thread(t, () => true)
   const { lines, logger } = logLines()
   const background = startBackgroundThread({ data, logger, onGivenUp: () => undefined })

@@ -24,7 +24,7 @@ const canary = 'canary-7731'
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
 const metadata = { actor: 'test', $correlationId: 'test', $causationId: 'test', schemaVersion: 1 }
 
-/** A known type of each kind of stream; with data that does not fit. */
+/** A known type of each kind of stream, with data that does not match its schema. */
 const knownTypes: { readonly [prefix: string]: string } = {
   'transfer-': 'TransferCompleted',
   'merchant-': 'MerchantSuspended',
@@ -68,7 +68,7 @@ async function world(t: Test, engine: 'embedded' | 'EventStoreDB') {
     ...(engine === 'EventStoreDB' && { EVENT_STORE_URL: server.url }),
   }
   const store = skipEvents(openEventStoreDb({ url: server.url }))
-  // Open to everybody, as the service's own is not: what was written by whoever could.
+  // This server accepts writes of any client, unlike the service's own server.
   const open = await serve({ directory: log })
   t.teardown(async () => {
     await open.stop()
@@ -100,7 +100,7 @@ async function deposit({ transfers }: World, merchantId: string): Promise<string
   return result.transfer.trackingId
 }
 
-/** A bad event of each way into streams of each kind: of its own transfer, merchant, account each. Where they are. */
+/** Appends each kind of bad event to a separate stream of each kind, and returns the places. */
 async function inject(scene: World, healthy: string) {
   const { raw, merchants } = scene
   const places: { place: string; way: Way }[] = []
@@ -129,9 +129,9 @@ async function inject(scene: World, healthy: string) {
   return { places, victims, badTransfers }
 }
 
-/** What must hold on either engine; a file each, as it takes a while. */
+/** The rules for both engines. Each engine has a separate file, because they take long. */
 export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'): void {
-  t.test(`${engine}: bad events of every kind stop only what they concern, until they are skipped`, async (t) => {
+  t.test(`${engine}: bad events of every kind block only their own streams until they are skipped`, async (t) => {
     const scene = await world(t, engine)
     const receiver = await startReceiver(t)
     const settings = { ...merchantSettings, callbackUrl: receiver.url, callbackOnCreate: true }

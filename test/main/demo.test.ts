@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 
-t.test('the demo plays its story to the end, every callback verified', async (t) => {
+t.test('the demo completes and verifies every callback', async (t) => {
   const demo = fileURLToPath(new URL('../../examples/demo.js', import.meta.url))
   // Rejects when the exit status is not 0.
   const { stdout } = await promisify(execFile)(process.execPath, [demo], { timeout: 60_000 })

@@ -13,7 +13,7 @@ import { program } from '../support/program.js'
 const run = promisify(execFile)
 const readme = readFileSync('README.md', 'utf8')
 
-/** Other tests have the usual ports; and `npx transferd` finds the program by the repository, which is not here. */
+/** Replaces the default ports, which other tests use, and `npx transferd`, which works only in the repository. */
 function adapted(blocks: readonly string[], servicePort: number, receiverPort: number): string[] {
   return blocks.map((block) =>
     block
@@ -28,7 +28,7 @@ function shellBlocks(page: string): string[] {
   return [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block!)
 }
 
-/** What the tour asks the reader to do by hand. */
+/** Performs the manual steps of the tour. */
 async function pay(service: ServiceProcess, url: string): Promise<void> {
   const { email, password } = (service.sandbox as unknown as { wallet: { email: string; password: string } }).wallet
   const page = await fetch(url)
@@ -56,13 +56,13 @@ async function appears(file: string): Promise<string> {
   throw new Error(`${file} did not appear`)
 }
 
-t.test('the five-minute tour works as pasted, to a deposit that was paid and a withdrawal', async (t) => {
+t.test('the pasted five-minute tour ends with a paid deposit and a withdrawal', async (t) => {
   const directory = temporaryDirectory(t)
   const service = await startServiceProcess(t, { directory })
   const blocks = adapted(shellBlocks(readme), service.port, await freePort())
   t.equal(blocks.length, 6)
   const transferd = `node ${program}`
-  // Where the reader goes to the browser the script waits; at the end, for the callbacks to have been printed.
+  // The script waits for the steps in the browser, and at the end for the printed callbacks.
   blocks.splice(3, 0, 'until [ -e paid ]; do sleep 0.1; done')
   const delivered = `${transferd} callbacks list --status delivered --json | grep -o webhookId | wc -l`
   blocks.push(`for i in $(seq 100); do [ "$(${delivered})" -ge 2 ] && break; done; kill %1`)
@@ -73,11 +73,7 @@ t.test('the five-minute tour works as pasted, to a deposit that was paid and a w
   writeFileSync(join(directory, 'paid'), '')
   const { stdout } = await finished
   t.match(stdout, /"url":"http:[^"]+\/pay\//, 'the deposit is created')
-  t.match(
-    stdout,
-    /"status":2[^\n]*"kind":"deposit"|"kind":"deposit"[^\n]*"status":2/,
-    'the merchant sees that it is paid',
-  )
+  t.match(stdout, /"status":2[^\n]*"kind":"deposit"|"kind":"deposit"[^\n]*"status":2/, 'the merchant sees the payment')
   t.match(stdout, /TransferCompleted/, 'the log has it')
   for (const referenceId of ['order-1', 'payout-1']) {
     t.match(
@@ -89,7 +85,7 @@ t.test('the five-minute tour works as pasted, to a deposit that was paid and a w
   t.equal(await service.end('SIGTERM'), 0)
 })
 
-t.test('the native flow works as pasted from its guide', async (t) => {
+t.test('the native flow works when pasted from its guide', async (t) => {
   const directory = temporaryDirectory(t)
   const service = await startServiceProcess(t, { directory })
   const blocks = adapted(shellBlocks(readFileSync('docs/merchants/native.md', 'utf8')), service.port, 0)

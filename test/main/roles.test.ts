@@ -9,12 +9,12 @@ import { startServiceProcess, temporaryDirectory } from '../support/processes.js
 
 const generousMs = 120_000
 
-t.test('each node does what its roles say and nothing else; together they are the service', async (t) => {
+t.test('each node performs only its roles, and together they form the service', async (t) => {
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const options = ['--callback-url', receiver.url, '--sandbox', '--callback-on-create']
   const credentials = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Roles', ...options)
-  // First, so that every lease is free for it to take.
+  // It starts first, so that it can take every lease.
   const api = await startServiceProcess(t, { directory, roles: 'api' })
   const projections = await startServiceProcess(t, { directory, environment: { ROLES: 'projections' } })
   const callbacks = await startServiceProcess(t, { directory, roles: 'callbacks', environment: { ROLES: 'api' } })

@@ -18,7 +18,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   }
 }
 
-t.test('a server that is not there ends the start with status 1 and the reason', async (t) => {
+t.test('exits with status 1 and the reason if the server is missing', async (t) => {
   const EVENT_STORE_URL = 'esdb://user:hunter2@127.0.0.1:1?tls=false'
   const environment = { EVENT_STORE_URL, TRANSFERD_MASTER_KEY: masterKey(), PORT: '0' }
   for (const args of [['serve'], ['transfers', 'list']]) {
@@ -29,7 +29,7 @@ t.test('a server that is not there ends the start with status 1 and the reason',
   }
 })
 
-t.test('a URL that makes no sense ends with status 2, and is not repeated', async (t) => {
+t.test('exits with status 2 for an invalid URL without repeating it', async (t) => {
   const environment = { EVENT_STORE_URL: 'esdb://user:hunter2@host?tls=hunter2', TRANSFERD_MASTER_KEY: masterKey() }
   const { status, stderr } = await runCli(temporaryDirectory(t), ['serve'], environment)
   t.equal(status, 2)
@@ -37,7 +37,7 @@ t.test('a URL that makes no sense ends with status 2, and is not repeated', asyn
   t.notMatch(stderr, /hunter2/)
 })
 
-t.test('no master key is made for a log that nodes share; one that is provided is taken', async (t) => {
+t.test('generates no master key for a shared log, and uses a provided one', async (t) => {
   const server = await startEventsServerProcess(t, temporaryDirectory(t))
   const directory = temporaryDirectory(t)
   const environment = { EVENT_STORE_URL: server.url, DATA_DIRECTORY: directory }
@@ -50,7 +50,7 @@ t.test('no master key is made for a log that nodes share; one that is provided i
   await server.end('SIGTERM')
 })
 
-t.test('deposits, callbacks, lists and the command line, end to end; stopped while the server is away', async (t) => {
+t.test('runs deposits, callbacks, lists and the command line, and stops during an outage of the server', async (t) => {
   const server = await startEventsServerProcess(t, temporaryDirectory(t))
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)

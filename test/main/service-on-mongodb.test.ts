@@ -6,7 +6,7 @@ import { mongodbUrl, testDatabaseUrl, withoutMongodb } from '../support/mongodb.
 import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { severableProxy } from '../support/severable-proxy.js'
 
-t.test('a server that is not there ends the start with status 1 and the reason', async (t) => {
+t.test('exits with status 1 and the reason if the server is missing', async (t) => {
   const READ_MODEL_URL = 'mongodb://user:hunter2@127.0.0.1:1/transferd'
   const { status, stderr } = await runCli(temporaryDirectory(t), ['serve'], { READ_MODEL_URL, PORT: '0' })
   t.equal(status, 1)
@@ -15,7 +15,7 @@ t.test('a server that is not there ends the start with status 1 and the reason',
 })
 
 t.test(
-  'a service whose MongoDB goes away takes transfers, answers lists with 503, and lists everything when it is back',
+  'accepts transfers and answers lists with 503 during an outage of MongoDB, and lists everything afterwards',
   { skip: withoutMongodb, timeout: 240_000 },
   async (t) => {
     const direct = testDatabaseUrl(`service_${randomUUID().slice(0, 8)}`)

@@ -12,7 +12,7 @@ function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
   return new MerchantClient(baseUrl, sandbox!)
 }
 
-t.test('a port that is in use is named, with status 1, and nothing is left running', async (t) => {
+t.test('exits with status 1 for a used port, names it, and leaves no process running', async (t) => {
   const directory = temporaryDirectory(t)
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -37,7 +37,7 @@ t.test('a second service on the same directory works on another port', async (t)
   t.equal(await second.end('SIGTERM'), 0)
 })
 
-t.test('another master key than the one of the log is refused at the start', async (t) => {
+t.test('refuses to start with a master key other than that of the log', async (t) => {
   const directory = temporaryDirectory(t)
   const service = await startServiceProcess(t, { directory })
   await service.end('SIGTERM')
@@ -50,7 +50,7 @@ t.test('another master key than the one of the log is refused at the start', asy
   t.match(lost.stderr, /master\.key is missing, but a log exists/)
 })
 
-t.test('a stop under load answers what it accepted, loses nothing of it, and ends with status 0', async (t) => {
+t.test('a stop under load answers all accepted requests, loses none, and exits with status 0', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory })
   const client = clientOf(first)
@@ -84,7 +84,7 @@ t.test('a stop under load answers what it accepted, loses nothing of it, and end
   await second.end('SIGTERM')
 })
 
-/** A create with another amount is refused exactly if the reference exists. */
+/** Sends a create with another amount, which is refused only if the reference exists. */
 async function isKept(service: ServiceProcess, referenceId: string): Promise<boolean> {
   for (;;) {
     const { status } = await clientOf(service).nativeDeposit(referenceId, '11.00')
@@ -93,9 +93,9 @@ async function isKept(service: ServiceProcess, referenceId: string): Promise<boo
   }
 }
 
-t.test('a second signal ends the service at once', async (t) => {
+t.test('a second signal ends the service immediately', async (t) => {
   const service = await startServiceProcess(t, { directory: temporaryDirectory(t) })
-  // A request that never ends holds the graceful stop.
+  // A request that never ends delays the graceful stop.
   const socket = connect(service.port, '127.0.0.1')
   socket.on('error', () => undefined)
   socket.write(
@@ -110,10 +110,10 @@ t.test('a second signal ends the service at once', async (t) => {
   socket.destroy()
 })
 
-t.test('npm start passes a signal on, and leaves nothing running', async (t) => {
+t.test('npm start forwards a signal and leaves no process running', async (t) => {
   const directory = temporaryDirectory(t)
   const urls = { EVENT_STORE_URL: `embedded:${directory}`, READ_MODEL_URL: `embedded:${directory}` }
-  // Without prestart: a build would rewrite what other tests run from just now.
+  // This omits prestart, because a build would replace files that other tests are using.
   const npm = spawn('npm', ['start', '--ignore-scripts'], {
     env: { ...process.env, ...urls, PORT: '0', SANDBOX: 'auto' },
   })
@@ -130,7 +130,7 @@ t.test('npm start passes a signal on, and leaves nothing running', async (t) => 
   await t.rejects(fetch(`${baseUrl}/health/live`))
 })
 
-t.test('the metrics tell what an operator has to look after', async (t) => {
+t.test('the metrics include everything that an operator monitors', async (t) => {
   const directory = temporaryDirectory(t)
   const service = await startServiceProcess(t, { directory })
   const { body } = await clientOf(service).hostedDeposit('watched', '100.00')
@@ -157,7 +157,7 @@ t.test('the metrics tell what an operator has to look after', async (t) => {
   t.same(
     types.filter((type) => type.startsWith('transferd_')).sort(),
     documented.sort(),
-    'each has its line in the page',
+    'the page documents each metric',
   )
   for (const [, name = ''] of page.matchAll(/`((?:process|nodejs)_\w+)`/g))
     t.ok(

@@ -15,7 +15,7 @@ const email = 'canary.customer@example.com'
 const phone = '+905550417263'
 const confirmUrl = 'https://pay.example/device/canary-link-9f1c'
 
-t.test('after all that is done with a wallet its secrets are in no file, log line or metric', async (t) => {
+t.test('no file, log line or metric contains a secret of a wallet after every operation', async (t) => {
   const directory = temporaryDirectory(t)
   const service = await startServiceProcess(t, { directory, environment: { LOG_LEVEL: 'trace' } })
   const data = join(directory, 'data')

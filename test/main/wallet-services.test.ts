@@ -18,7 +18,7 @@ interface Answer {
   readonly body: { readonly success: boolean; readonly result: unknown; readonly error: { readonly message: string } }
 }
 
-/** A merchant's server at the native flow. */
+/** A merchant's server in the native flow. */
 function shop({ baseUrl, sandbox }: ServiceProcess, email: string) {
   const client = new MerchantClient(baseUrl, sandbox!)
   const post = async (path: string, body: object): Promise<Answer> => {
@@ -39,7 +39,7 @@ function shop({ baseUrl, sandbox }: ServiceProcess, email: string) {
   }
 }
 
-t.test('a deposit is paid from the built-in wallet with what the command line sets up and shows', async (t) => {
+t.test('pays a deposit from a built-in wallet that the command line has set up', async (t) => {
   const directory = temporaryDirectory(t)
   const service = await startServiceProcess(t, { directory })
   const email = 'ada@example.com'
@@ -128,13 +128,13 @@ t.test('a deposit is paid from the built-in wallet with what the command line se
   }
 })
 
-/** What each file holds, byte by byte. */
+/** Returns the bytes of each file. */
 function filesOf(directory: string): { readonly [name: string]: string } {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return Object.fromEntries(files.map(({ parentPath, name }) => [name, readFileSync(join(parentPath, name), 'latin1')]))
 }
 
-/** Stands before a wallet core, and can swallow its answers to requests for money. */
+/** A proxy of a wallet core, which can drop the responses to requests for money. */
 async function startGateway(core: string) {
   const requests: string[] = []
   let swallowed = false
@@ -166,7 +166,7 @@ async function startGateway(core: string) {
 }
 
 t.test(
-  'a deposit is paid from a wallet core; when its answer about the money is lost, a person has to look',
+  'pays a deposit from a wallet core, and requests attention if the response about the money is lost',
   async (t) => {
     const messages: Message[] = []
     const coreToken = 'core-token'
@@ -194,7 +194,7 @@ t.test(
     const unknown = await logInAndVerify(await deposit('100.00'))
     t.match(unknown.body.result, { next_step: 'ValidateUserDevice', account_number: accountNumber })
     t.match(messages[0], { to: email, link: new RegExp(`^${service.baseUrl}/`) })
-    // What the customer's confirmation comes to, without the page.
+    // This equals the customer's confirmation without the page.
     const device = gateway.requests
       .find((line) => line.startsWith('GET /accounts/'))!
       .split('/')
@@ -217,7 +217,7 @@ t.test(
     t.equal(gateway.requests.filter((line) => line === 'POST /collections').length, 2, 'it was not asked for again')
 
     await gateway.stop()
-    // Log-ins of one e-mail are throttled.
+    // Logins with one email are throttled.
     const other = shop(service, 'eve@example.com')
     t.match(await other.logIn(await deposit('10.00')), { status: 503, body: { success: false } })
     await service.end('SIGTERM')

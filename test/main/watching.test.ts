@@ -14,7 +14,7 @@ import { type CollectedSpan, startCollector } from '../support/collector.js'
 import { loadedFiles } from '../support/loaded-files.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
-/** One service, whose main ways are gone once: what it tells of them in traces, metrics and log lines. */
+/** Runs the main operations of one service and returns its traces, metrics and log lines. */
 
 interface Issued {
   readonly id: string
@@ -81,7 +81,7 @@ const status = await service.end('SIGTERM')
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
 const named = (spans: readonly CollectedSpan[], name: string) => spans.filter((span) => span.name === name)
 
-t.test('one create is one trace, from the caller to the delivered callback, across threads', async (t) => {
+t.test('one create produces one trace from the caller to the delivered callback, across threads', async (t) => {
   t.equal(traced.status, 200)
   t.equal(status, 0)
   const spans = ofTrace(traceId)
@@ -120,7 +120,7 @@ t.test('one create is one trace, from the caller to the delivered callback, acro
   t.match(collector.resources[0], { 'service.name': 'transferd', 'deployment.environment.name': 'rehearsal' })
 })
 
-t.test('a caller that samples nothing is not traced, and one without a trace begins one', async (t) => {
+t.test('does not trace an unsampled caller, and starts a trace for a caller without one', async (t) => {
   t.equal(unsampled.status, 200)
   t.same(ofTrace('ab'.repeat(16)), [])
   const [root] = named(collector.spans, 'POST /Transaction/CreateDeposit').filter(
@@ -136,11 +136,11 @@ t.test('a caller that samples nothing is not traced, and one without a trace beg
   t.equal(health.status, 200)
   t.notOk(
     collector.spans.some(({ name }) => name.includes('/health/')),
-    'probes are no traces',
+    'probes are not traced',
   )
 })
 
-/** All that spans may tell: docs/operating/monitoring.md has the same names. */
+/** The allowed attributes of spans. docs/operating/monitoring.md has the same names. */
 const attributeNames = new Set([
   'http.request.method',
   'http.route',
@@ -161,7 +161,7 @@ const attributeNames = new Set([
 const secrets = [merchant.webApiKey, merchant.secretKey, merchant.webhookSecret, ...Object.values(canary)]
 const amounts = [amountText, amountText.replace('.', '')]
 
-t.test('no span tells a name, an account, an amount or a secret', async (t) => {
+t.test('no span contains a name, an account, an amount or a secret', async (t) => {
   t.ok(collector.text.length > 10_000)
   for (const { name, attributes } of collector.spans)
     t.same(
@@ -173,19 +173,16 @@ t.test('no span tells a name, an account, an amount or a secret', async (t) => {
     t.notOk(collector.text.includes(secret), secret)
 })
 
-t.test(
-  'what a traced create records names its trace beside the correlation id; what is not traced grows by nothing',
-  async (t) => {
-    type Shown = { readonly type: string; readonly metadata: { readonly [name: string]: unknown } }
-    const show = (trackingId: string) => cliJson<readonly Shown[]>(directory, 'events', 'show', trackingId)
-    const [created] = await show(traced.trackingId)
-    t.match(created?.metadata, { $correlationId: traced.requestId, $traceId: traceId, $spanId: /^[0-9a-f]{16}$/ })
-    const [plain] = await show(unsampled.trackingId)
-    t.same(Object.keys(plain?.metadata ?? {}).sort(), ['$causationId', '$correlationId', 'actor', 'schemaVersion'])
-  },
-)
+t.test('events of a traced create contain the trace and the correlation id, and other events no trace', async (t) => {
+  type Shown = { readonly type: string; readonly metadata: { readonly [name: string]: unknown } }
+  const show = (trackingId: string) => cliJson<readonly Shown[]>(directory, 'events', 'show', trackingId)
+  const [created] = await show(traced.trackingId)
+  t.match(created?.metadata, { $correlationId: traced.requestId, $traceId: traceId, $spanId: /^[0-9a-f]{16}$/ })
+  const [plain] = await show(unsampled.trackingId)
+  t.same(Object.keys(plain?.metadata ?? {}).sort(), ['$causationId', '$correlationId', 'actor', 'schemaVersion'])
+})
 
-t.test('a service that traces nothing loads nothing of it', async (t) => {
+t.test('does not load tracing if it is disabled', async (t) => {
   const service = fileURLToPath(new URL('../../src/main/service.js', import.meta.url))
   const loaded = await loadedFiles(
     directory,
@@ -215,12 +212,12 @@ const documented = new Map(
   ]),
 )
 
-/** Without what a histogram adds to its name. */
+/** Removes the suffix that a histogram adds to its name. */
 function metricOf(series: string): string {
   return exposed.has(series) ? series : series.replace(/_(bucket|count|sum)$/, '')
 }
 
-t.test('every series has the labels that its page says, and no other', async (t) => {
+t.test('every series has exactly the documented labels', async (t) => {
   const series = [...metrics.matchAll(/^(transferd_\w+)(?:\{(.*)\})? /gm)]
   t.ok(series.length > 50)
   for (const [line, name = '', labels = ''] of series) {
@@ -234,7 +231,7 @@ interface Asked {
   readonly labels: readonly string[]
 }
 
-/** What Prometheus adds to each series by itself. */
+/** The labels that Prometheus adds to each series. */
 const added = ['job', 'instance', 'le']
 
 interface Range {
@@ -242,7 +239,7 @@ interface Range {
   readonly to: number
 }
 
-/** The series that an expression asks for, by the grammar of Prometheus. @throws Error where it is no expression */
+/** Returns the series in an expression, by the grammar of Prometheus. @throws Error if the expression is invalid */
 function askedBy(text: string): readonly Asked[] {
   const selectors: (Range & { metric: string; labels: string[] })[] = []
   const aggregates: Range[] = []
@@ -292,7 +289,7 @@ interface Rule {
   readonly annotations: { readonly summary: string; readonly runbook: string }
 }
 
-t.test('every alert asks for what a service exposes, and leads to a runbook', async (t) => {
+t.test('every alert uses exposed series and links to a runbook', async (t) => {
   const file = parseYaml(readFileSync('deploy/prometheus/alerts.yml', 'utf8')) as { groups: { rules: Rule[] }[] }
   const rules = file.groups.flatMap(({ rules }) => rules)
   t.ok(rules.length >= 15)
@@ -319,7 +316,7 @@ interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[]
 }
 
-t.test('every panel of the Grafana dashboard asks for what a service exposes', async (t) => {
+t.test('every panel of the Grafana dashboard uses exposed series', async (t) => {
   const { panels } = JSON.parse(readFileSync('deploy/grafana/transferd.json', 'utf8')) as Dashboard
   t.ok(panels.length >= 15)
   for (const { title, targets } of panels)
@@ -327,7 +324,7 @@ t.test('every panel of the Grafana dashboard asks for what a service exposes', a
       checkExpression(t, title, expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'x'))
 })
 
-t.test('the check of expressions finds what is wrong with one', async (t) => {
+t.test('the check of expressions reports invalid ones', async (t) => {
   t.throws(() => askedBy('sum(rate(up[5m])'))
   t.same(askedBy('max by (kind) (a{b="c"}) / d > 1'), [
     { metric: 'a', labels: ['b', 'kind'] },
@@ -337,7 +334,7 @@ t.test('the check of expressions finds what is wrong with one', async (t) => {
 
 // ── Log lines ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-t.test('no line of the log has a field that is not in the list, or tells anything of a customer', async (t) => {
+t.test('log lines contain only listed fields and no customer data', async (t) => {
   const lines = service.log().trimEnd().split('\n')
   t.ok(lines.length >= 5)
   for (const line of lines) {
@@ -352,19 +349,16 @@ t.test('no line of the log has a field that is not in the list, or tells anythin
   for (const secret of [...secrets, ...amounts]) t.notOk(service.log().includes(secret), secret)
 })
 
-t.test(
-  'a field that nobody has listed is told by its name alone, and an error without what a library put on it',
-  async (t) => {
-    t.same(onlyListed({ merchantId: 'm', accountNumber: 'TR33' }), { merchantId: 'm', unlisted: 'accountNumber' })
-    const error = Object.assign(new Error('refused', { cause: new Error('no route') }), { code: 'E1', body: 'TR33' })
-    const shown = shownError(error)
-    t.match(shown, { type: 'Error', message: 'refused: no route', code: 'E1' })
-    t.same(Object.keys(shown).sort(), [...errorFields].sort())
-    t.same(shownError('gone'), { type: 'string', message: 'gone' })
-  },
-)
+t.test('logs only the name of an unlisted field, and an error without the properties of a library', async (t) => {
+  t.same(onlyListed({ merchantId: 'm', accountNumber: 'TR33' }), { merchantId: 'm', unlisted: 'accountNumber' })
+  const error = Object.assign(new Error('refused', { cause: new Error('no route') }), { code: 'E1', body: 'TR33' })
+  const shown = shownError(error)
+  t.match(shown, { type: 'Error', message: 'refused: no route', code: 'E1' })
+  t.same(Object.keys(shown).sort(), [...errorFields].sort())
+  t.same(shownError('gone'), { type: 'string', message: 'gone' })
+})
 
-t.test('the page of log lines has the list, in its words', async (t) => {
+t.test('the page of log lines contains the list with the same descriptions', async (t) => {
   const rows = [...readFileSync('docs/reference/logs.md', 'utf8').matchAll(/^\| `(\w+)` \| (.+) \|$/gm)]
   t.same(
     rows.map(([, name = '', meaning = '']) => [name, meaning]),
@@ -374,7 +368,7 @@ t.test('the page of log lines has the list, in its words', async (t) => {
     for (const field of fields) t.ok(Object.hasOwn(logFields, field), field)
 })
 
-t.test('no source names a field for a line that is not in the list', async (t) => {
+t.test('the source uses only listed fields in log lines', async (t) => {
   const calls = sources.flatMap((file) => {
     const text = readFileSync(`src/${file}`, 'utf8')
     return [

@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../support/processes.js'
 const page = 4_096
 const { signal } = new AbortController()
 
-/** Everything in the one file, and then a page in the middle of it is what a disk has made of it. */
+/** Moves everything into one file and damages a page in its middle. */
 function damage(path: string): void {
   const db = new Database(path)
   db.pragma('wal_checkpoint(TRUNCATE)')
@@ -23,7 +23,7 @@ function damage(path: string): void {
 }
 
 t.test(
-  'a damaged page is found in the log and in every other file, which is named; sound ones say nothing',
+  'finds a damaged page in the log and in every other file, names the file, and reports no intact file',
   async (t) => {
     const dataDirectory = temporaryDirectory(t)
     const place = { dataDirectory, readModels: { engine: 'embedded', directory: dataDirectory } } as const
@@ -43,7 +43,7 @@ t.test(
     damage(join(dataDirectory, 'events.db'))
     t.match(await checkLogAtRest(dataDirectory, signal), [/^SQLite reports: |^The database cannot be read: /])
     t.same(await checkOtherFiles(place, signal), [])
-    t.same(await checkLogAtRest(dataDirectory, AbortSignal.abort()), [], 'nobody waits for it any more')
+    t.same(await checkLogAtRest(dataDirectory, AbortSignal.abort()), [], 'returns nothing after an abort')
     damage(join(dataDirectory, 'read-models.db'))
     t.match(await checkOtherFiles(place, signal), [/read-models\.db: (SQLite reports|The database cannot be read): /])
     t.same(

@@ -8,7 +8,7 @@ import { createDeposit, type TestStores, testStores, until } from '../projection
 const cancelled = (stores: TestStores, id: string) => async () =>
   (await stores.transfers.find(id))?.transfer.status === 'Cancelled'
 
-/** The commands' clock stands at what `now` says. */
+/** Creates commands whose clock returns `now`. */
 async function withClock(t: Test, directory?: string) {
   const stores = await testStores(t, directory)
   const time = { now: Date.parse('2026-11-20T12:00:00.000Z') }
@@ -17,7 +17,7 @@ async function withClock(t: Test, directory?: string) {
   return { ...stores, clock, transfers, time }
 }
 
-t.test('a deposit that is not finished in time is cancelled as expired, and no other', async (t) => {
+t.test('cancels exactly the deposits that were not finished in time', async (t) => {
   const stores = await withClock(t)
   const projections = startProjections(stores, [transfersProjection])
   const short = await createDeposit(stores.transfers, 15)
@@ -35,7 +35,7 @@ t.test('a deposit that is not finished in time is cancelled as expired, and no o
   await projections.stop()
 })
 
-t.test('what ran out while nothing ran is cancelled after the restart', async (t) => {
+t.test('cancels deposits after a restart that expired in the meantime', async (t) => {
   const before = await withClock(t)
   const first = [startProjections(before, [transfersProjection]), startExpiry(before)]
   const id = await createDeposit(before.transfers, 15)
@@ -49,7 +49,7 @@ t.test('what ran out while nothing ran is cancelled after the restart', async (t
   t.equal((await after.transfers.find(id))?.revision, 1)
 })
 
-t.test('a read model that stands still neither makes expiry ask over and over nor hides other deposits', async (t) => {
+t.test('a stalled read model neither causes repeated commands nor hides other deposits', async (t) => {
   const stores = await withClock(t)
   const projections = startProjections(stores, [transfersProjection])
   const ids = await Promise.all(Array.from({ length: 450 }, () => createDeposit(stores.transfers, 15)))

@@ -19,7 +19,7 @@ async function scene(t: Test) {
   const { id: merchantId } = await service.merchant()
   const { transfers, collections, store, readModels } = service
 
-  /** A deposit whose customer has only to be charged. */
+  /** Creates a deposit that is ready to be collected. */
   const verifiedDeposit = async () => {
     const created = await transfers.create(
       {
@@ -43,7 +43,7 @@ async function scene(t: Test) {
     await collections.execute(of, { type: 'VerifyCode', ...of }, context)
     return { transfer, ...of }
   }
-  /** A deposit whose process died while it was paid: before or after the money was taken. */
+  /** Creates a deposit whose process was killed during the payment, before or after the money was taken. */
   const cutOff = async (when: 'before' | 'after') => {
     const { transfer, challengeId, trackingId } = await verifiedDeposit()
     const collect = wallet.collect.bind(wallet)
@@ -73,24 +73,21 @@ async function scene(t: Test) {
   return { ...service, wallet, account, verifiedDeposit, cutOff, transferOf, recovery, until, pass }
 }
 
-t.test(
-  'money that was taken when the process died completes the deposit, once, however often it is looked at',
-  async (t) => {
-    const { collections, cutOff, transferOf, transfers, account, wallet } = await scene(t)
-    const trackingId = await cutOff('after')
-    await Promise.all(Array.from({ length: 8 }, () => collections.recover(trackingId, context)))
-    t.match(await transferOf(trackingId), { status: 'Completed', transactionAmountMinor: 100_50n })
-    await collections.recover(trackingId, context)
-    t.same(
-      (await transfers.history(trackingId)).map(({ event }) => event.type),
-      ['DepositCreated', 'TransferCompleted'],
-    )
-    t.equal(account.balanceMinor, 399_50n)
-    t.equal(wallet.collects, 1)
-  },
-)
+t.test('completes a deposit once whose money was taken before a kill, for any number of checks', async (t) => {
+  const { collections, cutOff, transferOf, transfers, account, wallet } = await scene(t)
+  const trackingId = await cutOff('after')
+  await Promise.all(Array.from({ length: 8 }, () => collections.recover(trackingId, context)))
+  t.match(await transferOf(trackingId), { status: 'Completed', transactionAmountMinor: 100_50n })
+  await collections.recover(trackingId, context)
+  t.same(
+    (await transfers.history(trackingId)).map(({ event }) => event.type),
+    ['DepositCreated', 'TransferCompleted'],
+  )
+  t.equal(account.balanceMinor, 399_50n)
+  t.equal(wallet.collects, 1)
+})
 
-t.test('where absence is proof, money that was not taken is taken now; elsewhere a person looks at it', async (t) => {
+t.test('repeats a missing collection if its absence is proven, and otherwise requests attention', async (t) => {
   const { collections, cutOff, transferOf, account, wallet } = await scene(t)
   const uncertain = await cutOff('before')
   await collections.recover(uncertain, context)
@@ -103,7 +100,7 @@ t.test('where absence is proof, money that was not taken is taken now; elsewhere
   t.equal(account.balanceMinor, 399_50n)
 })
 
-t.test('nothing is taken after the time of the deposit, which can expire then', async (t) => {
+t.test('takes nothing after the deposit’s time, and lets the deposit expire', async (t) => {
   const { collections, cutOff, transferOf, transfers, wallet, pass } = await scene(t)
   wallet.absenceIsProof = true
   const trackingId = await cutOff('before')
@@ -116,7 +113,7 @@ t.test('nothing is taken after the time of the deposit, which can expire then', 
   t.match(await transferOf(trackingId), { status: 'Cancelled', message: 'expired' })
 })
 
-t.test('money of a deposit that was cancelled meanwhile needs attention, once', async (t) => {
+t.test('requests attention once for the money of a deposit that was cancelled in the meantime', async (t) => {
   const { collections, cutOff, transferOf, transfers } = await scene(t)
   const trackingId = await cutOff('after')
   await transfers.changeStatus(trackingId, 'Cancel', null, context)
@@ -124,7 +121,7 @@ t.test('money of a deposit that was cancelled meanwhile needs attention, once', 
   t.match(await transferOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 100_50n })
 })
 
-t.test('a deposit completed by hand while the wallet paid as well needs attention too', async (t) => {
+t.test('requests attention for a deposit that was completed manually while the wallet also paid', async (t) => {
   const { collections, cutOff, transferOf, transfers } = await scene(t)
   const trackingId = await cutOff('after')
   await transfers.complete(trackingId, {}, context)
@@ -136,11 +133,11 @@ t.test('a deposit completed by hand while the wallet paid as well needs attentio
   })
 })
 
-t.test('a collection that was given up and took the money after all is counted', async (t) => {
+t.test('records a collection that took money after the recovery had abandoned it', async (t) => {
   const { collections, verifiedDeposit, transferOf, wallet } = await scene(t)
   wallet.absenceIsProof = true
   const { transfer, challengeId, trackingId } = await verifiedDeposit()
-  // Slower than the recovery's patience: the process was stopped for a while.
+  // Slower than the recovery's time limit, as if the process had been paused.
   wallet.before = async (call) => {
     if (call !== 'collect') return
     wallet.before = () => {}
@@ -155,38 +152,35 @@ t.test('a collection that was given up and took the money after all is counted',
   t.match(await transferOf(trackingId), { status: 'Completed' })
 })
 
-t.test(
-  'money that was taken after its collection had been given up, by a process that died then, is found',
-  async (t) => {
-    const { collections, verifiedDeposit, transferOf, recovery, until, wallet, account, store } = await scene(t)
-    const { transfer, challengeId, trackingId } = await verifiedDeposit()
-    const collect = wallet.collect.bind(wallet)
-    wallet.collect = async () => {
-      throw new WalletUnavailableError('away, it seemed')
-    }
-    t.match(await collections.pay(transfer, challengeId, context, await collections.load(trackingId)), {
-      reason: 'wallet-unavailable',
-    })
-    wallet.collect = collect
-    const { accountNumber } = account
-    await collect({ trackingId, accountNumber, amountMinor: transfer.amountMinor, description: '', sandbox: true })
-    // As the built-in wallet's account has it.
-    const debit = {
-      accountNumber,
-      trackingId,
-      amountMinor: transfer.amountMinor,
-      description: '',
-      at: transfer.createdAt,
-    }
-    const event = encodeEvent({ type: 'WalletAccountDebited', data: debit }, context)
-    await store.append(`wallet-${accountNumber}`, 'no_stream', [event])
-    recovery(0)
-    await until(async () => (await transferOf(trackingId)).status === 'Completed')
-    t.equal(account.balanceMinor, 399_50n)
-  },
-)
+t.test('finds money that a killed process took after its collection had been abandoned', async (t) => {
+  const { collections, verifiedDeposit, transferOf, recovery, until, wallet, account, store } = await scene(t)
+  const { transfer, challengeId, trackingId } = await verifiedDeposit()
+  const collect = wallet.collect.bind(wallet)
+  wallet.collect = async () => {
+    throw new WalletUnavailableError('away, it seemed')
+  }
+  t.match(await collections.pay(transfer, challengeId, context, await collections.load(trackingId)), {
+    reason: 'wallet-unavailable',
+  })
+  wallet.collect = collect
+  const { accountNumber } = account
+  await collect({ trackingId, accountNumber, amountMinor: transfer.amountMinor, description: '', sandbox: true })
+  // As the events of the built-in wallet's account record it.
+  const debit = {
+    accountNumber,
+    trackingId,
+    amountMinor: transfer.amountMinor,
+    description: '',
+    at: transfer.createdAt,
+  }
+  const event = encodeEvent({ type: 'WalletAccountDebited', data: debit }, context)
+  await store.append(`wallet-${accountNumber}`, 'no_stream', [event])
+  recovery(0)
+  await until(async () => (await transferOf(trackingId)).status === 'Completed')
+  t.equal(account.balanceMinor, 399_50n)
+})
 
-t.test('what a wallet did when it gave no answer is found out for the person who looks at the deposit', async (t) => {
+t.test('determines the outcome of an unanswered collection for the user who reviews the deposit', async (t) => {
   const { collections, verifiedDeposit, transferOf, transfers, wallet } = await scene(t)
   const unanswered = async (when: 'before' | 'after') => {
     const { transfer, challengeId, trackingId } = await verifiedDeposit()
@@ -211,7 +205,7 @@ t.test('what a wallet did when it gave no answer is found out for the person who
   t.equal(wallet.collects, 1)
 })
 
-t.test('the worker finishes what it finds in the log, and begins behind it after a restart', async (t) => {
+t.test('the worker completes payments from the log and resumes after them after a restart', async (t) => {
   const { cutOff, transferOf, recovery, until, readModels, wallet } = await scene(t)
   const young = await cutOff('after')
   const patient = recovery(600_000)
@@ -233,7 +227,7 @@ t.test('the worker finishes what it finds in the log, and begins behind it after
     if (call === 'collectionOf' && ++asked === 1) throw new WalletUnavailableError('away')
   }
   const third = await cutOff('after')
-  // A minute a second, as a wallet that is away is asked again in ten seconds.
+  // Time runs at a minute per second, because an unavailable wallet is retried after ten seconds.
   const startMs = Date.now()
   const fast = () => new Date(startMs + (Date.now() - startMs) * 60).toISOString()
   const last = recovery(0, fast)
@@ -242,7 +236,7 @@ t.test('the worker finishes what it finds in the log, and begins behind it after
   await last.stop()
 })
 
-t.test('a log in which nobody pays from a wallet is looked through once', async (t) => {
+t.test('reads a log without wallet payments once', async (t) => {
   const { store, readModels, recovery, until } = await scene(t)
   const event = () => ({ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} })
   const stream = `others-${randomUUID()}`

@@ -11,7 +11,7 @@ import { openTestReadModels } from '../support/read-models.js'
 const clock = () => '2026-03-01T10:00:00.000Z'
 const event = (): NewEvent => ({ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} })
 
-/** Users that do much, among transfers. */
+/** Appends many events of users among transfers. */
 async function grow(store: EventStore, users: number): Promise<void> {
   const appends = Array.from({ length: users }, () => [
     {
@@ -35,7 +35,7 @@ async function startLister(store: EventStore, directory: string) {
   }
 }
 
-/** Waits for so many events of the list that count. */
+/** Waits for the number of valid events of the list. */
 async function listedAfter(store: EventStore, position: bigint) {
   for (;;) {
     const list = await readStreamList(store)
@@ -44,7 +44,7 @@ async function listedAfter(store: EventStore, position: bigint) {
   }
 }
 
-/** No stream that has an event up to the place is missing, and none is listed that does not exist. */
+/** Checks that the list contains exactly the streams with an event up to the position. */
 async function isComplete(store: EventStore): Promise<boolean> {
   const { streams, position } = await readStreamList(store)
   const events: { readonly stream: string; readonly isUpTo: boolean }[] = []
@@ -60,7 +60,7 @@ async function isComplete(store: EventStore): Promise<boolean> {
   return hasAll && [...streams].every((stream) => there.has(stream))
 }
 
-t.test('the list follows the log, goes on after a restart, and a small log has none', async (t) => {
+t.test('the list follows the log and resumes after a restart, and a small log has no list', async (t) => {
   const directory = t.testdir({ log: {}, 'read-models': {} })
   const store = await openEmbeddedEventStore({ directory: `${directory}/log` })
   t.teardown(() => store.close())

@@ -18,7 +18,7 @@ interface BacklogDocument extends Document {
   readonly position: number
 }
 
-/** How many callbacks each merchant has had parked. */
+/** Counts the parked callbacks of each merchant. */
 const parkedByMerchant: EventProjection = {
   name: 'parked-by-merchant',
   version: 1,
@@ -48,7 +48,7 @@ async function park({ store, clock }: TestStores, trackingId: string): Promise<v
   await store.append(`callback-${trackingId}`, 'no_stream', [encodeEvent({ type: 'CallbackParked', data }, metadata)])
 }
 
-t.test('the example of the guide is built, verified, switched and rolled back', async (t) => {
+t.test('builds, verifies, switches and rolls back the example of the guide', async (t) => {
   const page = readFileSync('docs/operating/projections.md', 'utf8')
   const source = readFileSync('test/projections/example.test.ts', 'utf8')
   const [, shown] = /```ts\n([^`]+)```/.exec(page)!

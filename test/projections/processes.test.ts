@@ -19,7 +19,7 @@ async function holders(stores: TestStores): Promise<Set<number>> {
   return new Set(status.flatMap(({ holder }) => (holder === null ? [] : [Number(holder.split('/')[1])])))
 }
 
-t.test('of two processes one runs a projection, and when it is killed at work the other goes on', async (t) => {
+t.test('one of two processes runs a projection, and the other continues after a kill', async (t) => {
   const stores = await testStores(t)
   const first = await projecting(t, stores.directory)
   await until(async () => (await projectionStatus(stores)).every(({ holder }) => holder !== null))
@@ -37,7 +37,7 @@ t.test('of two processes one runs a projection, and when it is killed at work th
   t.strictSame(await storedDocuments(stores.readModels), expectedDocuments(await wholeLog(stores.store)))
 })
 
-t.test('killed again and again, the read models still equal the fold of the log', async (t) => {
+t.test('the read models equal the fold of the log after repeated kills', async (t) => {
   const stores = await testStores(t)
   let appending = true
   const working = (async () => {

@@ -12,7 +12,7 @@ import type { Document } from '../../src/read-models/read-models.js'
 
 type Event = TransferEvent | CallbackEvent
 
-/** `given(events).then(documents)`: what the projection leaves when each event comes in a batch of its own. */
+/** `given(events).then(documents)`: checks the documents after the projection applied each event in a separate batch. */
 function given(
   projection: EventProjection,
   ...events: readonly (readonly [revision: number, event: Event])[]
@@ -82,7 +82,7 @@ t.test('transfers: a created deposit is open until it expires', async (t) => {
   t.strictSame(given(transfersProjection, [0, created]), [{ ...pending, openUntil: later, revision: 0 }])
 })
 
-t.test('transfers: a completed deposit has its real amount and is open no longer', async (t) => {
+t.test('transfers: a completed deposit has its real amount and is not open', async (t) => {
   const outcome = {
     status: 'Completed',
     transactionAmountMinor: 9_500,
@@ -117,7 +117,7 @@ t.test('transfers: a withdrawal has its account and is never open', async (t) =>
   t.strictSame(given(transfersProjection, [0, withdrawal]), [expected])
 })
 
-t.test('transfers: an event without the one before it is refused, not guessed at', async (t) => {
+t.test('transfers: throws for an event whose predecessor is missing', async (t) => {
   t.throws(() => given(transfersProjection, [1, completed]), ProjectionError)
   t.throws(() => given(transfersProjection, [0, created], [2, completed]), {
     message: 'event 2 of transfer t, whose document is at revision 0',
@@ -125,31 +125,28 @@ t.test('transfers: an event without the one before it is refused, not guessed at
   })
 })
 
-t.test(
-  'totals: each status a transfer reached is counted in its hour, day and month, of its merchant and of all',
-  async (t) => {
-    const total = { kind: 'deposit', count: 1, amountMinor: 10_000 }
-    const pendingTotal = { ...total, counted: 'Pending', transactionAmountMinor: 0, position: 1 }
-    const completedTotal = { ...total, counted: 'Completed', transactionAmountMinor: 9_500, position: 2 }
-    t.strictSame(given(totalsProjection, [0, created], [1, completed]), [
-      { ...pendingTotal, _id: 'm|13|2026-11-20T12|deposit|Pending' },
-      { ...pendingTotal, _id: 'm|10|2026-11-20|deposit|Pending' },
-      { ...pendingTotal, _id: 'm|7|2026-11|deposit|Pending' },
-      { ...pendingTotal, _id: '*|13|2026-11-20T12|deposit|Pending' },
-      { ...pendingTotal, _id: '*|10|2026-11-20|deposit|Pending' },
-      { ...pendingTotal, _id: '*|7|2026-11|deposit|Pending' },
-      { ...completedTotal, _id: 'm|13|2026-11-21T00|deposit|Completed' },
-      { ...completedTotal, _id: 'm|10|2026-11-21|deposit|Completed' },
-      { ...completedTotal, _id: 'm|7|2026-11|deposit|Completed' },
-      { ...completedTotal, _id: '*|13|2026-11-21T00|deposit|Completed' },
-      { ...completedTotal, _id: '*|10|2026-11-21|deposit|Completed' },
-      { ...completedTotal, _id: '*|7|2026-11|deposit|Completed' },
-    ])
-  },
-)
+t.test('totals: counts each reached status by hour, day and month, for its merchant and for all', async (t) => {
+  const total = { kind: 'deposit', count: 1, amountMinor: 10_000 }
+  const pendingTotal = { ...total, counted: 'Pending', transactionAmountMinor: 0, position: 1 }
+  const completedTotal = { ...total, counted: 'Completed', transactionAmountMinor: 9_500, position: 2 }
+  t.strictSame(given(totalsProjection, [0, created], [1, completed]), [
+    { ...pendingTotal, _id: 'm|13|2026-11-20T12|deposit|Pending' },
+    { ...pendingTotal, _id: 'm|10|2026-11-20|deposit|Pending' },
+    { ...pendingTotal, _id: 'm|7|2026-11|deposit|Pending' },
+    { ...pendingTotal, _id: '*|13|2026-11-20T12|deposit|Pending' },
+    { ...pendingTotal, _id: '*|10|2026-11-20|deposit|Pending' },
+    { ...pendingTotal, _id: '*|7|2026-11|deposit|Pending' },
+    { ...completedTotal, _id: 'm|13|2026-11-21T00|deposit|Completed' },
+    { ...completedTotal, _id: 'm|10|2026-11-21|deposit|Completed' },
+    { ...completedTotal, _id: 'm|7|2026-11|deposit|Completed' },
+    { ...completedTotal, _id: '*|13|2026-11-21T00|deposit|Completed' },
+    { ...completedTotal, _id: '*|10|2026-11-21|deposit|Completed' },
+    { ...completedTotal, _id: '*|7|2026-11|deposit|Completed' },
+  ])
+})
 
 t.test(
-  'totals: what was returned is counted with its own amount, a reopening as itself and as ManualControl',
+  'totals: counts returned money with its own amount, and a reopening as Reopened and ManualControl',
   async (t) => {
     const returned: TransferEvent = {
       type: 'FundsReturned',
@@ -174,7 +171,7 @@ t.test(
   },
 )
 
-t.test('transfer terms: a created transfer is found by its texts, newest first, and by its method', async (t) => {
+t.test('transfer terms: finds a created transfer by its texts, newest first, and by its method', async (t) => {
   const { kind: _, ...rest } = common
   const texts = { referenceId: 'Order-1', userId: 'U|1', name: 'IŞIL ÇAĞ', accountNumber: 'TR33 0006' }
   const data = {
@@ -209,7 +206,7 @@ t.test('transfer terms: a created transfer is found by its texts, newest first, 
   t.strictSame(unread, left, 'as when all of it is built after the erasure')
 })
 
-t.test('transfer events: an entry says where its event is found', async (t) => {
+t.test('transfer events: an entry contains the place of its event', async (t) => {
   t.strictSame(given(transferEventsProjection, [0, created], [1, completed]), [
     { _id: 'm|0000000000000001', trackingId: 't', revision: 0, position: '1' },
     { _id: 'm|0000000000000002', trackingId: 't', revision: 1, position: '2' },
@@ -252,21 +249,24 @@ const waiting = {
   updatedAt: noon,
 }
 
-t.test('callbacks: due at once when recorded, later after a failure, not at all when delivered', async (t) => {
-  const failed: CallbackEvent = {
-    type: 'CallbackAttemptFailed',
-    data: { ...attempt, httpStatus: 500, reason: 'status 500', nextAttemptAt: later, at: noon },
-  }
-  const delivered: CallbackEvent = { type: 'CallbackDelivered', data: { ...attempt, httpStatus: 204, at: later } }
-  t.strictSame(given(callbacksProjection, [0, recorded]), [{ ...waiting, dueAt: noon, revision: 0 }])
-  const tried = { ...waiting, attempts: 1, lastFailure: 'status 500', lastHttpStatus: 500 }
-  t.strictSame(given(callbacksProjection, [0, recorded], [1, failed]), [{ ...tried, dueAt: later, revision: 1 }])
-  t.strictSame(given(callbacksProjection, [0, recorded], [1, failed], [2, delivered]), [
-    { ...tried, status: 'delivered', lastFailure: null, lastHttpStatus: 204, updatedAt: later, revision: 2 },
-  ])
-})
+t.test(
+  'callbacks: a recorded callback is due immediately, later after a failure, and never after delivery',
+  async (t) => {
+    const failed: CallbackEvent = {
+      type: 'CallbackAttemptFailed',
+      data: { ...attempt, httpStatus: 500, reason: 'status 500', nextAttemptAt: later, at: noon },
+    }
+    const delivered: CallbackEvent = { type: 'CallbackDelivered', data: { ...attempt, httpStatus: 204, at: later } }
+    t.strictSame(given(callbacksProjection, [0, recorded]), [{ ...waiting, dueAt: noon, revision: 0 }])
+    const tried = { ...waiting, attempts: 1, lastFailure: 'status 500', lastHttpStatus: 500 }
+    t.strictSame(given(callbacksProjection, [0, recorded], [1, failed]), [{ ...tried, dueAt: later, revision: 1 }])
+    t.strictSame(given(callbacksProjection, [0, recorded], [1, failed], [2, delivered]), [
+      { ...tried, status: 'delivered', lastFailure: null, lastHttpStatus: 204, updatedAt: later, revision: 2 },
+    ])
+  },
+)
 
-t.test('callbacks: a parked one is listed until it is requeued, and is due then', async (t) => {
+t.test('callbacks: a parked callback is listed until it is requeued, and then due', async (t) => {
   const parked: CallbackEvent = {
     type: 'CallbackParked',
     data: { ...attempt, attempt: 10, httpStatus: null, reason: 'timeout', at: noon },
@@ -281,7 +281,7 @@ t.test('callbacks: a parked one is listed until it is requeued, and is due then'
   ])
 })
 
-t.test('an event of another kind in the stream is refused', async (t) => {
+t.test('throws for an event of another kind in the stream', async (t) => {
   t.throws(() => given(transfersProjection, [0, recorded]), { message: 'unexpected event CallbackRecorded' })
   t.throws(() => given(totalsProjection, [0, recorded]), { message: 'unexpected event CallbackRecorded' })
 })

@@ -7,7 +7,7 @@ import { expectedDocuments, storedDocuments } from '../support/expected-document
 import { applyTo } from '../support/projected-documents.js'
 import { logOf, steps } from '../support/random-log.js'
 
-/** How the log is handed over: in which pieces, how far each goes back, and where a write stops half-way. */
+/** How the log is split into batches, how far they overlap, and where a write is interrupted. */
 const deliveries = fc.array(
   fc.record({
     size: fc.integer({ min: 1, max: 12 }),
@@ -22,33 +22,30 @@ const deliveries = fc.array(
  * of some hundred writes.
  */
 export function repetitionContract(t: Test, readModels: ReadModels, runs: number): void {
-  t.test(
-    'any cut into batches, any repetition and any crash give what one pass gives, and that is the fold',
-    async (t) => {
-      await fc.assert(
-        fc.asyncProperty(steps, deliveries, async (history, pieces) => {
-          const log = logOf(history)
-          await empty(readModels)
-          for (const projection of allProjections) {
-            const events = log.filter(({ stream }) =>
-              projection.streamPrefixes.some((prefix) => stream.startsWith(prefix)),
-            )
-            const collection = readModels.collection(projection.collection)
-            for (const { part, written } of cut(events, pieces)) {
-              const target = written === undefined ? collection : halfWritten(collection, written)
-              await applyTo(target, projection, part).catch((error) => {
-                if (!(error instanceof Crash)) throw error
-              })
-            }
+  t.test('any batches, repetitions and crashes give the result of one pass, which equals the fold', async (t) => {
+    await fc.assert(
+      fc.asyncProperty(steps, deliveries, async (history, pieces) => {
+        const log = logOf(history)
+        await empty(readModels)
+        for (const projection of allProjections) {
+          const events = log.filter(({ stream }) =>
+            projection.streamPrefixes.some((prefix) => stream.startsWith(prefix)),
+          )
+          const collection = readModels.collection(projection.collection)
+          for (const { part, written } of cut(events, pieces)) {
+            const target = written === undefined ? collection : halfWritten(collection, written)
+            await applyTo(target, projection, part).catch((error) => {
+              if (!(error instanceof Crash)) throw error
+            })
           }
-          t.strictSame(await storedDocuments(readModels), expectedDocuments(log))
-        }),
-        { numRuns: runs },
-      )
-    },
-  )
+        }
+        t.strictSame(await storedDocuments(readModels), expectedDocuments(log))
+      }),
+      { numRuns: runs },
+    )
+  })
 
-  t.test('a holder that lost its lease and writes an old batch late changes nothing', async (t) => {
+  t.test('a late write of an old batch by a former lease holder changes nothing', async (t) => {
     await fc.assert(
       fc.asyncProperty(steps, fc.nat(30), fc.nat(30), async (history, from, size) => {
         const log = logOf(history)
@@ -81,7 +78,7 @@ async function empty(readModels: ReadModels): Promise<void> {
 
 class Crash extends Error {}
 
-/** Writes some of a bulk's operations, as a process that dies in an unordered bulk does. */
+/** Writes some of a bulk's operations, like a process that is killed during an unordered bulk. */
 function halfWritten(collection: Collection, written: number): Collection {
   return {
     findOne: (filter, options) => collection.findOne(filter, options),
@@ -96,7 +93,7 @@ function halfWritten(collection: Collection, written: number): Collection {
   }
 }
 
-/** Keeps the writes for later. */
+/** Records the writes for later. */
 function delayed(collection: Collection, late: (() => Promise<unknown>)[]): Collection {
   return {
     ...halfWritten(collection, 0),
@@ -107,7 +104,7 @@ function delayed(collection: Collection, late: (() => Promise<unknown>)[]): Coll
   }
 }
 
-/** Pieces that overlap: a checkpoint is behind what was written, never ahead, so what comes next begins before or at its end. */
+/** Returns overlapping batches. A checkpoint is never ahead of the writes, so the next batch starts at or before their end. */
 function cut(
   events: readonly RecordedEvent[],
   pieces: readonly { size: number; back: number; written?: number | undefined }[],
@@ -117,7 +114,7 @@ function cut(
   for (const { size, back, written } of pieces) {
     const from = Math.max(0, reached - back)
     parts.push({ part: events.slice(from, from + size), written })
-    // What was cut short is not checkpointed.
+    // An interrupted batch saves no checkpoint.
     if (written === undefined) reached = Math.max(reached, Math.min(from + size, events.length))
   }
   parts.push({ part: events.slice(reached), written: undefined })

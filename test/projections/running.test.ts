@@ -11,7 +11,7 @@ import { ReadModelsUnavailableError } from '../../src/read-models/read-models.js
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { aroundWrites, testStores, until } from './stores.js'
 
-t.test('read models follow the log and equal its fold, over a restart as well', async (t) => {
+t.test('read models follow the log and equal its fold, also after a restart', async (t) => {
   const stores = await testStores(t)
   await stores.work(30)
   const first = startProjections(stores)
@@ -30,40 +30,37 @@ t.test('read models follow the log and equal its fold, over a restart as well', 
   await second.stop()
 })
 
-t.test(
-  'how far a projection is behind: the first event that waits, and how many, counted no further than is cheap',
-  async (t) => {
-    const stores = await testStores(t)
-    await stores.work(3)
-    const running = startProjections(stores)
-    await stores.caughtUp()
-    await running.stop()
-    const end = (await wholeLog(stores.store)).length
-    const behind = async () => (await projectionStatus(stores)).find(({ name }) => name === 'transfers')!
-    t.match(await behind(), { state: 'current', lagEvents: 0, waitingSince: null })
-    await stores.work(2)
-    const first = (await wholeLog(stores.store))[end]!
-    const waitingSince = new Date(first.recordedAtMs).toISOString()
-    t.match(await behind(), { state: 'behind', lagEvents: 3, waitingSince })
-    const lags = await projectionLags(stores, () => new Date(first.recordedAtMs + 5_000).toISOString())
-    t.match(
-      lags.find(({ name }) => name === 'transfers'),
-      { behind: true, lagMs: 5_000 },
-    )
-    let read = 0
-    const readAll: typeof stores.store.readAll = async (options) => {
-      const page = await stores.store.readAll(options)
-      read += page.events.length
-      return page
-    }
-    await stores.work(700)
-    const [status] = await projectionStatus({ ...stores, store: { ...stores.store, readAll } }, [transfersProjection])
-    t.match(status, { state: 'behind', lagEvents: 1_000, waitingSince })
-    t.ok(read <= 1_010, `${read} events were read to tell it`)
-  },
-)
+t.test('reports the lag of a projection: the first waiting event and the number up to a limit', async (t) => {
+  const stores = await testStores(t)
+  await stores.work(3)
+  const running = startProjections(stores)
+  await stores.caughtUp()
+  await running.stop()
+  const end = (await wholeLog(stores.store)).length
+  const behind = async () => (await projectionStatus(stores)).find(({ name }) => name === 'transfers')!
+  t.match(await behind(), { state: 'current', lagEvents: 0, waitingSince: null })
+  await stores.work(2)
+  const first = (await wholeLog(stores.store))[end]!
+  const waitingSince = new Date(first.recordedAtMs).toISOString()
+  t.match(await behind(), { state: 'behind', lagEvents: 3, waitingSince })
+  const lags = await projectionLags(stores, () => new Date(first.recordedAtMs + 5_000).toISOString())
+  t.match(
+    lags.find(({ name }) => name === 'transfers'),
+    { behind: true, lagMs: 5_000 },
+  )
+  let read = 0
+  const readAll: typeof stores.store.readAll = async (options) => {
+    const page = await stores.store.readAll(options)
+    read += page.events.length
+    return page
+  }
+  await stores.work(700)
+  const [status] = await projectionStatus({ ...stores, store: { ...stores.store, readAll } }, [transfersProjection])
+  t.match(status, { state: 'behind', lagEvents: 1_000, waitingSince })
+  t.ok(read <= 1_010, `${read} events were read to tell it`)
+})
 
-t.test('a checkpoint is never ahead of the documents', async (t) => {
+t.test('saves no checkpoint ahead of the documents', async (t) => {
   const stores = await testStores(t)
   let checked = 0
   const readModels = aroundWrites(stores.readModels, async (collection, write) => {
@@ -85,7 +82,7 @@ t.test('a checkpoint is never ahead of the documents', async (t) => {
   t.ok(checked >= 5, `${checked} checkpoints were looked at`)
 })
 
-t.test('an event that cannot be decoded stops its projection there, loudly, and is not skipped', async (t) => {
+t.test('an undecodable event stops its projection with an error and is not skipped', async (t) => {
   const stores = await testStores(t)
   await stores.work(3)
   const id = randomUUID()
@@ -111,7 +108,7 @@ t.test('an event that cannot be decoded stops its projection there, loudly, and 
   await running.stop()
 })
 
-t.test('while the read models or the log are away nothing is lost, and it goes on by itself', async (t) => {
+t.test('loses nothing during an outage of the read models or the log, and resumes automatically', async (t) => {
   const stores = await testStores(t)
   await stores.work(20)
   let away = 6
@@ -136,7 +133,7 @@ t.test('while the read models or the log are away nothing is lost, and it goes o
   t.match(stores.logLines.join(), 'a store is unavailable')
 })
 
-t.test('a holder whose lease was taken ends at its next checkpoint and turns nothing back', async (t) => {
+t.test('a former lease holder stops at its next checkpoint and reverts nothing', async (t) => {
   const stores = await testStores(t)
   await stores.work(5)
   const late = new ProjectionRunner(stores, transfersProjection, {
@@ -157,7 +154,7 @@ t.test('a holder whose lease was taken ends at its next checkpoint and turns not
   await current
 })
 
-t.test('documents that tell of more than the log are built anew', async (t) => {
+t.test('rebuilds documents that are ahead of the log', async (t) => {
   const newer = await testStores(t)
   await newer.work(20)
   const first = startProjections(newer)
@@ -178,7 +175,7 @@ t.test('documents that tell of more than the log are built anew', async (t) => {
   await second.stop()
 })
 
-t.test('a collection that was dropped is built anew at the start', async (t) => {
+t.test('rebuilds a dropped collection at the start', async (t) => {
   const stores = await testStores(t)
   await stores.work(10)
   const first = startProjections(stores, [transfersProjection])

@@ -15,7 +15,7 @@ t.teardown(async () => {
 })
 const goOn = async () => undefined
 
-/** Ids in no order, many of them again and again; documents of which chunks take several. */
+/** Unordered ids with many repetitions, and documents of which several fit in a chunk. */
 const lots = fc.array(
   fc
     .uniqueArray(fc.nat(3_000), { minLength: 1, maxLength: 900, size: 'max' })
@@ -33,7 +33,7 @@ async function stored(from: ReadModels): Promise<readonly Document[]> {
 
 class Killed extends Error {}
 
-t.test('whatever is staged in whatever lots, and wherever it is killed, what came last is what is there', async (t) => {
+t.test('keeps the last version of each document for any batches and any kill', async (t) => {
   await fc.assert(
     fc.asyncProperty(lots, fc.nat(20), fc.nat(12), async (all, dies, settlesAt) => {
       for (const name of await readModels.listCollections()) await readModels.drop(name)
@@ -66,7 +66,7 @@ t.test('whatever is staged in whatever lots, and wherever it is killed, what cam
   )
 })
 
-t.test('runs that lie beside each other, so that one step of the merge has more than a bulk may hold', async (t) => {
+t.test('merges adjacent runs whose step exceeds the size of a bulk', async (t) => {
   for (const name of await readModels.listCollections()) await readModels.drop(name)
   const [runs, each] = [120, 200]
   const staging = new Staging(readModels, 'sorted', goOn)
@@ -84,7 +84,7 @@ t.test('runs that lie beside each other, so that one step of the merge has more 
   )
 })
 
-t.test('more runs than are merged at once are merged in between', async (t) => {
+t.test('merges runs in stages if there are too many for one merge', async (t) => {
   for (const name of await readModels.listCollections()) await readModels.drop(name)
   const staging = new Staging(readModels, 'sorted', goOn)
   for (let n = 0; n < 260; n++) await staging.add([{ _id: `${(n * 7) % 260}`.padStart(3, '0') }])
@@ -96,7 +96,7 @@ t.test('more runs than are merged at once are merged in between', async (t) => {
   )
 })
 
-t.test('whoever may not go on stops in the middle, and whoever does comes to the same end', async (t) => {
+t.test('stops when it loses its lease, and the next holder completes the same result', async (t) => {
   for (const name of await readModels.listCollections()) await readModels.drop(name)
   const documents = Array.from({ length: 6_000 }, (_, n) => ({ _id: String(n).padStart(5, '0') }))
   const cancelled = new Staging(readModels, 'sorted', () => Promise.reject(new Error('cancelled')))
@@ -107,7 +107,7 @@ t.test('whoever may not go on stops in the middle, and whoever does comes to the
   t.strictSame(await stored(readModels), documents)
 })
 
-t.test('what a later event asks for or deletes is no longer staged, and what comes after it is again', async (t) => {
+t.test('unstages documents that a later event reads or deletes, and stages their later writes again', async (t) => {
   for (const name of await readModels.listCollections()) await readModels.drop(name)
   const staging = new Staging(readModels, 'sorted', goOn)
   const documents = new BufferedDocuments(readModels.collection('sorted'), false, staging)

@@ -17,16 +17,16 @@ export interface TestStores extends RunnerDependencies {
   readonly directory: string
   readonly transfers: TransferCommands
   readonly logLines: string[]
-  /** Creates deposits one after the other and completes every second one; their tracking ids. */
+  /** Creates deposits sequentially, completes every second one, and returns their trackingIds. */
   work(count: number): Promise<string[]>
-  /** Until every projection, or those named, has come to the end of the log. */
+  /** Resolves when all projections, or the named ones, have reached the end of the log. */
   caughtUp(names?: readonly string[]): Promise<void>
 }
 
 const context = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
 const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 
-/** A log and read models of their own on disk, and commands that fill the log. */
+/** Opens a new log and read models on disk, with commands that fill the log. */
 export async function testStores(t: Test, directory = tempDirectory(t)): Promise<TestStores> {
   const store = await openTestEventStore(directory)
   const readModels = await openTestReadModels(directory)
@@ -86,7 +86,7 @@ export async function until(condition: () => Promise<boolean> | boolean): Promis
   }
 }
 
-/** The read models, with each bulk passed through `around` first. */
+/** Returns the read models with each bulk passed through `around`. */
 export function aroundWrites(
   readModels: ReadModels,
   around: (collection: string, write: () => Promise<unknown>) => Promise<unknown>,

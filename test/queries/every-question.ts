@@ -69,7 +69,7 @@ const nothing: TransferSearch = {
   ...{ limit: 50, cursor: undefined },
 }
 
-/** Every combination of values; the first named changes slowest. */
+/** Returns every combination of values. The first key changes slowest. */
 function combinations(values: { readonly [field in keyof TransferSearch]?: readonly TransferSearch[field][] }) {
   let found: TransferSearch[] = [nothing]
   for (const [field, each] of Object.entries(values))
@@ -100,14 +100,14 @@ export function searchQuestions(count: number): TransferSearch[] {
   ]
 }
 
-/** Rows for one page: those of each range, and for what is found by terms the transfers too, of a thousand terms at most. */
+/** Returns the rows for one page: those of each range, and for terms also the transfers of up to a thousand terms. */
 function mostRows({ merchantIds, kind, status, text, method, limit }: TransferSearch): number {
   const ranges = (merchantIds?.length ?? 1) * (kind ? 1 : 2)
   if (text !== undefined || method !== undefined) return (ranges + 1) * 1_100
   return ranges * (status ? 1 : 5) * (limit + 1)
 }
 
-/** Asks for the plans of every list there is: each is a search of an index, and looks at no more rows than pages hold. */
+/** Checks that the plan of every list searches an index and reads no more rows than the pages contain. */
 export async function askEverything(t: Test, readModels: WatchedReadModels, count: number): Promise<void> {
   const limit = 100
   let longestMs = 0

@@ -21,7 +21,7 @@ t.teardown(async () => {
 })
 const numRuns = withSlowReadModels ? 5 : 40
 
-/** A deposit that is paid twice, and some of it given back: which chance alone seldom does. */
+/** A deposit that is paid twice and partly returned, which random logs rarely contain. */
 const paidTwice: readonly Step[] = [
   { transfer: 1, what: 0, minutes: 1, amount: 30_000 },
   { transfer: 1, what: 2, minutes: 1, amount: 30_003 },
@@ -29,7 +29,7 @@ const paidTwice: readonly Step[] = [
   { transfer: 1, what: 4, minutes: 1, amount: 30_001 },
 ]
 
-/** Of the transfers alone; over weeks, so that months and years end in between. */
+/** A log of transfers over weeks, so that it includes the ends of months and years. */
 function transferLog(history: readonly Step[]) {
   const slow = [...paidTwice, ...history].map((step) => ({ ...step, minutes: step.minutes * 40 }))
   return logOf(slow).filter(({ stream }) => stream.startsWith('transfer-'))
@@ -48,7 +48,7 @@ const dayMs = 86_400_000
 const isoOf = (ms: number) => new Date(ms).toISOString()
 const merchantsOf = (events: readonly TransferEvent[]) => [...new Set(events.map(({ data }) => data.merchantId))]
 
-/** One line, by folding every event up to the end of its day. */
+/** Computes one line by folding every event up to the end of its day. */
 function expectedLine(events: readonly TransferEvent[], day: string, kind: 'deposit' | 'withdrawal'): StatementLine {
   const ofKind = events.filter(({ data }) => data.kind === kind && data.at.slice(0, 10) <= day)
   const states = new Map<string, TransferState>()
@@ -78,7 +78,7 @@ function expectedLine(events: readonly TransferEvent[], day: string, kind: 'depo
 
 const isTold = ({ day: _, kind: __, ...figures }: StatementLine) => Object.values(figures).some((each) => each !== 0)
 
-t.test('the statement is what the log folds to, of any days, of one merchant, of some and of all', async (t) => {
+t.test('a statement equals the fold of the log for any days and any merchants', async (t) => {
   let returned = 0
   await fc.assert(
     fc.asyncProperty(
@@ -101,13 +101,13 @@ t.test('the statement is what the log folds to, of any days, of one merchant, of
         t.strictSame(lines, expected.filter(isTold))
       },
     ),
-    // At least the month in which money was returned.
+    // There is at least the month in which money was returned.
     { numRuns, examples: [[[], 0, 30, 0]] },
   )
   t.ok(returned > 0, 'money was returned in some history')
 })
 
-t.test('a part of a day is told as the whole of it', async (t) => {
+t.test('reports a whole day for a part of it', async (t) => {
   await project(transferLog([]))
   const part = { from: '2026-11-20T13:00:00.000Z', to: '2026-11-20T14:00:00.000Z' }
   const [line] = await statementOf(readModels, undefined, part)
@@ -124,7 +124,7 @@ const reached: { readonly [type in TransferEvent['type']]?: string } = {
   TransferFailed: 'Failed',
 }
 
-t.test('the overview counts each status that was reached, once, in hours or in days', async (t) => {
+t.test('the overview counts each reached status once, by hour or by day', async (t) => {
   const hours = fc.integer({ min: 1, max: 72 })
   const lengths = fc.oneof(hours, fc.integer({ min: 73, max: 2_000 }))
   await fc.assert(
@@ -154,7 +154,7 @@ t.test('the overview counts each status that was reached, once, in hours or in d
   )
 })
 
-t.test('what is open, how old and how long it took, is what the log folds to', async (t) => {
+t.test('open transfers, their age and durations equal the fold of the log', async (t) => {
   await fc.assert(
     fc.asyncProperty(steps, fc.boolean(), async (history, ofOne) => {
       const log = transferLog(history)
@@ -195,7 +195,7 @@ t.test('what is open, how old and how long it took, is what the log folds to', a
   )
 })
 
-t.test('of more than a thousand that are open, a thousand are counted', async (t) => {
+t.test('counts at most a thousand open transfers', async (t) => {
   await project([])
   const transfers = Array.from({ length: 1_500 }, (_, n) => ({
     ...{ _id: `t-${n}`, merchantId: `m${n % 3}`, kind: 'deposit', status: 'Pending', attention: 'open' },

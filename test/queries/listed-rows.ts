@@ -15,7 +15,7 @@ import { Connection } from '../../src/read-models/embedded/sqlite-connection.js'
 import type { Document, ReadModels } from '../../src/read-models/read-models.js'
 import { methodTerm, termKey, termsPrefix, textTermsOf } from '../../src/read-models/transfer-terms.js'
 
-/** A connection that keeps the statements it was asked for, and counts the rows that SQLite looks at for a SELECT of documents. */
+/** A connection that records its statements and counts the rows that SQLite reads for a SELECT of documents. */
 class WatchedConnection extends Connection {
   readonly statements = new Set<string>()
   looked = 0
@@ -31,11 +31,11 @@ class WatchedConnection extends Connection {
         return 1
       })
     }
-    // The first condition of all: it is asked of each row that the index leads to, whatever the others say of it.
+    // As the first condition, it is evaluated for each row that the index returns.
     return super.statement(sql.replace(' WHERE ', ' WHERE looked(id) AND '))
   }
 
-  /** How SQLite finds the rows of a statement, without the counting. */
+  /** Returns SQLite's plan of a statement without the counter. */
   planOf(sql: string): string[] {
     const parameters = Array.from(sql.matchAll(/\?/g), () => '')
     const rows = this.database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters) as { detail: string }[]
@@ -48,7 +48,7 @@ export class WatchedReadModels extends EmbeddedReadModels {
     super(connection)
   }
 
-  /** The rows looked at for a question, and the plans of its statements. */
+  /** Returns the number of rows read for a query, and the plans of its statements. */
   async watch<Answer>(question: () => Promise<Answer>) {
     this.connection.looked = 0
     this.connection.statements.clear()
@@ -62,7 +62,7 @@ export function openWatchedReadModels(directory: string): WatchedReadModels {
   return new WatchedReadModels(new WatchedConnection(join(directory, 'read-models.db')))
 }
 
-/** By an index, in its order, and nothing sorted or gone through beside it. */
+/** Whether the plan searches an index in its order, without a sort or a scan. */
 export function isServedByIndex(plan: string): boolean {
   return /^SEARCH c\d+ USING ((COVERING )?INDEX|PRIMARY KEY) /.test(plan)
 }
@@ -70,7 +70,7 @@ export function isServedByIndex(plan: string): boolean {
 export const busyMerchant = '0b7e9a52-3c1d-4f6e-8a90-1b2c3d4e5f60'
 export const quietMerchant = '4f0c2d1e-8b7a-4c6d-9e0f-1a2b3c4d5e6f'
 const startMs = Date.parse('2026-01-01T00:00:00Z')
-/** So many are made within the same millisecond. */
+/** The number of rows within the same millisecond. */
 const perMillisecond = 60
 
 function uuid(name: string): string {
@@ -82,15 +82,15 @@ export function timeOf(n: number): string {
   return new Date(startMs + Math.floor(n / perMillisecond) * 1000).toISOString()
 }
 
-/** Each many times, and none in order. */
+/** Values that each occur many times and in no order. */
 function amountOf(n: number): number {
   return 1_000 + ((n * 7_919) % 5_003) * 100
 }
 
-/** Two begin alike, and one as a userId does. */
+/** Two have the same prefix, and one starts like a userId. */
 const names = ['Ada Lovelace', 'Adam Smith', 'IŞIK Öz', 'user-7 Bond']
 
-/** Nearly all are completed deposits of one merchant; every other kind and status is rare, as those that are asked for are. */
+/** Nearly all are completed deposits of one merchant. The kinds and statuses that queries ask for are rare. */
 export function transferOf(n: number): TransferDocument {
   const merchantId = n % 499 === 7 ? quietMerchant : busyMerchant
   const kind: TransferKind = n % 9_973 === 5 ? 'withdrawal' : 'deposit'
@@ -151,7 +151,7 @@ async function insert(readModels: WatchedReadModels, name: string, count: number
   }
 }
 
-/** As the projections do it. */
+/** Writes the terms as the projections do. */
 export async function insertSearched(readModels: ReadModels, transfers: readonly TransferDocument[]): Promise<void> {
   const inserts = transfers.map((document) => ({ insertOne: { document } }))
   await readModels.collection(collections.transfers).bulkWrite(inserts)
@@ -167,7 +167,7 @@ async function insertTerms(readModels: ReadModels, transfers: readonly TransferD
   await readModels.collection(collections.transferTerms).put(ids.map((_id) => ({ _id })))
 }
 
-/** So many transfers, a tenth as many callbacks and events, and the terms of so many. */
+/** Writes transfers, a tenth as many callbacks and events, and terms. */
 export async function fillReadModels(readModels: WatchedReadModels, count: number, searched = count): Promise<void> {
   await readModels.createUnfilled(collections.transfers, indexes.transfers)
   await readModels.createUnfilled(collections.callbacks, indexes.callbacks)

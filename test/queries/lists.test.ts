@@ -36,11 +36,11 @@ const newestFirst = all
   .map((transfer) => ({ transfer, key: `${transfer.createdAt}|${transfer._id}` }))
   .sort((a, b) => (a.key < b.key ? 1 : -1))
 
-t.test('every combination of filters is served by an index, within a page of rows for each range', async (t) => {
+t.test('an index serves every combination of filters and reads one page of rows per range', async (t) => {
   await askEverything(t, readModels, count)
 })
 
-t.test('every combination of filters answers what a search through everything finds', async (t) => {
+t.test('every combination of filters returns the same as a full scan', async (t) => {
   for (const question of transferQuestions(count, 25)) {
     const { merchantId, status, kind, from, to, cursor, limit } = question
     const after = cursor && `${cursor.at}|${cursor.id}`
@@ -60,7 +60,7 @@ t.test('every combination of filters answers what a search through everything fi
   t.pass('none differs')
 })
 
-/** What a search through everything finds, in order. */
+/** Returns the ordered result of a full scan. */
 function searched(search: TransferSearch): readonly string[] {
   const { merchantIds, kind, status, from = '', to = '~', attention, method, text, sort } = search
   const { minAmountMinor = 0, maxAmountMinor = Number.POSITIVE_INFINITY } = search
@@ -100,7 +100,7 @@ function searched(search: TransferSearch): readonly string[] {
   const byAmount = (a: Found, b: Found) =>
     a.transfer.amountMinor - b.transfer.amountMinor || (a.transfer._id < b.transfer._id ? -1 : 1)
   if (text !== undefined || method !== undefined) {
-    // Of all merchants only ids are looked up, in the order of time.
+    // For all merchants only ids are looked up, in order of time.
     wanted.sort(merchantIds ? byTerm : (a, b) => byTime(b, a))
     if (sort === 'oldest') wanted.reverse()
   } else if (sort === 'largest' || sort === 'smallest') {
@@ -113,7 +113,7 @@ function searched(search: TransferSearch): readonly string[] {
   return wanted.map(({ transfer }) => transfer._id)
 }
 
-t.test('page after page of every search is what a search through everything finds', async (t) => {
+t.test('the pages of every search together equal a full scan', async (t) => {
   for (const search of searchQuestions(count)) {
     const expected = searched(search)
     const seen: string[] = []
@@ -143,7 +143,7 @@ const anything: TransferSearch = {
   ...{ limit: 10, cursor: undefined },
 }
 
-t.test('of all merchants a referenceId is found whole, by the ids it leads to', async (t) => {
+t.test('finds a complete referenceId across all merchants by its ids', async (t) => {
   const own = openWatchedReadModels(tempDirectory(t))
   t.teardown(() => own.close())
   const merchants = Array.from({ length: 1_500 }, () => randomUUID())
@@ -163,7 +163,7 @@ t.test('of all merchants a referenceId is found whole, by the ids it leads to', 
   t.same(await find({ text: ids[0]!.slice(0, 5) }), [])
 })
 
-t.test('what no index serves is refused by name', async (t) => {
+t.test('refuses a query without an index and names its filters', async (t) => {
   const refused: readonly (readonly [Partial<TransferSearch>, string, RuleName, RuleValues?])[] = [
     [{ minAmountMinor: 1 }, 'minAmountMinor', 'needs-field', { other: 'merchantId' }],
     [{ maxAmountMinor: 1 }, 'maxAmountMinor', 'needs-field', { other: 'merchantId' }],
@@ -205,7 +205,7 @@ t.test('what no index serves is refused by name', async (t) => {
 })
 
 t.test(
-  'paging neither skips nor repeats what was there, while rows arrive',
+  'paging neither skips nor repeats existing rows while new ones arrive',
   { skip: withSlowReadModels },
   async (t) => {
     const directory = tempDirectory(t)
@@ -252,7 +252,7 @@ t.test(
   },
 )
 
-t.test('page after page shows each transfer once, whatever the size of the page', async () => {
+t.test('pages of any size show each transfer once', async () => {
   const statuses: readonly Status[] = ['Pending', 'ManualControl', 'Cancelled', 'Failed']
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...statuses), fc.integer({ min: 1, max: 60 }), async (status, limit) => {
@@ -271,7 +271,7 @@ t.test('page after page shows each transfer once, whatever the size of the page'
   )
 })
 
-/** The read models, in which a document goes on to its next state each time it is found. */
+/** Returns read models in which a document advances to its next state each time it is found. */
 function goingOn(own: ReadModels, id: string, states: string[]): ReadModels {
   return {
     createIndexes: (name, indexes) => own.createIndexes(name, indexes),
@@ -299,7 +299,7 @@ function goingOn(own: ReadModels, id: string, states: string[]): ReadModels {
   }
 }
 
-t.test('what goes on while a list is read is in it once, as it is then', async (t) => {
+t.test('a list contains a transfer that changes during the read once, in its current state', async (t) => {
   const own = openWatchedReadModels(tempDirectory(t))
   t.teardown(() => own.close())
   await fillReadModels(own, 30)
@@ -338,7 +338,7 @@ t.test('what goes on while a list is read is in it once, as it is then', async (
   )
 })
 
-t.test('callbacks of every state come in one list, newest first', async (t) => {
+t.test('lists callbacks of all states together, newest first', async (t) => {
   const { items } = await listCallbacks(readModels, {
     merchantIds: undefined,
     status: undefined,
@@ -356,7 +356,7 @@ t.test('callbacks of every state come in one list, newest first', async (t) => {
   t.same([...new Set(items.map(({ status }) => status))].sort(), ['delivered', 'parked', 'waiting'])
 })
 
-t.test('a moment is a date there is, or a time of one with its zone', async (t) => {
+t.test('accepts a valid date, or a time with its zone', async (t) => {
   t.equal(parseTime('2026-11-21'), '2026-11-21T00:00:00.000Z')
   t.equal(parseTime('2028-02-29'), '2028-02-29T00:00:00.000Z')
   t.equal(parseTime('2026-11-21T10:00:00.5+02:00'), '2026-11-21T08:00:00.500Z')
@@ -386,6 +386,6 @@ t.test('a moment is a date there is, or a time of one with its zone', async (t) 
   )
 })
 
-t.test('the rows stand close together in time, so that pages end within a millisecond', async (t) => {
+t.test('the test rows are close in time, so that pages end within a millisecond', async (t) => {
   t.equal(timeOf(0), timeOf(59))
 })

@@ -4,7 +4,7 @@ import { startProjections } from '../../src/projections/start-projections.js'
 import { type LiveUpdate, LiveView, type LiveWatcher } from '../../src/queries/live-changes.js'
 import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
 
-/** Somebody who watches, and all that was told; reads as long as `ready`. */
+/** A viewer with the received messages. It reads while `ready` is true. */
 function watcher(merchantIds: readonly string[] | null) {
   const told: LiveUpdate[] = []
   const state = { ready: true, ended: false }
@@ -30,7 +30,7 @@ function liveView(stores: TestStores) {
 const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 const context = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
 
-t.test('500 transfers a second and more: figures add up, messages stay small and few, whoever reads', async (t) => {
+t.test('with 500 transfers a second, figures add up and messages stay small and few for every reader', async (t) => {
   const stores = await testStores(t)
   const projections = startProjections(stores)
   const { view, errors } = liveView(stores)
@@ -48,7 +48,7 @@ t.test('500 transfers a second and more: figures add up, messages stay small and
   t.equal(amountMinor, created * 1.5 * 10_000)
   t.ok(own.told.length <= 2 * seconds + 1, `${own.told.length} messages`)
   t.ok(own.told.every((news) => news.transfers.length <= 50 && news.changes.length <= 20))
-  t.same(stranger.told, [], 'others are told nothing')
+  t.same(stranger.told, [], 'other viewers receive nothing')
 
   t.same(slow.told, [], 'who does not read is not written to')
   slow.state.ready = true
@@ -61,7 +61,7 @@ t.test('500 transfers a second and more: figures add up, messages stay small and
   await projections.stop()
 })
 
-t.test('a transfer is told as it is after what happened, even while the read model is behind', async (t) => {
+t.test('sends the state of a transfer after the change, even if the read model lags', async (t) => {
   const stores = await testStores(t)
   const { view } = liveView(stores)
   const one = watcher(null)
@@ -81,7 +81,7 @@ t.test('a transfer is told as it is after what happened, even while the read mod
   await projections.stop()
 })
 
-t.test('the log is followed while somebody watches, and not for longer', async (t) => {
+t.test('follows the log only while there are viewers', async (t) => {
   const stores = await testStores(t)
   let subscriptions = 0
   const store: typeof stores.store = {
@@ -120,7 +120,7 @@ t.test('the log is followed while somebody watches, and not for longer', async (
   await until(() => subscriptions === 0)
 })
 
-t.test('while the log is away nobody can begin to watch, and nobody is left behind', async (t) => {
+t.test('refuses new viewers during an outage of the log, and leaves none connected', async (t) => {
   const stores = await testStores(t)
   const store: typeof stores.store = {
     ...stores.store,

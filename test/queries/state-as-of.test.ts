@@ -20,12 +20,12 @@ const transfersOf = (log: readonly RecordedEvent[]) => [
   ...new Set(log.filter(({ stream }) => stream.startsWith('transfer-')).map(({ stream }) => stream.slice(9))),
 ]
 
-/** Amounts as numbers, as JSON has them. */
+/** Returns amounts as numbers, as in JSON. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? Number(inner) : inner)))
 }
 
-t.test('the state of any transfer at any moment is the fold of what the log had by then', async (t) => {
+t.test('the state of a transfer at any time equals the fold of the log up to that time', async (t) => {
   await fc.assert(
     fc.asyncProperty(steps, fc.nat(), fc.boolean(), async (history, place, byTime) => {
       const log = logOf(history)
@@ -53,7 +53,7 @@ t.test('the state of any transfer at any moment is the fold of what the log had 
   )
 })
 
-t.test('a statement at any moment is the one that the statement page would have had then', async (t) => {
+t.test('a statement at any time equals the one that the page would have shown then', async (t) => {
   const directory = t.testdir()
   const readModels = await openTestReadModels(directory)
   t.teardown(async () => {
@@ -72,7 +72,7 @@ t.test('a statement at any moment is the one that the statement page would have 
       const range = { from: '2026-11-01T00:00:00.000Z', to: '2027-02-01T00:00:00.000Z' }
       for (const merchantId of new Set(events.map(({ data }) => String(data.merchantId)))) {
         const expected = await statementOf(readModels, [merchantId], range)
-        // The page tells of every day on which something was open; the log of those up to the last on which something happened.
+        // The page includes every day with open transfers, and the log only days up to the last event.
         const { lines, position: last } = await statementFromLog(givenLog(log), merchantId, undefined, { position })
         const end = lines.at(-1)?.day ?? ''
         t.strictSame(
@@ -93,7 +93,7 @@ t.test('a statement at any moment is the one that the statement page would have 
   )
 })
 
-t.test('a merchant as it was: settings and keys by name, and nothing of a secret', async (t) => {
+t.test('returns the past state of a merchant with settings and key names, without secrets', async (t) => {
   const store = await openTestStore(t)
   const { clock, set } = settableClock('2026-11-20T10:00:00.000Z')
   const merchants = new MerchantCommands(store, clock, createSecretBox(Buffer.alloc(32, 7)))
@@ -117,7 +117,7 @@ t.test('a merchant as it was: settings and keys by name, and nothing of a secret
   t.equal(await merchantAsOf(store, id, { position: parsePosition('0')! }), undefined, 'not there yet')
 })
 
-t.test('what is asked for by kind and id', async (t) => {
+t.test('parses the kind and id of a query', async (t) => {
   const log = logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }])
   const { merchantId, trackingId } = log[0]!.data as { readonly merchantId: string; readonly trackingId: string }
   const store = givenLog(log)

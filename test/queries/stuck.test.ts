@@ -75,7 +75,7 @@ const cases: { readonly [name: string]: readonly [TransferDocument, StuckReason 
   'a completed one': [withdrawal(ago(900), { status: 'Completed' }), undefined],
 }
 
-t.test('each transfer that stands still is listed for its reason, since when, and no other', async (t) => {
+t.test('lists exactly the stuck transfers, with the reason and the time', async (t) => {
   const readModels = await readModelsOf(Object.values(cases).map(([document]) => document))
   const { items, more } = await stuckTransfers({ readModels, approvalAboveMinor }, now)
   for (const [name, [{ _id }, reason, since]] of Object.entries(cases)) {
@@ -87,7 +87,7 @@ t.test('each transfer that stands still is listed for its reason, since when, an
   t.equal(more.size, 0)
 })
 
-t.test('of many the oldest are listed, by indexes alone and within what may be looked at', async (t) => {
+t.test('lists the oldest of many through indexes only, within the limit of rows', async (t) => {
   const documents = Array.from({ length: 3_000 }, (_, n) => {
     const [minutes, kind] = [5_000 - n, n % 3]
     if (kind === 0) return deposit(ago(minutes + 30), { openUntil: ago(minutes) })

@@ -86,7 +86,7 @@ const events = {
 
 const metadata = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
 
-/** One event after the other, each behind the last of its stream. */
+/** Appends one event after the other, each at the end of its stream. */
 async function given(store: EventStore, ...happened: (readonly [stream: string, event: DomainEvent | NewEvent])[]) {
   for (const [stream, event] of happened) {
     const revision = (await store.readStream(stream)).length - 1
@@ -105,61 +105,64 @@ async function storyIn(store: EventStore) {
   return (await auditedHistory(store, trackingId, undefined))?.map(({ source, type, data }) => ({ source, type, data }))
 }
 
-t.test('the whole story: every stream that has something of it, and of the merchant what bore on it', async (t) => {
-  const store = await openTestStore(t)
-  await given(
-    store,
-    [merchant, events.registered],
-    [merchant, events.settings('First')],
-    [merchant, events.settings('Second')],
-    [merchant, events.key('gone', 'b')],
-    [merchant, events.key('valid', 'c')],
-    [merchant, events.revoked('b')],
-    [ofEndpoint, events.failing],
-    [ofEndpoint, events.recovered],
-    [ofTransfer, events.created],
-    [paymentStream(trackingId), events.loggedIn],
-    [merchant, events.settings('Meanwhile')],
-    [`wallet-${accountNumber}`, events.debited('another')],
-    [`wallet-${accountNumber}`, events.debited(trackingId)],
-    [ofTransfer, events.completed],
-    [callbackStream(trackingId), events.callback],
-    [ofEndpoint, events.failing],
-    [callbackStream(trackingId), events.delivered],
-    [merchant, events.settings('Afterwards')],
-  )
-  const story = (await auditedHistory(store, trackingId, undefined))!
-  t.strictSame(
-    story.map(({ source, type, data }) => [source, type, data.changes ?? data.name ?? null]),
-    [
-      ['merchant', 'MerchantRegistered', null],
-      ['merchant', 'MerchantSettingsChanged', { name: 'Second' }],
-      ['merchant', 'ApiKeyCreated', 'valid'],
-      ['transfer', 'DepositCreated', 'Ada'],
-      ['payment', 'WalletLoggedIn', null],
-      ['merchant', 'MerchantSettingsChanged', { name: 'Meanwhile' }],
-      ['wallet', 'WalletAccountDebited', null],
-      ['transfer', 'TransferCompleted', null],
-      ['callback', 'CallbackRecorded', null],
-      ['merchant', 'CallbackEndpointFailing', null],
-      ['callback', 'CallbackDelivered', null],
-    ],
-  )
-  t.match(story[3], { stream: ofTransfer, revision: 0, actor: 'cli:grace', correlationId: 'job-1', at })
-  const positions = story.map(({ position }) => Number(position))
-  t.strictSame(
-    positions,
-    [...positions].sort((a, b) => a - b),
-  )
-  const text = JSON.stringify(story)
-  for (const secret of [sealed, keyOf('a'), keyOf('c'), challenge.challengeId]) t.notOk(text.includes(secret))
-  const then = await auditedHistory(store, trackingId, {
-    position: { commit: BigInt(positions[4]!), prepare: BigInt(positions[4]!) },
-  })
-  t.strictSame(then, story.slice(0, 5), 'as it was known then')
-})
+t.test(
+  'includes every stream with events of the transfer, and the changes of the merchant that affected it',
+  async (t) => {
+    const store = await openTestStore(t)
+    await given(
+      store,
+      [merchant, events.registered],
+      [merchant, events.settings('First')],
+      [merchant, events.settings('Second')],
+      [merchant, events.key('gone', 'b')],
+      [merchant, events.key('valid', 'c')],
+      [merchant, events.revoked('b')],
+      [ofEndpoint, events.failing],
+      [ofEndpoint, events.recovered],
+      [ofTransfer, events.created],
+      [paymentStream(trackingId), events.loggedIn],
+      [merchant, events.settings('Meanwhile')],
+      [`wallet-${accountNumber}`, events.debited('another')],
+      [`wallet-${accountNumber}`, events.debited(trackingId)],
+      [ofTransfer, events.completed],
+      [callbackStream(trackingId), events.callback],
+      [ofEndpoint, events.failing],
+      [callbackStream(trackingId), events.delivered],
+      [merchant, events.settings('Afterwards')],
+    )
+    const story = (await auditedHistory(store, trackingId, undefined))!
+    t.strictSame(
+      story.map(({ source, type, data }) => [source, type, data.changes ?? data.name ?? null]),
+      [
+        ['merchant', 'MerchantRegistered', null],
+        ['merchant', 'MerchantSettingsChanged', { name: 'Second' }],
+        ['merchant', 'ApiKeyCreated', 'valid'],
+        ['transfer', 'DepositCreated', 'Ada'],
+        ['payment', 'WalletLoggedIn', null],
+        ['merchant', 'MerchantSettingsChanged', { name: 'Meanwhile' }],
+        ['wallet', 'WalletAccountDebited', null],
+        ['transfer', 'TransferCompleted', null],
+        ['callback', 'CallbackRecorded', null],
+        ['merchant', 'CallbackEndpointFailing', null],
+        ['callback', 'CallbackDelivered', null],
+      ],
+    )
+    t.match(story[3], { stream: ofTransfer, revision: 0, actor: 'cli:grace', correlationId: 'job-1', at })
+    const positions = story.map(({ position }) => Number(position))
+    t.strictSame(
+      positions,
+      [...positions].sort((a, b) => a - b),
+    )
+    const text = JSON.stringify(story)
+    for (const secret of [sealed, keyOf('a'), keyOf('c'), challenge.challengeId]) t.notOk(text.includes(secret))
+    const then = await auditedHistory(store, trackingId, {
+      position: { commit: BigInt(positions[4]!), prepare: BigInt(positions[4]!) },
+    })
+    t.strictSame(then, story.slice(0, 5), 'as it was known then')
+  },
+)
 
-t.test('what the merchant changes bears on a transfer for as long as something is expected of it', async (t) => {
+t.test('includes changes of the merchant while the transfer is expected to change', async (t) => {
   const store = await openTestStore(t)
   await given(store, [merchant, events.registered], [ofTransfer, events.created], [ofTransfer, events.completed])
   await given(store, [callbackStream(trackingId), events.callback], [merchant, events.settings('While it waits')])
@@ -168,7 +171,7 @@ t.test('what the merchant changes bears on a transfer for as long as something i
   t.match((await storyIn(store))?.at(-1), { type: 'CallbackDelivered' })
 })
 
-t.test('an event that cannot be read is told of, and hides none of the others', async (t) => {
+t.test('reports an unreadable event and shows all others', async (t) => {
   const store = await openTestStore(t)
   const id = '3f0c4c7e-8f6b-4d0a-9a52-6a4b6e5d1c01'
   const strange: NewEvent = { id, type: 'TransferVanished', data: { secret: 'tk_1' }, metadata: { schemaVersion: 1 } }

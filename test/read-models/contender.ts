@@ -39,7 +39,7 @@ for (let added = 0; added < Number(increments); ) {
 }
 await readModels.close()
 
-/** The process that has the file and is alive, if there is one. */
+/** Returns the live process that holds the file, if there is one. */
 function takeFile(): number | undefined {
   try {
     writeFileSync(held, String(process.pid), { flag: 'wx' })

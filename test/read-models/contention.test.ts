@@ -39,7 +39,7 @@ t.test(
     }
     const victim = start()
     const others = Array.from({ length: processes - 1 }, start)
-    // Killed with the lease in its hands, or as near to that as the line it says can be read.
+    // The process is killed while it holds the lease, or shortly after, because its output arrives late.
     await once(createInterface({ input: victim.child.stdout! }), 'line')
     victim.child.kill('SIGKILL')
     await Promise.all([victim, ...others].map(({ gone }) => gone))

@@ -10,7 +10,7 @@ import { type Filter, ReadModelsUnavailableError, type WriteOperation } from '..
 
 const OTHER_PROCESS = fileURLToPath(new URL('./other-process.js', import.meta.url))
 
-t.test('what cannot be compiled throws and names itself', async (t) => {
+t.test('throws for an invalid filter or update and names it', async (t) => {
   const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
   t.teardown(() => readModels.close())
   await readModels.createIndexes('things', [{ key: { status: 1 } }])
@@ -45,7 +45,7 @@ t.test('what cannot be compiled throws and names itself', async (t) => {
     t.throws(() => readModels.collection(name), /not a collection name/)
 })
 
-t.test('writes that would not come back as they were are refused, and leave nothing behind', async (t) => {
+t.test('refuses writes that would be read back changed, and stores nothing', async (t) => {
   const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
   t.teardown(() => readModels.close())
   await readModels.createIndexes('things', [{ key: { 'a.b': 1 } }])
@@ -73,7 +73,7 @@ t.test('writes that would not come back as they were are refused, and leave noth
   await t.rejects(things.bulkWrite([{ nonsense: {} } as unknown as WriteOperation]), /unknown write operation nonsense/)
 })
 
-t.test('collections and fields that differ only in case stay apart', async (t) => {
+t.test('distinguishes collections and fields that differ only in case', async (t) => {
   const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
   t.teardown(() => readModels.close())
   for (const name of ['things', 'Things'])
@@ -114,7 +114,7 @@ t.test('another connection notices new collections, fields, renames and drops', 
   t.same(await seen.find({}), [])
 })
 
-t.test('two processes and this one count together and lose nothing', async (t) => {
+t.test('loses no increment of three concurrent processes', async (t) => {
   const directory = t.testdir()
   const readModels = await openEmbeddedReadModels({ directory })
   t.teardown(() => readModels.close())
@@ -130,7 +130,7 @@ t.test('two processes and this one count together and lose nothing', async (t) =
   t.same(await counters.findOne({ _id: 'shared' }), { _id: 'shared', n: 900 })
 })
 
-t.test('a full disk makes writes fail, leaves reads, and passes by itself', async (t) => {
+t.test('a full disk fails writes but not reads, and writes succeed again once there is space', async (t) => {
   const connection = new Connection(join(t.testdir(), 'read-models.db'))
   const readModels = new EmbeddedReadModels(connection)
   t.teardown(() => readModels.close())
@@ -148,7 +148,7 @@ t.test('a full disk makes writes fail, leaves reads, and passes by itself', asyn
   t.equal(await things.countDocuments({}), 2)
 })
 
-t.test('a writer waits for another without blocking the event loop, and gives up in the end', async (t) => {
+t.test('a writer waits for another without blocking the event loop, and stops after a time limit', async (t) => {
   const directory = t.testdir()
   const holder = new Connection(join(directory, 'read-models.db'))
   const readModels = await openEmbeddedReadModels({ directory })
@@ -168,7 +168,7 @@ t.test('a writer waits for another without blocking the event loop, and gives up
   t.match(await things.bulkWrite([{ deleteOne: { filter: { _id: 'a' } } }]), { deletedCount: 1 })
 })
 
-t.test('what was written is there after reopening, indexes included', async (t) => {
+t.test('writes and indexes persist after reopening', async (t) => {
   const directory = t.testdir()
   const first = await openEmbeddedReadModels({ directory })
   await first.createIndexes('things', [{ key: { n: 1 } }])
@@ -180,7 +180,7 @@ t.test('what was written is there after reopening, indexes included', async (t) 
   t.same(await second.collection('things').find({ n: 1 }), [{ _id: 'a', n: 1 }])
 })
 
-t.test('a file that cannot be opened is tried again by the next call', async (t) => {
+t.test('the next call retries a file that could not be opened', async (t) => {
   const directory = join(t.testdir(), 'later')
   const readModels = new EmbeddedReadModels(new Connection(join(directory, 'read-models.db')))
   t.teardown(() => readModels.close())
@@ -195,7 +195,7 @@ t.test('a file that cannot be opened is tried again by the next call', async (t)
   t.equal(await things.countDocuments({}), 1)
 })
 
-t.test('a directory that cannot be made is reported as unavailable', async (t) => {
+t.test('reports a directory that cannot be created as unavailable', async (t) => {
   const directory = join(t.testdir({ file: '' }), 'file', 'below')
   await t.rejects(openEmbeddedReadModels({ directory }), ReadModelsUnavailableError)
 })

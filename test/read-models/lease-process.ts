@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runWithLease } from '../../src/read-models/leases.js'
 import { openTestReadModels } from '../support/read-models.js'
 
-/** Started by tests: holds a lease until SIGTERM and says when it holds it and when not. */
+/** A process that holds a lease until SIGTERM and prints when it gains or loses it. */
 const readModels = await openTestReadModels(process.argv[2]!)
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())

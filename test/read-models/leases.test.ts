@@ -26,7 +26,7 @@ function spans(generated: readonly { readonly fromMs: number; readonly forMs: nu
     .sort((a, b) => a.fromMs - b.fromMs)
 }
 
-/** The read models as a process far away sees them: slow, and failing both before and after the write has happened. */
+/** Returns read models as a remote process sees them: slow, with failures before and after a write. */
 function troubled(
   readModels: ReadModels,
   process: SimulatedProcess,
@@ -57,7 +57,7 @@ function troubled(
   return { collection: () => collection } as unknown as ReadModels
 }
 
-/** Closed and removed after the test. */
+/** Opens read models that are closed and removed after the test. */
 async function opened(t: Test, directory: string): Promise<ReadModels> {
   const readModels = await openTestReadModels(directory)
   t.teardown(async () => {
@@ -67,8 +67,8 @@ async function opened(t: Test, directory: string): Promise<ReadModels> {
   return readModels
 }
 
-/** In the box only: simulated time does not wait for a network. */
-t.test('no two holders overlap, whatever is slow, fails, stops or has a wrong clock', async (t) => {
+/** Runs on the embedded engine only, because simulated time does not wait for a network. */
+t.test('no two holders overlap, regardless of delays, failures, pauses and wrong clocks', async (t) => {
   const pause = fc.record({ fromMs: fc.integer({ min: 0, max: 60_000 }), forMs: fc.integer({ min: 100, max: 20_000 }) })
   const holder = fc.record({
     seed: fc.nat(),
@@ -100,7 +100,7 @@ t.test('no two holders overlap, whatever is slow, fails, stops or has a wrong cl
         begun.push(token)
         const untilMs = time.nowMs + worksForMs
         while (!signal.aborted && time.nowMs < untilMs) {
-          // A process that was stopped cannot know before its first timer fires: for that instant there is the token.
+          // A paused process notices only when its first timer fires. Until then the token protects the work.
           const justResumed = process.pauses.some(({ toMs }) => toMs === time.nowMs)
           if (!justResumed && token !== begun.at(-1))
             problems.push(`holder ${n} worked at ${time.nowMs - startMs} under ${token}`)
@@ -125,7 +125,7 @@ t.test('no two holders overlap, whatever is slow, fails, stops or has a wrong cl
   t.ok(handovers > 50, `the lease changed hands ${handovers} times`)
 })
 
-t.test('release hands over at once and the token grows', async (t) => {
+t.test('a release hands the lease over immediately and increases the token', async (t) => {
   const readModels = await opened(t, t.testdir())
   const tokens: number[] = []
   const first = new AbortController()
@@ -159,7 +159,7 @@ t.test('release hands over at once and the token grows', async (t) => {
   await waiting
 })
 
-t.test('the lease is kept while the work finishes after the stop', async (t) => {
+t.test('holds the lease until the work has finished after a stop', async (t) => {
   const readModels = await opened(t, t.testdir())
   const stop = new AbortController()
   const holder = async (): Promise<unknown> =>
@@ -173,7 +173,7 @@ t.test('the lease is kept while the work finishes after the stop', async (t) => 
   t.equal(await holder(), null)
 })
 
-t.test('what the work throws while it holds the lease comes out, and the lease is released', async (t) => {
+t.test('throws the error of the work and releases the lease', async (t) => {
   const readModels = await opened(t, t.testdir())
   const { signal } = new AbortController()
   const broken = runWithLease(readModels, 'worker', { signal }, () => Promise.reject(new Error('broken')))
@@ -185,7 +185,7 @@ t.test('what the work throws while it holds the lease comes out, and the lease i
   t.ok(ran)
 })
 
-t.test('a dropped collection never turns tokens back', async (t) => {
+t.test('a dropped collection never decreases tokens', async (t) => {
   const readModels = await opened(t, t.testdir())
   const tokens: number[] = []
   for (let n = 0; n < 2; n++) {
@@ -224,7 +224,7 @@ t.test('threads of one process exclude each other', async (t) => {
 })
 
 t.test(
-  'a killed process is replaced at once, a stopped one when its lease is over, and it notices',
+  'replaces a killed process immediately, and a paused one when its lease expires, which it notices',
   { timeout: 60_000 },
   async (t) => {
     const directory = t.testdir()
@@ -269,7 +269,7 @@ t.test(
   },
 )
 
-/** The number on the next line that begins with `word`. */
+/** Returns the number on the next line that starts with `word`. */
 async function said(lines: AsyncIterator<string>, word: string): Promise<number> {
   for (;;) {
     const { value, done } = await lines.next()

@@ -10,10 +10,10 @@ import { mongodbUrl, testDatabaseUrl, withoutMongodb } from '../support/mongodb.
 import { startOldMongodb } from '../support/old-mongodb.js'
 import { severableProxy } from '../support/severable-proxy.js'
 
-/** Port 1: nobody listens there, so what reaches the network fails otherwise than what is refused before. */
+/** Nothing listens on port 1, so a request that reaches the network fails differently from an earlier refusal. */
 const nowhere = 'mongodb://user:hunter2@127.0.0.1:1/transferd'
 
-t.test('what is no scalar and no known operator is refused before anything is sent', async (t) => {
+t.test('refuses values that are not scalars, and unknown operators, before it sends anything', async (t) => {
   const readModels = openMongodbReadModels({ url: nowhere })
   t.teardown(() => readModels.close())
   const things = readModels.collection('things')
@@ -43,7 +43,7 @@ t.test('what is no scalar and no known operator is refused before anything is se
   for (const name of ['', 'a b', '$cmd', 'a\0b']) t.throws(() => readModels.collection(name), /not a collection name/)
 })
 
-t.test('writes that would not come back as they were are refused before anything is sent', async (t) => {
+t.test('refuses writes that would be read back changed, before it sends anything', async (t) => {
   const readModels = openMongodbReadModels({ url: nowhere })
   t.teardown(() => readModels.close())
   const things = readModels.collection('things')
@@ -65,7 +65,7 @@ t.test('writes that would not come back as they were are refused before anything
   t.match(await things.bulkWrite([]), { matchedCount: 0 }, 'nothing to write needs no server')
 })
 
-t.test('a server that is not there is unavailable, and no error names the password', { timeout: 60_000 }, async (t) => {
+t.test('reports a missing server as unavailable, without the password in the error', { timeout: 60_000 }, async (t) => {
   const readModels = openMongodbReadModels({ url: nowhere })
   const find = readModels.collection('things').find({})
   await t.rejects(find, ReadModelsUnavailableError)
@@ -80,7 +80,7 @@ for (const [version, wireVersion] of [
   ['4.4.29', 9],
   ['5.0.31', 13],
 ] as const) {
-  t.test(`MongoDB ${version} is refused with the version that is needed`, async (t) => {
+  t.test(`refuses MongoDB ${version} and names the required version`, async (t) => {
     const port = await startOldMongodb(t, version, wireVersion)
     const readModels = openMongodbReadModels({ url: `mongodb://127.0.0.1:${port}/?directConnection=true` })
     t.teardown(() => readModels.close())
@@ -92,7 +92,7 @@ for (const [version, wireVersion] of [
   })
 }
 
-t.test('what is not there is dropped without a word', { skip: withoutMongodb }, async (t) => {
+t.test('ignores a drop of a missing collection', { skip: withoutMongodb }, async (t) => {
   const readModels = openMongodbReadModels({ url: testDatabaseUrl('drop') })
   t.teardown(() => readModels.close())
   await readModels.drop('things')
@@ -103,7 +103,7 @@ t.test('what is not there is dropped without a word', { skip: withoutMongodb }, 
 })
 
 t.test(
-  'a server that comes late, goes and comes back is found again',
+  'connects to a server that starts late, and again after an outage',
   { skip: withoutMongodb, timeout: 90_000 },
   async (t) => {
     const { hostname, port } = new URL(testDatabaseUrl('reconnect').replace(/^mongodb/, 'http'))
@@ -130,7 +130,7 @@ t.test(
   },
 )
 
-t.test('of upserts of one document at the same time none is lost', { skip: withoutMongodb }, async (t) => {
+t.test('loses no concurrent upsert of one document', { skip: withoutMongodb }, async (t) => {
   const readModels = openMongodbReadModels({ url: testDatabaseUrl('race') })
   t.teardown(async () => {
     await readModels.drop('things')

@@ -1,6 +1,6 @@
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 
-/** Started by tests: increments one counter `times` times, each in a bulk of its own, beside other processes that do the same. */
+/** A process that increments a counter `times` times in separate bulks, concurrently with other processes. */
 const [directory, times] = process.argv.slice(2)
 const readModels = await openEmbeddedReadModels({ directory: directory! })
 const counters = readModels.collection('counters')

@@ -7,7 +7,7 @@ interface Timer {
   readonly callback: () => void
 }
 
-/** One virtual time for several simulated processes; it moves only from timer to timer. */
+/** A virtual time for several simulated processes, which advances only from timer to timer. */
 export class SimulatedTime {
   nowMs = 1_000_000
   readonly #timers = new Set<Timer>()
@@ -21,7 +21,7 @@ export class SimulatedTime {
 
   async runUntil(endMs: number): Promise<void> {
     for (;;) {
-      // Whatever a timer set going has run as far as it can before the next one fires.
+      // The work that a timer started runs as far as possible before the next timer fires.
       await new Promise((resolve) => setImmediate(resolve))
       const firing = (timer: Timer): number => timer.owner.firesAtMs(timer.dueMs)
       const [next] = [...this.#timers].sort((a, b) => firing(a) - firing(b) || a.dueMs - b.dueMs || a.order - b.order)
@@ -34,7 +34,7 @@ export class SimulatedTime {
   }
 }
 
-/** A process whose wall clock is off by `skewMs` and that does nothing at all during its pauses; the last may never end. */
+/** A process whose wall clock is off by `skewMs` and that does nothing during its pauses. The last pause may never end. */
 export class SimulatedProcess implements LeaseClock {
   constructor(
     readonly time: SimulatedTime,

@@ -21,7 +21,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   if (!(await condition())) throw new Error('waited in vain')
 }
 
-/** How many of those that the banner named can sign in. */
+/** Returns how many users of the banner can sign in. */
 async function signIns({ baseUrl }: ServiceProcess, { sandbox }: ServiceProcess): Promise<number> {
   const asked = sandbox!.users.map(async ({ email, password }) => {
     const body = JSON.stringify({ email, password })
@@ -35,7 +35,7 @@ async function signIns({ baseUrl }: ServiceProcess, { sandbox }: ServiceProcess)
 const credentialsFile = (directory: string) => join(directory, 'data', 'sandbox.json')
 const live = ['--name', 'Live', '--callback-url', 'https://example.com/callbacks', '--allow-ip', '192.0.2.1']
 
-/** A live merchant of a program that knows nothing of the sandbox: another node's, or one that was killed. */
+/** Registers a live merchant without ending the sandbox, like another node or a process that was killed. */
 async function registerLive(directory: string): Promise<void> {
   const data = join(directory, 'data')
   const stores = await openStores(
@@ -52,7 +52,7 @@ async function registerLive(directory: string): Promise<void> {
   await stores.close()
 }
 
-t.test('the first live merchant ends the sandbox beside the running service: key, file and outbox', async (t) => {
+t.test('the first live merchant ends the sandbox of a running service: key, file and outbox', async (t) => {
   const directory = temporaryDirectory(t)
   const service = await startServiceProcess(t, { directory })
   t.equal(await callsAs(service), 200)
@@ -81,7 +81,7 @@ t.test('the first live merchant ends the sandbox beside the running service: key
 })
 
 t.test(
-  'a live merchant that somebody else registered ends it too, while the service runs or at its next start',
+  'a live merchant that another process registered ends the sandbox immediately or at the next start',
   async (t) => {
     for (const running of [true, false]) {
       const directory = temporaryDirectory(t)
@@ -101,16 +101,16 @@ t.test(
   },
 )
 
-t.test('credentials of a live merchant are shown though the sandbox cannot be closed at that moment', async (t) => {
+t.test('shows the credentials of a live merchant although the sandbox cannot be closed', async (t) => {
   const directory = temporaryDirectory(t)
-  // What cannot be removed as a file is, also by who may do everything.
+  // A directory cannot be removed as a file, even by root.
   mkdirSync(credentialsFile(directory), { recursive: true })
   const created = await runCli(directory, ['merchants', 'create', ...live, '--json'])
   t.match(created, { status: 0, stderr: /the sandbox is not closed yet/ })
   t.match(JSON.parse(created.stdout), { id: String, webApiKey: /^tk_/, secretKey: /^sk_/ })
 })
 
-t.test('SANDBOX=off ends it, and a sandbox after that has another merchant', async (t) => {
+t.test('SANDBOX=off ends the sandbox, and a later sandbox has another merchant', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory })
   await first.end('SIGTERM')
@@ -128,7 +128,7 @@ t.test('SANDBOX=off ends it, and a sandbox after that has another merchant', asy
 })
 
 t.test(
-  'a live merchant whose customers can be sent nothing is told of: at its creation, at the start, by readiness',
+  'reports a live merchant without a way to send messages at its creation, at the start and in readiness',
   async (t) => {
     const directory = temporaryDirectory(t)
     const gateways = { SMS_URL: 'https://sms.example/send', SMS_TOKEN: 'x' }
@@ -155,7 +155,7 @@ t.test(
     await neither.end('SIGTERM')
     const core = { WALLET_URL: 'https://core.example', WALLET_TOKEN: 'x' }
     const sending = await startServiceProcess(t, { directory, environment: core })
-    t.match(await warnings(sending), { body: { details: [] } }, 'a wallet core sends by itself')
+    t.match(await warnings(sending), { body: { details: [] } }, 'a wallet core sends the messages')
     await sending.end('SIGTERM')
   },
 )

@@ -14,7 +14,7 @@ const outboxOf = async ({ baseUrl }: ServiceProcess, token: string) =>
   (await fetch(`${baseUrl}/sandbox/outbox?token=${token}`)).status
 
 t.test(
-  'an empty directory starts in sandbox mode, and a start on the same one again has the same merchant, users and customer',
+  'starts an empty directory in sandbox mode, and keeps the merchant, users and customer at later starts',
   async (t) => {
     const directory = temporaryDirectory(t)
     const first = await startServiceProcess(t, { directory })
@@ -51,7 +51,7 @@ t.test(
   },
 )
 
-t.test('credentials that are lost or were rotated by hand are issued anew, for the same merchant', async (t) => {
+t.test('issues new credentials for the same merchant if they were lost or rotated manually', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory })
   await first.end('SIGTERM')
@@ -84,7 +84,7 @@ t.test("an operator's merchant of the same name is not the sandbox's: its creden
   await service.end('SIGTERM')
 })
 
-t.test('there is no sandbox beside a live merchant, nor when it is switched off', async (t) => {
+t.test('starts no sandbox if there is a live merchant or it is disabled', async (t) => {
   const directory = temporaryDirectory(t)
   const off = await startServiceProcess(t, { directory, environment: { SANDBOX: 'off' } })
   t.equal(off.sandbox, undefined)
@@ -97,22 +97,19 @@ t.test('there is no sandbox beside a live merchant, nor when it is switched off'
   await live.end('SIGTERM')
 })
 
-t.test(
-  'no credential of the banner, and not the master key, is in a log line or in the clear in the log',
-  async (t) => {
-    const directory = temporaryDirectory(t)
-    const service = await startServiceProcess(t, { directory, environment: { LOG_LEVEL: 'trace' } })
-    await clientOf(service).hostedDeposit('canary', '100.00')
-    await service.end('SIGTERM')
-    const masterKey = readFileSync(join(directory, 'data', 'master.key'), 'utf8').trim()
-    const { webApiKey, secretKey, webhookSecret } = service.sandbox!
-    const stores = readdirSync(join(directory, 'data')).filter((name) => name.includes('.db'))
-    t.ok(stores.length >= 2)
-    const passwords = service.sandbox!.users.map(({ password }) => password)
-    t.equal(passwords.length, 6)
-    for (const secret of [webApiKey, secretKey, webhookSecret.slice('whsec_'.length), masterKey, ...passwords]) {
-      t.notOk(service.log().includes(secret))
-      for (const name of stores) t.notOk(readFileSync(join(directory, 'data', name)).includes(secret), name)
-    }
-  },
-)
+t.test('writes no credential of the banner and no master key to log lines or in plain text to the log', async (t) => {
+  const directory = temporaryDirectory(t)
+  const service = await startServiceProcess(t, { directory, environment: { LOG_LEVEL: 'trace' } })
+  await clientOf(service).hostedDeposit('canary', '100.00')
+  await service.end('SIGTERM')
+  const masterKey = readFileSync(join(directory, 'data', 'master.key'), 'utf8').trim()
+  const { webApiKey, secretKey, webhookSecret } = service.sandbox!
+  const stores = readdirSync(join(directory, 'data')).filter((name) => name.includes('.db'))
+  t.ok(stores.length >= 2)
+  const passwords = service.sandbox!.users.map(({ password }) => password)
+  t.equal(passwords.length, 6)
+  for (const secret of [webApiKey, secretKey, webhookSecret.slice('whsec_'.length), masterKey, ...passwords]) {
+    t.notOk(service.log().includes(secret))
+    for (const name of stores) t.notOk(readFileSync(join(directory, 'data', name)).includes(secret), name)
+  }
+})

@@ -17,7 +17,7 @@ const frame: Frame = {
   paymentMethods: methods,
 }
 
-t.test('the plan is the same for the same seed, and keeps to catalogue, bounds and currency', async (t) => {
+t.test('a seed always gives the same plan, within the catalogue, limits and currency', async (t) => {
   const plan = planOfAnHour(1, frame)
   t.ok(isDeepStrictEqual(planOfAnHour(1, frame), plan))
   t.notOk(isDeepStrictEqual(planOfAnHour(2, frame), plan))
@@ -45,7 +45,7 @@ interface Transfer {
   readonly statusDescription: string
 }
 
-t.test('a sandbox is filled once, with transfers in every state, and nobody is sent anything', async (t) => {
+t.test('fills a sandbox once with transfers in every state and sends nothing', async (t) => {
   const directory = temporaryDirectory(t)
   const { transfers } = await cliJson<{ transfers: number }>(directory, 'seed')
   t.equal(transfers, 400)
@@ -59,7 +59,7 @@ t.test('a sandbox is filled once, with transfers in every state, and nobody is s
   const service = await startServiceProcess(t, { directory })
   const list = (...args: string[]) => cliItems<Transfer>(directory, 'transfers', 'list', ...args, '--limit', '1000')
   let listed = await list()
-  // The read models follow.
+  // The read models lag.
   while (listed.length < transfers) listed = await list()
   const found = new Set(listed.map(({ kind, statusDescription }) => `${kind} ${statusDescription}`))
   for (const status of ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed']) {
@@ -78,7 +78,7 @@ t.test('a sandbox is filled once, with transfers in every state, and nobody is s
   for (const { name, suspended } of after) t.equal(suspended, name !== 'Live', `${name} ends with the sandbox`)
 })
 
-t.test('nothing is made up beside a live merchant, nor without a sandbox', async (t) => {
+t.test('creates no sample data if there is a live merchant or no sandbox', async (t) => {
   const off = await runCli(temporaryDirectory(t), ['seed'], { SANDBOX: 'off' })
   t.equal(off.status, 1)
   t.match(off.stderr, /SANDBOX is off/)
@@ -94,7 +94,7 @@ t.test('nothing is made up beside a live merchant, nor without a sandbox', async
   t.same(await cliItems(directory, 'transfers', 'list'), [])
 })
 
-t.test('serve --seed answers first, says what it makes up, and does it once', async (t) => {
+t.test('serve --seed is ready first, reports the sample data, and creates it once', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory, seed: true })
   t.match(first.notices.join(), /Made-up Shop, Made-up Games/)

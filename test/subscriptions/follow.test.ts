@@ -13,7 +13,7 @@ function append(store: EventStore, stream: string, count = 1) {
   return store.append(stream, 'no_stream', Array.from({ length: count }, newEvent))
 }
 
-/** The store, and how often it is read and subscribed to. */
+/** Returns the store with counters of its reads and subscriptions. */
 function counted(store: EventStore) {
   const counts = { reads: 0, subscriptions: 0 }
   const counting: EventStore = {
@@ -30,7 +30,7 @@ function counted(store: EventStore) {
   return { store: counting, counts }
 }
 
-/** A follower and what it was handed, as `stream@revision`. */
+/** A follower with the received events as `stream@revision`. */
 function follower(t: { teardown(end: () => Promise<void>): void }, store: EventStore, streamPrefixes: string[]) {
   const stopping = new AbortController()
   const seen: string[] = []
@@ -73,7 +73,7 @@ t.test('followers of one store share one subscription, and each gets its own str
   t.ok(counts.reads <= 4, `${counts.reads} reads`)
 })
 
-t.test('those that catch up at the same place read each page once', async (t) => {
+t.test('followers that catch up at the same position read each page once', async (t) => {
   const { store, counts } = counted(await openTestStore(t))
   await append(store, 'a-1', 1_700)
   const followers = [1, 2, 3, 4].map(() => follower(t, store, ['a-']))
@@ -81,7 +81,7 @@ t.test('those that catch up at the same place read each page once', async (t) =>
   t.ok(counts.reads <= 8, `${counts.reads} reads of 4 pages`)
 })
 
-t.test('an event is decoded once for all, whether or not it can be read', async (t) => {
+t.test('decodes an event once for all followers, even if it is unreadable', async (t) => {
   const store = await openTestStore(t)
   const [one, other] = [follower(t, store, ['a-']), follower(t, store, ['a-', 'b-'])]
   await append(store, 'a-1')
@@ -98,7 +98,7 @@ t.test('an event is decoded once for all, whether or not it can be read', async 
   t.equal(failures[0], failures[1], 'the very same')
 })
 
-t.test('a follower far behind the others gets everything, and joins them at the end', async (t) => {
+t.test('a follower that lags behind receives every event and joins the others at the end', async (t) => {
   const store = await openTestStore(t)
   const quick = follower(t, store, ['a-'])
   await eventually(() => quick.pages.length > 0)
@@ -111,7 +111,7 @@ t.test('a follower far behind the others gets everything, and joins them at the 
   t.strictSame(late.seen, quick.seen)
 })
 
-t.test('a store that becomes unavailable is followed on where it was, without a gap or a repetition', async (t) => {
+t.test('resumes after an outage of the store without gaps or repetitions', async (t) => {
   const inner = await openTestStore(t)
   let failing = 0
   const store: EventStore = {
@@ -141,7 +141,7 @@ t.test('a store that becomes unavailable is followed on where it was, without a 
   t.ok(one.failures.length + other.failures.length > 0)
 })
 
-t.test('an error that is not retried ends the follower that had it, and no other', async (t) => {
+t.test('a permanent error ends only the follower that caused it', async (t) => {
   const store = await openTestStore(t)
   const other = follower(t, store, ['a-'])
   const { signal } = new AbortController()
@@ -158,7 +158,7 @@ t.test('an error that is not retried ends the follower that had it, and no other
   await eventually(() => other.seen.length === 2)
 })
 
-t.test('reads again what was read before an event was skipped', async (t) => {
+t.test('repeats reads from before an event was skipped', async (t) => {
   const log = await openTestStore(t)
   const store = skipEvents(log)
   const first = follower(t, store, ['transfer-'])
@@ -176,7 +176,7 @@ t.test('reads again what was read before an event was skipped', async (t) => {
   t.equal(second.pages.flatMap(({ events }) => events)[0]?.isSkipped, true)
 })
 
-t.test('a follower stops at once, wherever it waits', async (t) => {
+t.test('a follower stops immediately in any state of waiting', async (t) => {
   const store = await openTestStore(t)
   for (let n = 0; n < 20; n++) {
     const one = follower(t, store, ['a-'])

@@ -6,7 +6,7 @@ const variables = Object.entries(environmentSchema.properties)
 
 export const secretVariables = variables.filter(([, schema]) => schema.secret).map(([name]) => name)
 
-/** The page with the parts that come from the schema made anew: the table, and the list of secrets. */
+/** Returns the page with the table and the list of secrets generated from the schema. */
 export function configurationPage(page: string): string {
   const rows = variables.map(([name, { default: value, description }]) => {
     return `| \`${name}\` | ${value === '' ? '' : `\`${value}\` `}| ${description} |`

@@ -20,7 +20,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
   }
 }
 
-t.test('an empty environment is a working configuration', async (t) => {
+t.test('accepts an empty environment', async (t) => {
   const configuration = readConfiguration({})
   t.match(configuration, {
     host: '127.0.0.1',
@@ -42,14 +42,14 @@ t.test('an empty environment is a working configuration', async (t) => {
   )
 })
 
-t.test('roles are all of them unless named; none, or one that there is not, is a problem', async (t) => {
+t.test('uses all roles by default, and reports an empty list or an unknown role', async (t) => {
   t.same([...readConfiguration({}).roles], ['api', 'projections', 'callbacks'])
   t.same([...readConfiguration({ ROLES: ' callbacks, projections,callbacks ' }).roles], ['callbacks', 'projections'])
   for (const value of ['worker', 'api,', ',', 'API', 'api projections'])
     t.match(problemsOf({ ROLES: value }), [/^ROLES must be one of api, projections, callbacks, not "/], value)
 })
 
-t.test('every problem is named at once, each with its variable', async (t) => {
+t.test('reports all problems together, each with its variable', async (t) => {
   const problems = problemsOf({
     ROLES: 'api,everything',
     HOST: 'a b',
@@ -81,34 +81,31 @@ t.test('every problem is named at once, each with its variable', async (t) => {
   })
   t.same(
     problems.map((problem) => problem.split(' ')[0]),
-    // Any path will do as a directory, and any text as a command.
+    // Any path is a valid directory, and any text a valid command.
     Object.keys(environmentSchema.properties).filter((name) => !/DIRECTORY$|COMMAND$/.test(name)),
   )
 })
 
-t.test('another engine is named as one that this build has not', async (t) => {
+t.test('reports an engine that this build does not include', async (t) => {
   const [store, models] = problemsOf({ EVENT_STORE_URL: 'kafka://db', READ_MODEL_URL: 'postgres://db/transferd' })
   t.match(store, /EVENT_STORE_URL is kafka:: use embedded:<directory> or esdb:/)
   t.match(models, /READ_MODEL_URL is postgres:: use embedded:<directory> or mongodb:/)
 })
 
-t.test(
-  'a log on EventStoreDB is named by its URL, and the files of the node have a directory of their own',
-  async (t) => {
-    for (const url of ['esdb://admin:pass@a:2113,b:2113?tls=true', 'esdb+discover://cluster.example:2113']) {
-      const { eventStore, dataDirectory } = readConfiguration({ EVENT_STORE_URL: url })
-      t.same(eventStore, { engine: 'eventstoredb', url })
-      t.equal(dataDirectory, resolve('data'))
-    }
-    t.equal(readConfiguration({ EVENT_STORE_URL: 'esdb://a', DATA_DIRECTORY: '/srv/node' }).dataDirectory, '/srv/node')
-    t.equal(
-      readConfiguration({ EVENT_STORE_URL: 'embedded:/srv/log', DATA_DIRECTORY: '/srv/x' }).dataDirectory,
-      '/srv/log',
-    )
-  },
-)
+t.test('reads the URL of a log on EventStoreDB, and a separate directory for the files of the node', async (t) => {
+  for (const url of ['esdb://admin:pass@a:2113,b:2113?tls=true', 'esdb+discover://cluster.example:2113']) {
+    const { eventStore, dataDirectory } = readConfiguration({ EVENT_STORE_URL: url })
+    t.same(eventStore, { engine: 'eventstoredb', url })
+    t.equal(dataDirectory, resolve('data'))
+  }
+  t.equal(readConfiguration({ EVENT_STORE_URL: 'esdb://a', DATA_DIRECTORY: '/srv/node' }).dataDirectory, '/srv/node')
+  t.equal(
+    readConfiguration({ EVENT_STORE_URL: 'embedded:/srv/log', DATA_DIRECTORY: '/srv/x' }).dataDirectory,
+    '/srv/log',
+  )
+})
 
-t.test('read models on MongoDB are named by its URL, which no problem repeats', async (t) => {
+t.test('reads the URL of read models on MongoDB, which no problem contains', async (t) => {
   for (const url of ['mongodb://user:pass@a:27017,b/transferd?replicaSet=rs0&tls=true', 'mongodb+srv://db.example/x'])
     t.same(readConfiguration({ READ_MODEL_URL: url }).readModels, { engine: 'mongodb', url })
   for (const url of ['mongodb:', 'mongodb://', 'mongodb:secret', 'mongodb://user:secret @host/x']) {
@@ -118,7 +115,7 @@ t.test('read models on MongoDB are named by its URL, which no problem repeats', 
   }
 })
 
-t.test('a URL that the driver cannot read is a problem of the configuration, told without its password', async (t) => {
+t.test('reports a URL that the driver cannot parse, without its password', async (t) => {
   const url = 'mongodb://user:secret@host:port/x'
   const error = await openReadModels({ engine: 'mongodb', url }).catch((error: unknown) => error)
   t.ok(error instanceof ConfigurationError)
@@ -126,12 +123,12 @@ t.test('a URL that the driver cannot read is a problem of the configuration, tol
   t.notMatch(String(error), /secret/)
 })
 
-t.test('a directory that reads as relative and would be absolute is refused', async (t) => {
+t.test('refuses a directory that looks relative but would be absolute', async (t) => {
   t.match(problemsOf({ EVENT_STORE_URL: 'embedded://data' }), [/must be embedded:<directory>/])
   t.equal(readConfiguration({ EVENT_STORE_URL: 'embedded:///srv/data' }).dataDirectory, '/srv/data')
 })
 
-t.test('a master key is 32 bytes in hexadecimal or base64, and is never repeated in a problem', async (t) => {
+t.test('accepts a master key of 32 bytes in hexadecimal or base64, which no problem contains', async (t) => {
   const hex = 'ab'.repeat(32)
   const bytes = Buffer.from(hex, 'hex')
   const keysOf = (text: string) => readConfiguration({ TRANSFERD_MASTER_KEY: text }).masterKey
@@ -153,7 +150,7 @@ t.test('a master key is 32 bytes in hexadecimal or base64, and is never repeated
   }
 })
 
-t.test('the master key comes from one place', async (t) => {
+t.test('accepts one source of the master key', async (t) => {
   const places = {
     TRANSFERD_MASTER_KEY: 'ab'.repeat(32),
     TRANSFERD_MASTER_KEY_DIRECTORY: '/run/keys',
@@ -166,36 +163,33 @@ t.test('the master key comes from one place', async (t) => {
   }
 })
 
-t.test('PUBLIC_URL keeps its path and loses its last slash', async (t) => {
+t.test('keeps the path of PUBLIC_URL and removes its trailing slash', async (t) => {
   t.equal(readConfiguration({ PUBLIC_URL: 'https://example.com/pay/' }).publicUrl, 'https://example.com/pay')
   for (const wrong of ['example.com', 'https://u:p@example.com', 'https://example.com/?a=1']) {
     t.equal(problemsOf({ PUBLIC_URL: wrong }).length, 1, wrong)
   }
 })
 
-t.test(
-  'a wallet core, a mail server and an SMS gateway are taken with what they need, and without it are a problem',
-  async (t) => {
-    t.match(readConfiguration({}), { wallet: { engine: 'built-in' }, messages: { email: undefined, sms: undefined } })
-    const { wallet, messages } = readConfiguration({
-      WALLET_URL: 'https://wallet.example/core/',
-      WALLET_TOKEN: 'abc.def==',
-      SMTP_URL: 'smtps://user:pa%20ss@mail.example:465',
-      MAIL_FROM: 'Ödeme <no-reply@pay.example>',
-      SMS_URL: 'http://[::1]:9000/send',
-      SMS_TOKEN: 't',
-    })
-    t.same(wallet, { engine: 'http', url: 'https://wallet.example/core', token: 'abc.def==', timeoutMs: 10_000 })
-    t.same(messages.email, { url: 'smtps://user:pa%20ss@mail.example:465', from: 'Ödeme <no-reply@pay.example>' })
-    t.same(messages.sms, { url: 'http://[::1]:9000/send', token: 't' })
-    t.match(problemsOf({ WALLET_URL: 'https://wallet.example' }), [/^WALLET_TOKEN must be set/])
-    t.match(problemsOf({ SMTP_URL: 'smtp://mail.example' }), [/^MAIL_FROM must be an address/])
-    t.match(problemsOf({ SMS_URL: 'https://sms.example' }), [/^SMS_TOKEN must be set/])
-    t.match(problemsOf({ MAIL_FROM: 'a@b.example\r\nBcc: eve@example.com' }), [/^MAIL_FROM/])
-  },
-)
+t.test('requires the settings that a wallet core, a mail server and an SMS gateway depend on', async (t) => {
+  t.match(readConfiguration({}), { wallet: { engine: 'built-in' }, messages: { email: undefined, sms: undefined } })
+  const { wallet, messages } = readConfiguration({
+    WALLET_URL: 'https://wallet.example/core/',
+    WALLET_TOKEN: 'abc.def==',
+    SMTP_URL: 'smtps://user:pa%20ss@mail.example:465',
+    MAIL_FROM: 'Ödeme <no-reply@pay.example>',
+    SMS_URL: 'http://[::1]:9000/send',
+    SMS_TOKEN: 't',
+  })
+  t.same(wallet, { engine: 'http', url: 'https://wallet.example/core', token: 'abc.def==', timeoutMs: 10_000 })
+  t.same(messages.email, { url: 'smtps://user:pa%20ss@mail.example:465', from: 'Ödeme <no-reply@pay.example>' })
+  t.same(messages.sms, { url: 'http://[::1]:9000/send', token: 't' })
+  t.match(problemsOf({ WALLET_URL: 'https://wallet.example' }), [/^WALLET_TOKEN must be set/])
+  t.match(problemsOf({ SMTP_URL: 'smtp://mail.example' }), [/^MAIL_FROM must be an address/])
+  t.match(problemsOf({ SMS_URL: 'https://sms.example' }), [/^SMS_TOKEN must be set/])
+  t.match(problemsOf({ MAIL_FROM: 'a@b.example\r\nBcc: eve@example.com' }), [/^MAIL_FROM/])
+})
 
-t.test('the address and the token of a wallet core are never repeated in a problem', async (t) => {
+t.test('no problem contains the address or the token of a wallet core', async (t) => {
   const secret = 'canary-secret'
   const wrong = [
     { WALLET_URL: `https://user:${secret}@wallet.example`, WALLET_TOKEN: 't' },
@@ -209,11 +203,11 @@ t.test('the address and the token of a wallet core are never repeated in a probl
   }
 })
 
-t.test('a currency is one of ISO 4217 with two decimals or none', async (t) => {
+t.test('accepts currencies of ISO 4217 with two decimals or none', async (t) => {
   const currency = (CURRENCY?: string) => readConfiguration(CURRENCY === undefined ? {} : { CURRENCY }).currency
   t.strictSame(currency(), { code: 'TRY', decimals: 2 })
   t.strictSame(currency('EUR'), { code: 'EUR', decimals: 2 })
-  // By ISO; what Intl knows of these is how people write them.
+  // These are the decimals of ISO. Intl returns how people write the amounts.
   t.strictSame(currency('HUF'), { code: 'HUF', decimals: 2 })
   t.strictSame(currency('JPY'), { code: 'JPY', decimals: 0 })
   for (const [wrong, why] of [
@@ -226,7 +220,7 @@ t.test('a currency is one of ISO 4217 with two decimals or none', async (t) => {
   }
 })
 
-t.test('a catalogue of payment methods is read with its bounds', async (t) => {
+t.test('reads a catalogue of payment methods with its limits', async (t) => {
   const [method] = readConfiguration({
     PAYMENT_METHODS: '[{"code":7,"name":"Bank","kinds":["withdrawal"],"minAmount":10,"maxAmount":5000.5}]',
   }).paymentMethods
@@ -241,28 +235,25 @@ t.test('a catalogue of payment methods is read with its bounds', async (t) => {
   })
 })
 
-t.test(
-  'a method is paid by a wallet unless its entry says otherwise; without a catalogue there is one of each',
-  async (t) => {
-    const paidBy = (environment: { readonly PAYMENT_METHODS?: string }) =>
-      readConfiguration(environment).paymentMethods.map((method) => [method.name, method.paidBy])
-    t.strictSame(paidBy({}), [
-      ['Wallet', 'wallet'],
-      ['Bank transfer', 'manual'],
-      ['Card', 'manual'],
-    ])
-    const catalogue = [
-      { code: 1, name: 'Old', kinds: ['deposit'] },
-      { code: 2, name: 'Bank', kinds: ['deposit'], paidBy: 'manual' },
-    ]
-    t.strictSame(paidBy({ PAYMENT_METHODS: JSON.stringify(catalogue) }), [
-      ['Old', 'wallet'],
-      ['Bank', 'manual'],
-    ])
-  },
-)
+t.test('a method is paid by a wallet by default, and the default catalogue has one method of each kind', async (t) => {
+  const paidBy = (environment: { readonly PAYMENT_METHODS?: string }) =>
+    readConfiguration(environment).paymentMethods.map((method) => [method.name, method.paidBy])
+  t.strictSame(paidBy({}), [
+    ['Wallet', 'wallet'],
+    ['Bank transfer', 'manual'],
+    ['Card', 'manual'],
+  ])
+  const catalogue = [
+    { code: 1, name: 'Old', kinds: ['deposit'] },
+    { code: 2, name: 'Bank', kinds: ['deposit'], paidBy: 'manual' },
+  ]
+  t.strictSame(paidBy({ PAYMENT_METHODS: JSON.stringify(catalogue) }), [
+    ['Old', 'wallet'],
+    ['Bank', 'manual'],
+  ])
+})
 
-t.test('the built-in methods have Turkish names, and other methods have one if the catalogue gives it', async (t) => {
+t.test('the built-in methods have Turkish names, and other methods have the one in the catalogue', async (t) => {
   const turkish = (environment: { readonly PAYMENT_METHODS?: string }) =>
     readConfiguration(environment).paymentMethods.map((method) => namesOf(method).tr)
   t.strictSame(turkish({}), ['Cüzdan', 'Banka havalesi', 'Kart'])
@@ -273,7 +264,7 @@ t.test('the built-in methods have Turkish names, and other methods have one if t
   t.strictSame(turkish({ PAYMENT_METHODS: JSON.stringify(catalogue) }), ['Banka', 'Voucher'])
 })
 
-t.test('a catalogue with a wrong entry is refused with the place of the entry', async (t) => {
+t.test('refuses a catalogue with an invalid entry and names its place', async (t) => {
   const good = { code: 1, name: 'A', kinds: ['deposit'] }
   const wrong: [unknown, RegExp][] = [
     [{}, /JSON array/],
@@ -294,7 +285,7 @@ t.test('a catalogue with a wrong entry is refused with the place of the entry', 
   t.match(problemsOf({ PAYMENT_METHODS: '[{' }), [/JSON array/])
 })
 
-t.test('docs/reference/configuration.md is what the schema says (npm run docs:configuration)', async (t) => {
+t.test('docs/reference/configuration.md matches the schema (npm run docs:configuration)', async (t) => {
   const page = readFileSync('docs/reference/configuration.md', 'utf8')
   t.equal(configurationPage(page), page)
   const documented = [...page.matchAll(/^\| `([A-Z_]+)` \| (?:`(.*?)`)? ?\|/gm)].map(([, name, value = '']) => [
@@ -307,13 +298,16 @@ t.test('docs/reference/configuration.md is what the schema says (npm run docs:co
   )
 })
 
-t.test('proxies that are everybody are refused, as anybody could then say who calls', async (t) => {
-  for (const ranges of ['0.0.0.0/0', '::/0', '0.0.0.0/1, 128.0.0.0/1', '2000::/3'])
-    t.throws(() => readConfiguration({ TRUSTED_PROXIES: ranges }), /TRUSTED_PROXIES trusts so many addresses/, ranges)
-  t.same(readConfiguration({ TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8' }).trustedProxies, ['10.0.0.0/8', 'fd00::/8'])
-})
+t.test(
+  'refuses trusted proxies that include nearly all addresses, because anyone could then forge the caller',
+  async (t) => {
+    for (const ranges of ['0.0.0.0/0', '::/0', '0.0.0.0/1, 128.0.0.0/1', '2000::/3'])
+      t.throws(() => readConfiguration({ TRUSTED_PROXIES: ranges }), /TRUSTED_PROXIES trusts so many addresses/, ranges)
+    t.same(readConfiguration({ TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8' }).trustedProxies, ['10.0.0.0/8', 'fd00::/8'])
+  },
+)
 
-t.test('where the tree is kept, copied to and cosigned', async (t) => {
+t.test('reads where the tree is stored, copied and cosigned', async (t) => {
   const witness = `witness.example+0123abcd+B${'A'.repeat(43)}`
   const { audit } = readConfiguration({
     EVENT_STORE_URL: 'embedded:/srv/log',
@@ -332,7 +326,7 @@ t.test('where the tree is kept, copied to and cosigned', async (t) => {
   t.notMatch(problemsOf({ AUDIT_COPY_TO: 'ftp://user:hunter2@copies.example' }).join(), /hunter2/)
 })
 
-t.test('every secret may come from a file, without the newline at its end; both at once are refused', async (t) => {
+t.test('reads every secret from a file without its trailing newline, and refuses a second source', async (t) => {
   const directory = t.testdir()
   const values = {
     EVENT_STORE_URL: 'esdb://user:hunter2@log.example:2113',
@@ -368,5 +362,5 @@ t.test('every secret may come from a file, without the newline at its end; both 
     writeFileSync(path, 'ı hunter2')
     t.notMatch(problemsOf({ [variable]: path }).join(), 'hunter2', 'no problem tells what the file holds')
   }
-  t.same(problemsOf({ PORT_FILE: '/nowhere' }), [], 'what is no secret has no file')
+  t.same(problemsOf({ PORT_FILE: '/nowhere' }), [], 'only secrets can come from a file')
 })

@@ -24,7 +24,7 @@ function event(data: object = { n: 1 }, id = randomUUID()) {
   }
 }
 
-/** Appends of `events` events to a tenth as many streams, none of which keep together. */
+/** Appends `events` events to a tenth as many streams in mixed order. */
 async function fill(store: EventStore, events: number, prefix = 'stream'): Promise<void> {
   const streams = Math.ceil(events / 10)
   const appends = Array.from({ length: events }, (_, n): Append => {
@@ -35,7 +35,7 @@ async function fill(store: EventStore, events: number, prefix = 'stream'): Promi
   for (let from = 0; from < events; from += 1_000) await store.appendInOrder(appends.slice(from, from + 1_000))
 }
 
-/** Each in a directory of its own. */
+/** Opens each log in a separate directory. */
 async function openTestStore(t: Test): Promise<EventStore> {
   const store = await openEmbeddedEventStore({ directory: tempDirectory(t) })
   t.teardown(() => store.close())
@@ -46,7 +46,7 @@ function copy(source: EventStore, target: EventStore, progress: CopyProgress[] =
   return copyLog({ source, target, signal: never, onProgress: (step) => progress.push(step) })
 }
 
-/** All but what each store gives an event itself. */
+/** Returns an event without the fields that each store assigns. */
 function withoutPlace(log: readonly RecordedEvent[]) {
   return log.map(({ stream, revision, id, type, data, metadata }) => ({ stream, revision, id, type, data, metadata }))
 }
@@ -61,7 +61,7 @@ async function assertSame(t: Test, source: EventStore, target: EventStore) {
   t.equal(copied.length, original.length)
 }
 
-t.test('every event arrives as it was, in its stream, in order; what is the engine’s own stays', async (t) => {
+t.test('copies every event unchanged and in order, except the engine’s own events', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await source.append('$settings', 'no_stream', [event(), event()])
   await fill(source, 1_234)
@@ -86,12 +86,12 @@ t.test('every event arrives as it was, in its stream, in order; what is the engi
   t.equal(again.revision, 0, 'a repeated append is answered as by the source')
 })
 
-t.test('an empty log copies to an empty log', async (t) => {
+t.test('copies an empty log', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   t.same(await copy(source, target), { events: 0, streams: 0, copied: 0, verified: 0, sourceHasGrown: false })
 })
 
-t.test('run again, it copies what came since, and finds the place without reading what is there', async (t) => {
+t.test('a second run copies new events without reading the existing ones', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await fill(source, 5_000)
   await copy(source, target)
@@ -104,7 +104,7 @@ t.test('run again, it copies what came since, and finds the place without readin
   await assertSame(t, source, target)
 })
 
-t.test('ended in the middle of an append, again and again, it goes on until it is done', async (t) => {
+t.test('resumes after repeated interruptions in the middle of an append', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await fill(source, 25_000)
   let runs = 0
@@ -117,7 +117,7 @@ t.test('ended in the middle of an append, again and again, it goes on until it i
       async appendInOrder(appends) {
         left -= 1
         if (left > 0) return target.appendInOrder(appends)
-        // What a killed process leaves: a part of the list is stored, and nobody was told.
+        // This is the state after a kill: some events are stored, and no response was sent.
         await target.appendInOrder(appends.slice(0, Math.floor(Math.random() * appends.length)))
         throw new StoreUnavailableError('gone')
       },
@@ -136,7 +136,7 @@ t.test('ended in the middle of an append, again and again, it goes on until it i
   await assertSame(t, source, target)
 })
 
-t.test('what was copied and not yet verified is verified by the next run', async (t) => {
+t.test('verifies events in the next run that were copied but not verified', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await fill(source, 900)
   const abort = new AbortController()
@@ -145,7 +145,7 @@ t.test('what was copied and not yet verified is verified by the next run', async
   t.match(await copy(source, target), { events: 900, copied: 0, verified: 900 })
 })
 
-t.test('an abort ends it soon, and nothing is lost by it', async (t) => {
+t.test('stops soon after an abort and loses nothing', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await fill(source, 3_000)
   const abort = new AbortController()
@@ -156,55 +156,55 @@ t.test('an abort ends it soon, and nothing is lost by it', async (t) => {
   t.match(await copy(source, target), { events: 3_000, copied: 3_000 - stored })
 })
 
-t.test('two copies at once make one log, in order', async (t) => {
+t.test('two concurrent copies produce one log in order', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await fill(source, 12_000)
   await Promise.all([copy(source, target), copy(source, target)])
   await assertSame(t, source, target)
 })
 
+t.test('refuses a target with other events than the beginning of the source and adds nothing', async (t) => {
+  const source = await openTestStore(t)
+  await source.append('a', 'no_stream', [event(), event()])
+  await source.append('b', 'no_stream', [event({ secret: 'canary-77' })])
+  const log = await wholeLog(source)
+  const [a0, a1, b0] = withoutPlace(log) as [RecordedEvent, RecordedEvent, RecordedEvent]
+  const targets: { readonly [what: string]: readonly RecordedEvent[] } = {
+    'another stream': [{ ...a0, stream: 'x' }],
+    'another id': [{ ...a0, id: randomUUID() }],
+    'another type': [a0, { ...a1, type: 'Other' }],
+    'other data': [a0, a1, { ...b0, data: { secret: 'canary-78' } }],
+    'other metadata': [a0, { ...a1, metadata: {} }],
+    'another order': [a0, b0, a1],
+    'an event more': [a0, a1, b0, { ...a0, stream: 'c', id: randomUUID() }],
+    'an event that is missing in the middle': [a0, b0],
+  }
+  for (const [what, events] of Object.entries(targets)) {
+    const target = await openTestStore(t)
+    for (const { stream, revision, id, type, data, metadata } of events)
+      await target.append(stream, revision === 0 ? 'no_stream' : revision - 1, [{ id, type, data, metadata }])
+    const refusal = await copy(source, target).catch((error: Error) => error)
+    t.ok(refusal instanceof LogsDifferError, what)
+    t.match((refusal as Error).message, /^[abcx]@\d \([0-9a-f-]{36}, position \d\) of the target, wh/, what)
+    t.notMatch((refusal as Error).message, /canary/)
+    t.equal((await wholeLog(target)).length, events.length, what)
+  }
+})
+
 t.test(
-  'a target that holds anything but the beginning of the source is refused, and nothing is added to it',
+  'finds events written to the target between two runs, including those after the recorded position',
   async (t) => {
-    const source = await openTestStore(t)
-    await source.append('a', 'no_stream', [event(), event()])
-    await source.append('b', 'no_stream', [event({ secret: 'canary-77' })])
-    const log = await wholeLog(source)
-    const [a0, a1, b0] = withoutPlace(log) as [RecordedEvent, RecordedEvent, RecordedEvent]
-    const targets: { readonly [what: string]: readonly RecordedEvent[] } = {
-      'another stream': [{ ...a0, stream: 'x' }],
-      'another id': [{ ...a0, id: randomUUID() }],
-      'another type': [a0, { ...a1, type: 'Other' }],
-      'other data': [a0, a1, { ...b0, data: { secret: 'canary-78' } }],
-      'other metadata': [a0, { ...a1, metadata: {} }],
-      'another order': [a0, b0, a1],
-      'an event more': [a0, a1, b0, { ...a0, stream: 'c', id: randomUUID() }],
-      'an event that is missing in the middle': [a0, b0],
-    }
-    for (const [what, events] of Object.entries(targets)) {
-      const target = await openTestStore(t)
-      for (const { stream, revision, id, type, data, metadata } of events)
-        await target.append(stream, revision === 0 ? 'no_stream' : revision - 1, [{ id, type, data, metadata }])
-      const refusal = await copy(source, target).catch((error: Error) => error)
-      t.ok(refusal instanceof LogsDifferError, what)
-      t.match((refusal as Error).message, /^[abcx]@\d \([0-9a-f-]{36}, position \d\) of the target, wh/, what)
-      t.notMatch((refusal as Error).message, /canary/)
-      t.equal((await wholeLog(target)).length, events.length, what)
-    }
+    const [source, target] = [await openTestStore(t), await openTestStore(t)]
+    await fill(source, 200)
+    await copy(source, target)
+    await fill(source, 10, 'later')
+    await target.append('stray', 'no_stream', [event()])
+    await t.rejects(copy(source, target), { name: 'LogsDifferError', message: /^stray@0 .* of the target/ })
+    t.equal((await wholeLog(target)).length, 201)
   },
 )
 
-t.test('what is written to the target between two runs is found, behind what the record says too', async (t) => {
-  const [source, target] = [await openTestStore(t), await openTestStore(t)]
-  await fill(source, 200)
-  await copy(source, target)
-  await fill(source, 10, 'later')
-  await target.append('stray', 'no_stream', [event()])
-  await t.rejects(copy(source, target), { name: 'LogsDifferError', message: /^stray@0 .* of the target/ })
-  t.equal((await wholeLog(target)).length, 201)
-})
-
-t.test('a target that was copied from another log is refused', async (t) => {
+t.test('refuses a target that was copied from another log', async (t) => {
   const [source, other, target] = [await openTestStore(t), await openTestStore(t), await openTestStore(t)]
   await fill(other, 20)
   await copy(other, target)
@@ -212,7 +212,7 @@ t.test('a target that was copied from another log is refused', async (t) => {
   await t.rejects(copy(source, target), { name: 'CopyRefusedError', message: /is a copy of a different log/ })
 })
 
-t.test('a copy of a copy goes on where the first one was, though its positions are others', async (t) => {
+t.test('a copy of a copy resumes at the right event, although its positions differ', async (t) => {
   const [first, second, target] = [await openTestStore(t), await openTestStore(t), await openTestStore(t)]
   await fill(first, 500)
   await second.append('$own', 'no_stream', [event()])
@@ -223,7 +223,7 @@ t.test('a copy of a copy goes on where the first one was, though its positions a
   await assertSame(t, second, target)
 })
 
-t.test('a source that no longer has the beginning of a stream is refused with its name', async (t) => {
+t.test('refuses a source with a truncated stream and names the stream', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await source.append('cut', 'no_stream', [event(), event()])
   const truncated: EventStore = {
@@ -239,7 +239,7 @@ t.test('a source that no longer has the beginning of a stream is refused with it
   })
 })
 
-t.test('what the target does not give back as it was is found at the end', async (t) => {
+t.test('finds at the end events that the target returns changed', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await fill(source, 700)
   const forgetful: EventStore = {
@@ -259,7 +259,7 @@ t.test('what the target does not give back as it was is found at the end', async
   t.match(equal, { events: 700, streams: 70 })
 })
 
-t.test('events that come while it runs are copied too, and those after its end are told of', async (t) => {
+t.test('copies events appended during the run, and reports those appended after its end', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await fill(source, 1_200)
   const added = new Set<string>()
@@ -272,7 +272,7 @@ t.test('events that come while it runs are copied too, and those after its end a
     ...source,
     readAll: async (options) => {
       if (options.after) await addOnce('copying')
-      // The verification reads from the start once more.
+      // The verification reads from the start again.
       else if (added.has('copying')) await addOnce('verifying')
       return source.readAll(options)
     },

@@ -18,7 +18,7 @@ const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const box = createSecretBox(randomBytes(32))
 const merchantId = randomUUID()
 
-/** A log as it is stored, and as a service with its keys reads it. */
+/** A stored log, and the same log as a service with its keys reads it. */
 async function openLog(t: Test) {
   const directory = tempDirectory(t)
   const raw = await openTestEventStore(directory)
@@ -62,7 +62,7 @@ async function erase({ raw, keys }: Log, userId: string, trackingId: string): Pr
 
 const dataOf = async ({ store }: Log) => (await wholeLog(store)).map(({ stream, data }) => ({ stream, data }))
 
-t.test('a copy can be read with the keys that it copies, also of customers who are new meanwhile', async (t) => {
+t.test('a copy is readable with the copied keys, including those of customers added during the copy', async (t) => {
   const [source, target] = [await openLog(t), await openLog(t)]
   await deposit(source.store, 'ada')
   t.match(await copy(source, target), { copied: 1, verified: 1 })
@@ -90,7 +90,7 @@ t.test('the keys are durable before the events that need them', async (t) => {
   t.strictSame(await target.keys.counts([merchantId]), new Map([[merchantId, 1]]))
 })
 
-t.test('a customer who is erased between two runs is erased in the copy', async (t) => {
+t.test('erases a customer in the copy who was erased between two runs', async (t) => {
   const [source, target] = [await openLog(t), await openLog(t)]
   const trackingId = await deposit(source.store, 'ada')
   await copy(source, target)

@@ -20,20 +20,20 @@ function keys(...all: readonly Buffer[]): MasterKeys['keys'] {
 
 const digest = (box: ReturnType<typeof createSecretBox>) => box.mac('user email', 'ada@shop.example')
 
-/** A log that was begun with the first key. */
+/** Opens a log whose first key is the first one of the list. */
 async function begun(store: EventStore): Promise<string> {
   const box = createSecretBox(await openKeyRing(store, keys(first)))
   await new MerchantCommands(store, clock, box).register(merchantSettings, context)
   return digest(box)
 }
 
-t.test('with one key there is nothing to record', async (t) => {
+t.test('records nothing with one key', async (t) => {
   const store = await openTestStore(t)
   t.equal(await begun(store), digest(createSecretBox(first)))
   t.same(await store.readStream(digestKeyStream), [])
 })
 
-t.test('with a second key digests stay, and what they are made with is sealed by the new one', async (t) => {
+t.test('keeps digests with a second key, which seals the key of the digests', async (t) => {
   const store = await openTestStore(t)
   const before = await begun(store)
   t.equal(digest(createSecretBox(await openKeyRing(store, keys(first, second)))), before)
@@ -44,7 +44,7 @@ t.test('with a second key digests stay, and what they are made with is sealed by
   t.equal(digest(createSecretBox(await openKeyRing(store, keys(second)))), before, 'without the first key')
 })
 
-t.test('the new key may come before the old one in the list: the log tells which was first', async (t) => {
+t.test('reads from the log which key was first, regardless of the order in the list', async (t) => {
   const store = await openTestStore(t)
   const before = await begun(store)
   const ring = await openKeyRing(store, keys(second, first))
@@ -52,7 +52,7 @@ t.test('the new key may come before the old one in the list: the log tells which
   t.same(ring.current, first)
 })
 
-t.test('processes that meet the second key at the same moment agree', async (t) => {
+t.test('processes that see the second key at the same time agree', async (t) => {
   const store = await openTestStore(t)
   const before = await begun(store)
   const rings = await Promise.all([1, 2, 3, 4].map(() => openKeyRing(store, keys(first, second))))
@@ -60,7 +60,7 @@ t.test('processes that meet the second key at the same moment agree', async (t) 
   t.equal((await store.readStream(digestKeyStream)).length, 1)
 })
 
-t.test('several keys without the one the log began with are refused', async (t) => {
+t.test('refuses several keys without the first key of the log', async (t) => {
   const store = await openTestStore(t)
   await begun(store)
   const refused = { name: 'MasterKeyError', message: new RegExp(idOfMasterKey(first)) }
@@ -68,7 +68,7 @@ t.test('several keys without the one the log began with are refused', async (t) 
   t.same(await store.readStream(digestKeyStream), [])
 })
 
-t.test('keys that do not open what the log records are refused, with the id of the missing one', async (t) => {
+t.test('refuses keys that do not open the record in the log, and names the id of the missing key', async (t) => {
   const store = await openTestStore(t)
   await begun(store)
   await openKeyRing(store, keys(first, second))
@@ -76,7 +76,7 @@ t.test('keys that do not open what the log records are refused, with the id of t
     await t.rejects(openKeyRing(store, given), { name: 'MasterKeyError', message: new RegExp(idOfMasterKey(second)) })
 })
 
-t.test('a new log with several keys from the start', async (t) => {
+t.test('starts a new log with several keys', async (t) => {
   const store = await openTestStore(t)
   const before = digest(createSecretBox(await openKeyRing(store, keys(first, second))))
   t.equal(digest(createSecretBox(await openKeyRing(store, keys(second)))), before)

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../support/processes.js'
 
 const hexOf = (byte: number) => Buffer.alloc(32, byte).toString('hex')
 
-/** By the byte that a key repeats, the one that seals last. */
+/** Returns the repeated byte of each key. The sealing key is last. */
 async function bytesOf(environment: { readonly [name: string]: string }): Promise<number[]> {
   const { keys } = await masterKeysOf(readConfiguration(environment))
   return keys.map(({ key }) => key[0]!)
@@ -24,7 +24,7 @@ function keyDirectory(t: Test, files: { readonly [name: string]: string }): stri
   return directory
 }
 
-t.test('a key is generated once, for its owner only, and said so', async (t) => {
+t.test('generates a key once, readable by its owner only, and reports it', async (t) => {
   const directory = join(temporaryDirectory(t), 'data')
   const first = loadMasterKeys(directory)
   t.equal(first.keys.length, 1)
@@ -34,21 +34,21 @@ t.test('a key is generated once, for its owner only, and said so', async (t) => 
   t.same(loadMasterKeys(directory), { keys: first.keys, notices: [] })
 })
 
-t.test('a key is never generated beside a log that was sealed with another', async (t) => {
+t.test('never generates a key for a log that was sealed with another one', async (t) => {
   const directory = temporaryDirectory(t)
   writeFileSync(join(directory, 'events.db'), '')
   t.throws(() => loadMasterKeys(directory), MasterKeyError)
   t.throws(() => readFileSync(join(directory, 'master.key')))
 })
 
-t.test('a key that others may read is used, with a warning', async (t) => {
+t.test('warns about a key that other users can read, and uses it', async (t) => {
   const directory = temporaryDirectory(t)
   loadMasterKeys(directory)
   chmodSync(join(directory, 'master.key'), 0o644)
   t.match(loadMasterKeys(directory).notices, [/mode 0644, so others can read it/])
 })
 
-t.test('a file that holds no key is refused, not replaced', async (t) => {
+t.test('refuses a file without a key and does not replace it', async (t) => {
   const directory = temporaryDirectory(t)
   const path = join(directory, 'master.key')
   for (const content of ['', 'ab'.repeat(31), 'not a key', `${hexOf(1)}\nnot a key\n`]) {
@@ -58,7 +58,7 @@ t.test('a file that holds no key is refused, not replaced', async (t) => {
   }
 })
 
-t.test('a directory that cannot be written is an error, not a key that is forgotten', async (t) => {
+t.test('throws for a directory that is not writable instead of using a temporary key', async (t) => {
   const parent = temporaryDirectory(t)
   writeFileSync(join(parent, 'file'), '')
   t.throws(() => loadMasterKeys(join(parent, 'file', 'data')))
@@ -66,13 +66,13 @@ t.test('a directory that cannot be written is an error, not a key that is forgot
   rmSync(join(parent, 'file'))
 })
 
-t.test('of several keys in master.key the last line seals', async (t) => {
+t.test('seals with the key in the last line of master.key', async (t) => {
   const directory = keyDirectory(t, { 'master.key': `${hexOf(1)}\n${hexOf(2)}\n` })
   t.same(await bytesOf({ EVENT_STORE_URL: `embedded:${directory}` }), [1, 2])
 })
 
 t.test(
-  'of a directory the file whose name comes last seals; hidden files are none, and a key counts once',
+  'seals with the last file of a directory by name, ignores hidden files, and counts a repeated key once',
   async (t) => {
     const directory = keyDirectory(t, {
       '2026-02.key': hexOf(2),
@@ -85,7 +85,7 @@ t.test(
   },
 )
 
-t.test('a directory without keys, with something else in it, or that is not there is refused by name', async (t) => {
+t.test('refuses a missing directory, or one without keys or with other files, and names it', async (t) => {
   const none = keyDirectory(t, {})
   const foreign = keyDirectory(t, { 'a.key': hexOf(1), notes: 'what is this' })
   for (const directory of [none, foreign, join(none, 'nowhere')]) {
@@ -96,31 +96,28 @@ t.test('a directory without keys, with something else in it, or that is not ther
   }
 })
 
-t.test('a command prints the keys', async (t) => {
+t.test('reads the keys that a command prints', async (t) => {
   const command = `printf '%s\\n' ${hexOf(1)}; echo ${hexOf(2)}; echo to-nobody >&2`
   t.same(await bytesOf({ TRANSFERD_MASTER_KEY_COMMAND: command }), [1, 2])
 })
 
-t.test(
-  'a command that fails, prints something else or too much is refused, and nothing of its output is told',
-  async (t) => {
-    const secret = 'canary-1187'
-    for (const command of [`echo ${secret}`, `echo ${secret}; echo ${secret} >&2; exit 3`, 'true', `yes ${secret}`]) {
-      const error = await bytesOf({ TRANSFERD_MASTER_KEY_COMMAND: command }).catch((error: unknown) => error)
-      t.ok(error instanceof MasterKeyError, command)
-      t.match(String(error), /TRANSFERD_MASTER_KEY_COMMAND/)
-      t.notMatch(String(error), secret)
-    }
-  },
-)
+t.test('refuses a command that fails or prints other or too much text, without repeating its output', async (t) => {
+  const secret = 'canary-1187'
+  for (const command of [`echo ${secret}`, `echo ${secret}; echo ${secret} >&2; exit 3`, 'true', `yes ${secret}`]) {
+    const error = await bytesOf({ TRANSFERD_MASTER_KEY_COMMAND: command }).catch((error: unknown) => error)
+    t.ok(error instanceof MasterKeyError, command)
+    t.match(String(error), /TRANSFERD_MASTER_KEY_COMMAND/)
+    t.notMatch(String(error), secret)
+  }
+})
 
-t.test('a command that hangs is ended in time, and what it has started with it', async (t) => {
+t.test('kills a command that hangs, with its child processes', async (t) => {
   const directory = temporaryDirectory(t)
   const pidFile = join(directory, 'pid')
   const command = `sleep 600 & echo $! > ${pidFile}; wait`
   await t.rejects(outputOfKeyCommand(command, 300), { name: 'MasterKeyError', message: /within 0.3 s/ })
   const pid = Number(readFileSync(pidFile, 'utf8'))
-  // A zombie until init reaps it.
+  // The process is a zombie until init reaps it.
   const state = () => {
     try {
       return readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[2]
