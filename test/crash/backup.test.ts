@@ -11,7 +11,7 @@ import { openServiceLog } from '../support/service-log.js'
 t.setTimeout(240_000)
 
 t.test(
-  'a backup under load has every event that was acknowledged before it, and a service goes on from it',
+  'a backup under load contains every event acknowledged before it, and a service can continue from it',
   async (t) => {
     const directory = temporaryDirectory(t)
     const options = ['--callback-url', 'http://127.0.0.1:9/', '--sandbox', '--rate-limit', '100000']
@@ -54,7 +54,7 @@ t.test(
       copyFileSync(file, join(data, 'events.db'))
       copyFileSync(join(directory, 'data', 'master.key'), join(data, 'master.key'))
       copyFileSync(join(directory, 'data', 'customer-keys.db'), join(data, 'customer-keys.db'))
-      // Of the live service, so ahead of the log: they must notice.
+      // These are from the live service and ahead of the restored log, which must be detected.
       copyFileSync(join(directory, 'data', 'read-models.db'), join(data, 'read-models.db'))
       const store = await openServiceLog(restored)
       const restoredLog = await wholeLog(store)
@@ -93,7 +93,7 @@ t.test(
   },
 )
 
-t.test('a file that is there is never replaced, and nothing half written is left', async (t) => {
+t.test('never replaces an existing file and leaves no incomplete one', async (t) => {
   const directory = temporaryDirectory(t)
   const none = await runCli(directory, ['events', 'backup', 'log.db'])
   t.match(none, { status: 1, stderr: /there is no log in/ })

@@ -9,7 +9,7 @@ import { wholeLog } from '../support/expected-documents.js'
 import { type Answer, type Credentials, createDeposit } from '../support/merchant-client.js'
 import { startServiceProcess } from '../support/processes.js'
 
-/** A file system of 24 MiB, or undefined where this user may not mount one. */
+/** A file system of 24 MiB, or undefined if this user cannot mount one. */
 function smallFileSystem(): string | undefined {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-full-'))
   try {
@@ -23,57 +23,63 @@ function smallFileSystem(): string | undefined {
 
 const mounted = smallFileSystem()
 
-t.test('a full disk: 503, nothing acknowledged, and back by itself', { skip: !mounted && 'needs root' }, async (t) => {
-  const mount = mounted!
-  t.teardown(() => execFileSync('umount', ['-l', mount]))
-  const directory = join(mount, 'service')
-  mkdirSync(directory)
-  const options = ['--callback-url', 'http://127.0.0.1:9/', '--sandbox', '--rate-limit', '100000']
-  const credentials = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Full', ...options)
-  const service = await startServiceProcess(t, { directory })
-  const acknowledged: string[] = []
-  const burst = async (count: number): Promise<Answer[]> => {
-    const answers = await Promise.all(Array.from({ length: count }, () => createDeposit(service.baseUrl, credentials)))
-    for (const { status, body } of answers) if (status === 200) acknowledged.push(body.result!.trackingId)
-    return answers
-  }
-  t.strictSame(new Set((await burst(20)).map(({ status }) => status)), new Set([200]))
+t.test(
+  'answers 503 on a full disk, acknowledges nothing, and recovers automatically',
+  { skip: !mounted && 'needs root' },
+  async (t) => {
+    const mount = mounted!
+    t.teardown(() => execFileSync('umount', ['-l', mount]))
+    const directory = join(mount, 'service')
+    mkdirSync(directory)
+    const options = ['--callback-url', 'http://127.0.0.1:9/', '--sandbox', '--rate-limit', '100000']
+    const credentials = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Full', ...options)
+    const service = await startServiceProcess(t, { directory })
+    const acknowledged: string[] = []
+    const burst = async (count: number): Promise<Answer[]> => {
+      const answers = await Promise.all(
+        Array.from({ length: count }, () => createDeposit(service.baseUrl, credentials)),
+      )
+      for (const { status, body } of answers) if (status === 200) acknowledged.push(body.result!.trackingId)
+      return answers
+    }
+    t.strictSame(new Set((await burst(20)).map(({ status }) => status)), new Set([200]))
 
-  const ballast = join(mount, 'ballast')
-  const { bavail, bsize } = statfsSync(mount)
-  try {
-    writeFileSync(ballast, Buffer.alloc(bavail * bsize))
-  } catch (error) {
-    // The service may have taken some of the room meanwhile: full it is all the same.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
-  }
-  let refused: Answer[] = []
-  for (let round = 0; round < 40 && refused.length === 0; round++) {
-    refused = (await burst(50)).filter(({ status }) => status !== 200)
-  }
-  t.ok(refused.length > 0, 'the disk does fill up')
-  for (const { status, retryAfter, body } of refused) {
-    t.equal(status, 503)
-    t.ok(Number(retryAfter) > 0, 'with Retry-After')
-    t.equal(body.success, false)
-  }
-  t.equal((await fetch(`${service.baseUrl}/health/live`)).status, 200, 'the process lives on')
+    const ballast = join(mount, 'ballast')
+    const { bavail, bsize } = statfsSync(mount)
+    try {
+      writeFileSync(ballast, Buffer.alloc(bavail * bsize))
+    } catch (error) {
+      // The service may have used some of the space in the meantime, so the disk is full either way.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    }
+    let refused: Answer[] = []
+    for (let round = 0; round < 40 && refused.length === 0; round++) {
+      refused = (await burst(50)).filter(({ status }) => status !== 200)
+    }
+    t.ok(refused.length > 0, 'the disk does fill up')
+    for (const { status, retryAfter, body } of refused) {
+      t.equal(status, 503)
+      t.ok(Number(retryAfter) > 0, 'with Retry-After')
+      t.equal(body.success, false)
+    }
+    t.equal((await fetch(`${service.baseUrl}/health/live`)).status, 200, 'the process lives on')
 
-  rmSync(ballast)
-  let recovered = false
-  for (let attempt = 0; attempt < 50 && !recovered; attempt++) {
-    recovered = (await burst(1))[0]!.status === 200
-    if (!recovered) await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  t.ok(recovered, 'with room again it goes on by itself')
-  t.equal(await service.end('SIGTERM'), 0)
+    rmSync(ballast)
+    let recovered = false
+    for (let attempt = 0; attempt < 50 && !recovered; attempt++) {
+      recovered = (await burst(1))[0]!.status === 200
+      if (!recovered) await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    t.ok(recovered, 'recovers automatically once there is space')
+    t.equal(await service.end('SIGTERM'), 0)
 
-  const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
-  t.teardown(() => store.close())
-  const stored = new Set((await wholeLog(store)).map(({ data }) => data.trackingId))
-  t.strictSame(
-    acknowledged.filter((trackingId) => !stored.has(trackingId)),
-    [],
-    'everything acknowledged is there',
-  )
-})
+    const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
+    t.teardown(() => store.close())
+    const stored = new Set((await wholeLog(store)).map(({ data }) => data.trackingId))
+    t.strictSame(
+      acknowledged.filter((trackingId) => !stored.has(trackingId)),
+      [],
+      'the log contains everything acknowledged',
+    )
+  },
+)

@@ -22,7 +22,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<boolean> 
   return true
 }
 
-// The half minute of all rounds, and as long again around it; several minutes where other work goes on.
+// All rounds take half a minute, and the rest as long. A busy machine needs several minutes.
 t.setTimeout(600_000)
 
 t.test(
@@ -42,7 +42,7 @@ t.test(
     const credentials = JSON.parse(made.stdout) as Credentials
     const service = await startServiceProcess(t, { directory, environment })
 
-    /** Every reference of a create, and whether one was acknowledged. */
+    /** Every reference that was sent, and whether a create was acknowledged. */
     const creates = new Map<string, boolean>()
     const answers = { ok: 0, unavailable: 0, other: [] as unknown[] }
     const create = async (referenceId: string = randomUUID()) => {
@@ -80,9 +80,9 @@ t.test(
     t.comment(`${((performance.now() - back) / 1000).toFixed(1)} s until fifty creates were taken again`)
     stop.abort()
     await Promise.all(merchants)
-    // As merchants do: what was not acknowledged is asked for again.
+    // Like merchants, the test repeats requests that were not acknowledged.
     const unanswered = [...creates].flatMap(([referenceId, acknowledged]) => (acknowledged ? [] : referenceId))
-    // In lots: the service takes so many connections of one address.
+    // In batches, because the service limits the connections of one address.
     while (unanswered.length > 0) await Promise.all(unanswered.splice(0, 100).map((referenceId) => create(referenceId)))
     t.strictSame(answers.other, [], 'nothing but 200 and 503 with Retry-After')
     t.ok([...creates.values()].every(Boolean), 'in the end every create was taken')

@@ -52,7 +52,7 @@ t.test(
       const erase = ['privacy', 'erase', merchantId, userId, '--reason', 'asked']
       const child = spawn(process.execPath, [main, ...erase], { cwd: directory, env: {}, stdio: 'ignore' })
       const ended = once(child, 'exit')
-      // From the decision, before the key is gone, to well into what is told to each transfer.
+      // The kill comes between the decision, before the key is deleted, and the events of the transfers.
       while ((await told()) - before <= (round % 2) * 20 && child.exitCode === null) await new Promise(setImmediate)
       child.kill('SIGKILL')
       const [, signal] = (await ended) as [number | null, NodeJS.Signals | null]
@@ -66,11 +66,11 @@ t.test(
       t.strictSame(
         types,
         ids.map(() => whole),
-        'each transfer is told, and once',
+        'each transfer has one event',
       )
       const names = (await wholeLog(store)).map(({ data }) => data.name).filter((name) => name === `name of ${userId}`)
       t.strictSame(names, [], 'who has known the key forgets it, too')
-      t.equal((await runCli(directory, ['audit', 'reconcile'])).status, 0, 'the lists are what the log says')
+      t.equal((await runCli(directory, ['audit', 'reconcile'])).status, 0, 'the lists match the log')
     }
     t.equal(killed, kills, 'each was killed before it had ended')
     const status = await cliJson<PrivacyStatus>(directory, 'privacy', 'status')

@@ -23,17 +23,17 @@ async function until(holds: () => boolean | Promise<boolean>, timeoutMs: number)
   return true
 }
 
-// A minute and a half on an idle machine; several where other work goes on.
+// This takes a minute and a half on an idle machine, and several on a busy one.
 t.setTimeout(900_000)
 
-t.test(`killed ${kills} times in ${createsEach} concurrent creates, nothing acknowledged is lost`, async (t) => {
+t.test(`loses nothing acknowledged in ${kills} kills during ${createsEach} concurrent creates`, async (t) => {
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const options = ['--callback-url', receiver.url, '--sandbox', '--callback-on-create', '--rate-limit', '100000']
   const credentials = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Crash', ...options)
 
   const acknowledged: string[] = []
-  /** Each create makes a key first. */
+  /** Each create stores a key first. */
   let customers = 0
   let broken = 0
   for (let kill = 0; kill < kills; kill++) {
@@ -48,7 +48,7 @@ t.test(`killed ${kills} times in ${createsEach} concurrent creates, nothing ackn
         },
       ),
     )
-    // From before the first answer to well into them; the rest of the test delivers a callback for each that was stored.
+    // The kill comes before or during the responses. The rest of the test delivers a callback for each stored create.
     if (kill % 2 === 1) await Promise.race([...creates])
     await new Promise((resolve) => setTimeout(resolve, randomInt(20, 350)))
     await service.end('SIGKILL')
@@ -65,13 +65,13 @@ t.test(`killed ${kills} times in ${createsEach} concurrent creates, nothing ackn
   t.strictSame(
     acknowledged.filter((trackingId) => !stored.has(trackingId)),
     [],
-    'every acknowledged create is in the log',
+    'the log contains every acknowledged create',
   )
   t.equal(stored.size, created.length, 'each once')
   t.strictSame(
     created.filter(({ data }) => data.name !== 'Ada Lovelace').map(({ data }) => data),
     [],
-    'the key of each was on disk before it: what is personal can be read',
+    'each key was stored before its create, so personal data is readable',
   )
 
   const called = () => new Set(receiver.received.map(({ webhookId }) => webhookId))

@@ -31,7 +31,7 @@ interface Customer {
   readonly openingMinor: bigint
 }
 
-// Two minutes for all rounds, four where other work goes on: log-ins are limited to five a minute for each account, and a kill forgets that.
+// Two minutes, or four on a busy machine. Logins are limited to five a minute per account, which a kill resets.
 t.setTimeout(900_000)
 
 t.test(
@@ -59,13 +59,13 @@ t.test(
       currency: { code: 'TRY', decimals: 2 },
       isSandbox: () => true,
     })
-    // As the customer's phone shows it: sending the same challenge's code again sends the same code.
+    // A repeated challenge sends the same code to the customer's phone.
     const codeFor = async (token: string, { accountNumber }: Customer) => {
       const { jti } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
       await wallet.sendCode({ id: jti, accountNumber }, { merchantName: 'Shop', amountMinor: 100n })
       return /\b\d{6}\b/.exec(sent)![0]
     }
-    // The devices are those of the userId that every create of the test names.
+    // The devices belong to the userId of every create of the test.
     const trust = ({ accountNumber }: Customer) =>
       accounts.trustDevice(accountNumber, deviceIdOf(box, merchant.id, '42'), context)
 
@@ -73,7 +73,7 @@ t.test(
     for (let n = 0; n < accountCount; n++) {
       const email = `customer${n}@example.com`
       const password = String(randomInt(1_000_000)).padStart(6, '0')
-      // Three of them can pay for one thing they order, and not for all.
+      // The balance of three of them covers one deposit but not all.
       const openingMinor = n < 3 ? 21_00n : 1_000_00n
       const opened = await accounts.open(
         { email, password, phone: `+90555000000${n}`, openingBalanceMinor: openingMinor, sandbox: true },
@@ -91,7 +91,7 @@ t.test(
     let isOver = false
     const acknowledged = new Set<string>()
     const retries = { cut: 0 }
-    // Codes are held back and sent all at once, so that the kill finds many payments half done.
+    // All codes are sent together, so that the kill interrupts many payments.
     let gate = newGate()
 
     const post = async (step: string, body: object) => {
@@ -108,7 +108,7 @@ t.test(
         waitMs: Number(response.headers.get('retry-after') ?? 1) * 1000,
       }
     }
-    /** Until it is answered: what became of a request whose connection broke is unknown. */
+    /** Repeats the request until it is answered, because its outcome is unknown after a broken connection. */
     const insist = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
       for (;;) {
         try {
@@ -133,7 +133,7 @@ t.test(
       const { email: userName, password } = customer
       const loggedIn = await insist(() => post('WalletCustomerLogin', { trackingId, userName, password }))
       if (!loggedIn.result) {
-        // The throttle is forgotten at a kill, so waiting for all of it would be slower than asking again.
+        // A kill resets the limit, so a repeated request is faster than a wait.
         if (loggedIn.code === 42902) await sleep(1_000 + randomInt(1_000))
         return String(loggedIn.code)
       }
@@ -159,7 +159,7 @@ t.test(
         const outcome = await tryOnce(trackingId, customer)
         outcomes.set(trackingId, outcome)
         if (outcome === 'completed') acknowledged.add(trackingId)
-        // Paid by a request whose answer was lost, perhaps.
+        // A request whose response was lost may have paid it.
         if (outcome === 'completed' || outcome === '40903') return
         if (outcome === '40906' && ++refusedForBalance === 2) return
         await sleep(100 + randomInt(400))
@@ -185,7 +185,7 @@ t.test(
     t.notOk(isOver, 'every client came to an end')
     t.ok(retries.cut > kills, `${retries.cut} requests were cut off`)
 
-    // Payments that were cut off are finished, whether anybody asks or not.
+    // Interrupted payments are completed without a request.
     const unfinished = async () => unfinishedPayments(await wholeLog(eventStore))
     for (let n = 0; n < 600 && (await unfinished()).length > 0; n++) await sleep(200)
     t.strictSame(await unfinished(), [])
@@ -222,7 +222,7 @@ t.test(
     )
     const sum = (amounts: Iterable<bigint>) => [...amounts].reduce((total, amount) => total + amount, 0n)
     t.equal(sum(debited.values()), sum(completed.values()))
-    for (const trackingId of acknowledged) t.ok(completed.has(trackingId), 'what a client was told is so')
+    for (const trackingId of acknowledged) t.ok(completed.has(trackingId), 'every acknowledged payment is completed')
     const refused = [...outcomes.values()].filter((outcome) => outcome === '40906').length
     t.ok(refused > 0, 'some could not pay')
     const recovered = log.filter(
@@ -234,7 +234,7 @@ t.test(
   },
 )
 
-/** What waits at `passed` goes on when it is opened. */
+/** A gate. Work that awaits `passed` continues when the gate is opened. */
 function newGate(): { readonly passed: Promise<void>; open(): void } {
   let open = () => {}
   const passed = new Promise<void>((resolve) => {
@@ -243,7 +243,7 @@ function newGate(): { readonly passed: Promise<void>; open(): void } {
   return { passed, open: () => open() }
 }
 
-/** Collections that are open, or whose money the transfer was not told of. */
+/** Returns open collections, and those whose money the transfer has not recorded. */
 function unfinishedPayments(log: readonly RecordedEvent[]): string[] {
   const open = new Set<string>()
   for (const { stream, type, data } of log) {

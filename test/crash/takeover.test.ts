@@ -31,9 +31,9 @@ interface Scene {
   readonly readModels: ReadModels
   readonly transfers: TransferCommands
   start(): Promise<ServiceProcess>
-  /** A pending deposit made through the node; its trackingId. */
+  /** Creates a pending deposit through the node and returns its trackingId. */
   deposit(node: ServiceProcess): Promise<string>
-  /** Waits until the process has every lease. */
+  /** Waits until the process holds every lease. */
   holdsAll(node: ServiceProcess): Promise<void>
   settled(): Promise<void>
 }
@@ -48,7 +48,7 @@ async function openScene(t: Test, engine: Engine): Promise<Scene> {
   const server = engine === 'EventStoreDB' ? await startEventsServerProcess(t, temporaryDirectory(t)) : undefined
   const environment = {
     SANDBOX: 'off',
-    // An attempt is still unanswered when a node was stopped twice.
+    // An attempt remains unanswered while a node is paused twice.
     CALLBACK_TIMEOUT_MS: '120000',
     TRANSFERD_MASTER_KEY: randomBytes(32).toString('hex'),
     ...(server && { EVENT_STORE_URL: server.url }),
@@ -104,7 +104,7 @@ async function readModelsAreTheFold(t: Test, { store, readModels }: Scene): Prom
 t.setTimeout(600_000)
 
 for (const engine of engines) {
-  t.test(`${engine}: a node that dies is replaced: every lease, and the next callback, within seconds`, async (t) => {
+  t.test(`${engine}: replaces a killed node within seconds: every lease and the next callback`, async (t) => {
     const scene = await openScene(t, engine)
     let holder = await scene.start()
     await scene.holdsAll(holder)
@@ -120,7 +120,7 @@ for (const engine of engines) {
       await until(() => scene.receiver.received.length > before, generousMs)
       const callbackMs = Math.round(performance.now() - killedMs)
       t.equal(scene.receiver.received.at(-1)!.trackingId, trackingId)
-      // Ten on a machine that is not busy with anything else; the figures are there to be looked at.
+      // The limit is ten seconds on an idle machine. The figures are printed for review.
       t.ok(callbackMs < 30_000, `leases taken over after ${leasesMs} ms, next callback after ${callbackMs} ms`)
       t.comment(`leases taken over after ${leasesMs} ms, next callback after ${callbackMs} ms`)
       holder = standby
@@ -140,10 +140,10 @@ for (const engine of engines) {
       const standby = await scene.start()
       const trackingId = await scene.deposit(standby)
 
-      // It is waiting for an answer when it is stopped. The one behind is recorded, so that the other node can go on.
+      // It waits for a response when it is paused. The next callback is recorded, so that the other node can continue.
       const held: (() => void)[] = []
       receiver.behave = (received, response, request) => {
-        // The first only: the other node sends as soon as it may, perhaps before this test has seen that it may.
+        // Only the first, because the other node may send before this test notices the takeover.
         if (held.length > 0) return accepts(received, response, request)
         held.push(() => response.writeHead(500).end())
       }
@@ -152,12 +152,12 @@ for (const engine of engines) {
       const stream = `callback-${trackingId}`
       await until(async () => held.length === 1 && (await store.readStream(stream)).length === 2, generousMs)
       const stoppedMs = await stopped(scene, paused, standby)
-      t.comment(`a node that says nothing is replaced after ${stoppedMs} ms`)
+      t.comment(`a silent node is replaced after ${stoppedMs} ms`)
       await until(async () => (await store.readStream(stream)).length === 4, generousMs)
       for (let n = 0; n < 20; n++) await transfers.changeStatus(await scene.deposit(standby), 'Cancel', null, context)
       await until(async () => (await scene.readModels.collection('transfers').countDocuments({})) === 21, generousMs)
 
-      // Now it learns that its attempt has failed, and finds all it knew to be out of date.
+      // Now its attempt fails, and all its state is outdated.
       process.kill(paused.pid, 'SIGCONT')
       for (const answer of held) answer()
       t.equal((await fetch(`${paused.baseUrl}/health/live`)).status, 200)
@@ -191,8 +191,8 @@ for (const engine of engines) {
 }
 
 /**
- * Stops the process and waits until the other has every lease; the milliseconds that took. A process that is stopped just as it
- * writes keeps its lock on the file, and all others wait with it: then it is let go on and stopped again.
+ * Pauses the process, waits until the other holds every lease, and returns the milliseconds. A process that is paused
+ * during a write keeps its lock on the file and blocks all others. Then it is resumed and paused again.
  */
 async function stopped(scene: Scene, paused: ServiceProcess, standby: ServiceProcess): Promise<number> {
   for (;;) {

@@ -1,7 +1,7 @@
 import { DirectoryTiles, formatCheckpoint, parseSigner, signNote, TreeAppender } from '@transferd/transparency-log'
 import { checkpointPath, signedCheckpoint } from '../../src/audit/integrity/log-sealer.js'
 
-/** Grows a tree until it is killed, from its last checkpoint on: the directory, the step and the key come as arguments. */
+/** Extends a tree from its last checkpoint until it is killed. Arguments: the directory, the step and the key. */
 const [directory = '', step = '1', key = ''] = process.argv.slice(2)
 const [tiles, signer] = [new DirectoryTiles(directory), parseSigner(key)]
 const before = await signedCheckpoint(tiles, signer)

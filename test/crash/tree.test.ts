@@ -20,29 +20,29 @@ const rounds = long ? 25 : 3
 const key = generateSigner('log.example/killed')
 const signer = parseSigner(key)
 
-/** Grows the tree in a process of its own and kills it after so many checkpoints, in the middle of something. Answers the last size it told. */
+/** Extends the tree in a process, kills it after the number of checkpoints, and returns the last size it printed. */
 async function grown(directory: string, step: number, checkpoints: number): Promise<number> {
   const writer = spawn(process.execPath, ['dist/test/crash/tree-writer.js', directory, String(step), key])
   let size = 0
-  let told = 0
+  let printed = 0
   for await (const line of createInterface({ input: writer.stdout })) {
     size = Number(line)
-    if (++told === checkpoints) writer.kill('SIGKILL')
+    if (++printed === checkpoints) writer.kill('SIGKILL')
   }
   if (writer.exitCode === null && writer.signalCode === null) await once(writer, 'exit')
   return size
 }
 
-t.test('a writer of tiles that is killed again and again leaves the tree that was never interrupted', async (t) => {
+t.test('a writer of tiles that is killed repeatedly leaves the same tree as an uninterrupted one', async (t) => {
   const directory = temporaryDirectory(t)
   let size = 0
   for (let round = 0; round < rounds; round++) {
-    // A step at a time fills tiles in the middle of one flush or between two.
-    const told = await grown(directory, [7, 100, 300][round % 3]!, 5 + (round % 4))
+    // Different steps fill tiles during a flush or between two.
+    const reported = await grown(directory, [7, 100, 300][round % 3]!, 5 + (round % 4))
     const tiles = new DirectoryTiles(directory)
     const checkpoint = (await signedCheckpoint(tiles, signer))!
-    // What it told was signed; it may have signed more before it was dead.
-    t.ok(told > size && checkpoint.size >= told)
+    // The reported size was signed. The process may have signed more before it ended.
+    t.ok(reported > size && checkpoint.size >= reported)
     size = checkpoint.size
     const uninterrupted = new MemoryTiles()
     const appender = await TreeAppender.open(uninterrupted, 0)

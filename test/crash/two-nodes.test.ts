@@ -7,7 +7,7 @@ const kills = long ? 20 : 3
 
 t.setTimeout(900_000)
 
-t.test(`two nodes on one directory, either killed ${kills} times: what holds for one node holds`, async (t) => {
+t.test(`two nodes on one directory keep the rules of one node after ${kills} kills of either`, async (t) => {
   const directory = temporaryDirectory(t)
   await killEitherNode(t, { directory, environment: {}, kills })
 })

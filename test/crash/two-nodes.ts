@@ -17,29 +17,29 @@ import { type ServiceProcess, startServiceProcess } from '../support/processes.j
 import { openServiceLog } from '../support/service-log.js'
 
 export interface TwoNodes {
-  /** Of the read models, and of the log where it is embedded. */
+  /** The directory of the read models, and of an embedded log. */
   readonly directory: string
   readonly environment: { readonly [name: string]: string }
   /** How often one of the two is killed. */
   readonly kills: number
-  /** Opens the log for the test: a third process on it. */
+  /** Opens the log for the test, which is a third process on it. */
 }
 
 const transfersPerBurst = 30
 const settledWithinMs = 300_000
 
-/** What was promised while nodes were killed. */
+/** The acknowledged requests while nodes were killed. */
 interface Promised {
-  /** trackingIds of creates that were answered with success. */
+  /** The trackingIds of successful creates. */
   readonly created: Set<string>
-  /** Of each transfer on which a completion and a cancellation raced: how many of the two changed it; undefined if unknown. */
+  /** For each transfer, how many of a concurrent completion and cancellation changed it, or undefined if unknown. */
   readonly finished: Map<string, number | undefined>
   cutOff: number
 }
 
 /**
- * Two nodes on one log and the same read models; one of them is killed again and again under concurrent creates, completions
- * and cancellations. At the end everything holds that holds for one node.
+ * Runs two nodes on one log and the same read models, and kills one repeatedly during concurrent creates, completions
+ * and cancellations. Then checks the rules of one node.
  */
 export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
   const { directory, kills } = scene
@@ -66,10 +66,10 @@ export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
     const [restarted] = await Promise.all([start(), sendBurst(t, [survivor, survivor], credentials, store, promised)])
     nodes[victim] = restarted
   }
-  const told = `${promised.created.size} creates acknowledged, ${promised.cutOff} requests cut off`
-  t.comment(told)
-  // A few kills may each fall between two bursts' answers.
-  if (long) t.ok(promised.cutOff > 0, told)
+  const summary = `${promised.created.size} creates acknowledged, ${promised.cutOff} requests cut off`
+  t.comment(summary)
+  // A few kills may all fall between the responses of two bursts.
+  if (long) t.ok(promised.cutOff > 0, summary)
 
   tell(`${kills} kills`)
   const log = await wholeLog(store)
@@ -80,7 +80,7 @@ export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
   tell('read models compared')
 }
 
-/** Where the time of a slow run went. */
+/** Reports the durations of a slow run. */
 function stopwatch(t: Test): (what: string) => void {
   let sinceMs = performance.now()
   return (what) => {
@@ -104,7 +104,7 @@ async function registerMerchant(
   return JSON.parse(stdout) as Credentials
 }
 
-/** Every other create is sent to both nodes at once; what was acknowledged is then completed and cancelled at once. */
+/** Sends every other create to both nodes, then completes and cancels the acknowledged ones concurrently. */
 async function sendBurst(
   t: Test,
   nodes: readonly [ServiceProcess, ServiceProcess],
@@ -120,7 +120,7 @@ async function sendBurst(
   )
   const one = async (_: unknown, n: number) => {
     const referenceId = randomUUID()
-    // To one only, what that acknowledged and lost nobody else would bring back.
+    // With one node only, no other node could restore a create that it acknowledged and lost.
     const asked = n % 2 === 0 ? nodes : [nodes[randomInt(2)]!]
     const answers = await Promise.all(
       asked.map(({ baseUrl }) => createDeposit(baseUrl, credentials, referenceId).catch(() => undefined)),
@@ -143,7 +143,7 @@ async function sendBurst(
   await Promise.all(Array.from({ length: transfersPerBurst }, one))
 }
 
-/** What became of it is not known then. */
+/** Its outcome is then unknown. */
 function unlessAway(error: unknown): undefined {
   if (!(error instanceof StoreUnavailableError)) throw error
 }
@@ -157,7 +157,7 @@ function checkLog(t: Test, log: readonly RecordedEvent[], { created, finished }:
   t.strictSame(
     [...created].filter((trackingId) => !stored.has(trackingId)),
     [],
-    'every acknowledged create is in the log',
+    'the log contains every acknowledged create',
   )
   const ends = new Map<unknown, number>()
   for (const { type, data } of log) {

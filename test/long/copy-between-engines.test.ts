@@ -16,7 +16,7 @@ const engines = {
     t.teardown(() => store.close())
     return store
   },
-  /** Over the protocol, with a log of its own. */
+  /** A server over the protocol with a new log. */
   EventStoreDB: async (t: Test): Promise<EventStore> => {
     const server = await startTestEventsServer()
     const store = openEventStoreDb({ url: server.url })
@@ -57,7 +57,7 @@ for (const [from, to] of [
   ['EventStoreDB', 'embedded'],
   ['EventStoreDB', 'EventStoreDB'],
 ] as const) {
-  t.test(`from ${from} to ${to}: broken off twice, then gone on with to the end`, async (t) => {
+  t.test(`copies from ${from} to ${to} with two interruptions`, async (t) => {
     const [source, target] = [await engines[from](t), await engines[to](t)]
     await source.append('$settings', 'no_stream', [{ id: randomUUID(), type: 'Set', data: {}, metadata: {} }])
     await fill(source, 220)
@@ -103,7 +103,7 @@ for (const [from, to] of [
   })
 }
 
-t.test('there and back again is the same log', async (t) => {
+t.test('a copy to another engine and back equals the original log', async (t) => {
   const [here, there, back] = [await engines.embedded(t), await engines.EventStoreDB(t), await engines.embedded(t)]
   await fill(here, 60)
   await copy(here, there)

@@ -10,7 +10,7 @@ import { persistentSubscriptionsContract } from '../contracts/persistent-subscri
 import { startEventsServerProcess, startTestEventsServer } from '../support/events-server.js'
 import { openTestEventStoreDb, withoutEventStoreDb } from '../support/eventstoredb.js'
 
-/** A server with a log of its own, which goes with the store. */
+/** A server with a new log, which ends with the store. */
 async function open(): Promise<EventStore> {
   const server = await startTestEventsServer()
   // A busy machine starts many servers at once here.
@@ -24,7 +24,7 @@ async function open(): Promise<EventStore> {
   }
 }
 
-/** What is killed is the server; the store of before is left as it is. */
+/** Kills the server and leaves the earlier store unchanged. */
 async function crash(t: Test): Promise<EventStore> {
   const directory = mkdtempSync(join(tmpdir(), 'groups-'))
   const server = await startEventsServerProcess(t, directory)

@@ -11,7 +11,7 @@ import { expectedDocuments, storedDocuments, wholeLog } from '../support/expecte
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
-// Half a minute where nothing else runs; most of it is processes that start.
+// This takes half a minute on an idle machine, mostly for the start of processes.
 t.setTimeout(300_000)
 
 interface Feed {
@@ -65,76 +65,79 @@ for (const [engine, readModels] of [
   ['embedded', 'built anew'],
   ['EventStoreDB', 'used again'],
 ] as const) {
-  t.test(`a service goes on in the ${engine} log it was copied to, with read models ${readModels}`, async (t) => {
-    const receiver = await startReceiver(t)
-    const before = await livedService(t, receiver)
-    const { directory: old, merchant, ids } = before
-    const delivered = receiver.received.slice(0, 3).map(({ webhookId }) => webhookId)
-    const pending = receiver.received[3]!.webhookId
+  t.test(
+    `a service continues in the ${engine} log that it was copied to, with read models ${readModels}`,
+    async (t) => {
+      const receiver = await startReceiver(t)
+      const before = await livedService(t, receiver)
+      const { directory: old, merchant, ids } = before
+      const delivered = receiver.received.slice(0, 3).map(({ webhookId }) => webhookId)
+      const pending = receiver.received[3]!.webhookId
 
-    const directory = temporaryDirectory(t)
-    const [from, to] = [join(old, 'data'), join(directory, 'data')]
-    const url = engine === 'embedded' ? `embedded:${to}` : (await startEventsServerProcess(t, to)).url
-    const used = readModels === 'used again' ? from : to
-    const stores = { EVENT_STORE_URL: url, READ_MODEL_URL: `embedded:${used}` }
-    const copied = await runCli(directory, ['events', 'copy', '--from', `embedded:${from}`, '--to', url, '--json'])
-    t.match(copied, { status: 0 }, copied.stderr)
-    const refused = await runCli(directory, ['serve'], { ...stores, PORT: '0' })
-    t.match(refused, { status: 1, stderr: /master\.key/ }, 'not without the key')
-    const key = readFileSync(join(from, 'master.key'), 'utf8').trim()
-    const environment = { ...stores, TRANSFERD_MASTER_KEY: key, SANDBOX: 'off' }
+      const directory = temporaryDirectory(t)
+      const [from, to] = [join(old, 'data'), join(directory, 'data')]
+      const url = engine === 'embedded' ? `embedded:${to}` : (await startEventsServerProcess(t, to)).url
+      const used = readModels === 'used again' ? from : to
+      const stores = { EVENT_STORE_URL: url, READ_MODEL_URL: `embedded:${used}` }
+      const copied = await runCli(directory, ['events', 'copy', '--from', `embedded:${from}`, '--to', url, '--json'])
+      t.match(copied, { status: 0 }, copied.stderr)
+      const refused = await runCli(directory, ['serve'], { ...stores, PORT: '0' })
+      t.match(refused, { status: 1, stderr: /master\.key/ }, 'not without the key')
+      const key = readFileSync(join(from, 'master.key'), 'utf8').trim()
+      const environment = { ...stores, TRANSFERD_MASTER_KEY: key, SANDBOX: 'off' }
 
-    const service = await startServiceProcess(t, { directory, environment })
-    for (const id of [ids[0]!, ids[4]!]) {
-      const transfer = await get<object>(`${service.baseUrl}/v1/transfers/${id}`, merchant)
-      t.match(await cliJson(old, 'transfers', 'show', id), transfer, 'it reads as before')
-    }
-    const repeated = await createDeposit(service.baseUrl, merchant, 'before-1')
-    t.match(repeated, { status: 200, body: { result: { trackingId: ids[0] } } }, 'a repeated create is the first one')
-    const created = await createDeposit(service.baseUrl, merchant, 'after-1')
-    t.equal(created.status, 200)
-    const after = created.body.result!.trackingId
-    t.equal((await runCli(directory, ['transfers', 'complete', after], environment)).status, 0)
-    await until(() => receiver.received.filter(({ webhookId }) => webhookId === pending).length === 2)
-    for (const id of [ids[4], after]) await until(() => receiver.received.some(({ trackingId }) => trackingId === id))
+      const service = await startServiceProcess(t, { directory, environment })
+      for (const id of [ids[0]!, ids[4]!]) {
+        const transfer = await get<object>(`${service.baseUrl}/v1/transfers/${id}`, merchant)
+        t.match(await cliJson(old, 'transfers', 'show', id), transfer, 'it reads as before')
+      }
+      const repeated = await createDeposit(service.baseUrl, merchant, 'before-1')
+      t.match(repeated, { status: 200, body: { result: { trackingId: ids[0] } } }, 'a repeated create is the first one')
+      const created = await createDeposit(service.baseUrl, merchant, 'after-1')
+      t.equal(created.status, 200)
+      const after = created.body.result!.trackingId
+      t.equal((await runCli(directory, ['transfers', 'complete', after], environment)).status, 0)
+      await until(() => receiver.received.filter(({ webhookId }) => webhookId === pending).length === 2)
+      for (const id of [ids[4], after]) await until(() => receiver.received.some(({ trackingId }) => trackingId === id))
 
-    const feedUrl = `${service.baseUrl}/v1/events?after=${before.seen.next}`
-    await until(async () => (await get<Feed>(feedUrl, merchant)).items.length === before.rest.items.length + 4)
-    const feed = await get<Feed>(feedUrl, merchant)
-    t.same(
-      feed.items.slice(0, -4).map(({ eventId }) => eventId),
-      before.rest.items.map(({ eventId }) => eventId),
-      'the feed goes on behind what was read',
-    )
-    const opening = { EVENT_STORE_URL: url, TRANSFERD_MASTER_KEY: key }
-    await documentsAreThoseOf(engine === 'embedded' ? opening : { ...opening, DATA_DIRECTORY: to }, used)
-    t.equal(await service.end('SIGTERM'), 0)
-    for (const webhookId of delivered)
-      t.equal(receiver.received.filter((one) => one.webhookId === webhookId).length, 1, 'nothing is sent twice')
-    t.equal(receiver.received.length, 7, 'three before, one that failed, and three since')
+      const feedUrl = `${service.baseUrl}/v1/events?after=${before.seen.next}`
+      await until(async () => (await get<Feed>(feedUrl, merchant)).items.length === before.rest.items.length + 4)
+      const feed = await get<Feed>(feedUrl, merchant)
+      t.same(
+        feed.items.slice(0, -4).map(({ eventId }) => eventId),
+        before.rest.items.map(({ eventId }) => eventId),
+        'the feed goes on behind what was read',
+      )
+      const opening = { EVENT_STORE_URL: url, TRANSFERD_MASTER_KEY: key }
+      await documentsAreThoseOf(engine === 'embedded' ? opening : { ...opening, DATA_DIRECTORY: to }, used)
+      t.equal(await service.end('SIGTERM'), 0)
+      for (const webhookId of delivered)
+        t.equal(receiver.received.filter((one) => one.webhookId === webhookId).length, 1, 'nothing is sent twice')
+      t.equal(receiver.received.length, 7, 'three before, one that failed, and three since')
 
-    if (engine === 'embedded') return
+      if (engine === 'embedded') return
 
-    // And back: the positions are smaller again, so everything that was kept lies beyond the end.
-    const back = `embedded:${join(directory, 'back')}`
-    const returned = await runCli(directory, ['events', 'copy', '--from', url, '--to', back], environment)
-    t.match(returned, { status: 0 }, returned.stderr)
-    const home = await startServiceProcess(t, { directory, environment: { ...environment, EVENT_STORE_URL: back } })
-    const last = (await createDeposit(home.baseUrl, merchant, 'back-1')).body.result!.trackingId
-    t.equal(
-      (await runCli(directory, ['transfers', 'complete', last], { ...environment, EVENT_STORE_URL: back })).status,
-      0,
-    )
-    await until(() => receiver.received.some(({ trackingId }) => trackingId === last))
-    const more = async () => (await get<Feed>(`${home.baseUrl}/v1/events?after=${feed.next}`, merchant)).items
-    await until(async () => (await more()).length === 2)
-    await documentsAreThoseOf({ ...opening, EVENT_STORE_URL: back }, used)
-    t.equal(await home.end('SIGTERM'), 0)
-    t.equal(receiver.received.length, 8, 'one more')
-  })
+      // On the way back the positions are smaller, so all stored positions are beyond the end.
+      const back = `embedded:${join(directory, 'back')}`
+      const returned = await runCli(directory, ['events', 'copy', '--from', url, '--to', back], environment)
+      t.match(returned, { status: 0 }, returned.stderr)
+      const home = await startServiceProcess(t, { directory, environment: { ...environment, EVENT_STORE_URL: back } })
+      const last = (await createDeposit(home.baseUrl, merchant, 'back-1')).body.result!.trackingId
+      t.equal(
+        (await runCli(directory, ['transfers', 'complete', last], { ...environment, EVENT_STORE_URL: back })).status,
+        0,
+      )
+      await until(() => receiver.received.some(({ trackingId }) => trackingId === last))
+      const more = async () => (await get<Feed>(`${home.baseUrl}/v1/events?after=${feed.next}`, merchant)).items
+      await until(async () => (await more()).length === 2)
+      await documentsAreThoseOf({ ...opening, EVENT_STORE_URL: back }, used)
+      t.equal(await home.end('SIGTERM'), 0)
+      t.equal(receiver.received.length, 8, 'one more')
+    },
+  )
 }
 
-/** The read models come to be what the log says, no event missing and none counted twice. */
+/** Waits until the read models equal the fold of the log, without missing or repeated events. */
 async function documentsAreThoseOf(environment: Parameters<typeof readConfiguration>[0], readModels: string) {
   const { eventStore, close } = await openLog(readConfiguration(environment))
   const models = await openEmbeddedReadModels({ directory: readModels })

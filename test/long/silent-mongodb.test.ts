@@ -7,7 +7,7 @@ import { ReadModelsUnavailableError } from '../../src/read-models/read-models.js
 import { mongodbUrl, testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
 
 t.test(
-  'a write to a server that reads no further ends as unavailable, and the next one finds the server again',
+  'a write to a server that stops reading fails as unavailable, and the next one reconnects',
   { skip: withoutMongodb, timeout: 120_000 },
   async (t) => {
     const direct = testDatabaseUrl(`silent_${randomUUID().slice(0, 8)}`)
@@ -26,7 +26,7 @@ t.test(
 
     await insert('before', 'small')
     proxy.silence()
-    // More than the buffers of both ends hold: the driver waits for its socket to drain.
+    // This exceeds the buffers of both ends, so the driver waits for its socket to drain.
     await t.rejects(insert('meanwhile', 'x'.repeat(12 * 1024 * 1024)), ReadModelsUnavailableError)
     proxy.speak()
     await insert('after', 'small')
@@ -37,7 +37,7 @@ t.test(
   },
 )
 
-/** A way to a server on which nothing is read any more from the connections there are. */
+/** A proxy that can stop reading from the existing connections. */
 async function silenceableProxy({ hostname, port }: URL) {
   const nears = new Set<Socket>()
   const server = createServer((near) => {
@@ -59,7 +59,7 @@ async function silenceableProxy({ hostname, port }: URL) {
       silent = true
       for (const near of nears) near.unpipe().pause()
     },
-    /** To new connections; those that fell silent stay so. */
+    /** Accepts new connections. Silent ones remain silent. */
     speak() {
       silent = false
     },

@@ -9,7 +9,7 @@ const kills = 6
 
 t.setTimeout(900_000)
 
-t.test(`two nodes on one EventStoreDB, either killed ${kills} times: what holds for one node holds`, async (t) => {
+t.test(`two nodes on one EventStoreDB keep the rules of one node after ${kills} kills of either`, async (t) => {
   const directory = temporaryDirectory(t)
   const server = await startEventsServerProcess(t, temporaryDirectory(t))
   const environment = { EVENT_STORE_URL: server.url, TRANSFERD_MASTER_KEY: randomBytes(32).toString('hex') }

@@ -12,7 +12,7 @@ import type { Document } from '../../src/read-models/read-models.js'
 
 type Event = TransferEvent | CallbackEvent
 
-/** `given(events).then(documents)`: checks the documents after the projection applied each event in a separate batch. */
+/** `given(events).then(documents)`: checks the documents after each event was applied in a separate batch. */
 function given(
   projection: EventProjection,
   ...events: readonly (readonly [revision: number, event: Event])[]

@@ -18,8 +18,8 @@ const deliveries = fc.array(
 )
 
 /**
- * What any read-model store must come to, however often and in whatever pieces the log is applied. `runs` histories are tried, each
- * of some hundred writes.
+ * The rules of every read-model store when the log is applied in any batches with any repetitions. `runs` histories
+ * are tested, each with some hundred writes.
  */
 export function repetitionContract(t: Test, readModels: ReadModels, runs: number): void {
   t.test('any batches, repetitions and crashes give the result of one pass, which equals the fold', async (t) => {
@@ -104,7 +104,7 @@ function delayed(collection: Collection, late: (() => Promise<unknown>)[]): Coll
   }
 }
 
-/** Returns overlapping batches. A checkpoint is never ahead of the writes, so the next batch starts at or before their end. */
+/** Returns overlapping batches. A checkpoint is never ahead of the writes, so a batch starts at or before their end. */
 function cut(
   events: readonly RecordedEvent[],
   pieces: readonly { size: number; back: number; written?: number | undefined }[],

@@ -5,8 +5,8 @@ import { runWithLease } from '../../src/read-models/leases.js'
 import { openTestReadModels } from '../support/read-models.js'
 
 /**
- * Started by tests, several on one directory: takes a lease again and again and, while it has it, a file that only one process
- * can have; then adds to a counter, each time at the value it has read. Says each, one line each.
+ * One of several processes of a test. Takes a lease repeatedly and, while it holds it, a file that only one process
+ * can have. Then increments a counter, guarded by the value read. Prints a line for each.
  */
 const [directory, leases, increments] = process.argv.slice(2)
 const readModels = await openTestReadModels(directory!)

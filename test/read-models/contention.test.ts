@@ -19,7 +19,7 @@ interface Contender {
 }
 
 t.test(
-  'of processes that fight for a lease one has it at any time, a killed one included; of updates guarded by one value one is done',
+  'one process at a time holds a lease despite kills, and one of the updates guarded by the same value succeeds',
   { skip: withoutAtomicUpdates },
   async (t) => {
     const directory = t.testdir()

@@ -34,7 +34,7 @@ export class SimulatedTime {
   }
 }
 
-/** A process whose wall clock is off by `skewMs` and that does nothing during its pauses. The last pause may never end. */
+/** A process whose clock is off by `skewMs` and that does nothing during its pauses. The last pause may never end. */
 export class SimulatedProcess implements LeaseClock {
   constructor(
     readonly time: SimulatedTime,

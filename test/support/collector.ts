@@ -22,13 +22,13 @@ export interface CollectedSpan {
 export interface Collector {
   readonly url: string
   readonly spans: readonly CollectedSpan[]
-  /** The names of all resources' attributes with their values. */
+  /** The attributes of all resources with their values. */
   readonly resources: readonly { readonly [name: string]: unknown }[]
-  /** All that was received, as it came. */
+  /** The received data, unchanged. */
   readonly text: string
 }
 
-/** Takes traces by OTLP/HTTP as JSON, at `/v1/traces` and nowhere else. */
+/** Receives traces by OTLP/HTTP as JSON, only at `/v1/traces`. */
 export async function startCollector(t: Teardown): Promise<Collector> {
   const collected = { spans: [] as CollectedSpan[], resources: [] as Collector['resources'][number][], text: '' }
   const server = createServer((request, response) => {

@@ -6,7 +6,7 @@ import type { TestService } from './test-service.js'
 
 const origin = 'https://pay.example'
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
-/** Of everybody who is made here. */
+/** The password of every user that is created here. */
 export const password = 'correct horse battery staple'
 
 interface SignedIn {
@@ -15,7 +15,7 @@ interface SignedIn {
   readonly csrfToken: string
   readonly cookie: string
   readonly session: Session
-  /** `path` is below /dashboard/api; the answers are as they came. */
+  /** `path` is below /dashboard/api. Responses are unchanged. */
   get(path: string): Promise<LightMyRequestResponse>
   post(path: string, body?: unknown): Promise<LightMyRequestResponse>
   put(path: string, body?: unknown): Promise<LightMyRequestResponse>
@@ -23,7 +23,7 @@ interface SignedIn {
   delete(path: string): Promise<LightMyRequestResponse>
 }
 
-/** A new user of the role, who has signed in as a browser does. `merchantIds` for the roles of merchants. */
+/** Creates a user with the role and signs in like a browser. `merchantIds` is for the roles of merchants. */
 export async function signInAs(service: TestService, role: Role, merchantIds?: readonly string[]): Promise<SignedIn> {
   const email = `${role}-${randomUUID()}@example.com`
   const user = { email, name: `The ${role}`, role, merchantIds: merchantIds ?? null }
@@ -33,7 +33,7 @@ export async function signInAs(service: TestService, role: Role, merchantIds?: r
   return { ...signedIn, userId: created.user.userId, email }
 }
 
-/** @throws Error unless it is answered with a session */
+/** @throws Error unless the response contains a session */
 export async function signIn(
   app: FastifyInstance,
   credentials: { readonly email: string; readonly password: string; readonly code?: string },

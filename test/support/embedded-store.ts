@@ -6,7 +6,7 @@ interface Testing {
   teardown(handler: () => Promise<void>): void
 }
 
-/** A log in a directory of its own, closed and removed after the test. */
+/** Opens a log in a new directory, which is closed and removed after the test. */
 export async function openTestStore(t: Testing): Promise<EmbeddedEventStore> {
   const store = await openEmbeddedEventStore({ directory: t.testdir() })
   t.teardown(() => store.close())
@@ -19,14 +19,14 @@ export const context: EventMetadata = {
   $causationId: 'request-1',
 }
 
-/** A clock that stands still until it is set. */
+/** A clock that does not advance until it is set. */
 export function settableClock(start: string) {
   let now = start
   const clock = () => now
   return { clock, set: (at: string) => (now = at) }
 }
 
-/** Asked again until it holds, as what follows the log is a little behind it. */
+/** Repeats a check until it succeeds, because followers of the log lag slightly. */
 export async function eventually(holds: () => boolean, timeoutMs = 60_000): Promise<void> {
   const giveUpAt = Date.now() + timeoutMs
   while (!holds()) {

@@ -7,11 +7,11 @@ const overProtocol = process.env.TEST_EVENT_STORE === 'protocol'
 
 /**
  * The log in a directory: the embedded one, or, with TEST_EVENT_STORE=protocol, the EventStoreDB adapter on a server of that log.
- * The first to open the directory starts the server; whoever opens it meanwhile, in another process too, is its client.
+ * The first process that opens the directory starts the server, and all others are its clients.
  */
 export async function openTestEventStore(directory: string): Promise<EventStore> {
   if (!overProtocol) return openEmbeddedEventStore({ directory })
-  // Client and server are loaded by who needs them: most tests do not, and each would load them.
+  // Client and server are loaded on demand, because most tests do not need them.
   const { openEventStoreDb } = await import('../../src/event-store/eventstoredb/eventstoredb-event-store.js')
   const { startTestEventsServer } = await import('./events-server.js')
   const urlFile = join(directory, 'events.url')

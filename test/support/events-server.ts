@@ -6,12 +6,12 @@ import { program } from './program.js'
 
 const account = { login: 'service', password: 'p@ss:word/1', groups: ['$admins'] }
 
-/** The URL with credentials, as EVENT_STORE_URL has them. */
+/** The URL with credentials, in the form of EVENT_STORE_URL. */
 function withCredentials(url: string, { login, password }: { login: string; password: string }): string {
   return url.replace('//', `//${encodeURIComponent(login)}:${encodeURIComponent(password)}@`)
 }
 
-/** As the service's log: a writable server in this process, with a log of its own or that of the directory. */
+/** Starts a writable server in this process, with a new log or that of the directory. */
 export async function startTestEventsServer(directory?: string): Promise<Pick<EventsServer, 'url' | 'stop'>> {
   const server = await startEventsServer({
     host: '127.0.0.1',
@@ -28,7 +28,7 @@ export async function startTestEventsServer(directory?: string): Promise<Pick<Ev
 }
 
 export interface EventsServerProcess {
-  /** With the credentials of the file of users. */
+  /** The URL with the credentials of the users file. */
   readonly url: string
   readonly port: number
   readonly pid: number

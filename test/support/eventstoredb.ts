@@ -3,12 +3,12 @@ import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstored
 
 const url = process.env.TEST_EVENTSTORE_URL?.trim()
 
-/** What to tell where there is no real server; undefined when there is one. */
+/** The reason to skip a test without a real server, or undefined if there is one. */
 export const withoutEventStoreDb: string | undefined = url
   ? undefined
   : 'NOT RUN: on a real EventStoreDB; TEST_EVENTSTORE_URL names no server'
 
-/** On the real server the tests may use: streams and groups they make there have names of their own. */
+/** Connects to the real server. Streams and groups of tests have unique names there. */
 export async function openTestEventStoreDb(): Promise<EventStore> {
   return openEventStoreDb({ url: url ?? '' })
 }

@@ -13,11 +13,11 @@ import {
 import { searchable } from '../../src/kernel/text.js'
 import type { Document, ReadModels } from '../../src/read-models/read-models.js'
 
-/** Collections with documents in them, by name: each document as canonical JSON, in the order of their ids. */
+/** The non-empty collections by name, with each document as canonical JSON in the order of ids. */
 export type Documents = { readonly [collection: string]: readonly string[] }
 
 /**
- * What the read models must hold, folded from the log by the domain's own `evolve` and by counting: no line of it is shared
+ * Returns the expected documents, folded from the log by the domain's `evolve` and by counting. No code is shared
  * with the projections.
  */
 export function expectedDocuments(log: readonly RecordedEvent[]): Documents {
@@ -34,7 +34,7 @@ export function expectedDocuments(log: readonly RecordedEvent[]): Documents {
   })
 }
 
-/** The log up to its end, without system streams. */
+/** Reads the log up to its end, without system streams. */
 export async function wholeLog(store: EventStore): Promise<RecordedEvent[]> {
   const events: RecordedEvent[] = []
   let after: Position | undefined
@@ -46,7 +46,7 @@ export async function wholeLog(store: EventStore): Promise<RecordedEvent[]> {
   }
 }
 
-/** What the read models do hold. */
+/** Returns the documents of the read models. */
 export async function storedDocuments(readModels: ReadModels): Promise<Documents> {
   const names = ['transfers', 'callbacks', 'totals', 'transfer_events', 'transfer_terms']
   const found = await Promise.all(names.map((name) => readModels.collection(name).find({})))
@@ -104,7 +104,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
   })
 }
 
-/** Of what the other kind does not have. */
+/** Fields that the other kind does not have. */
 const untouched = {
   funds: noFunds,
   payout: transfer.noPayout,
@@ -195,7 +195,7 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
   })
 }
 
-/** What is counted beside a status. */
+/** The counts in addition to a status. */
 const namedBeside: { readonly [type in TransferEvent['type']]?: string } = {
   TransferReopened: 'Reopened',
   FundsReturned: 'Returned',

@@ -2,8 +2,8 @@ import { deepStrictEqual } from 'node:assert/strict'
 import type { Decider, RefusalReason } from '../../src/kernel/decision.js'
 
 /**
- * `given(events).when(command).then(events | reason)`: exact events in exact order, or the reason of the refusal. Throws when
- * it is not so, which fails the test around it. Everything is deep-frozen: a decider that changes its input fails.
+ * `given(events).when(command).then(events | reason)`: expects exact events in order, or the reason of the refusal. Throws
+ * otherwise, which fails the test. Everything is deep-frozen, so a decider that changes its input fails.
  */
 export function specification<State, Command, Event>(decider: Decider<State, Command, Event, string>) {
   const fold = (events: readonly Event[]) =>

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { createBody, paths, post } from './merchant-requests.js'
 import { destroyTestService, startTestService } from './test-service.js'
 
-/** A service that listens, whose merchant has five deposits and a withdrawal in its lists; for clients of other makers. */
+/** Starts a service whose merchant has five deposits and a withdrawal, for tests of third-party clients. */
 export async function listedService(t: Test) {
   const service = await startTestService({ projections: true })
   t.teardown(() => destroyTestService(service))

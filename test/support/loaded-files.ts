@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Writes the address of each file that is loaded to the process's fourth stream. */
+/** Writes the URL of each loaded file to the process's fourth stream. */
 const loader = `import { writeSync } from 'node:fs'
 export async function load(url, context, next) {
   if (!url.startsWith('node:')) writeSync(3, url + '\\n')
@@ -14,7 +14,7 @@ function dataUrl(code: string): string {
   return `data:text/javascript,${encodeURIComponent(code)}`
 }
 
-/** What a Node process with these arguments loads until it ends. @throws Error unless it ends well */
+/** Returns the files that a Node process with these arguments loads. @throws Error unless it succeeds */
 export async function loadedFiles(directory: string, ...args: string[]): Promise<string[]> {
   const child = spawn(process.execPath, ['--import', dataUrl(registering), ...args], {
     cwd: directory,

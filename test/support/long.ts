@@ -1,2 +1,2 @@
-/** `npm run test:long`: what takes minutes, and the full number of rounds of what `npm test` runs in a short form. */
+/** Whether `npm run test:long` runs, with tests that take minutes and the full number of rounds of the others. */
 export const long = process.env.TEST_LONG === '1'

@@ -11,25 +11,25 @@ export interface MemoryAccount {
 }
 
 /**
- * A wallet in memory whose faults are told: what the flow does with a wallet is tested with this, what the wallets themselves
- * do by their own contract.
+ * A wallet in memory with configurable faults. It tests how the flow uses a wallet. The contract tests the wallets
+ * themselves.
  */
 export class MemoryWallet implements Wallet {
   absenceIsProof?: true
   whyUnprepared?: () => string | undefined
   readonly accounts = new Map<number, MemoryAccount>()
-  /** Codes by the challenge's id. */
+  /** The codes by id of the challenge. */
   readonly codes = new Map<string, string>()
   readonly debits = new Map<string, { readonly accountNumber: number; readonly amountMinor: bigint }>()
   readonly confirmUrls: string[] = []
   readonly compared: string[] = []
   collects = 0
-  /** Called before each of the wallet's answers; throws to make it fail. */
+  /** Called before each response of the wallet. Throws to make it fail. */
   before: (call: keyof Wallet) => void | Promise<void> = () => {}
-  /** What is really taken for an amount. */
+  /** Returns the amount that is taken instead of the requested one. */
   taken: (amountMinor: bigint) => bigint = (amountMinor) => amountMinor
 
-  /** `sandbox`: as the merchants of tests are, where nothing else is said. */
+  /** `sandbox` by default, like the merchants of tests. */
   open(email: string, password: string, balanceMinor: bigint, sandbox = true): MemoryAccount {
     const accountNumber = 100_000 + this.accounts.size
     const account = { accountNumber, email, password, sandbox, balanceMinor, trusted: new Set<string>() }
@@ -37,7 +37,7 @@ export class MemoryWallet implements Wallet {
     return account
   }
 
-  /** Of the latest log-in. */
+  /** The options of the latest login. */
   lastCode(): string {
     return [...this.codes.values()].at(-1)!
   }

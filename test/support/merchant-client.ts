@@ -15,7 +15,7 @@ export interface Answer {
   }
 }
 
-/** A native deposit create as a merchant sends it. Rejects when the connection breaks: what became of it is unknown. */
+/** Creates a native deposit like a merchant. Rejects if the connection breaks, in which case the outcome is unknown. */
 export async function createDeposit(
   baseUrl: string,
   credentials: Credentials,

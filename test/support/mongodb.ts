@@ -1,7 +1,7 @@
-/** The server the tests may use; they make databases of their own on it, called transferd_test_…. */
+/** The server for the tests, which create databases with the prefix transferd_test_. */
 const testMongodbUrl = process.env.TEST_MONGODB_URL?.trim() || undefined
 
-/** For tap's `skip`: false, or what to tell. */
+/** The value for tap's `skip`: false, or the reason. */
 export const withoutMongodb = testMongodbUrl === undefined && 'TEST_MONGODB_URL names no server'
 
 /** The URL of a database on the test server. */
@@ -9,19 +9,19 @@ export function testDatabaseUrl(database: string): string {
   return mongodbUrl(testMongodbUrl ?? '', `transferd_test_${database}`)
 }
 
-/** The URL with another database. */
+/** Returns the URL with another database. */
 export function mongodbUrl(server: string, database: string): string {
   const [, hosts, query] = /^([^/]+\/\/[^/?]+)(?:\/[^?]*)?(\?.*)?$/.exec(server) ?? []
   if (hosts === undefined) throw new Error('no URL of a MongoDB server')
   return `${hosts}/${database}${query ?? ''}`
 }
 
-/** Servers that differ from MongoDB in what docs/reference/mongodb.md lists. */
+/** Servers that differ from MongoDB as docs/reference/mongodb.md documents. */
 export type OtherServer = 'FerretDB 1' | 'mongo-java-server'
 
-/** Undefined of MongoDB, which says what commit it was built of. */
+/** The kind of the server, or undefined for MongoDB, which reports its Git commit. */
 export async function otherServer(url: string): Promise<OtherServer | undefined> {
-  // A test that has no server does not load the driver, which takes a while.
+  // Tests without a server do not load the driver, which is slow.
   const { MongoClient } = await import('mongodb')
   const client = new MongoClient(url)
   try {

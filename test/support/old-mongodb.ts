@@ -5,7 +5,7 @@ import { BSON } from 'mongodb'
 const opReply = 1
 const opMessage = 2013
 
-/** Answers what a client asks of a server before anything else, as MongoDB of this version does; its port. */
+/** Starts a server that answers the handshake like this version of MongoDB, and returns its port. */
 export async function startOldMongodb(
   t: { teardown(work: () => unknown): unknown },
   version: string,
@@ -44,7 +44,7 @@ export async function startOldMongodb(
   return (server.address() as AddressInfo).port
 }
 
-/** In the form of the question: OP_MSG, or OP_REPLY to the first of a connection. */
+/** Encodes the response in the form of the request: OP_MSG, or OP_REPLY for the first one of a connection. */
 function reply(requestId: number, isMessage: boolean, document: Uint8Array): Buffer {
   const before = Buffer.alloc(isMessage ? 5 : 20)
   if (!isMessage) before.writeInt32LE(1, 16)

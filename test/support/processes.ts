@@ -15,14 +15,14 @@ interface Teardown {
   teardown(work: () => unknown): unknown
 }
 
-/** An empty directory that is removed after the test. */
+/** Creates an empty directory that is removed after the test. */
 export function temporaryDirectory(t: Teardown): string {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-test-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
-/** What `serve --json` prints. */
+/** The output of `serve --json`. */
 export interface Announced {
   readonly baseUrl: string
   readonly roles: readonly string[]
@@ -39,23 +39,23 @@ export interface Announced {
 export interface ServiceProcess extends Announced {
   readonly port: number
   readonly pid: number
-  /** All it wrote so far: JSON log lines. */
+  /** Returns the JSON log lines so far. */
   log(): string
-  /** Sends the signal and resolves when the process is gone, with its exit status, or the signal that killed it. */
+  /** Sends the signal and resolves when the process has ended, with its exit status or the signal that killed it. */
   end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>
 }
 
 export interface ServiceOptions {
-  /** `data` in it is the service's; keep it to start again on the same. */
+  /** Contains the service's directory `data`. Pass it again to restart on the same data. */
   readonly directory: string
-  /** Any free one when absent. */
+  /** A free port by default. */
   readonly port?: number
   readonly environment?: NodeJS.ProcessEnv
-  /** All when absent. */
+  /** All roles by default. */
   readonly roles?: string
-  /** The program; this repository's when absent. */
+  /** The program. The one of this repository by default. */
   readonly main?: string
-  /** With made-up transfers. */
+  /** Whether to create sample transfers. */
   readonly seed?: boolean
 }
 
@@ -77,7 +77,7 @@ export async function startServiceProcess(t: Teardown, options: ServiceOptions):
     output.stderr += text
   })
   const ended = once(child, 'exit').then(([code, signal]) => {
-    // A test that compares the status would not say why.
+    // A comparison of the status in a test would not show the reason.
     if (code) console.error(`the service ended with ${code}: ${output.stderr.slice(-4000)}`)
     return (code ?? signal) as number | NodeJS.Signals
   })
@@ -175,7 +175,7 @@ export function itemsOf(run: Run) {
 export const cliJson = jsonOf(runCli)
 export const cliItems = itemsOf(runCli)
 
-/** Without what the person who runs the tests configured for a service of theirs. */
+/** The environment without the configuration of a service of the user who runs the tests. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER']
   return Object.fromEntries(kept.map((name) => [name, process.env[name]]))

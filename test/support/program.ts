@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const madeOf = ['dist/src', 'packages/event-log/dist/src', 'packages/event-log-server/dist/src']
-// Written by the bundling itself.
+// The bundler writes this file.
 const bundledForTests = join('schema', 'typebox.js')
 
-/** The built `transferd`, as it is installed. */
+/** The built `transferd` in its installed form. */
 export const program = join(root, 'dist/bin/transferd.js')
 
-// Whoever compiled since with `tsc -b` alone would test what was.
+// After `tsc -b` without a bundle, the tests would run an outdated program.
 if (lastChangeMs() > (statSync(program, { throwIfNoEntry: false })?.mtimeMs ?? 0)) {
   execFileSync(process.execPath, ['scripts/bundle.js'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
 }

@@ -32,11 +32,11 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
     minutes: fc.nat(60),
     amount: fc.integer({ min: 100, max: 99_999_999 }),
   }),
-  // fast-check prefers short arrays, in which next to nothing happens.
+  // fast-check prefers short arrays, which contain few events.
   { minLength: 1, maxLength: 150, size: 'max' },
 )
 
-/** A log that could really have come about: what the deciders accepted of the steps, with positions as an engine gives them. */
+/** Returns a realistic log: the steps that the deciders accept, with positions like those of an engine. */
 export function logOf(history: readonly Step[]): RecordedEvent[] {
   const log: RecordedEvent[] = []
   const states = new Map<string, unknown>()
@@ -76,7 +76,7 @@ export function logOf(history: readonly Step[]): RecordedEvent[] {
   return log
 }
 
-/** The longest of many, and always the same for a seed. */
+/** Returns the longest of many logs, always the same for a seed. */
 export function longLog(seed: number): RecordedEvent[] {
   const logs = fc.sample(steps, { numRuns: 200, seed }).map(logOf)
   return logs.reduce((longest, each) => (each.length > longest.length ? each : longest))

@@ -8,10 +8,10 @@ const server = process.env.READ_MODEL_URL?.startsWith('mongodb') ? process.env.R
 
 const onFerretDb1 = server !== undefined && (await otherServer(server)) === 'FerretDB 1'
 
-/** For tap's `skip` of what writes thousands of documents: false, or what to tell. */
+/** The value for tap's `skip` in tests that write thousands of documents: false, or the reason. */
 export const withSlowReadModels = onFerretDb1 && 'FerretDB 1 takes minutes for as many writes'
 
-/** For tap's `skip` of what several processes update at once: false, or what to tell. */
+/** The value for tap's `skip` in tests with concurrent updates of several processes: false, or the reason. */
 export const withoutAtomicUpdates = onFerretDb1 && 'FerretDB 1 updates without atomicity between connections'
 
 /**
@@ -21,12 +21,12 @@ export const withoutAtomicUpdates = onFerretDb1 && 'FerretDB 1 updates without a
 export async function openTestReadModels(directory: string): Promise<ReadModels> {
   if (server === undefined) return openEmbeddedReadModels({ directory })
   const hash = createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 24)
-  // Its driver is loaded by who needs it: most tests do not, and each would load it.
+  // The driver is loaded on demand, because most tests do not need it.
   const { openMongodbReadModels } = await import('../../src/read-models/mongodb/mongodb-read-models.js')
   return openMongodbReadModels({ url: mongodbUrl(server, `transferd_test_${hash}`) })
 }
 
-/** What {@link openTestReadModels} has left on a server, which goes with no directory. */
+/** Removes the databases of {@link openTestReadModels} from a server. */
 export async function removeTestReadModels(directory: string): Promise<void> {
   if (server === undefined) return
   const readModels = await openTestReadModels(directory)

@@ -8,7 +8,7 @@ export interface SeverableProxy {
   restore(): Promise<void>
 }
 
-/** A way to a server that can be cut: passes bytes between loopback and `host:port`. It begins severed. */
+/** A proxy between loopback and `host:port` whose connections can be severed. It starts severed. */
 export async function severableProxy(target: {
   readonly host: string
   readonly port: number
