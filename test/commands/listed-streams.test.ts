@@ -110,7 +110,7 @@ class World {
     await appendNext(this.store, listedStreamsStream, encodeEvent({ type: 'StreamsListed', data }, context))
   }
 
-  /** Appends a list that ignores the one another process has just appended. */
+  /** Appends a list that does not continue the previous one, like a process that missed it. */
   async #listWithGap(): Promise<void> {
     const { through } = await readStreamList(this.store)
     const end = (await allEvents(this.store)).at(-1)

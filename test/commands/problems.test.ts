@@ -19,7 +19,7 @@ const reason = 'a test'
 
 const foreign = () => ({ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} })
 
-/** Returns a unique name, because some tests need two. */
+/** Opens a log in a new directory, because some tests need two logs. */
 function openLog(t: Test) {
   return openTestStore({ testdir: () => tempDirectory(t), teardown: (handler) => t.teardown(handler) })
 }
@@ -40,7 +40,7 @@ function decide(store: EventStore, stream: string, revision: number) {
   return skipEvent({ store, clock }, { stream, revision, reason }, context)
 }
 
-/** Appends a change of a transfer, or an unreadable event to its stream. */
+/** A change of a transfer, or an unreadable event in its stream. */
 type Step = 'SendToManualControl' | 'Cancel' | 'Fail' | 'reopen' | 'complete' | 'bad'
 
 const steps = fc.array(

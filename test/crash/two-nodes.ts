@@ -143,7 +143,7 @@ async function sendBurst(
   await Promise.all(Array.from({ length: transfersPerBurst }, one))
 }
 
-/** Its outcome is then unknown. */
+/** Ignores that the store was unavailable, because the outcome is then unknown. @throws any other error */
 function unlessAway(error: unknown): undefined {
   if (!(error instanceof StoreUnavailableError)) throw error
 }

@@ -24,7 +24,7 @@ async function open(): Promise<EventStore> {
   }
 }
 
-/** Kills the server and leaves the earlier store unchanged. */
+/** Kills the server instead of this process, and opens its log again. */
 async function crash(t: Test): Promise<EventStore> {
   const directory = mkdtempSync(join(tmpdir(), 'groups-'))
   const server = await startEventsServerProcess(t, directory)

@@ -82,7 +82,7 @@ export function timeOf(n: number): string {
   return new Date(startMs + Math.floor(n / perMillisecond) * 1000).toISOString()
 }
 
-/** Values that each occur many times and in no order. */
+/** Returns one of the amounts, which each occur many times and in no order. */
 function amountOf(n: number): number {
   return 1_000 + ((n * 7_919) % 5_003) * 100
 }

@@ -104,7 +104,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
   })
 }
 
-/** Fields that the other kind does not have. */
+/** The values of fields that only the other kind of transfer uses. */
 const untouched = {
   funds: noFunds,
   payout: transfer.noPayout,

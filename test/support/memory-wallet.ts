@@ -37,7 +37,7 @@ export class MemoryWallet implements Wallet {
     return account
   }
 
-  /** The options of the latest login. */
+  /** Returns the code of the latest login. */
   lastCode(): string {
     return [...this.codes.values()].at(-1)!
   }

@@ -19,7 +19,7 @@ export function mongodbUrl(server: string, database: string): string {
 /** Servers that differ from MongoDB as docs/reference/mongodb.md documents. */
 export type OtherServer = 'FerretDB 1' | 'mongo-java-server'
 
-/** The kind of the server, or undefined for MongoDB, which reports its Git commit. */
+/** Returns the kind of the server, or undefined for MongoDB, which reports its Git commit. */
 export async function otherServer(url: string): Promise<OtherServer | undefined> {
   // Tests without a server do not load the driver, which is slow.
   const { MongoClient } = await import('mongodb')

@@ -26,7 +26,7 @@ export async function openTestReadModels(directory: string): Promise<ReadModels>
   return openMongodbReadModels({ url: mongodbUrl(server, `transferd_test_${hash}`) })
 }
 
-/** Removes the databases of {@link openTestReadModels} from a server. */
+/** Drops the collections that {@link openTestReadModels} has left on a server. */
 export async function removeTestReadModels(directory: string): Promise<void> {
   if (server === undefined) return
   const readModels = await openTestReadModels(directory)
