@@ -14,5 +14,5 @@ async function seedSandbox({ configuration, eventStore, box, clock, merchantDire
   if (!isSandbox(await merchantDirectory()))
     throw new Refused('There is a live merchant. Sample transfers require a sandbox without one.')
   if (!(await isWithoutTransfers(eventStore))) throw new Refused('Transfers already exist.')
-  return { transfers: await seed({ store: eventStore, box, clock, frame: configuration, goesOn: () => true }) }
+  return { transfers: await seed({ store: eventStore, box, clock, frame: configuration, shouldContinue: () => true }) }
 }

@@ -6,37 +6,37 @@ import type { BackgroundData, FromBackground, ToBackground } from './background.
 
 const firstRestartMs = 500
 const maxRestartMs = 30_000
-/** Having run this long, it counts as well again. */
+/** After this time without a crash, the crash count restarts at zero. */
 const wellAfterMs = 60_000
 const maxCrashes = 10
-/** Without a sign of life for so long it is reported as not ready. */
+/** After this time without a heartbeat, the thread is reported as not ready. */
 const silenceMs = 10_000
-/** A turn of projections that are far behind takes most of a second, and Prometheus waits for ten. */
+/** A batch of projections that lag far behind takes almost a second, and Prometheus waits ten seconds. */
 const metricsWithinMs = 5_000
 /**
- * The larger a heap may grow, the longer V8 puts off collecting: without a limit of its own the thread holds four times what it needs on a machine with
- * memory to spare. Ten million events are projected with 130 MiB of heap under this one, at the same cost, and with 250 and more without.
+ * V8 collects garbage later if the heap may grow larger. Without a separate limit, the thread uses four times the memory it needs on a
+ * machine with free memory. With this limit, projecting ten million events takes 130 MiB of heap, without it at least 250, equally fast.
  */
 const maxHeapMiB = 1_024
 
 export interface BackgroundThread {
-  /** Undefined while it works; otherwise what is wrong, as a sentence. */
+  /** Returns the problem as a sentence, or undefined while the thread works. */
   problem(): string | undefined
-  /** Its metrics in the text format of Prometheus; empty while it cannot tell. */
+  /** Returns the thread's metrics in the Prometheus text format; empty while the thread does not respond. */
   metrics(): Promise<string>
-  /** Lets it finish what it is doing, then ends it. */
+  /** Stops the thread after it has finished its current work. */
   stop(): Promise<void>
 }
 
 export interface BackgroundThreadOptions {
-  /** What the thread starts with, made for each start, and what of it is transferred. */
+  /** Creates the data for each start of the thread, and the list of objects to transfer. */
   readonly data: () => { readonly data: BackgroundData; readonly transfer: readonly Transferable[] }
   readonly logger: Logger
-  /** Called once, when it died too often to be started again. */
+  /** Called once, when the thread has crashed too often to be restarted. */
   readonly onGivenUp: (reason: Error) => void
 }
 
-/** Runs projections, callbacks and expiry in a thread of their own, and starts it again, later each time, when it dies. */
+/** Runs projections, callbacks and expiry in a separate thread. Restarts it after a crash, with an increasing delay. */
 export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThreadOptions): BackgroundThread {
   const stopping = new AbortController()
   let worker: Worker | undefined
@@ -75,7 +75,7 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
         return
       }
       crashes = performance.now() - startedAtMs > wellAfterMs ? 1 : crashes + 1
-      problem = 'the background thread died and is being started again'
+      problem = 'the background thread died and is being restarted'
       logger.error({ err: failure, crashes }, problem)
       if (crashes >= maxCrashes) {
         onGivenUp(new Error(`the background thread died ${crashes} times in a row`, { cause: failure }))
@@ -90,7 +90,7 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
   return {
     problem() {
       if (problem) return problem
-      return performance.now() - lastSignAtMs > silenceMs ? 'the background thread gives no sign of life' : undefined
+      return performance.now() - lastSignAtMs > silenceMs ? 'the background thread does not respond' : undefined
     },
     metrics: () => (worker && !problem ? askForMetrics(worker) : Promise.resolve('')),
     async stop() {

@@ -31,21 +31,21 @@ import { WalletCollections } from '../wallet/payments/collections.js'
 import { createWallet } from './compose-wallet.js'
 import { startTracing } from './start-tracing.js'
 
-/** What the thread starts with. */
+/** The data that the thread starts with. */
 export interface BackgroundData {
   readonly configuration: Configuration
   readonly keyRing: KeyRing
-  /** Transferred; undefined where each thread has a connection of its own. */
+  /** Transferred to the thread; undefined if each thread has its own connection. */
   readonly eventStore: EventStoreHandle | undefined
 }
 
 export type ToBackground = { readonly kind: 'stop' } | { readonly kind: 'metrics' }
 export type FromBackground =
   | { readonly kind: 'started' | 'alive' }
-  /** Answers 'metrics', in the text format of Prometheus. */
+  /** The response to 'metrics', in the Prometheus text format. */
   | { readonly kind: 'metrics'; readonly text: string }
 
-/** Requests come first where cores are few; what this thread does may be a moment late. */
+/** Lower than the main thread's, because requests take precedence over background work on machines with few cores. */
 const niceness = 5
 const aliveEveryMs = 2_500
 
@@ -55,12 +55,12 @@ interface Running {
 }
 
 async function run(port: MessagePort, data: BackgroundData): Promise<void> {
-  // On Linux a priority is a thread's own; elsewhere this would slow the whole process.
+  // Only Linux has priorities per thread; on other systems this would slow down the whole process.
   if (process.platform === 'linux') setPriority(0, niceness)
   const send = (message: FromBackground) => port.postMessage(message)
   const stopping = new AbortController()
   const starting = start(data, stopping.signal)
-  // While it starts as well: that takes as long as a store is unavailable.
+  // Also during the start, which takes as long as a store is unavailable.
   port.on('message', async (message: ToBackground) => {
     switch (message.kind) {
       case 'metrics':
@@ -110,7 +110,7 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
   const runProjections = () => [
     startProjections({ store, readModels, clock, logger }),
     startFinishingErasures({ store, raw: rawStore, keys, readModels, transfers, clock, logger }),
-    // Here because it goes by the read model of transfers.
+    // Runs in this thread because it needs the read model of transfers.
     startExpiry({ readModels, transfers, clock, logger }),
     startListingStreams({ store, readModels, clock, logger }),
     startPaymentRecovery({
@@ -146,7 +146,7 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
   const tree = roles.has('projections') && !stopping.aborted ? startAuditTree(treeParts) : undefined
   const stop = async () => {
     await Promise.all(parts.map((part) => part.stop()))
-    // Last: what the others append as they end is sealed as well.
+    // Stops last, so that it also seals the events that the others append while they stop.
     await tree?.stop()
     await merchants.stop()
     await readModels.close()
@@ -156,7 +156,7 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
   return { registry, stop }
 }
 
-/** Until then a request that asked the wallet may still get its answer. */
+/** The time that a request may still wait for a response of the wallet. */
 function paymentGraceMs({ wallet }: Configuration): number {
   return 15_000 + (wallet.engine === 'http' ? 2 * wallet.timeoutMs : 0)
 }

@@ -70,8 +70,8 @@ export interface ComposedService {
 }
 
 /**
- * Composes the commands and the HTTP dependencies of the main thread, and starts the directories. `onStop` takes what ends them, in the
- * order of the start. @throws ServiceError if the master key is wrong, StoreUnavailableError
+ * Composes the commands and the HTTP dependencies of the main thread, and starts the directories. `onStop` receives the functions that stop
+ * them, in start order. @throws ServiceError if the master key is wrong, StoreUnavailableError
  */
 export async function composeService(
   configuration: Configuration,
@@ -164,7 +164,7 @@ function checkMasterKey(directory: MerchantDirectory, logger: Logger): void {
 async function pauseSentences(readModels: ReadModels): Promise<string[]> {
   const names = allProjections.map(({ name }) => name)
   return [...(await pausedProjections(readModels, names))].map(
-    ([name, { at }]) => `the projection ${name} is paused since ${at} (transferd projections resume ${name})`,
+    ([name, { at }]) => `the projection ${name} has been paused since ${at} (transferd projections resume ${name})`,
   )
 }
 

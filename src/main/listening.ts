@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Configuration } from '../operations/configuration/configuration.js'
 
-/** The service cannot start, or go on, as things are; the message says what to change. */
+/** The service cannot start or continue. The message describes what to change. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
 }
@@ -10,15 +10,15 @@ export class ServiceError extends Error {
 export interface Address {
   readonly host: string
   readonly port: number
-  /** What merchants and customers reach it under, without a slash at the end. */
+  /** The URL for merchants and customers, without a trailing slash. */
   readonly baseUrl: string
   /** Ends the reservation. */
   release(): Promise<void>
 }
 
 /**
- * Where the service will listen. A free port (0) is held until it is released, as what is free now may be another's a moment later;
- * it must be known before the app is built, as URLs in its answers name it. @throws ServiceError
+ * Returns the address to listen on. With port 0, reserves a free port until `release` is called, because another program could take it.
+ * The port must be known before the app is built, because URLs in responses contain it. @throws ServiceError
  */
 export async function reserveAddress({ host, port, publicUrl }: Configuration): Promise<Address> {
   const reserved = port === 0 ? await reservePort(host) : { port, release: async () => undefined }
@@ -47,7 +47,7 @@ function reservePort(host: string): Promise<Pick<Address, 'port' | 'release'>> {
   })
 }
 
-/** Any address the host name stands for would do for the URL; the wildcards stand for this machine. */
+/** Returns the host for the URL. A wildcard address becomes the loopback address. */
 function reachableHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
@@ -57,13 +57,13 @@ function explained(error: unknown, host: string, port: number): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
       return new ServiceError(
-        `port ${port} is in use on ${host}: another program listens there; set PORT to another one`,
+        `port ${port} is in use on ${host}: another program listens there; set PORT to a different one`,
       )
     case 'EACCES':
-      return new ServiceError(`port ${port} on ${host} may not be used by this user; set PORT to another one`)
+      return new ServiceError(`port ${port} on ${host} may not be used by this user; set PORT to a different one`)
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new ServiceError(`HOST ${host} is no address of this machine`)
+      return new ServiceError(`HOST ${host} is not an address of this machine`)
     default:
       return error
   }

@@ -110,7 +110,7 @@ async function startParts(
       await directory.catchUp()
       await offerSandboxUsers(sandboxParts)
     }
-    const seedParts = { store: eventStore, box, clock, frame: configuration, goesOn: inSandbox, onRegistered }
+    const seedParts = { store: eventStore, box, clock, frame: configuration, shouldContinue: inSandbox, onRegistered }
     const seeding = startSeeding(seedParts, logger)
     onStop(() => seeding.stop())
   }

@@ -4,7 +4,7 @@ import { version } from '../operations/version.js'
 import { ownNodeId } from '../read-models/lease-holder.js'
 import { installTracer } from '../tracing/tracing.js'
 
-/** In this thread, where the configuration wants traces: nothing of OpenTelemetry is loaded otherwise. Hands back what ends it. */
+/** Starts tracing in this thread if it is configured; otherwise OpenTelemetry is not loaded. Returns a function that stops it. */
 export async function startTracing({ traced }: Configuration, logger: Logger): Promise<() => Promise<void>> {
   if (!traced) return async () => undefined
   const { openTelemetry } = await import('../tracing/opentelemetry.js')

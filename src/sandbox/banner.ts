@@ -15,7 +15,7 @@ export interface Started {
   readonly notices: readonly string[]
 }
 
-/** What `transferd serve` prints on a terminal once it answers; the one place where credentials are shown. */
+/** Returns the text that `transferd serve` prints on a terminal when it is ready. Credentials are shown nowhere else. */
 export function banner({ baseUrl, roles, currency, directory, sandbox, notices }: Started): string {
   const lines = [
     'transferd is running.',
@@ -23,7 +23,7 @@ export function banner({ baseUrl, roles, currency, directory, sandbox, notices }
     `  Base URL       ${baseUrl}`,
     roles.includes('api')
       ? `  Documentation  ${baseUrl}/documentation\n  Dashboard      ${baseUrl}/dashboard`
-      : `  Roles          ${roles.join(', ')}: nothing but ${baseUrl}/health/ready and ${baseUrl}/metrics`,
+      : `  Roles          ${roles.join(', ')}: only ${baseUrl}/health/ready and ${baseUrl}/metrics`,
     `  Data           ${directory}`,
     `  Currency       ${currency.code}`,
     ...notices.map((notice) => `  Note           ${notice}`),
@@ -31,7 +31,7 @@ export function banner({ baseUrl, roles, currency, directory, sandbox, notices }
   if (sandbox) {
     lines.push(
       '',
-      'Sandbox mode: there is no live merchant, so here is one to try, for callers on this machine only.',
+      'Sandbox mode: no live merchant exists. Use this test merchant, which accepts calls from this machine only:',
       '',
       `  Merchant       ${sandbox.merchantId}`,
       `  WebApiKey      ${sandbox.webApiKey}`,
@@ -57,9 +57,9 @@ function customer(
   const balance = wallet.balance.toLocaleString('en', { minimumFractionDigits: decimals })
   return [
     '',
-    'and a customer with a wallet, whose messages are in the outbox and nowhere else:',
+    'Customer with a wallet, whose messages go only to the outbox:',
     '',
-    `  E-mail         ${wallet.email}`,
+    `  Email          ${wallet.email}`,
     `  Password       ${wallet.password}`,
     `  Account        ${wallet.accountNumber}, balance ${balance} ${code}`,
     `  Outbox         ${baseUrl}/sandbox/outbox?token=${outboxToken}`,
@@ -71,13 +71,13 @@ function dashboardUsers(baseUrl: string, { users }: SandboxCredentials): string[
   const widest = Math.max(...users.map(({ email }) => email.length))
   return [
     '',
-    `and somebody of each role to sign in as at ${baseUrl}/dashboard:`,
+    `Dashboard users, one for each role, at ${baseUrl}/dashboard:`,
     '',
     ...users.map(({ email, password }) => `  ${email.padEnd(widest)}  ${password}`),
   ]
 }
 
-/** A hosted deposit in one line of shell; pasted again, it is answered as the first time. */
+/** Returns a shell command that creates a hosted deposit. Repeating it returns the first response. */
 export function sampleCurl(baseUrl: string, { webApiKey, secretKey }: SandboxCredentials): string {
   const referenceId = randomUUID()
   const amount = '100.00'

@@ -4,14 +4,14 @@ import { retryWhileUnavailable } from '../subscriptions/retry.js'
 import { missingGateways } from '../wallet/messages/message-route.js'
 import { closeSandbox, isSandbox, type SandboxParts } from './sandbox.js'
 
-/** What customers of live merchants cannot be sent as things are configured. A wallet core sends by itself. */
+/** Returns a warning for each kind of message that has no gateway. A wallet core sends its messages itself. */
 export function messageWarnings({ wallet, messages }: Pick<Configuration, 'wallet' | 'messages'>): readonly string[] {
   return wallet.engine === 'http' ? [] : missingGateways(messages)
 }
 
 /**
- * Closes the sandbox once there is a live merchant: at the start, or as soon as one becomes known that a command beside the service or
- * another node registered. Resolves when it is closed, where it is over already.
+ * Closes the sandbox once a live merchant exists: immediately, or when a command or another node registers one. If one exists already,
+ * resolves after the sandbox is closed.
  */
 export async function closeSandboxWhenLive(
   configuration: Pick<Configuration, 'sandbox' | 'wallet' | 'messages'>,
@@ -23,7 +23,7 @@ export async function closeSandboxWhenLive(
   let closing: Promise<void> | undefined
   const look = () => {
     if (configuration.sandbox !== 'off' && isSandbox(directory)) return
-    // A merchant becomes known late when its events could not be read until now, for one.
+    // The sandbox can gain merchants after it closes, for example when their events become readable.
     const open = directory.all().filter(({ merchantId, settings, suspended }) => {
       return settings.sandbox && !suspended && !examined.has(merchantId)
     })
@@ -55,5 +55,5 @@ async function close(
     signal,
     onUnavailable: (err, failures) => logger.warn({ err, failures }, 'the sandbox is not closed yet'),
   })
-  for (const merchantId of closed ?? []) logger.info({ merchantId }, 'the sandbox is over: its merchant is suspended')
+  for (const merchantId of closed ?? []) logger.info({ merchantId }, 'the sandbox has ended: its merchant is suspended')
 }

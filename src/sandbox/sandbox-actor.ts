@@ -1,2 +1,2 @@
-/** Who registers the sandbox's merchants and makes its users, and nobody else. */
+/** The actor that registers the sandbox's merchants and creates its users. No other code uses it. */
 export const sandboxActor = 'system:sandbox'

@@ -7,7 +7,7 @@ import { UnreadableEventError } from '../event-store/event-codec.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { sandboxActor } from './sandbox-actor.js'
 
-/** Somebody to try the dashboard as. */
+/** A user for trying out the dashboard. */
 export interface SandboxUser {
   readonly role: Role
   readonly email: string
@@ -21,15 +21,15 @@ interface SandboxUserParts {
   readonly logger: Logger
 }
 
-/** What their owners do without becoming somebody else. */
+/** Events of normal use, after which a user still belongs to the sandbox. */
 const usual: ReadonlySet<string> = new Set(['UserSignedIn', 'UserConfirmed', 'UserSessionsEnded'])
-/** Whose they are, and whether they may sign in. */
+/** Events that decide who owns a user and whether the user can sign in. */
 const deciding: ReadonlySet<string> = new Set(['UserCreated', 'UserEnabled', 'UserDisabled'])
 const passwordLength = 20
 
 /**
- * One user for each role, made where there is none yet; those of merchants see `merchantIds`. Their passwords derive from the master key,
- * so they can be shown at every start. One that somebody else has changed is no longer the sandbox's to offer, and is left out.
+ * Returns one user for each role and creates missing ones. Users with a merchant role see `merchantIds`. The passwords derive from the
+ * master key, so every start can show them. Omits a user that anyone else has changed, because the password may no longer work.
  */
 export async function ensureSandboxUsers(
   parts: SandboxUserParts,
@@ -50,12 +50,12 @@ async function offer(
     const wanted = { email, name: `Sandbox ${role}`, role, merchantIds }
     const user = (await users.findByEmail(email)) ?? (await made(users, wanted, password, context))
     if (!user || !(await isAsMade(users, user))) return []
-    // A sandbox before this one ended.
+    // The user was disabled when an earlier sandbox ended.
     if (user.disabled) await users.enable(user.userId, context)
     await users.changeRole(user.userId, role, merchantIds, context)
     return [{ role, email, password }]
   } catch (error) {
-    // One to try the dashboard as is no reason not to start.
+    // The service must start even without this user.
     if (!(error instanceof UnreadableEventError)) throw error
     logger.error({ err: error }, 'a user of the sandbox cannot be read')
     return []
@@ -69,7 +69,7 @@ async function made(
   context: CommandContext,
 ): Promise<User | undefined> {
   const result = await users.create(wanted, context, password)
-  // Another node may have made the user at the same moment.
+  // Another node may have created the user concurrently.
   return result.accepted ? result.user : users.findByEmail(wanted.email)
 }
 
@@ -78,7 +78,7 @@ async function isAsMade(users: UserCommands, { userId }: User): Promise<boolean>
   return history.every(({ event, metadata }) => metadata.actor === sandboxActor || usual.has(event.type))
 }
 
-/** Nobody signs in with what a banner showed once there is a live merchant. Those whom an operator has enabled again since stay so. */
+/** Disables the users whose passwords a banner showed. A user that an operator has since enabled again stays enabled. */
 export async function disableSandboxUsers(users: UserCommands, context: CommandContext): Promise<void> {
   for (const role of roles) {
     const user = await users.findByEmail(emailOf(role))

@@ -5,12 +5,12 @@ import { UnreadableEventError } from '../event-store/event-codec.js'
 import type { SecretBox } from '../security/secret-box.js'
 import type { WalletAccounts } from '../wallet/built-in/wallet-accounts.js'
 
-/** A customer's account to try payments with. */
+/** A customer's account for trying out payments. */
 export interface SandboxWallet {
   readonly accountNumber: number
   readonly email: string
   readonly password: string
-  /** As the service started. */
+  /** The balance when the service started. */
   readonly balance: number
 }
 
@@ -19,9 +19,9 @@ const phone = '+15555550100'
 const openingBalanceMinor = 10_000_00n
 
 /**
- * The sandbox's account, opened where it is not there yet. Its password derives from the master key: it can be shown at every
- * start, though the log holds a hash only. Undefined when somebody else has an account under its e-mail,
- * or its events cannot be read.
+ * Returns the sandbox's account and opens it if it does not exist. The password derives from the master key, so every start can show
+ * it although the log contains only a hash. Returns undefined if a different account uses the email address, or if the account's events
+ * cannot be read.
  */
 export async function ensureSandboxWallet(
   accounts: WalletAccounts,
@@ -35,13 +35,13 @@ export async function ensureSandboxWallet(
     let account = await accounts.findByEmail(email)
     if (!account) {
       await accounts.open({ email, password, phone, openingBalanceMinor, sandbox: true }, context)
-      // Another node may have opened it at the same moment.
+      // Another node may have opened it concurrently.
       account = await accounts.findByEmail(email)
     }
     if (!account?.sandbox) return undefined
     return { accountNumber: account.accountNumber, email, password, balance: toJsonNumber(account.balanceMinor) }
   } catch (error) {
-    // One to try payments with is no reason not to start.
+    // The service must start even without this account.
     if (!(error instanceof UnreadableEventError)) throw error
     logger.error({ err: error }, "the sandbox's wallet account cannot be read")
     return undefined

@@ -14,31 +14,31 @@ import { sandboxActor } from './sandbox-actor.js'
 import { disableSandboxUsers, ensureSandboxUsers, type SandboxUser } from './sandbox-users.js'
 import { ensureSandboxWallet, type SandboxWallet } from './sandbox-wallet.js'
 
-/** What the banner shows of the sandbox merchant. */
+/** The credentials that the banner shows. */
 export interface SandboxCredentials {
   readonly merchantId: string
   readonly webApiKey: string
   readonly secretKey: string
-  /** Without it nobody could try to verify a callback. */
+  /** Required to try out the verification of callbacks. */
   readonly webhookSecret: string
-  /** Opens the outbox: who can reach it through a proxy looks like somebody on this machine. */
+  /** Authorizes access to the outbox. An address check is not enough: requests through a local proxy seem to come from this machine. */
   readonly outboxToken: string
-  /** A customer to pay as; absent with a wallet core. */
+  /** A customer's account for trying out payments; absent with a wallet core. */
   readonly wallet?: SandboxWallet
-  /** To try the dashboard as: one for each role. */
+  /** One dashboard user for each role. */
   readonly users: readonly SandboxUser[]
 }
 
-/** Where a sandbox merchant may be called from when nothing else is said. */
+/** The default addresses that may call the API as a sandbox merchant. */
 export const loopback: readonly string[] = ['127.0.0.0/8', '::1']
 
 const name = 'Sandbox'
-/** For the bank transfer of the catalogue, which nobody can make: an operator says that the money came. */
+/** For the catalogue's bank transfer, which is not real: an operator confirms the payment. */
 const instructions =
-  'Sandbox Bank, account DE89 3704 0044 0532 0130 00.\nNobody checks: the operator completes this deposit (transferd transfers complete).'
+  'Sandbox Bank, account DE89 3704 0044 0532 0130 00.\nThis payment is not checked: the operator completes the deposit (transferd transfers complete).'
 const fileName = 'sandbox.json'
 const noReceiver = 'no receiver yet: merchants set --callback-url, or callbacks enable'
-/** Whoever still uses the credentials before: an operator who rotated them by hand. */
+/** The time that earlier credentials stay valid, because an operator who rotated them manually may still use them. */
 const overlapMinutes = 1440
 
 export interface SandboxParts {
@@ -53,10 +53,10 @@ export interface SandboxParts {
 }
 
 /**
- * Credentials of the sandbox merchant that work now, registering it or rotating them where that is needed. The log holds the key
- * only as a digest, so the credentials are kept in `<dataDirectory>/sandbox.json`, in clear (mode 0600): the key that would seal
- * them lies beside it. So are those of the customer's account, opened where `accounts` are kept here, and of a user for each role. The token of the outbox
- * derives from the master key: it is the same at every start.
+ * Returns valid credentials of the sandbox merchant, and registers it or rotates its credentials if necessary. The log contains only a
+ * digest of the key, so `<dataDirectory>/sandbox.json` stores the credentials in plaintext (mode 0600): the key that would seal them is
+ * in the same directory. The file also contains the credentials of the customer's account, which is opened if `accounts` is given, and
+ * of a user for each role. The outbox token derives from the master key, so it is the same at every start.
  */
 export async function offerSandbox(
   parts: SandboxParts,
@@ -67,7 +67,7 @@ export async function offerSandbox(
   const { merchantId, webApiKey, secretKey, webhookSecret } = await credentialsThatWork(readCredentials(path), parts)
   const wallet = accounts && (await ensureSandboxWallet(accounts, box, context, logger))
   const outboxToken = box.mac('sandbox outbox', merchantId)
-  // The banner must not be ahead of what follows the log a moment behind.
+  // The banner must not show credentials before the directory, which follows the log, accepts them.
   await directory.catchUp()
   const users = await offerSandboxUsers(parts)
   const credentials = { merchantId, webApiKey, secretKey, webhookSecret, outboxToken, ...(wallet && { wallet }), users }
@@ -76,7 +76,7 @@ export async function offerSandbox(
   return credentials
 }
 
-/** Those of merchants see all that are the sandbox's own. */
+/** Offers a user for each role. Users with a merchant role see all of the sandbox's own merchants. */
 export async function offerSandboxUsers(parts: Omit<SandboxParts, 'dataDirectory'>): Promise<readonly SandboxUser[]> {
   const { directory, merchants } = parts
   const own: string[] = []
@@ -86,7 +86,7 @@ export async function offerSandboxUsers(parts: Omit<SandboxParts, 'dataDirectory
   return ensureSandboxUsers(parts, own)
 }
 
-/** There is no live merchant, nor one that may be: what cannot be read could say so. */
+/** Returns whether no live merchant exists. A merchant with unreadable events may be live, so it counts unless it is known to be a sandbox merchant. */
 export function isSandbox(known: MerchantDirectory): boolean {
   return (
     known.all().every((merchant) => merchant.settings.sandbox) && known.problems().every(({ isSandbox }) => isSandbox)
@@ -94,8 +94,8 @@ export function isSandbox(known: MerchantDirectory): boolean {
 }
 
 /**
- * Ends the sandbox: suspends its merchants, disables its users and removes the file of its credentials. Sandbox merchants that an operator registered
- * stay, and so does one that an operator has resumed. Returns the ids of those suspended now.
+ * Ends the sandbox: suspends its merchants, disables its users and removes the credentials file. Sandbox merchants that an operator
+ * registered or resumed stay active. Returns the ids of the merchants that this call suspended.
  */
 export async function closeSandbox(
   directory: string,
@@ -106,7 +106,7 @@ export async function closeSandbox(
   const closed: string[] = []
   for (const { merchantId, settings, suspended } of all) {
     if (!settings.sandbox || suspended || (await merchants.registeredBy(merchantId)) !== sandboxActor) continue
-    const result = await merchants.suspend(merchantId, context, 'the sandbox is over')
+    const result = await merchants.suspend(merchantId, context, 'the sandbox has ended')
     if (result.accepted && result.changed) closed.push(merchantId)
   }
   await disableSandboxUsers(users, context)
@@ -122,11 +122,11 @@ async function credentialsThatWork(
 ): Promise<MerchantCredentials> {
   const { directory, merchants } = parts
   if (kept && stillWork(kept, directory)) return kept
-  // One that was suspended when the sandbox was over before stays so.
+  // A merchant that was suspended when an earlier sandbox ended stays suspended.
   for (const merchant of directory.all().filter(({ suspended }) => !suspended)) {
-    const isCalledSo = kept ? merchant.merchantId === kept.merchantId : merchant.settings.name === name
-    // Nor is an operator's own, whatever its name: somebody has its credentials, and it stays when the sandbox is over.
-    if (!isCalledSo || (await merchants.registeredBy(merchant.merchantId)) !== sandboxActor) continue
+    const isMatch = kept ? merchant.merchantId === kept.merchantId : merchant.settings.name === name
+    // A merchant that an operator registered is never rotated: its credentials are in use, and it outlives the sandbox.
+    if (!isMatch || (await merchants.registeredBy(merchant.merchantId)) !== sandboxActor) continue
     return rotate(merchant.merchantId, parts)
   }
   return register(parts)
@@ -136,7 +136,7 @@ function readCredentials(path: string): MerchantCredentials | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as MerchantCredentials
   } catch {
-    // Lost or damaged: rotation makes new ones.
+    // The file is missing or damaged, so new credentials are created.
     return undefined
   }
 }
@@ -161,7 +161,7 @@ async function register({ merchants, context }: SandboxParts): Promise<MerchantC
     allowIps: loopback,
   }
   const { id, webApiKey, secretKey, webhookSecret } = await merchants.register(settings, context)
-  // Callbacks are kept, not sent into the void, until somebody listens.
+  // Keeps callbacks until a receiver is configured.
   await merchants.disableCallbacks(id, noReceiver, context)
   return { merchantId: id, webApiKey, secretKey, webhookSecret }
 }
@@ -171,7 +171,7 @@ async function rotate(merchantId: string, { merchants, context }: SandboxParts):
   const secret = await merchants.rotateSecret(merchantId, 'secretKey', overlapMinutes, context)
   const webhook = await merchants.rotateSecret(merchantId, 'webhookSecret', overlapMinutes, context)
   if (!key.accepted || !secret.accepted || !webhook.accepted) {
-    throw new Error('the sandbox merchant vanished from the log')
+    throw new Error('the sandbox merchant is missing from the log')
   }
   return { merchantId, webApiKey: key.webApiKey, secretKey: secret.value, webhookSecret: webhook.value }
 }

@@ -44,7 +44,7 @@ t.test('restarts a failed thread and reports the problem in the meantime', async
     { crashes: 1, err: { message: /master key/ } },
     { crashes: 2, err: { message: /master key/ } },
   ])
-  t.match(background.problem(), 'died and is being started again')
+  t.match(background.problem(), 'died and is being restarted')
   t.equal(await background.metrics(), '')
   broken = false
   await until(() => background.problem() === undefined)

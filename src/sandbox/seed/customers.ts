@@ -1,6 +1,6 @@
 import type { Dice } from './dice.js'
 
-/** Nobody. The account number is formed as an IBAN is, of a bank that there is not. */
+/** A fictitious customer. The account number has the form of an IBAN at a fictitious bank. */
 export interface MadeUpCustomer {
   readonly userId: string
   readonly name: string
@@ -36,7 +36,7 @@ export function madeUpCustomers(dice: Dice): readonly MadeUpCustomer[] {
   })
 }
 
-/** With its check digits (ISO 13616): 98 less the rest of the account, the country's letters as numbers and 00 by 97. */
+/** Returns the IBAN with its check digits (ISO 13616): 98 minus the remainder, modulo 97, of account, country as digits, and 00. */
 function iban(country: string, account: string): string {
   const letters = [...country].map((letter) => letter.charCodeAt(0) - 55).join('')
   const check = 98n - (BigInt(`${account}${letters}00`) % 97n)

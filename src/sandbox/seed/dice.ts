@@ -1,4 +1,4 @@
-/** Chance that is the same for the same seed (mulberry32). Nothing secret may come of it. */
+/** A random generator with a reproducible sequence for each seed (mulberry32). Not suitable for secrets. */
 export class Dice {
   #state: number
 
@@ -6,7 +6,7 @@ export class Dice {
     this.#state = seed >>> 0
   }
 
-  /** A whole number, both ends included. */
+  /** Returns an integer between both ends, inclusive. */
   between(min: number, max: number): number {
     return min + Math.floor(this.#next() * (max - min + 1))
   }
@@ -15,12 +15,12 @@ export class Dice {
     return this.#next() < probability
   }
 
-  /** Undefined when there is none to choose. */
+  /** Returns a random element, or undefined if the list is empty. */
   oneOf<Item>(items: readonly Item[]): Item | undefined {
     return items[Math.floor(this.#next() * items.length)]
   }
 
-  /** From 0 to below 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   #next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)

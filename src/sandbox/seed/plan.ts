@@ -5,7 +5,7 @@ import { minuteMs } from '../../kernel/time.js'
 import { type MadeUpCustomer, madeUpCustomers } from './customers.js'
 import { Dice } from './dice.js'
 
-/** What happens to a made-up transfer behind its creation. */
+/** An action on a made-up transfer after its creation. */
 export type Happening =
   | { readonly type: 'receive'; readonly amountMinor: bigint }
   | { readonly type: 'complete' | 'expire' }
@@ -18,7 +18,7 @@ export interface PlannedStep {
 }
 
 export interface PlannedTransfer {
-  /** Which of the two merchants. */
+  /** The index of the merchant, 0 or 1. */
   readonly merchant: 0 | 1
   readonly kind: TransferKind
   readonly referenceId: string
@@ -27,14 +27,14 @@ export interface PlannedTransfer {
   readonly paymentMethod: number
   readonly channel: 'hosted' | 'native'
   readonly agoMs: number
-  /** In order; only what has happened by the end of the hour. */
+  /** In chronological order; only steps before the end of the hour. */
   readonly steps: readonly PlannedStep[]
 }
 
 export interface Frame {
   readonly currency: Currency
   readonly paymentMethods: readonly PaymentMethod[]
-  /** Of both merchants. */
+  /** The settings of both merchants. */
   readonly minAmountMinor: bigint
   readonly maxAmountMinor: bigint
   readonly depositExpiryMinutes: number
@@ -45,7 +45,7 @@ const transferCount = 400
 const depositShare = 0.62
 const firstMerchantShare = 0.6
 
-/** An hour of made-up transfers, oldest first; the same for the same seed and frame. */
+/** Returns an hour of made-up transfers, oldest first. The result depends only on the seed and the frame. */
 export function planOfAnHour(seed: number, frame: Frame): readonly PlannedTransfer[] {
   const dice = new Dice(seed)
   const customers = madeUpCustomers(dice)
@@ -53,7 +53,7 @@ export function planOfAnHour(seed: number, frame: Frame): readonly PlannedTransf
   return planned.flatMap((each) => each ?? []).sort((a, b) => b.agoMs - a.agoMs)
 }
 
-/** Undefined where the catalogue has no method for it. */
+/** Returns undefined if the catalogue has no suitable payment method. */
 function plannedTransfer(
   n: number,
   dice: Dice,
@@ -80,7 +80,7 @@ function plannedTransfer(
   }
 }
 
-/** Many small ones, few large ones; people ask for round amounts. */
+/** Returns mostly small, round amounts. */
 function amount(dice: Dice, kind: TransferKind): bigint {
   const spread = Math.exp(dice.between(0, 1_000) / 250)
   const units = Math.round((kind === 'deposit' ? 50 : 150) * spread)
@@ -120,7 +120,7 @@ function depositSteps(dice: Dice, { amountMinor, frame }: Circumstances): LaterS
   const checked = { afterMs: soonMs, does: { type: 'manual-control', message: 'Name and payer differ.' } } as const
   if (roll < 91) return [checked]
   if (roll < 93) return [checked, { afterMs: laterMs, does: { type: 'complete' } }]
-  // Money for what was over already: somebody has to decide about it.
+  // Money arrives after the deposit has ended, so an operator must decide.
   if (roll < 96) return [expired, { afterMs: expired.afterMs + soonMs, does: received }]
   return [expired]
 }
@@ -135,7 +135,7 @@ function withdrawalSteps(dice: Dice): LaterStep[] {
   return []
 }
 
-/** A little less or more than was asked for, in whole units. */
+/** Returns an amount slightly different from the requested one, in whole units. */
 function differing(dice: Dice, amountMinor: bigint): bigint {
   const by = BigInt(dice.between(1, 9)) * 100n
   return amountMinor > 2n * by && dice.chance(0.6) ? amountMinor - by : amountMinor + by

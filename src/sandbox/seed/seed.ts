@@ -22,38 +22,38 @@ export interface SeedParts {
   readonly box: SecretBox
   readonly clock: Clock
   readonly frame: Pick<Frame, 'currency' | 'paymentMethods'>
-  /** False once there may be a live merchant, or the service stops: then nothing more is made up. */
-  readonly goesOn: () => boolean
-  /** The merchants are there, and none of their transfers yet. */
+  /** Returns false once a live merchant may exist or the service stops. Seeding then ends. */
+  readonly shouldContinue: () => boolean
+  /** Called after the merchants are registered and before their first transfer. */
   readonly onRegistered?: () => Promise<void>
 }
 
-/** Changed by nobody: the same hour every time. */
+/** A constant, so that every sandbox gets the same hour. */
 const seedNumber = 20_261
-/** Written at once, so that they share commits. */
+/** The number of transfers written concurrently, so that they share commits. */
 const atOnce = 24
-/** Of the second merchant's callbacks, whose endpoint is shown as one in trouble. */
+/** The number of parked callbacks of the second merchant, whose endpoint appears to fail. */
 const parkedOf = 12
-const noReceiver = 'made up: nobody listens there'
+const noReceiver = 'sample merchant without a receiver'
 const context: CommandContext = { actor: 'system:seed', $correlationId: 'seed', $causationId: 'seed' }
-/** As the sandbox's own merchant is registered, so that they end with it. */
+/** The sandbox's actor, so that these merchants are suspended when the sandbox ends. */
 const registering: CommandContext = { ...context, actor: sandboxActor }
 const names = ['Made-up Shop', 'Made-up Games'] as const
 
 export const seedNotice = `two made-up merchants (${names.join(', ')}) have an hour of made-up transfers`
 
-/** There are no transfers yet. @throws StoreUnavailableError */
+/** Returns whether the log has no transfers yet. @throws StoreUnavailableError */
 export async function isWithoutTransfers(store: EventStore): Promise<boolean> {
   const { events } = await store.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: 1 })
   return events.length === 0
 }
 
 /**
- * Fills a sandbox with an hour of made-up transfers, of two merchants that are registered for it, through the commands that real ones go
- * through. Their callbacks are disabled before the first transfer, so nobody is sent anything. Answers how many transfers were made.
+ * Registers two merchants and fills the sandbox with an hour of their made-up transfers, using the same commands as real transfers.
+ * Disables their callbacks before the first transfer, so no callback is sent. Returns the number of transfers created.
  * @throws StoreUnavailableError
  */
-export async function seed({ store, box, clock, frame, goesOn, onRegistered }: SeedParts): Promise<number> {
+export async function seed({ store, box, clock, frame, shouldContinue, onRegistered }: SeedParts): Promise<number> {
   const end = clock()
   const merchants = new MerchantCommands(store, () => addMs(end, -hourLong), box)
   const settings = names.map(settingsOf)
@@ -71,15 +71,15 @@ export async function seed({ store, box, clock, frame, goesOn, onRegistered }: S
     const all = [undefined, ...transfer.steps].map((step) => ({ n, transfer, merchantId, step }))
     return all.map((each) => ({ ...each, agoMs: each.step?.agoMs ?? transfer.agoMs }))
   })
-  // Minute by minute, as they would have come: the log's order is a story's order.
-  for (let minute = hourLong; minute > 0 && goesOn(); minute -= minuteMs) {
+  // Minute by minute, so that the order of the log is plausible.
+  for (let minute = hourLong; minute > 0 && shouldContinue(); minute -= minuteMs) {
     const due = steps.filter(({ agoMs }) => agoMs <= minute && agoMs > minute - minuteMs)
     const byTransfer = new Map<number, typeof due>()
     for (const each of due) byTransfer.set(each.n, [...(byTransfer.get(each.n) ?? []), each])
     await inLots([...byTransfer.values()], async (ofOne) => {
       for (const { transfer, merchantId, step, agoMs } of ofOne) {
         const at = addMs(end, -agoMs)
-        if (step) await seeding.goOn(transfer, merchantId, step.does, at)
+        if (step) await seeding.advance(transfer, merchantId, step.does, at)
         else await seeding.create(transfer, merchantId, at)
       }
     })
@@ -87,11 +87,11 @@ export async function seed({ store, box, clock, frame, goesOn, onRegistered }: S
   return seeding.created
 }
 
-/** Beside a service that answers already. `stop` resolves when nothing is written any more. */
+/** Seeds while the service already accepts requests. `stop` resolves after the last write. */
 export function startSeeding(parts: SeedParts, logger: Logger): { stop(): Promise<void> } {
   let isStopping = false
-  const goesOn = () => !isStopping && parts.goesOn()
-  const seeding = seed({ ...parts, goesOn }).then(
+  const shouldContinue = () => !isStopping && parts.shouldContinue()
+  const seeding = seed({ ...parts, shouldContinue }).then(
     (transfers) => logger.info({ transfers }, 'the sandbox has an hour of made-up transfers'),
     (err) => logger.warn({ err }, 'the sandbox has no made-up transfers, or not all of them'),
   )
@@ -103,7 +103,7 @@ export function startSeeding(parts: SeedParts, logger: Logger): { stop(): Promis
   }
 }
 
-/** Of the second, withdrawals of more are left waiting for a second person. */
+/** The second merchant's approval limit. Larger withdrawals wait for an approver. */
 const approvalAboveMinor = 2_000_00n
 
 function settingsOf(name: string, n: number): MerchantSettings {
@@ -112,14 +112,14 @@ function settingsOf(name: string, n: number): MerchantSettings {
     name,
     approvalAboveMinor: n === 1 ? approvalAboveMinor : null,
     callbackUrl: 'https://callbacks.invalid/',
-    // Nobody may call as one of them.
+    // No address may call the API as these merchants.
     allowIps: [],
   }
 }
 
 class Seeding {
   created = 0
-  #told = 0
+  #parked = 0
 
   constructor(
     private readonly store: EventStore,
@@ -140,10 +140,10 @@ class Seeding {
     if (result.accepted) this.created++
   }
 
-  async goOn(planned: PlannedTransfer, merchantId: string, does: Happening, at: string): Promise<void> {
+  async advance(planned: PlannedTransfer, merchantId: string, does: Happening, at: string): Promise<void> {
     const trackingId = trackingIdOf(merchantId, planned.kind, planned.referenceId)
     const result = await this.#change(this.#transfers(at), trackingId, planned, does)
-    if (result.accepted && result.changed) await this.#tell(trackingId, planned.merchant, at)
+    if (result.accepted && result.changed) await this.#recordCallback(trackingId, planned.merchant, at)
   }
 
   #change(transfers: TransferCommands, trackingId: string, planned: PlannedTransfer, does: Happening) {
@@ -172,8 +172,8 @@ class Seeding {
     }
   }
 
-  /** As if its callback had been sent: the first merchant's endpoint took them all, the second's no longer does. */
-  async #tell(trackingId: string, merchant: PlannedTransfer['merchant'], at: string): Promise<void> {
+  /** Records a callback attempt without sending it. The first merchant's endpoint accepts all; the second's has started to fail. */
+  async #recordCallback(trackingId: string, merchant: PlannedTransfer['merchant'], at: string): Promise<void> {
     const [changed] = await this.store.readStream(transferStream(trackingId), { direction: 'backwards', maxCount: 1 })
     const callbacks = new CallbackCommands(this.store, () => at)
     const recorder = new CallbackRecorder(this.store, callbacks)
@@ -183,7 +183,7 @@ class Seeding {
     const failure = { reason: 'http 503', nextAttemptAt: addMs(at, 5 * minuteMs) }
     const outcome: AttemptOutcome = !isInTrouble
       ? { result: 'delivered' }
-      : this.#told++ < parkedOf
+      : this.#parked++ < parkedOf
         ? { result: 'parked', reason: failure.reason }
         : { result: 'failed', ...failure }
     const attempted = { attempt: 1, httpStatus: isInTrouble ? 503 : 200, durationMs: 40 + (changed.revision % 7) * 30 }
