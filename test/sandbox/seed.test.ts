@@ -54,7 +54,8 @@ t.test('fills a sandbox once with transfers in every state and sends nothing', a
   t.match(again.stderr, /There are transfers already/)
   const merchants = await cliItems<Listed>(directory, 'merchants', 'list')
   t.same(merchants.map(({ name }) => name).sort(), ['Made-up Games', 'Made-up Shop'])
-  for (const each of merchants) t.match(each, { sandbox: true, suspended: false, callbacksDisabled: /^made up/ })
+  for (const each of merchants)
+    t.match(each, { sandbox: true, suspended: false, callbacksDisabled: /^sample merchant/ })
 
   const service = await startServiceProcess(t, { directory })
   const list = (...args: string[]) => cliItems<Transfer>(directory, 'transfers', 'list', ...args, '--limit', '1000')
