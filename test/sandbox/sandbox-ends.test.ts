@@ -59,7 +59,11 @@ t.test('the first live merchant ends the sandbox of a running service: key, file
   t.equal(await signIns(service, service), 6)
   const { merchantId } = service.sandbox!
   const refused = await runCli(directory, ['merchants', 'set', merchantId, '--no-sandbox', ...live.slice(2)])
-  t.match(refused, { status: 1, stderr: /credentials were shown/ }, 'the sandbox merchant itself does not become live')
+  t.match(
+    refused,
+    { status: 1, stderr: /credentials of the sandbox merchant are not secret/ },
+    'the sandbox merchant itself does not become live',
+  )
   await cliJson(directory, 'merchants', 'create', ...live)
   t.notOk(existsSync(credentialsFile(directory)))
   t.match(await cliJson(directory, 'merchants', 'show', merchantId), { suspended: true, sandbox: true })
