@@ -36,7 +36,7 @@ export interface HandleOptions<State> {
    * writer creates one of them in between.
    */
   readonly missingStreams?: readonly string[]
-  /** The id of the first event, random if omitted. A stream that contains this event is not changed again, whatever its state. */
+  /** The id of the first event, random if omitted. A stream that contains this event is not changed again, regardless of its state. */
   readonly onceId?: string | undefined
   /** The revision that the caller has seen. If the stream has changed since, the command is refused with the rule `changed-meanwhile`. */
   readonly seenRevision?: number | undefined

@@ -21,7 +21,7 @@ import { type HistoryEntry, readHistory } from '../stream-history.js'
 export type CallbackRequest = Omit<DataOf<CallbackEvent, 'CallbackRecorded'>, 'at'>
 
 export interface Attempted {
-  /** Which attempt of the callback it was, from 1, by what was known as it was sent. */
+  /** The number of the attempt, from 1, at the time when it was sent. */
   readonly attempt: number
   readonly httpStatus: number | null
   readonly durationMs: number
@@ -34,17 +34,17 @@ export interface LoadedLane extends Loaded<Lane> {
 
 export type Resent =
   | { readonly accepted: true; readonly count: number }
-  /** Without seconds: there is no such callback. */
+  /** `retryAfterSeconds` is omitted if the callback does not exist. */
   | { readonly accepted: false; readonly retryAfterSeconds?: number }
 
-/** All that is done to callback deliveries. Every method may throw StoreUnavailableError or TooMuchContentionError. */
+/** Runs every command on callback deliveries. Each method may throw StoreUnavailableError or TooMuchContentionError. */
 export class CallbackCommands {
   constructor(
     private readonly store: EventStore,
     private readonly clock: Clock,
   ) {}
 
-  /** Records a delivery once, however often it is asked to: the event's id derives from the transfer event's. */
+  /** Records a delivery once, regardless of repeats: the event's id derives from the id of the transfer event. */
   record(request: CallbackRequest, context: CommandContext, loaded?: Loaded<Lane>) {
     const onceId = derivedEventId(request.webhookId, 'callback recorded')
     return this.#execute(request.trackingId, { type: 'Record', ...request, at: this.clock() }, context, {
@@ -64,12 +64,12 @@ export class CallbackCommands {
     return this.#execute(trackingId, command, context, { loaded })
   }
 
-  /** By an operator. */
+  /** Requeues callbacks for an operator. */
   requeue(trackingId: string, which: Requeued, context: CommandContext) {
     return this.#execute(trackingId, { type: 'Requeue', which, at: this.clock() }, context)
   }
 
-  /** By a merchant: as above, but bounded. */
+  /** Requeues callbacks for a merchant, at a limited rate. */
   async resend(trackingId: string, which: Requeued, context: CommandContext): Promise<Resent> {
     const at = this.clock()
     const result = await this.#execute(trackingId, { type: 'Resend', which, at }, context)
@@ -79,7 +79,7 @@ export class CallbackCommands {
     return { accepted: false, retryAfterSeconds: Math.ceil((freeAtMs - Date.parse(at)) / 1000) }
   }
 
-  /** All that happened to a transfer's callbacks, oldest first. */
+  /** Returns every event of a transfer's callbacks, oldest first. */
   history(trackingId: string): Promise<readonly HistoryEntry<CallbackEvent>[]> {
     return readHistory(this.store, callbackStream(trackingId))
   }
@@ -88,10 +88,7 @@ export class CallbackCommands {
     return (await this.load(trackingId)).state
   }
 
-  /**
-   * The lane, and the revision at which a command may decide on it without reading it again; and by webhookId what is known about how
-   * each callback came to be.
-   */
+  /** Returns the lane, which a command can decide on without another read, and the metadata of each callback by webhookId. */
   async load(trackingId: string): Promise<LoadedLane> {
     const causes = new Map<string, EventMetadata>()
     const onRead = ({ type, data, metadata }: RecordedEvent) => {
@@ -101,7 +98,7 @@ export class CallbackCommands {
     return { ...loaded, causes }
   }
 
-  /** Since when (ISO 8601) the merchant's endpoint is known to fail; null while it answers. */
+  /** Returns the time (ISO 8601) since which the merchant's endpoint fails, or `null` if it does not. */
   async endpointFailingSince(merchantId: string): Promise<string | null> {
     return (await loadStream(this.store, endpointDecider, endpointStream(merchantId))).state.failingSince
   }

@@ -6,24 +6,27 @@ export interface NamedCallback {
   readonly webhookId: string
 }
 
-/** Callbacks to take up again, for somebody who may see those of some merchants. */
+/** A request to resend callbacks, by a caller who is allowed to see those of some merchants. */
 export interface ResendRequest {
   readonly callbacks: readonly NamedCallback[]
   readonly sees: (merchantId: string) => boolean
-  /** A merchant, and its people, may do it no more often than `resend` allows; the house at any time. */
-  readonly by: 'merchant' | 'house'
+  /** The rate is limited for a merchant and its users, and unlimited for the operator. */
+  readonly by: 'merchant' | 'operator'
 }
 
 export type ResendResult =
   | { readonly accepted: true; readonly requeued: number }
-  /** `unknown`: one of them is not there, or another merchant's; nothing was done. `too-often`: all of them were taken up a moment ago. */
+  /** `unknown`: a callback does not exist or is not visible, and nothing was done. `too-often`: all of them were resent just now. */
   | { readonly accepted: false; readonly reason: 'unknown' }
   | { readonly accepted: false; readonly reason: 'too-often'; readonly retryAfterSeconds: number }
 
-/** Lanes that are worked on at once; callbacks of one lane follow one another, as each is an event of the same stream. */
-const lot = 16
+/** The lanes are handled concurrently. The callbacks of a lane are handled one at a time, because they share a stream. */
+const concurrency = 16
 
-/** @throws StoreUnavailableError, TooMuchContentionError: some may have been taken up by then, and are no second time */
+/**
+ * Resends callbacks. After an error some may be requeued already; a repeat does not requeue them again.
+ * @throws StoreUnavailableError, TooMuchContentionError
+ */
 export async function resendCallbacks(
   commands: CallbackCommands,
   { callbacks, sees, by }: ResendRequest,
@@ -33,17 +36,17 @@ export async function resendCallbacks(
   for (const { trackingId, webhookId } of callbacks) {
     lanes.set(trackingId, (lanes.get(trackingId) ?? new Set()).add(webhookId))
   }
-  const known = await inLots([...lanes], async ([trackingId, wanted]) => {
+  const known = await inBatches([...lanes], async ([trackingId, wanted]) => {
     const { merchantId, deliveries } = await commands.lane(trackingId)
     const there = new Set(deliveries.map(({ webhookId }) => webhookId))
     return merchantId !== null && sees(merchantId) && [...wanted].every((each) => there.has(each))
   })
   if (known.includes(false)) return { accepted: false, reason: 'unknown' }
   const waitSeconds: number[] = []
-  const counts = await inLots([...lanes], async ([trackingId, wanted]) => {
+  const counts = await inBatches([...lanes], async ([trackingId, wanted]) => {
     let requeued = 0
     for (const webhookId of wanted) {
-      if (by === 'house') {
+      if (by === 'operator') {
         const result = await commands.requeue(trackingId, { webhookId }, context)
         if (result.accepted) requeued += result.events.length
       } else {
@@ -59,10 +62,13 @@ export async function resendCallbacks(
   return { accepted: false, reason: 'too-often', retryAfterSeconds: Math.min(...waitSeconds) }
 }
 
-async function inLots<Item, Result>(items: readonly Item[], act: (item: Item) => Promise<Result>): Promise<Result[]> {
+async function inBatches<Item, Result>(
+  items: readonly Item[],
+  act: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
   const results: Result[] = []
-  for (let from = 0; from < items.length; from += lot) {
-    results.push(...(await Promise.all(items.slice(from, from + lot).map(act))))
+  for (let from = 0; from < items.length; from += concurrency) {
+    results.push(...(await Promise.all(items.slice(from, from + concurrency).map(act))))
   }
   return results
 }

@@ -12,12 +12,12 @@ import { readHistory } from '../stream-history.js'
 
 export interface Resumed {
   readonly at: string
-  /** As in the event's metadata. */
+  /** The actor in the event's metadata. */
   readonly by: string
   readonly reason: string
 }
 
-/** What did not verify, and whether payouts go on: decided by the log. Every method may throw StoreUnavailableError. */
+/** Records verification failures, which stop payouts, and resumes payouts. Each method may throw StoreUnavailableError. */
 export class IntegrityCommands {
   constructor(
     private readonly store: EventStore,
@@ -28,7 +28,7 @@ export class IntegrityCommands {
     return (await loadStream(this.store, integrityDecider, integrityStream)).state
   }
 
-  /** The first of them stops payouts. How many were recorded: none twice. */
+  /** Records each finding once and returns the number of new ones. The first one stops payouts. */
   async report(findings: readonly Finding[], treeSize: number, context: CommandContext): Promise<number> {
     let recorded = 0
     for (const finding of findings) {
@@ -39,14 +39,14 @@ export class IntegrityCommands {
     return recorded
   }
 
-  /** `changed`: they were stopped. */
+  /** `changed` is `true` if payouts were stopped. */
   async resumePayouts(reason: string, context: CommandContext): Promise<{ readonly changed: boolean }> {
     const command = { type: 'Resume', reason, at: this.clock() } as const
     const result = await handleCommand(this.store, integrityDecider, integrityStream, command, context)
     return { changed: result.accepted && result.events.length > 0 }
   }
 
-  /** Undefined when payouts were never resumed. */
+  /** Returns `undefined` if payouts were never resumed. */
   async lastResumed(): Promise<Resumed | undefined> {
     const history = await readHistory<IntegrityEvent>(this.store, integrityStream, 'omit')
     const last = history.findLast(({ event }) => event.type === 'PayoutsResumed')

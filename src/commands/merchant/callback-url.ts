@@ -2,11 +2,9 @@ import ipaddr from 'ipaddr.js'
 import { schemeProblem } from '../../domain/merchant/merchant-settings.js'
 import { type Violation, violate } from '../../kernel/rules.js'
 
-/** Where callbacks may go. Who registers a URL asks here, and every attempt does again. */
-
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
-/** Public by number, but the machine's own cloud behind it: Azure's WireServer hands out credentials. */
+/** Azure's WireServer: a public address that leads to the machine's own cloud and returns credentials. */
 const cloudMetadata = '168.63.129.16'
 
 const maxUrlLength = 2_048
@@ -29,24 +27,24 @@ export function callbackUrlProblem(text: string, sandbox: boolean): Violation | 
   return undefined
 }
 
-/** WHATWG URLs have turned 2130706433, 0x7f.1 and 0177.0.0.1 into 127.0.0.1 already. */
+/** Returns the URL's host if it is an address. `URL` has already normalized 2130706433, 0x7f.1 and 0177.0.0.1 to 127.0.0.1. */
 export function literalAddress(url: URL): string | undefined {
   const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
   return ipaddr.isValid(host) ? host : undefined
 }
 
-/** RFC 6761: always loopback, never asked of a name server. */
+/** Returns whether the name is loopback by RFC 6761, so that no name server is queried. */
 export function isLocalName(hostname: string): boolean {
   return /^(.+\.)?localhost\.?$/i.test(hostname)
 }
 
-/** Public unicast, or loopback for a sandbox merchant. */
+/** Returns whether callbacks may go to the address: public unicast, or loopback for a sandbox merchant. */
 export function isCallbackAddress(address: string, sandbox: boolean): boolean {
   if (!ipaddr.isValid(address)) return false
-  // `::ffff:10.0.0.1` is 10.0.0.1 to the operating system.
+  // The operating system connects to 10.0.0.1 for `::ffff:10.0.0.1`.
   const parsed = ipaddr.process(address)
   if (sandbox && parsed.range() === 'loopback') return true
   if (parsed.range() !== 'unicast' || parsed.toString() === cloudMetadata) return false
-  // ipaddr.js calls everything it has no name for unicast, `::127.0.0.1` for one.
+  // ipaddr.js classifies every range that it does not know as unicast, for example `::127.0.0.1`.
   return parsed.kind() === 'ipv4' || (parsed as ipaddr.IPv6).match(globalUnicast)
 }

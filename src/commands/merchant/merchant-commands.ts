@@ -14,7 +14,7 @@ import { type CommandContext, handleCommand, loadStream } from '../handle-comman
 import { derivedEventId } from '../ids.js'
 import { readHistory } from '../stream-history.js'
 
-/** Shown once, never again. */
+/** Credentials that are shown only once. */
 export interface IssuedCredentials {
   readonly id: string
   readonly webApiKey: string
@@ -28,12 +28,12 @@ export type MerchantResult =
 
 export type RotatingSecret = 'secretKey' | 'webhookSecret'
 
-/** Associated data of a sealed secret: it opens for this merchant and purpose only. */
+/** Returns the associated data of a sealed secret, which can be opened only for this merchant and purpose. */
 export function secretOwner(merchantId: string, secret: RotatingSecret): string {
   return `merchant:${merchantId}:${secret}`
 }
 
-/** All that is done to merchants. Every method may throw StoreUnavailableError or TooMuchContentionError. */
+/** Runs every command on merchants. Each method may throw StoreUnavailableError or TooMuchContentionError. */
 export class MerchantCommands {
   constructor(
     private readonly store: EventStore,
@@ -57,7 +57,7 @@ export class MerchantCommands {
     return { id, webApiKey, secretKey, webhookSecret }
   }
 
-  /** Undefined when there is none. */
+  /** Returns the current merchant from the log, or `undefined` if it does not exist. */
   async find(merchantId: string): Promise<Merchant | undefined> {
     const { state } = await loadStream(this.store, merchantDecider, merchantStream(merchantId))
     return state.merchantId === null ? undefined : state
@@ -71,7 +71,7 @@ export class MerchantCommands {
     return this.#execute(merchantId, { type: 'ChangeSettings', changes, at: this.clock() }, context)
   }
 
-  /** Another key beside those there are; it is shown this once. */
+  /** Creates an additional API key, which is shown only once. */
   async createApiKey(merchantId: string, key: Pick<ApiKey, 'name' | 'scopes' | 'validUntil'>, context: CommandContext) {
     const webApiKey = generateApiKey(merchantId)
     const sha256 = digestApiKey(webApiKey)
@@ -84,7 +84,7 @@ export class MerchantCommands {
     return this.#execute(merchantId, { type: 'RevokeApiKey', keyId, at: this.clock() }, context)
   }
 
-  /** Of the main key. The one before stays valid for `overlapMinutes`; 0 revokes it at once. */
+  /** Replaces the main key. The previous one stays valid for `overlapMinutes`; 0 revokes it immediately. */
   async rotateApiKey(merchantId: string, overlapMinutes: number, context: CommandContext) {
     const webApiKey = generateApiKey(merchantId)
     const apiKeySha256 = digestApiKey(webApiKey)
@@ -94,8 +94,8 @@ export class MerchantCommands {
   }
 
   /**
-   * The secret before stays valid for `overlapMinutes`: requests hashed with either are accepted, callbacks carry both signatures. A
-   * HashCode there is only one of: it goes on with the SecretKey before until the merchant has used the new one.
+   * Replaces a secret. The previous one stays valid for `overlapMinutes`: requests with either are accepted, and callbacks carry both
+   * signatures. A callback has only one HashCode, which uses the previous SecretKey until the merchant has used the new one.
    */
   async rotateSecret(merchantId: string, secret: RotatingSecret, overlapMinutes: number, context: CommandContext) {
     const value = secret === 'secretKey' ? generateSecretKey() : generateWebhookSecret()
@@ -109,18 +109,18 @@ export class MerchantCommands {
     return result.accepted ? ({ accepted: true, value } as const) : result
   }
 
-  /** A request was made with the SecretKey of this number. */
+  /** Records that the merchant has used the SecretKey with this number. */
   takeUpSecretKey(merchantId: string, number: number, context: CommandContext): Promise<MerchantResult> {
     return this.#execute(merchantId, { type: 'TakeUpSecretKey', number, at: this.clock() }, context)
   }
 
-  /** `onceFor` a purpose: a merchant that was resumed since is not suspended for it again. */
+  /** Suspends a merchant, at most once for the purpose `onceFor`, even if the merchant was resumed since. */
   suspend(merchantId: string, context: CommandContext, onceFor?: string): Promise<MerchantResult> {
     const onceId = onceFor === undefined ? undefined : derivedEventId(merchantId, onceFor)
     return this.#execute(merchantId, { type: 'Suspend', at: this.clock() }, context, onceId)
   }
 
-  /** The actor that registered it; undefined when there is no such merchant. */
+  /** Returns the actor that registered the merchant, or `undefined` for an unknown merchant. */
   async registeredBy(merchantId: string): Promise<string | undefined> {
     const [registered] = await readHistory<MerchantEvent>(this.store, merchantStream(merchantId))
     return registered?.metadata.actor

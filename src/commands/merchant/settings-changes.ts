@@ -13,13 +13,13 @@ import { rangeProblem } from './address-index.js'
 import { callbackUrlProblem } from './callback-url.js'
 import type { MerchantCommands, MerchantResult } from './merchant-commands.js'
 
-/** What the service as a whole is configured with. */
+/** The configuration of the service that settings depend on. */
 export interface SettingsFrame {
   readonly currency: Currency
   readonly paymentMethods: readonly PaymentMethod[]
 }
 
-/** Why settings cannot be what they would be with those that are given; undefined when they can. Every way in asks here. */
+/** Returns why the given settings are invalid together with the existing ones, or `undefined` if they are valid. */
 export function settingsRefusal(
   before: Partial<MerchantSettings>,
   given: Partial<MerchantSettings>,
@@ -30,7 +30,7 @@ export function settingsRefusal(
   if (problem) return problem
   const tooFine = amountSettings.find((setting) => !isPayable(currency, given[setting] ?? 0n))
   if (tooFine) return { field: tooFine, ...violate('whole-amount', { currency: currency.code }) }
-  // Of those given only: a method may have left the catalogue since.
+  // Existing instructions are not checked, because their method may have been removed from the catalogue.
   const instructions = paymentInstructionsProblem(given.paymentInstructions ?? [], paymentMethods)
   return instructions && { field: 'paymentInstructions', ...instructions }
 }
@@ -46,7 +46,7 @@ function addressProblem(
   return { field: 'allowIps', ...violate('ip-range-invalid', { range: JSON.stringify(wrong.slice(0, 64)) }) }
 }
 
-/** Naming where callbacks go also takes them up again: it is not the endpoint that was disabled. */
+/** Changes settings. A new callback URL also enables callbacks, because it is not the endpoint that was disabled. */
 export async function changeMerchantSettings(
   merchants: Pick<MerchantCommands, 'changeSettings' | 'enableCallbacks'>,
   merchantId: string,

@@ -161,8 +161,10 @@ async function readRivals(
   const load = (stream: string) => loadStream(store, transferDecider, stream)
   const [own, ...others] = await Promise.all([load(transferStream(request.trackingId)), ...rivals.map(load)])
   const existing = new Set(rivals.filter((_, index) => others[index]?.revision !== 'no_stream'))
-  const isMeant = others.some(({ state }) => state.kind !== 'none' && texts.some((text) => isHashedText(text, state)))
-  return { own: own!, existing, isReused: isMeant && !(await isOwnHash(store, request, texts, own!.state)) }
+  const isAmbiguous = others.some(
+    ({ state }) => state.kind !== 'none' && texts.some((text) => isHashedText(text, state)),
+  )
+  return { own: own!, existing, isReused: isAmbiguous && !(await isOwnHash(store, request, texts, own!.state)) }
 }
 
 /** Returns whether the text is the transfer's amount, in any spelling, followed by its referenceId. */

@@ -48,7 +48,7 @@ const maxNameLength = 128
 /** Excludes characters that look alike, because a person reads and types the password. */
 const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const issuedLength = 20
-const nobody = '00000000-0000-0000-0000-000000000000'
+const nonexistentUserId = '00000000-0000-0000-0000-000000000000'
 
 interface UserCommandsParts {
   readonly store: EventStore
@@ -132,7 +132,7 @@ export class UserCommands {
       userEmailStream(this.#emailMac(normalEmail(email) ?? '')),
     )
     // Also reads a user that never exists, so that an unknown email takes as long as a known one.
-    return this.find(state.userId ?? nobody)
+    return this.find(state.userId ?? nonexistentUserId)
   }
 
   /** @throws SecretBoxError if the master key is a different one */
@@ -248,7 +248,7 @@ export class UserCommands {
   ): Promise<Proof> {
     const { passwords, box } = this.#parts
     const user = await this.findByEmail(email)
-    const keyed = this.#keyed(user?.userId ?? nobody, password)
+    const keyed = this.#keyed(user?.userId ?? nonexistentUserId, password)
     const matches = await passwords.verify(user?.passwordHash, keyed, queuedFor)
     if (!user || !matches || user.disabled) return { outcome: 'wrong', isUser: user !== undefined }
     if (user.secondFactor === null) return { outcome: 'proven', user, codeCounter: null }

@@ -1,29 +1,11 @@
+import { KeyedLimit } from '../../kernel/keyed-limit.js'
 import { violate } from '../../kernel/rules.js'
 import { RequestError } from '../refusals.js'
 
-/** Limits the concurrent operations per user in this process. */
-export class AtOnce {
-  readonly #open = new Map<string, number>()
-
-  constructor(private readonly most: number) {}
-
-  /** Starts an operation and returns a function that ends it. @throws RequestError */
-  begin(userId: string): () => void {
-    const count = this.#open.get(userId) ?? 0
-    if (count >= this.most) {
-      throw new RequestError('too-many-requests', {
-        violation: violate('too-many-open', { most: this.most }),
-        retryAfterSeconds: 5,
-      })
-    }
-    this.#open.set(userId, count + 1)
-    let ended = false
-    return () => {
-      if (ended) return
-      ended = true
-      const left = (this.#open.get(userId) ?? 1) - 1
-      if (left === 0) this.#open.delete(userId)
-      else this.#open.set(userId, left)
-    }
-  }
+/** Limits the concurrent operations per user in this process. A further operation is rejected with RequestError. */
+export function limitPerUser(most: number): KeyedLimit {
+  return new KeyedLimit({ concurrency: most, maxWaiting: 0 }, () => {
+    const violation = violate('too-many-open', { most })
+    return new RequestError('too-many-requests', { violation, retryAfterSeconds: 5 })
+  })
 }

@@ -70,7 +70,7 @@ interface Verified {
 }
 
 /** A login and its deposit's payment. */
-interface Begun {
+interface LoadedChallenge {
   readonly challenge: Challenge
   readonly loaded: Loaded<Payment>
 }
@@ -167,12 +167,12 @@ export class WalletPayments {
     const found = await this.#payable(request)
     if (!('transfer' in found)) return found
     const { transfer } = found
-    const begun = await this.#challengeOf('code', request)
-    if (!('challenge' in begun)) return begun
-    const { id: challengeId, accountNumber } = begun.challenge
+    const login = await this.#challengeOf('code', request)
+    if (!('challenge' in login)) return login
+    const { id: challengeId, accountNumber } = login.challenge
     return this.#reportingFailures(transfer, async () => {
       const checked = await this.#lanes.run(String(accountNumber), () =>
-        this.#checkCode(transfer, begun, request.code, context),
+        this.#checkCode(transfer, login, request.code, context),
       )
       if (!checked.ok) return checked
       const token = this.#tokens.issue('device', request, challengeId)
@@ -180,7 +180,7 @@ export class WalletPayments {
         const paid = await this.deps.collections.pay(transfer, challengeId, context, checked.verified)
         return paid.ok ? { ok: true, nextStep: 'Completed', token, accountNumber } : paid
       }
-      await this.#requestConfirmation(transfer, begun.challenge, context, checked.verified)
+      await this.#requestConfirmation(transfer, login.challenge, context, checked.verified)
       return { ok: true, nextStep: 'ValidateUserDevice', token, accountNumber }
     })
   }
@@ -193,9 +193,9 @@ export class WalletPayments {
     const { transfer } = found
     // Checked before the token, which expires with the deposit: the deposit's end is the more useful response.
     if (hasExpired(transfer, this.deps.clock())) return walletFailure('expired-deposit')
-    const begun = await this.#challengeOf('device', request)
-    if (!('challenge' in begun)) return begun
-    const { challenge, loaded } = begun
+    const login = await this.#challengeOf('device', request)
+    if (!('challenge' in login)) return login
+    const { challenge, loaded } = login
     // A different poll may have collected the money.
     if (transfer.status === 'Completed') return { ok: true }
     if (transfer.status === 'ManualControl') return walletFailure('manual-control')
@@ -265,7 +265,7 @@ export class WalletPayments {
   /** Checks one code at a time for each account, so that the limit on wrong codes holds for concurrent requests. */
   async #checkCode(
     transfer: Deposit,
-    { challenge: { id: challengeId, accountNumber }, loaded }: Begun,
+    { challenge: { id: challengeId, accountNumber }, loaded }: LoadedChallenge,
     code: string,
     context: CommandContext,
   ): Promise<Result<{ readonly isTrusted: boolean; readonly verified: Loaded<Payment> }>> {
@@ -329,7 +329,7 @@ export class WalletPayments {
   }
 
   /** Returns the login that a token belongs to. */
-  async #challengeOf(step: WalletStep, request: Step & { token: string }): Promise<Begun | WalletFailure> {
+  async #challengeOf(step: WalletStep, request: Step & { token: string }): Promise<LoadedChallenge | WalletFailure> {
     const { trackingId, token } = request
     const verified = this.#tokens.verify(step, request, token)
     if (!verified.valid) return walletFailure(verified.reason === 'expired' ? 'expired-token' : 'bad-token')

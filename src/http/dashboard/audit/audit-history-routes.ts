@@ -14,7 +14,7 @@ import { invalid, RequestError } from '../../refusals.js'
 import { streamId } from '../../v1/own-transfer.js'
 import { timeOf } from '../../v1/query-values.js'
 import { actorNames } from '../actor-names.js'
-import { AtOnce } from '../concurrency-limit.js'
+import { limitPerUser } from '../concurrency-limit.js'
 import {
   AuditActionsAnswer,
   AuditActionsQuery,
@@ -42,7 +42,7 @@ const maxLookedAt = 20_000
 export const auditHistoryRoutes: FastifyPluginAsyncTypebox<AuditHistoryOptions> = async (app, options) => {
   const { eventStore: store, userDirectory } = options
   const allowed = app.viewers.allow('audit:read')
-  const walking = new AtOnce(maxWalks)
+  const walking = limitPerUser(maxWalks)
 
   app.route({
     method: 'GET',
@@ -68,7 +68,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox<AuditHistoryOptions> 
     schema: { hide: true, querystring: AuditStateQuery, response: { 200: AuditStateAnswer } },
     handler: async (request) => {
       const { of, at } = request.query
-      const end = of === 'statement' ? walking.begin(request.viewer.userId) : undefined
+      const end = of === 'statement' ? walking.hold(request.viewer.userId) : undefined
       try {
         const found = await stateAsOf(store, of, request.query.id.toLowerCase(), pointInTimeOf(at))
         if (found === 'malformed') throw invalid('id', 'merchant-day-invalid')
@@ -102,7 +102,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox<AuditHistoryOptions> 
     schema: { hide: true, querystring: AuditExportQuery },
     handler: async (request, reply) => {
       const query = await queryOf(store, request.query)
-      const end = walking.begin(request.viewer.userId)
+      const end = walking.hold(request.viewer.userId)
       reply.raw.once('close', end)
       // A reader that left during the session check triggers no further close event.
       if (reply.raw.closed) end()
@@ -120,7 +120,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox<AuditHistoryOptions> 
     schema: { hide: true, querystring: AuditExportQuery, response: { 200: AuditManifestAnswer } },
     handler: async (request) => {
       const query = await queryOf(store, request.query)
-      const end = walking.begin(request.viewer.userId)
+      const end = walking.hold(request.viewer.userId)
       try {
         const measured = await measuredExport(store, query, nameOf(query))
         const { files, ...rest } = manifestOf(query, measured, await options.auditCheckpoint())

@@ -78,7 +78,7 @@ const listRoutes: FastifyPluginAsyncTypebox<DashboardCallbackOptions> = async (a
       if ('merchantId' in wanted) requireOwn(request, wanted.merchantId)
       const who = {
         sees: (merchantId: string) => app.viewers.sees(request, merchantId),
-        by: request.viewer.merchantIds === null ? 'house' : 'merchant',
+        by: request.viewer.merchantIds === null ? 'operator' : 'merchant',
       } as const
       return takeUp({ callbacks, readModels }, wanted, who, contextOf(request))
     },

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { EventStore } from '../../../event-store/event-store.js'
 import { Type } from '../../../kernel/typebox.js'
 import { type LiveUpdate, LiveView } from '../../../queries/live-changes.js'
-import { AtOnce } from '../concurrency-limit.js'
+import { limitPerUser } from '../concurrency-limit.js'
 import { type ListOptions, merchantsOf, viewOfRows } from '../transfers/list-routes.js'
 
 export interface LiveOptions extends ListOptions {
@@ -27,7 +27,7 @@ const againAfterMs = 3_000
 export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, options) => {
   const { eventStore: store, readModels, logger } = options
   const view = new LiveView({ store, readModels, onError: (err) => logger.warn({ err }, 'live view') })
-  const watching = new AtOnce(maxViews)
+  const watching = limitPerUser(maxViews)
   app.addHook('preClose', (done) => {
     view.close()
     done()
@@ -39,7 +39,7 @@ export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, op
     schema: { hide: true, querystring: LiveQuery },
     handler: async (request, reply) => {
       const merchantIds = merchantsOf(app, request, request.query.merchantId) ?? null
-      const end = watching.begin(request.viewer.userId)
+      const end = watching.hold(request.viewer.userId)
       // Wait for a slow reader: unread data stays buffered, and nothing more is written.
       const events = new PassThrough()
       events.once('close', end)

@@ -14,7 +14,7 @@ import { invalidFields, RequestError } from '../../refusals.js'
 import { limitOf, timeOf } from '../../v1/query-values.js'
 import { actorNames } from '../actor-names.js'
 import { type TransferRowView, TransfersAnswer, TransfersQuery } from '../api.js'
-import { AtOnce } from '../concurrency-limit.js'
+import { limitPerUser } from '../concurrency-limit.js'
 import { sendCsv } from '../csv-response.js'
 import { rowOf } from './transfer-row.js'
 
@@ -32,7 +32,7 @@ const exportPage = 500
 const maxExports = 2
 
 export const listRoutes: FastifyPluginAsyncTypebox<ListOptions> = async (app, options) => {
-  const exporting = new AtOnce(maxExports)
+  const exporting = limitPerUser(maxExports)
   const search = (query: Query, request: FastifyRequest, page: Pick<TransferSearch, 'limit' | 'cursor'>) =>
     searched(options, { ...searchOf(app, request, query), ...page })
 
@@ -54,7 +54,7 @@ export const listRoutes: FastifyPluginAsyncTypebox<ListOptions> = async (app, op
     schema: { hide: true, querystring: TransfersQuery },
     handler: async (request, reply) => {
       const pageAfter = (cursor: string | undefined) => search(request.query, request, { limit: exportPage, cursor })
-      const end = exporting.begin(request.viewer.userId)
+      const end = exporting.hold(request.viewer.userId)
       reply.raw.once('close', end)
       // A reader that left during the session check triggers no further close event.
       if (reply.raw.closed) end()
