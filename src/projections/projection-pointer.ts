@@ -57,9 +57,11 @@ export class ProjectionPointer {
     return saved
   }
 
-  /** Records the progress of the served build, which is no longer stopped. @throws LeaseLostError */
-  advance(progress: Progress): Promise<void> {
-    return this.save({ served: { ...this.served, progress }, failure: undefined })
+  /** Records the progress of a build, unless another one is served by now. @throws LeaseLostError */
+  async advance(collection: string, position: Position, lastEvent: RecordedEvent | undefined): Promise<void> {
+    if (this.served.collection !== collection) return
+    const progress = progressAfter(position, lastEvent, this.served.progress)
+    await this.save({ served: { ...this.served, progress }, failure: undefined })
   }
 
   async #save(changes: Changes): Promise<void> {

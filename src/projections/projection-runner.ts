@@ -9,7 +9,7 @@ import { pause, type RetryOptions, retryWhileUnavailable } from '../subscription
 import { inSpanOfEach } from '../tracing/tracing.js'
 import { applyEvents } from './apply-events.js'
 import { type Projection, type ProjectionDependencies, ProjectionError } from './projection.js'
-import { isUsable, LeaseLostError, ProjectionPointer, progressAfter, resumePosition } from './projection-pointer.js'
+import { isUsable, LeaseLostError, ProjectionPointer, resumePosition } from './projection-pointer.js'
 import { ServedDocuments } from './served-documents.js'
 import { isUnfinished, type ProjectionTask, ProjectionTasks, taskOf } from './tasks/projection-tasks.js'
 import { dropUnusedBuilds, type Serving, TaskWorker } from './tasks/task-worker.js'
@@ -193,7 +193,9 @@ export class ProjectionRunner {
   }
 
   async #endTask(state: 'done' | 'failed' | 'cancelled', reason?: string): Promise<void> {
-    const { phase, build, secondsLeft, interruptions, isConcluded, ...record } = this.#pointer.document.task!
+    const { task } = this.#pointer.document
+    if (!task) return
+    const { phase, build, secondsLeft, interruptions, isConcluded, ...record } = task
     // Until then, some readers still use the build that was served before.
     if (isConcluded && record.what !== 'verify') await pause(pointerMaxAgeMs, this.#lease.signal)
     const ended = { ...record, ...(reason !== undefined && { reason }), updatedAt: this.deps.clock() }
@@ -225,7 +227,7 @@ export class ProjectionRunner {
       after: resumePosition(progress),
       streamPrefixes: this.projection.streamPrefixes,
       gatherMs,
-      handle: (page) => this.#apply(documents, page),
+      handle: (page) => this.#apply(collection, documents, page),
     }).catch((error) => this.#stop(error))
     this.#serving = { stopping, ended }
   }
@@ -236,7 +238,7 @@ export class ProjectionRunner {
     this.#serving = undefined
   }
 
-  async #apply(documents: ServedDocuments, { events, checkpoint }: Page): Promise<void> {
+  async #apply(collection: string, documents: ServedDocuments, { events, checkpoint }: Page): Promise<void> {
     if (this.#lease.signal.aborted) return
     const { name } = this.projection
     const start = ({ type }: { readonly type: string }) => {
@@ -250,11 +252,11 @@ export class ProjectionRunner {
         // The events before it are applied, and builds are compared at the recorded position.
         const { position } = error.event
         const last = events.findLast((event) => comparePositions(event.position, position) < 0)
-        if (last) await this.#pointer.advance(progressAfter(last.position, last, this.#pointer.served.progress))
+        if (last) await this.#pointer.advance(collection, last.position, last)
       }
       throw error
     }
-    if (checkpoint) await this.#pointer.advance(progressAfter(checkpoint, events.at(-1), this.#pointer.served.progress))
+    if (checkpoint) await this.#pointer.advance(collection, checkpoint, events.at(-1))
   }
 
   /** Stops at an event that cannot be applied, because ignoring it would leave a silent hole in the documents. */

@@ -205,7 +205,11 @@ export class TaskWorker {
     await this.#available(() => this.serving.checkCancelled())
     this.retry.signal.throwIfAborted()
     const task: TaskRecord = { ...this.#record, ...outcome, isConcluded: true }
-    await this.#available(() => this.serving.pointer.save({ ...changes, task }))
+    const { pointer } = this.serving
+    await this.#available(() => pointer.save({ ...changes, task })).catch((error) => {
+      // A task that is cancelled during this write is done if the write succeeded.
+      if (!pointer.document.task?.isConcluded) throw error
+    })
   }
 
   async #report(report: Partial<TaskRecord>): Promise<void> {
