@@ -51,7 +51,7 @@ t.test('fills a sandbox once with transfers in every state and sends nothing', a
   t.equal(transfers, 400)
   const again = await runCli(directory, ['seed'])
   t.equal(again.status, 1)
-  t.match(again.stderr, /There are transfers already/)
+  t.match(again.stderr, /Transfers already exist/)
   const merchants = await cliItems<Listed>(directory, 'merchants', 'list')
   t.same(merchants.map(({ name }) => name).sort(), ['Made-up Games', 'Made-up Shop'])
   for (const each of merchants)

@@ -1,11 +1,12 @@
 import { crc32 } from 'node:zlib'
 
-const mebibyte = 1024 * 1024
-const minBytes = mebibyte
-const meanExtraBytes = 2 * mebibyte
-const maxBytes = 8 * mebibyte
+const kibibyte = 1024
+const minBytes = 256 * kibibyte
+const meanExtraBytes = 256 * kibibyte
+/** A backup that completes a chunk stores it again as a whole, so this is also the most that a part repeats. */
+const maxBytes = 1024 * kibibyte
 /** The end of a part is cut finer, because the next backup replaces its last piece. */
-const openEndBytes = 128 * 1024
+const openEndBytes = 128 * kibibyte
 
 /**
  * Cuts a part into chunks between its records, at places that the content determines. A part that has grown therefore starts with the same

@@ -5,7 +5,7 @@ import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 const cli = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
-const service = await startTestService()
+const service = await startTestService({ overrides: { auditCheckpoint: async () => 'a signed checkpoint' } })
 t.teardown(() => destroyTestService(service))
 const { app, transfers } = service
 const [own, other] = [await service.merchant({ name: 'Own' }), await service.merchant({ name: 'Other' })]

@@ -170,7 +170,8 @@ t.test('a second backup stores what is new in the log, and either backup can be 
   await addKeys(30_000, 30_010)
   await storeReceipt(readModels, pdf('another'), at(2))
   const third = await back(3)
-  t.ok(third.newBytes < 600_000, `${third.newBytes} bytes for 30 events, 10 keys and a receipt`)
+  // Each of the four parts may complete a chunk of up to a mebibyte, of which compression leaves about half.
+  t.ok(third.newBytes < 2_400_000, `${third.newBytes} bytes for 30 events, 10 keys and a receipt`)
   await keyStore.destroy(['id-00000007', 'id-00003000'])
   const fourth = await back(4)
   t.ok(fourth.newBytes < 3_000_000, `${fourth.newBytes} bytes after two keys are destroyed`)
