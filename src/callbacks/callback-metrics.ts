@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
-import { BoundedLabel } from '../tracing/bounded-label.js'
+import { BoundedLabel } from '../tracing/tracing.js'
 
 export type CallbackMetrics = ReturnType<typeof callbackMetrics>
 

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { rangeProblem } from '../commands/merchant/address-index.js'
+import { rangeProblem } from '../commands/merchant/addresses.js'
 import { changeMerchantSettings, settingsRefusal } from '../commands/merchant/settings-changes.js'
 import { refusalText } from '../commands/refusal-texts.js'
-import type { Merchant } from '../domain/merchant/merchant.js'
+import { callbackSecretKey, type Merchant } from '../domain/merchant/merchant.js'
 import type { MerchantSettings } from '../domain/merchant/merchant-events.js'
 import {
   defaultSettings,
@@ -12,7 +12,6 @@ import {
   rateLimitPerSecond,
   signedCreates,
 } from '../domain/merchant/merchant-settings.js'
-import { callbackSecretKey } from '../domain/merchant/secret-keys.js'
 import { toJsonNumber } from '../domain/money.js'
 import { pageOfAll } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'

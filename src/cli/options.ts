@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
-import { receiptUrlProblem } from '../commands/transfer/settlement-rules.js'
+import { receiptUrlProblem } from '../commands/transfer/transfer-requests.js'
 import { parseAmount } from '../domain/money.js'
 import { violate } from '../kernel/rules.js'
 import { isVisible } from '../kernel/text.js'

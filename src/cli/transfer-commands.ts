@@ -74,7 +74,7 @@ async function showTransfer(stores: CommandStores, _options: object, trackingId:
 async function walletCollections({ eventStore }: CommandStores, trackingId: string) {
   const { loadStream } = await import('../commands/handle-command.js')
   const { paymentStream } = await import('../domain/streams.js')
-  const { paymentDecider } = await import('../domain/payment/payment.js')
+  const { paymentDecider } = await import('../domain/payment.js')
   const { state } = await loadStream(eventStore, paymentDecider, paymentStream(trackingId))
   return state.collections.map(
     ({ accountNumber, amountMinor, outcome, collectedAmountMinor, reason, receiptUrl, endedAt }) => ({

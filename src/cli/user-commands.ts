@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { normalEmail } from '../domain/email.js'
+import { normalEmail } from '../domain/credentials.js'
 import { type Role, roles } from '../domain/user/permissions.js'
 import type { User } from '../domain/user/user.js'
 import type { CommandStores } from './cli-stores.js'

@@ -1,11 +1,18 @@
 import { type DomainEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
-import type { EventStore, ExpectedRevision, RecordedEvent } from '../event-store/event-store.js'
-import { foldEvent } from '../event-store/read-event.js'
-import { type Decider, type Refusal, refuse } from '../kernel/decision.js'
-import type { RuleName } from '../kernel/rules.js'
-import { streamAttributes } from '../tracing/traced-store.js'
-import { annotate, inSpan } from '../tracing/tracing.js'
-import { retryOnConflict } from './write-contention.js'
+import {
+  type AppendResult,
+  type EventStore,
+  type ExpectedRevision,
+  type NewEvent,
+  type Position,
+  type RecordedEvent,
+  WrongExpectedRevisionError,
+} from '../event-store/event-store.js'
+import { foldEvent, readableEvent, readEvent } from '../event-store/read-event.js'
+import { boundedCache } from '../kernel/bounded-cache.js'
+import { KeyedLimit } from '../kernel/keyed-limit.js'
+import { type Decider, type Refusal, type RuleName, refuse } from '../kernel/rules.js'
+import { annotate, inSpan, streamAttributes } from '../tracing/tracing.js'
 
 /** The actor and the cause of a command, which every event that it leads to records. */
 export type CommandContext = EventMetadata
@@ -129,4 +136,123 @@ export async function loadStream<State, Event extends DomainEvent>(
 /** Returns a nonexistent stream as if it had been loaded. This saves the read of a stream that rarely exists. */
 export function emptyStream<State>({ initialState }: { readonly initialState: State }): Loaded<State> {
   return { state: initialState, revision: 'no_stream' }
+}
+
+/** Other writers won every attempt and nothing was appended. Trying again later is safe. */
+export class TooMuchContentionError extends Error {
+  override readonly name = 'TooMuchContentionError'
+}
+
+const maxAttempts = 10
+
+/** Runs the tasks of each key one at a time, so that writers of one stream in this process do not conflict with one another. */
+export function oneAtATime(maxWaiting: number): KeyedLimit {
+  return new KeyedLimit({ concurrency: 1, maxWaiting }, (key) => {
+    return new TooMuchContentionError(`${maxWaiting} tasks are waiting for ${key}`)
+  })
+}
+
+/**
+ * Calls `attempt`, which reads, decides and appends, until it meets no conflict with another writer, at most ten times.
+ * `isRetried` excludes conflicts that a new attempt would only repeat. @throws TooMuchContentionError, and every error that is not retried
+ */
+export async function retryOnConflict<Result>(
+  subject: string,
+  attempt: () => Promise<Result>,
+  isRetried: (error: WrongExpectedRevisionError) => boolean = () => true,
+): Promise<Result> {
+  for (let attempts = 0; attempts < maxAttempts; attempts++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof WrongExpectedRevisionError) || !isRetried(error)) throw error
+    }
+  }
+  throw new TooMuchContentionError(`${subject}: gave up after ${maxAttempts} conflicts with other writers`)
+}
+
+/** Appends an event that depends on none of the stream's earlier events. @throws StoreUnavailableError, TooMuchContentionError */
+export async function appendToEnd(store: EventStore, stream: string, event: NewEvent): Promise<void> {
+  await retryOnConflict(stream, async () => {
+    const [last] = await store.readStream(stream, { direction: 'backwards', maxCount: 1 })
+    await store.append(stream, last?.revision ?? 'no_stream', [event])
+  })
+}
+
+/** Returns `undefined`, and appends nothing, if another writer has changed the stream. @throws StoreUnavailableError */
+export async function appendUnlessChanged(
+  store: EventStore,
+  stream: string,
+  expectedRevision: ExpectedRevision,
+  event: NewEvent,
+): Promise<AppendResult | undefined> {
+  try {
+    return await store.append(stream, expectedRevision, [event])
+  } catch (error) {
+    if (error instanceof WrongExpectedRevisionError) return undefined
+    throw error
+  }
+}
+
+/**
+ * Remembers streams as they were last read, so that the next load reads only the events recorded since. Otherwise every payment from an
+ * account with thousands of payments would read all of them.
+ */
+export class StreamCache<State, Command, Event extends DomainEvent> {
+  readonly #known: ReturnType<typeof boundedCache<Loaded<State>>>
+
+  constructor(
+    private readonly store: EventStore,
+    private readonly decider: Decider<State, Command, Event>,
+    maxStreams: number,
+  ) {
+    this.#known = boundedCache(maxStreams)
+  }
+
+  /** Returns the stream's current state. @throws StoreUnavailableError, UnreadableEventError */
+  async load(stream: string): Promise<Loaded<State>> {
+    const loaded = await loadStream(this.store, this.decider, stream, { known: this.#known.get(stream) })
+    // A name that a stranger chose must not displace a stream that exists.
+    if (loaded.revision !== 'no_stream') this.#known.set(stream, loaded)
+    return loaded
+  }
+
+  /** Handles a command on the stream as it was loaded. @throws as handleCommand does */
+  async handle(
+    stream: string,
+    command: Command,
+    context: CommandContext,
+    loaded: Loaded<State> = emptyStream(this.decider),
+  ): Promise<CommandResult<State, Event>> {
+    const result = await handleCommand(this.store, this.decider, stream, command, context, { loaded })
+    if (result.accepted) this.#known.set(stream, { state: result.state, revision: result.revision })
+    return result
+  }
+}
+
+/** A recorded event with its metadata. */
+export interface HistoryEntry<Event> {
+  readonly id: string
+  readonly revision: number
+  readonly position: Position
+  readonly event: Event
+  readonly metadata: EventMetadata
+}
+
+/** How a reader of a history treats unreadable events. */
+export type Unreadable = 'throw' | 'omit'
+
+/** Reads every event of a stream, except skipped ones, oldest first. @throws StoreUnavailableError, UnreadableEventError */
+export async function readHistory<Event extends DomainEvent>(
+  store: Pick<EventStore, 'readStream'>,
+  stream: string,
+  unreadable: Unreadable = 'throw',
+): Promise<readonly HistoryEntry<Event>[]> {
+  const recorded = await store.readStream(stream)
+  return recorded.flatMap((one) => {
+    const event = unreadable === 'omit' ? readableEvent(one) : readEvent(one)
+    if (!event) return []
+    const { id, revision, position, metadata } = one
+    return [{ id, revision, position, event: event as Event, metadata: metadata as EventMetadata }]
+  })
 }

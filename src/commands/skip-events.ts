@@ -1,16 +1,15 @@
-import { callbackDecider } from '../domain/callback/callback-decider.js'
-import { merchantDecider } from '../domain/merchant/merchant-decider.js'
+import { callbackDecider } from '../domain/callback.js'
+import { merchantDecider } from '../domain/merchant/merchant.js'
 import { skippedEventsStream, streamKind, streamPrefix } from '../domain/streams.js'
 import { transferDecider } from '../domain/transfer/transfer-decider.js'
-import { userDecider } from '../domain/user/user-decider.js'
-import { walletAccountDecider } from '../domain/wallet/wallet-account.js'
+import { userDecider } from '../domain/user/user.js'
+import { walletAccountDecider } from '../domain/wallet-account.js'
 import { encodeEvent, shownType, UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 import { foldEvent, whyUnreadable } from '../event-store/read-event.js'
 import type { Clock } from '../kernel/clock.js'
-import { type Refusal, refuse } from '../kernel/decision.js'
-import type { CommandContext } from './handle-command.js'
-import { appendToEnd } from './write-contention.js'
+import { type Refusal, refuse } from '../kernel/rules.js'
+import { appendToEnd, type CommandContext } from './handle-command.js'
 
 export type SkipEventResult =
   | { readonly accepted: true; readonly problem: string; readonly changed: boolean }

@@ -1,4 +1,8 @@
+import { accept, type Decider } from '../kernel/rules.js'
 import { dayMs, hourMs } from '../kernel/time.js'
+import type { EventsOf } from './event.js'
+import type { walletLoginEvents } from './payment.js'
+import type { signInEvents } from './user/user.js'
 
 /**
  * Limits how often a password can be guessed, without letting strangers lock out its owner: wrong passwords from a device that is known to
@@ -78,4 +82,48 @@ export function loginLockedUntilMs(state: LoginState, device: string | null, now
 
 function withoutFailuresOf({ failures }: LoginState, device: string | null): readonly Failures[] {
   return failures.filter((each) => each.device !== device)
+}
+
+export type SignInEvent = EventsOf<typeof signInEvents>
+
+export const signInDecider: Decider<LoginState, LoginCommand<object>, SignInEvent> = {
+  initialState: noLogins,
+  decide(command, state) {
+    const { device, at } = command
+    if (command.type === 'KnowDevice') {
+      const data = { device: command.device, at }
+      return isNews(state, command.device) ? accept({ type: 'UserSignInDeviceKnown', data }) : accept()
+    }
+    const failure = nextFailure(state, device, at)
+    return failure === undefined ? accept() : accept({ type: 'UserSignInFailed', data: { device, failure, at } })
+  },
+  evolve(state, { type, data }) {
+    if (type === 'UserSignInDeviceKnown') return withDevice(state, data.device)
+    return withFailure(state, data.device, data.failure, data.at)
+  },
+}
+
+/** The fields that are recorded in addition to the device and the time. */
+export interface WalletLoginSubject {
+  readonly merchantId: string
+  readonly trackingId: string
+}
+
+export type LoginEvent = EventsOf<typeof walletLoginEvents>
+
+export const loginDecider: Decider<LoginState, LoginCommand<WalletLoginSubject>, LoginEvent> = {
+  initialState: noLogins,
+  decide(command, state) {
+    if (command.type === 'KnowDevice') {
+      const { type: _, ...data } = command
+      return isNews(state, data.device) ? accept({ type: 'WalletLogInDeviceKnown', data }) : accept()
+    }
+    const { type: _, ...data } = command
+    const failure = nextFailure(state, data.device, data.at)
+    return failure === undefined ? accept() : accept({ type: 'WalletLogInFailed', data: { ...data, failure } })
+  },
+  evolve(state, { type, data }) {
+    if (type === 'WalletLogInDeviceKnown') return withDevice(state, data.device)
+    return withFailure(state, data.device, data.failure, data.at)
+  },
 }

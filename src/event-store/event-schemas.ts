@@ -1,9 +1,8 @@
-import { callbackEvents } from '../domain/callback/callback-events.js'
-import { endpointEvents } from '../domain/callback/endpoint-decider.js'
+import { callbackEvents, endpointEvents } from '../domain/callback.js'
 import type { EventsOf } from '../domain/event.js'
-import { integrityEvents } from '../domain/integrity/integrity.js'
+import { integrityEvents } from '../domain/integrity.js'
 import { merchantEvents } from '../domain/merchant/merchant-events.js'
-import { codeCapEvents, paymentEvents, walletLoginEvents } from '../domain/payment/payment-events.js'
+import { codeCapEvents, paymentEvents, walletLoginEvents } from '../domain/payment.js'
 import {
   directoryEvents,
   hashEvents,
@@ -14,8 +13,8 @@ import {
 } from '../domain/service-events.js'
 import { type StreamPrefix, streamPrefix } from '../domain/streams.js'
 import { transferEvents } from '../domain/transfer/transfer-events.js'
-import { signInEvents, userEmailEvents, userEvents } from '../domain/user/user-events.js'
-import { walletAccountEvents, walletEmailEvents } from '../domain/wallet/wallet-events.js'
+import { signInEvents, userEmailEvents, userEvents } from '../domain/user/user.js'
+import { walletAccountEvents, walletEmailEvents } from '../domain/wallet-account.js'
 import type { TObject } from '../kernel/typebox.js'
 import type { OlderVersion } from './event-versions.js'
 

@@ -1,4 +1,4 @@
-import { erasedAccountNumber, erasedText } from '../domain/personal-data.js'
+import { erasedAccountNumber, erasedText } from '../domain/event.js'
 import { eventSchemas, olderVersions } from './event-schemas.js'
 
 export interface PersonalField {

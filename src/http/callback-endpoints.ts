@@ -1,5 +1,9 @@
-import type { CallbackCommands } from '../commands/callback/callback-commands.js'
-import { type NamedCallback, type ResendRequest, resendCallbacks } from '../commands/callback/resend-callbacks.js'
+import {
+  type CallbackCommands,
+  type NamedCallback,
+  type ResendRequest,
+  resendCallbacks,
+} from '../commands/callback/callback-commands.js'
 import type { CommandContext } from '../commands/handle-command.js'
 import { listParkedSince } from '../queries/callback-queries.js'
 import type { ReadModels } from '../read-models/read-models.js'

@@ -1,8 +1,8 @@
 import { ruleTexts } from '../commands/refusal-texts.js'
-import type { Refusal } from '../kernel/decision.js'
 import {
   type Change,
   type FieldViolation,
+  type Refusal,
   type RuleName,
   type RuleValue,
   rules,

@@ -2,8 +2,8 @@ import {
   receiptUrlProblem,
   settlementAmountProblem,
   settlementTextProblem,
-} from '../commands/transfer/settlement-rules.js'
-import type { Currency } from '../domain/currency.js'
+} from '../commands/transfer/transfer-requests.js'
+import type { Currency } from '../domain/money.js'
 import type { Violation } from '../kernel/rules.js'
 import { invalidFields } from './refusals.js'
 

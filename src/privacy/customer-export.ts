@@ -1,4 +1,4 @@
-import { readHistory } from '../commands/stream-history.js'
+import { readHistory } from '../commands/handle-command.js'
 import { callbackStream, paymentStream, transferStream } from '../domain/streams.js'
 import type { Transfer } from '../domain/transfer/transfer.js'
 import type { DomainEvent } from '../event-store/event-codec.js'

@@ -1,5 +1,4 @@
-import type { CommandContext } from '../commands/handle-command.js'
-import { appendUnlessChanged } from '../commands/write-contention.js'
+import { appendUnlessChanged, type CommandContext } from '../commands/handle-command.js'
 import { privacyStream, streamPrefix } from '../domain/streams.js'
 import { encodeEvent } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import type { Logger } from 'pino'
-import { TooMuchContentionError } from '../commands/write-contention.js'
+import { TooMuchContentionError } from '../commands/handle-command.js'
 import { streamPrefix } from '../domain/streams.js'
 import { type Place, positionOfPlace, ReadProgress } from '../event-store/event-location.js'
-import type { EventStore, Page, Position, RecordedEvent } from '../event-store/event-store.js'
-import { StoreUnavailableError } from '../event-store/event-store.js'
+import {
+  type EventStore,
+  type Page,
+  type Position,
+  type RecordedEvent,
+  StoreUnavailableError,
+} from '../event-store/event-store.js'
 import type { Clock } from '../kernel/clock.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'

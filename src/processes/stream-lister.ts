@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { appendUnlessChanged } from '../commands/write-contention.js'
+import { appendUnlessChanged } from '../commands/handle-command.js'
 import { maxListedStreams } from '../domain/service-events.js'
 import { listedStreamsStream } from '../domain/streams.js'
 import { encodeEvent } from '../event-store/event-codec.js'

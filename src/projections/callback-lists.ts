@@ -1,5 +1,4 @@
-import { evolve, initialState, type Lane } from '../domain/callback/callback-decider.js'
-import type { CallbackEvent } from '../domain/callback/callback-events.js'
+import { type CallbackEvent, evolve, initialState, type Lane } from '../domain/callback.js'
 import { streamPrefix } from '../domain/streams.js'
 import { type CallbackDocument, collections, indexes } from '../read-models/documents.js'
 import { type EventProjection, foldedDocuments, type ProjectedEvent } from './projection.js'

@@ -1,5 +1,5 @@
 import { streamPrefix } from '../domain/streams.js'
-import { type Counted, type Figure, figuresOf } from '../domain/transfer/figures.js'
+import { type Counted, type Figure, figuresOf } from '../domain/transfer/transfer.js'
 import type { TransferEvent, TransferKind } from '../domain/transfer/transfer-events.js'
 import {
   allMerchants,

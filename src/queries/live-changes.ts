@@ -1,5 +1,5 @@
 import { streamPrefix } from '../domain/streams.js'
-import { figuresOf } from '../domain/transfer/figures.js'
+import { figuresOf } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { endOfLog } from '../event-store/end-of-log.js'
 import type { EventStore, Page } from '../event-store/event-store.js'

@@ -1,4 +1,4 @@
-import type { EndpointEvent } from '../domain/callback/endpoint-decider.js'
+import type { EndpointEvent } from '../domain/callback.js'
 import { apiKeyId } from '../domain/merchant/api-key.js'
 import type { MerchantEvent } from '../domain/merchant/merchant-events.js'
 import { comparePositions, type Position, type RecordedEvent } from '../event-store/event-store.js'

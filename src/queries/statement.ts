@@ -1,5 +1,5 @@
 import { streamPrefix } from '../domain/streams.js'
-import { type Counted, figuresOf } from '../domain/transfer/figures.js'
+import { type Counted, figuresOf } from '../domain/transfer/transfer.js'
 import type { TransferEvent, TransferKind } from '../domain/transfer/transfer-events.js'
 import { type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
 import { readEvent } from '../event-store/read-event.js'

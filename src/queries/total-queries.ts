@@ -1,4 +1,4 @@
-import type { Counted } from '../domain/transfer/figures.js'
+import type { Counted } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { allMerchants, collections, type TotalDocument, totalsPrefix } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'

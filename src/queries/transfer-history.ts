@@ -1,4 +1,4 @@
-import { callbackDecider } from '../domain/callback/callback-decider.js'
+import { callbackDecider } from '../domain/callback.js'
 import {
   callbackStream,
   endpointStream,

@@ -1,5 +1,4 @@
-import type { Counted } from '../domain/transfer/figures.js'
-import type { Approval, Claim, Status } from '../domain/transfer/transfer.js'
+import type { Approval, Claim, Counted, Status } from '../domain/transfer/transfer.js'
 import type { CancelReason, DepositChannel, TransferKind } from '../domain/transfer/transfer-events.js'
 import type { Document, Filter, Index, Sort } from './read-models.js'
 

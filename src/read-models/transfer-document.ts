@@ -1,7 +1,8 @@
-import { type Funds, noFunds } from '../domain/transfer/funds.js'
 import {
   type Deposit,
+  type Funds,
   needsAttention,
+  noFunds,
   noPayout,
   type Payout,
   type Transfer,

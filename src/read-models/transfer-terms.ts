@@ -1,4 +1,4 @@
-import { erasedText } from '../domain/personal-data.js'
+import { erasedText } from '../domain/event.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { searchable } from '../kernel/text.js'
 

@@ -1,7 +1,7 @@
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import { retryWhileUnavailable } from '../subscriptions/retry.js'
-import { missingGateways } from '../wallet/messages/message-route.js'
+import { missingGateways } from '../wallet/messages/gateways.js'
 import { closeSandbox, isSandbox, type SandboxParts } from './sandbox.js'
 
 /** Returns a warning for each kind of message that has no gateway. A wallet core sends its messages itself. */

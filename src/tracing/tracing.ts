@@ -1,3 +1,7 @@
+import { streamKind, streamPrefix } from '../domain/streams.js'
+import { decorateStore } from '../event-store/decorate-store.js'
+import type { Append, EventStore, NewEvent } from '../event-store/event-store.js'
+
 /**
  * Traces a request and everything that it causes, in any thread: HTTP, command, append, projection, callback. Each thread has its own
  * {@link Tracer}. Without one, these functions only check that none is installed.
@@ -121,4 +125,58 @@ function contextOf({ metadata: { $traceId, $spanId } }: Pick<Caused, 'metadata'>
 
 function nowMs(): number {
   return performance.timeOrigin + performance.now()
+}
+
+const maxValues = 50
+const rest = 'other'
+
+/** Limits the values of a metric label that clients choose: the first fifty have their own series while the process runs, all others share one. */
+export class BoundedLabel {
+  readonly #own = new Set<string>()
+
+  of(value: string): string {
+    if (this.#own.has(value)) return value
+    if (this.#own.size === maxValues) return rest
+    this.#own.add(value)
+    return value
+  }
+}
+
+/**
+ * Returns a store that records a span around each append of a traced request. The metadata of the appended events names the span, so a
+ * reader in another thread or node continues the trace.
+ */
+export function tracedStore(store: EventStore): EventStore {
+  return decorateStore(store, {
+    append: (stream, expectedRevision, events) =>
+      inAppendSpan(stream, events.length, () => store.append(stream, expectedRevision, stamped(events))),
+    appendInOrder: (appends, options) => {
+      const count = appends.reduce((sum, { events }) => sum + events.length, 0)
+      const traced = () => appends.map((append): Append => ({ ...append, events: stamped(append.events) }))
+      return inAppendSpan(appends.at(-1)?.stream ?? '', count, () => store.appendInOrder(traced(), options))
+    },
+  })
+}
+
+function inAppendSpan<Result>(stream: string, events: number, work: () => Promise<Result>): Promise<Result> {
+  const attributes = () => ({ ...streamAttributes(stream), 'transferd.events': events })
+  return inSpan(() => ({ name: 'append', kind: 'producer', attributes: attributes() }), work)
+}
+
+function stamped(events: readonly NewEvent[]): readonly NewEvent[] {
+  const context = installedTracer()?.current()
+  if (!context) return events
+  const { traceId: $traceId, spanId: $spanId } = context
+  return events.map((event) => ({ ...event, metadata: { ...event.metadata, $traceId, $spanId } }))
+}
+
+/** The prefixes of streams whose names end with a trackingId. */
+const ofTransfers: readonly string[] = [streamPrefix.transfer, streamPrefix.callback, streamPrefix.payment]
+
+export function streamAttributes(stream: string): Attributes {
+  const kind = streamKind(stream)
+  return {
+    'transferd.stream_kind': kind?.slice(0, -1) ?? 'other',
+    ...(kind !== undefined && ofTransfers.includes(kind) && { 'transferd.tracking_id': stream.slice(kind.length) }),
+  }
 }

@@ -1,4 +1,4 @@
-import type { CollectionRefusal } from '../domain/payment/payment-events.js'
+import type { CollectionRefusal } from '../domain/payment.js'
 
 // The wallet port: the accounts that customers pay from. The built-in wallet implements it, and so does any wallet core with the documented
 // HTTP contract. A wallet has accounts, codes, devices and money. Of a transfer it only receives the trackingId.

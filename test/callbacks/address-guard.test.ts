@@ -1,7 +1,7 @@
 import t from 'tap'
 import { AddressRefusedError, checkedAddresses } from '../../src/callbacks/deliver/address-guard.js'
 import { EndpointConnection } from '../../src/callbacks/deliver/endpoint-connection.js'
-import { callbackUrlProblem } from '../../src/commands/merchant/callback-url.js'
+import { callbackUrlProblem } from '../../src/commands/merchant/addresses.js'
 import { startReceiver } from './receiver.js'
 
 const loopback = ['127.0.0.1', '127.1.2.3', '2130706433', '0x7f.1', '0177.0.0.1', '127.1', '0x7f000001', '[::1]']

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import t from 'tap'
 import { retryDelaysMs } from '../../src/callbacks/deliver/callback-schedule.js'
-import type { Lane } from '../../src/domain/callback/callback-decider.js'
+import type { Lane } from '../../src/domain/callback.js'
 import { formatShortest } from '../../src/domain/money.js'
 import { accepts, type Received, startReceiver } from './receiver.js'
 import { context, openWorld, quickTiming, until, type World } from './world.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { AddressIndex, areRangesTooWide, isAddress, rangeProblem } from '../../src/commands/merchant/address-index.js'
+import { AddressIndex, areRangesTooWide, isAddress, rangeProblem } from '../../src/commands/merchant/addresses.js'
 
 function indexOf(ranges: { readonly [owner: string]: readonly string[] }): AddressIndex<string> {
   const index = new AddressIndex<string>()

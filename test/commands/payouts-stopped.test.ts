@@ -1,6 +1,6 @@
 import t from 'tap'
 import { IntegrityCommands } from '../../src/commands/integrity/integrity-commands.js'
-import type { Finding } from '../../src/domain/integrity/integrity.js'
+import type { Finding } from '../../src/domain/integrity.js'
 import { integrityStream } from '../../src/domain/streams.js'
 import { signInAs } from '../support/dashboard.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { bankFile } from '../../src/domain/bank-file/bank-file.js'
-import { parseIban } from '../../src/domain/bank-file/iban.js'
+import { bankFile, parseIban } from '../../src/domain/bank-file.js'
 import type { Transfer } from '../../src/domain/transfer/transfer.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'

@@ -3,12 +3,13 @@ import t from 'tap'
 import {
   type AttemptOutcome,
   type CallbackCommand,
+  type CallbackEvent,
+  type CallbackPayload,
   callbackDecider,
   type Lane,
   nextDelivery,
   resendableAtMs,
-} from '../../src/domain/callback/callback-decider.js'
-import type { CallbackEvent, CallbackPayload } from '../../src/domain/callback/callback-events.js'
+} from '../../src/domain/callback.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(callbackDecider)

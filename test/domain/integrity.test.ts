@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Finding, integrityDecider, maxFindings } from '../../src/domain/integrity/integrity.js'
+import { type Finding, integrityDecider, maxFindings } from '../../src/domain/integrity.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(integrityDecider)

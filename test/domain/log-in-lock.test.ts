@@ -3,11 +3,13 @@ import t from 'tap'
 import {
   freeFailures,
   type LoginCommand,
+  type LoginEvent,
   type LoginState,
+  loginDecider,
   loginLockedUntilMs,
   maxKnownDevices,
+  type WalletLoginSubject,
 } from '../../src/domain/login-lock.js'
-import { type LoginEvent, loginDecider, type WalletLoginSubject } from '../../src/domain/payment/payment-logins.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(loginDecider)

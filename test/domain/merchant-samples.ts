@@ -1,4 +1,4 @@
-import type { MerchantCommand } from '../../src/domain/merchant/merchant-decider.js'
+import type { MerchantCommand } from '../../src/domain/merchant/merchant.js'
 import type { MerchantEvent, MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 
 export const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'

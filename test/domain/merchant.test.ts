@@ -1,6 +1,11 @@
 import t from 'tap'
-import { type Merchant, type Rotating, validValues } from '../../src/domain/merchant/merchant.js'
-import { type MerchantCommand, merchantDecider } from '../../src/domain/merchant/merchant-decider.js'
+import {
+  type Merchant,
+  type MerchantCommand,
+  merchantDecider,
+  type Rotating,
+  validValues,
+} from '../../src/domain/merchant/merchant.js'
 import type { MerchantEvent, MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import { specification } from '../support/given-when-then.js'
 import { merchantId, register, registered, registeredAt, settings } from './merchant-samples.js'

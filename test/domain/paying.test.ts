@@ -1,7 +1,7 @@
 import { deepStrictEqual, equal, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { activeClaim, maxSteps } from '../../src/domain/transfer/paying.js'
+import { activeClaim, maxSteps } from '../../src/domain/transfer/settling.js'
 import type { TransferState, Withdrawal } from '../../src/domain/transfer/transfer.js'
 import type { ChangeStatus, Complete, TransferCommand } from '../../src/domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'

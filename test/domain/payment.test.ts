@@ -1,16 +1,19 @@
 import t from 'tap'
-import { codeCapDecider, codesLockedUntilMs, maxWrongCodes } from '../../src/domain/payment/code-cap.js'
 import {
+  type CollectionOutcome,
+  codeCapDecider,
+  codesLockedUntilMs,
   collectionPauseMs,
   findChallenge,
   maxCodeAttempts,
   maxCollections,
   maxLogins,
+  maxWrongCodes,
   type PaymentCommand,
+  type PaymentEvent,
   type PaymentRule,
   paymentDecider,
-} from '../../src/domain/payment/payment.js'
-import type { CollectionOutcome, PaymentEvent } from '../../src/domain/payment/payment-events.js'
+} from '../../src/domain/payment.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(paymentDecider)

@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Merchant } from '../../src/domain/merchant/merchant.js'
-import { merchantDecider } from '../../src/domain/merchant/merchant-decider.js'
+import {
+  callbackSecretKey,
+  type Merchant,
+  merchantDecider,
+  validSecretKeys,
+} from '../../src/domain/merchant/merchant.js'
 import type { MerchantEvent } from '../../src/domain/merchant/merchant-events.js'
-import { callbackSecretKey, validSecretKeys } from '../../src/domain/merchant/secret-keys.js'
 import { specification } from '../support/given-when-then.js'
 import { merchantId, registered } from './merchant-samples.js'
 

@@ -1,8 +1,14 @@
 import { deepStrictEqual, equal, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { noFunds, returnedMinor } from '../../src/domain/transfer/funds.js'
-import { isTerminal, needsAttention, type TransferState, unsettledMinor } from '../../src/domain/transfer/transfer.js'
+import {
+  isTerminal,
+  needsAttention,
+  noFunds,
+  returnedMinor,
+  type TransferState,
+  unsettledMinor,
+} from '../../src/domain/transfer/transfer.js'
 import type { TransferCommand } from '../../src/domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'

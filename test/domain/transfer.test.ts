@@ -1,11 +1,11 @@
 import t from 'tap'
-import { noFunds } from '../../src/domain/transfer/funds.js'
 import {
   type Deposit,
   evolve,
   hasExpired,
   initialState,
   isTerminal,
+  noFunds,
   noPayout,
   type Status,
   statusCodes,

@@ -1,8 +1,7 @@
 import t from 'tap'
-import { passwordProblem } from '../../src/domain/user/password.js'
+import { passwordProblem } from '../../src/domain/credentials.js'
 import { isAllowed, isMerchantRole, type Permission, permissions, roles } from '../../src/domain/user/permissions.js'
-import { type UserCommand, userDecider } from '../../src/domain/user/user-decider.js'
-import type { UserEvent } from '../../src/domain/user/user-events.js'
+import { type UserCommand, type UserEvent, userDecider } from '../../src/domain/user/user.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(userDecider)

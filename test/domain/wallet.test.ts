@@ -1,15 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { normalEmail } from '../../src/domain/email.js'
-import { isEasyPassword, isPassword, isPhone } from '../../src/domain/wallet/credentials.js'
+import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../src/domain/credentials.js'
 import {
   debitOf,
   maxBalanceMinor,
   maxTrustedDevices,
   type WalletAccountCommand,
+  type WalletAccountEvent,
   walletAccountDecider,
-} from '../../src/domain/wallet/wallet-account.js'
-import type { WalletAccountEvent } from '../../src/domain/wallet/wallet-events.js'
+} from '../../src/domain/wallet-account.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(walletAccountDecider)

@@ -7,7 +7,7 @@ import { CustomerKeys } from '../../src/privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
 import { sealing } from '../../src/privacy/sealing-store.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
-import { tracedStore } from '../../src/tracing/traced-store.js'
+import { tracedStore } from '../../src/tracing/tracing.js'
 import { openTestStore } from '../support/embedded-store.js'
 
 /** Every member of the port: the compiler finds a missing one. */

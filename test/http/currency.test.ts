@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import type { Currency } from '../../src/domain/currency.js'
+import type { Currency } from '../../src/domain/money.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { deviceIdOf } from '../../src/commands/ids.js'
-import type { AttemptOutcome } from '../../src/domain/callback/callback-decider.js'
+import type { AttemptOutcome } from '../../src/domain/callback.js'
 import type { Position } from '../../src/event-store/event-store.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { WalletUnavailableError } from '../../src/wallet/wallet.js'

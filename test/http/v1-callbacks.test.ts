@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import type { AttemptOutcome } from '../../src/domain/callback/callback-decider.js'
+import type { AttemptOutcome } from '../../src/domain/callback.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 

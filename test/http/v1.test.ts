@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { IssuedCredentials } from '../../src/commands/merchant/merchant-commands.js'
-import type { CallbackPayload } from '../../src/domain/callback/callback-events.js'
+import type { CallbackPayload } from '../../src/domain/callback.js'
 import { scopes } from '../../src/domain/merchant/api-key.js'
 import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService, type TestService } from '../support/test-service.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { CallbackEvent } from '../../src/domain/callback/callback-events.js'
+import type { CallbackEvent } from '../../src/domain/callback.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { callbacksProjection } from '../../src/projections/callback-lists.js'
 import { type EventProjection, type ProjectedEvent, ProjectionError } from '../../src/projections/projection.js'

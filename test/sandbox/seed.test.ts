@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { isPayable } from '../../src/domain/currency.js'
 import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
+import { isPayable } from '../../src/domain/money.js'
 import type { PaymentMethod } from '../../src/domain/payment-method.js'
 import { type Frame, planOfAnHour } from '../../src/sandbox/seed/plan.js'
 import { cliItems, cliJson, runCli } from '../cli/in-process.js'

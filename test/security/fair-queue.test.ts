@@ -1,6 +1,5 @@
 import t from 'tap'
-import { FairQueue } from '../../src/security/fair-queue.js'
-import { TooManyPasswordsError } from '../../src/security/passwords.js'
+import { FairQueue, TooManyPasswordsError } from '../../src/security/passwords.js'
 
 /** Work that the test ends. */
 function scene(concurrency: number, concurrencyPerKey: number, maxWaitingPerKey: number) {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { uuidV5 } from '../../src/kernel/uuid.js'
+import { uuidV5 } from '../../src/commands/ids.js'
 
 t.test('computes UUIDv5 as RFC 9562 specifies, for any name', async (t) => {
   const dns = '6ba7b810-9dad-11d1-80b4-00c04fd430c8'

@@ -1,7 +1,7 @@
-import * as callback from '../../src/domain/callback/callback-decider.js'
-import type { CallbackEvent } from '../../src/domain/callback/callback-events.js'
-import { noFunds } from '../../src/domain/transfer/funds.js'
+import type { CallbackEvent } from '../../src/domain/callback.js'
+import * as callback from '../../src/domain/callback.js'
 import * as transfer from '../../src/domain/transfer/transfer.js'
+import { noFunds } from '../../src/domain/transfer/transfer.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import {

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import t from 'tap'
 import { callbackMetrics } from '../../src/callbacks/callback-metrics.js'
 import { metrics } from '../../src/http/server/http-metrics.js'
-import { BoundedLabel } from '../../src/tracing/bounded-label.js'
+import { BoundedLabel } from '../../src/tracing/tracing.js'
 
 const own = 50
 

@@ -5,16 +5,16 @@ import type { TypeCheck } from '@sinclair/typebox/compiler'
 import t from 'tap'
 import { parse } from 'yaml'
 import { startWalletCore } from '../../examples/wallet-core.js'
-import { createHttpWallet } from '../../src/wallet/http/http-wallet.js'
 import {
   CodeAnswer,
   CollectAnswer,
   CollectionAnswer,
+  createHttpWallet,
   DoneAnswer,
   LogInAnswer,
   readAnswer,
   TrustAnswer,
-} from '../../src/wallet/http/wallet-responses.js'
+} from '../../src/wallet/http/http-wallet.js'
 
 interface Schema {
   readonly $ref?: string

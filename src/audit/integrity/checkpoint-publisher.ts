@@ -1,6 +1,6 @@
 import { type NoteSigner, openCheckpoint, type TileStore, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
-import type { Finding } from '../../domain/integrity/integrity.js'
+import type { Finding } from '../../domain/integrity.js'
 import {
   type CopyTarget,
   copiedCheckpoint,

@@ -1,4 +1,4 @@
-import { type Finding, maxFindings } from '../../domain/integrity/integrity.js'
+import { type Finding, maxFindings } from '../../domain/integrity.js'
 
 /** Only streams of other programs have longer names. */
 const maxPlaceLength = 300

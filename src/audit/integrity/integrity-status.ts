@@ -1,4 +1,4 @@
-import type { Finding } from '../../domain/integrity/integrity.js'
+import type { Finding } from '../../domain/integrity.js'
 import { collections } from '../../read-models/documents.js'
 import type { Document, ReadModels } from '../../read-models/read-models.js'
 

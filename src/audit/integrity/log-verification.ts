@@ -12,7 +12,7 @@ import {
   verifyConsistency,
   widthOf,
 } from '@transferd/transparency-log'
-import type { Finding } from '../../domain/integrity/integrity.js'
+import type { Finding } from '../../domain/integrity.js'
 import { type Position, StoreUnavailableError } from '../../event-store/event-store.js'
 import { ComparingTiles } from './comparing-tiles.js'
 import { Findings } from './integrity-findings.js'

@@ -3,7 +3,7 @@ import {
   isCallbackAddress,
   isLocalName,
   literalAddress,
-} from '../../commands/merchant/callback-url.js'
+} from '../../commands/merchant/addresses.js'
 
 /** Returns all IPv4 and IPv6 addresses of a host name. @throws if it has none */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>

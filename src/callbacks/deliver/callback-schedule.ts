@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '../../domain/callback/callback-decider.js'
+import type { AttemptOutcome } from '../../domain/callback.js'
 import { hourMs, minuteMs } from '../../kernel/time.js'
 import type { EndpointResponse } from './endpoint-connection.js'
 

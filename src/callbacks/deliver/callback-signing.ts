@@ -1,12 +1,10 @@
 import { createHmac } from 'node:crypto'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
-import type { Delivery } from '../../domain/callback/callback-decider.js'
-import type { CallbackPayload } from '../../domain/callback/callback-events.js'
-import type { Merchant } from '../../domain/merchant/merchant.js'
-import { callbackSecretKey } from '../../domain/merchant/secret-keys.js'
+import type { CallbackPayload, Delivery } from '../../domain/callback.js'
+import { callbackSecretKey, type Merchant } from '../../domain/merchant/merchant.js'
 import { formatShortest } from '../../domain/money.js'
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
-import { hashCode } from '../../security/hash-code.js'
+import { hashCode } from '../../security/credentials.js'
 import type { CallbackRequest } from './endpoint-connection.js'
 
 /** Returns the request of a callback, hashed and signed with the keys that are valid at `atMs`. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { nextDelivery } from '../../domain/callback/callback-decider.js'
+import { nextDelivery } from '../../domain/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { streamPrefix } from '../../domain/streams.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'

@@ -1,14 +1,13 @@
 import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import { emptyStream, type Loaded } from '../../commands/handle-command.js'
-import { callbackDecider, type Lane } from '../../domain/callback/callback-decider.js'
+import { callbackDecider, type Lane } from '../../domain/callback.js'
 import { statusCodes, type Transfer, type TransferState } from '../../domain/transfer/transfer.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { evolved, readEvent } from '../../event-store/read-event.js'
 import { boundedCache } from '../../kernel/bounded-cache.js'
-import { streamAttributes } from '../../tracing/traced-store.js'
-import { inSpanOf } from '../../tracing/tracing.js'
+import { inSpanOf, streamAttributes } from '../../tracing/tracing.js'
 
 interface Change {
   readonly event: RecordedEvent

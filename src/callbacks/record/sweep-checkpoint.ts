@@ -1,4 +1,4 @@
-import { appendToEnd } from '../../commands/write-contention.js'
+import { appendToEnd } from '../../commands/handle-command.js'
 import { callbackSweepStream } from '../../domain/streams.js'
 import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore, Position, RecordedEvent } from '../../event-store/event-store.js'

@@ -1,14 +1,8 @@
-import {
-  type Finding,
-  type Integrity,
-  type IntegrityEvent,
-  integrityDecider,
-} from '../../domain/integrity/integrity.js'
+import { type Finding, type Integrity, type IntegrityEvent, integrityDecider } from '../../domain/integrity.js'
 import { integrityStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
-import { type CommandContext, handleCommand, loadStream } from '../handle-command.js'
-import { readHistory } from '../stream-history.js'
+import { type CommandContext, handleCommand, loadStream, readHistory } from '../handle-command.js'
 
 export interface Resumed {
   readonly at: string

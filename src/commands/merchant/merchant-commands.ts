@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import type { ApiKey } from '../../domain/merchant/api-key.js'
-import type { Merchant } from '../../domain/merchant/merchant.js'
-import { type MerchantCommand, merchantDecider } from '../../domain/merchant/merchant-decider.js'
+import {
+  callbackSecretKey,
+  type Merchant,
+  type MerchantCommand,
+  merchantDecider,
+} from '../../domain/merchant/merchant.js'
 import type { MerchantEvent, MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { merchantStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
-import type { Refusal } from '../../kernel/decision.js'
+import type { Refusal } from '../../kernel/rules.js'
 import { addMs, minuteMs } from '../../kernel/time.js'
 import { digestApiKey, generateApiKey, generateSecretKey, generateWebhookSecret } from '../../security/credentials.js'
 import type { SecretBox } from '../../security/secret-box.js'
-import { type CommandContext, handleCommand, loadStream } from '../handle-command.js'
+import { type CommandContext, handleCommand, loadStream, readHistory } from '../handle-command.js'
 import { derivedEventId } from '../ids.js'
-import { readHistory } from '../stream-history.js'
 
 /** Credentials that are shown only once. */
 export interface IssuedCredentials {
@@ -154,5 +157,39 @@ export class MerchantCommands {
     if (!result.accepted) return result
     if (result.state.merchantId === null) throw new Error('an accepted command left no merchant')
     return { accepted: true, merchant: result.state, changed: result.events.length > 0 }
+  }
+}
+
+/** Records that a merchant has started to use a newer SecretKey. From then on callbacks are hashed with that key. */
+export class SecretKeyUse {
+  readonly #recording = new Map<string, Promise<void>>()
+
+  constructor(
+    private readonly commands: Pick<MerchantCommands, 'takeUpSecretKey'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Returns whether the merchant has a newer SecretKey that it has not used yet. */
+  matters(merchant: Merchant): boolean {
+    const [current, ...earlier] = merchant.secretKeys.all
+    return earlier.length > 0 && callbackSecretKey(merchant.secretKeys, this.clock()) !== current
+  }
+
+  /**
+   * Records the use of the SecretKey with this number, if it is newer. Resolves afterwards, so that the callbacks of the transfer that
+   * the request creates are hashed with this key. @throws StoreUnavailableError, TooMuchContentionError
+   */
+  async seen({ merchantId, secretKeys }: Merchant, number: number, context: CommandContext): Promise<void> {
+    if (callbackSecretKey(secretKeys, this.clock()).number >= number) return
+    const id = `${merchantId}:${number}`
+    const recording =
+      this.#recording.get(id) ?? this.#record(merchantId, number, context).finally(() => this.#recording.delete(id))
+    this.#recording.set(id, recording)
+    await recording
+  }
+
+  async #record(merchantId: string, number: number, context: CommandContext): Promise<void> {
+    const result = await this.commands.takeUpSecretKey(merchantId, number, context)
+    if (!result.accepted) throw new Error(`the use of a SecretKey was not recorded: ${result.refusal.rule}`)
   }
 }

@@ -1,7 +1,13 @@
 import { type ApiKey, isApiKeyValid } from '../../domain/merchant/api-key.js'
-import { evolve, initialState, type Merchant, type MerchantState, validValues } from '../../domain/merchant/merchant.js'
+import {
+  evolve,
+  initialState,
+  type Merchant,
+  type MerchantState,
+  validSecretKeys,
+  validValues,
+} from '../../domain/merchant/merchant.js'
 import type { MerchantEvent, MerchantSettings } from '../../domain/merchant/merchant-events.js'
-import { validSecretKeys } from '../../domain/merchant/secret-keys.js'
 import { streamPrefix } from '../../domain/streams.js'
 import type { UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
@@ -9,7 +15,7 @@ import type { Clock } from '../../kernel/clock.js'
 import { findByApiKey, merchantIdOfApiKey } from '../../security/credentials.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { FoldedStreams } from '../folded-streams.js'
-import { AddressIndex } from './address-index.js'
+import { AddressIndex } from './addresses.js'
 import { type RotatingSecret, secretOwner } from './merchant-commands.js'
 
 /**

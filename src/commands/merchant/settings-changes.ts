@@ -1,4 +1,3 @@
-import { type Currency, isPayable } from '../../domain/currency.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import {
   amountSettings,
@@ -6,11 +5,11 @@ import {
   paymentInstructionsProblem,
   settingsProblem,
 } from '../../domain/merchant/merchant-settings.js'
+import { type Currency, isPayable } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import { type FieldViolation, violate } from '../../kernel/rules.js'
 import type { CommandContext } from '../handle-command.js'
-import { rangeProblem } from './address-index.js'
-import { callbackUrlProblem } from './callback-url.js'
+import { callbackUrlProblem, rangeProblem } from './addresses.js'
 import type { MerchantCommands, MerchantResult } from './merchant-commands.js'
 
 /** The configuration of the service that settings depend on. */

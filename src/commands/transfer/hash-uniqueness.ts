@@ -7,8 +7,7 @@ import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { EventData } from '../../event-store/event-codec.js'
 import { type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
 import { readEvent } from '../../event-store/read-event.js'
-import { accept, type Decider, refuse } from '../../kernel/decision.js'
-import { uuidV5 } from '../../kernel/uuid.js'
+import { accept, type Decider, refuse } from '../../kernel/rules.js'
 import {
   type CommandContext,
   type CommandResult,
@@ -18,7 +17,7 @@ import {
   type Loaded,
   loadStream,
 } from '../handle-command.js'
-import { trackingIdOf } from '../ids.js'
+import { trackingIdOf, uuidV5 } from '../ids.js'
 
 /**
  * Ensures that a hashCode stands for exactly one kind, amount and referenceId of a merchant.

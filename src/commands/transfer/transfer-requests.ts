@@ -1,6 +1,8 @@
+import { type Currency, isPayable } from '../../domain/money.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import type { CreateDeposit, CreateWithdrawal } from '../../domain/transfer/transfer-commands.js'
-import type { Refused } from '../../kernel/decision.js'
+import { type Refused, type Violation, violate } from '../../kernel/rules.js'
+import { isVisible } from '../../kernel/text.js'
 import type { RequestHash } from './hash-uniqueness.js'
 
 interface WithHash {
@@ -37,4 +39,22 @@ export interface FoundTransfer {
   readonly transfer: Transfer
   /** The revision of its last event. */
   readonly revision: number
+}
+
+// The rules for the input of everyone who settles transfers: merchants' programs, users of the dashboard and the command line.
+
+/** Returns the rule that a message or a reason violates. Merchants and customers read these texts. */
+export function settlementTextProblem(text: string): Violation | undefined {
+  if (text.trim() === '') return violate('blank')
+  return text.split('\n').every(isVisible) ? undefined : violate('hidden-characters')
+}
+
+export function receiptUrlProblem(text: string): Violation | undefined {
+  const isWebAddress = isVisible(text) && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+  return isWebAddress ? undefined : violate('url-not-http')
+}
+
+/** Returns the rule that an amount violates which the currency cannot represent. */
+export function settlementAmountProblem(currency: Currency, amountMinor: bigint): Violation | undefined {
+  return isPayable(currency, amountMinor) ? undefined : violate('whole-amount', { currency: currency.code })
 }

@@ -1,6 +1,6 @@
-import { integrityDecider } from '../../domain/integrity/integrity.js'
+import { integrityDecider } from '../../domain/integrity.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
-import { openCollection, paymentDecider } from '../../domain/payment/payment.js'
+import { openCollection, paymentDecider } from '../../domain/payment.js'
 import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
 import type { Transfer, TransferState } from '../../domain/transfer/transfer.js'
 import type { ChangeStatus, MismatchPolicy, Settler, TransferCommand } from '../../domain/transfer/transfer-commands.js'
@@ -9,17 +9,19 @@ import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { whyUnreadable } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/clock.js'
-import { refuse } from '../../kernel/decision.js'
+import { refuse } from '../../kernel/rules.js'
 import { addMs, minuteMs } from '../../kernel/time.js'
 import {
   type CommandContext,
   type CommandResult,
   type HandleOptions,
+  type HistoryEntry,
   handleCommand,
   loadStream,
+  readHistory,
+  type Unreadable,
 } from '../handle-command.js'
 import { derivedEventId, trackingIdOf } from '../ids.js'
-import { type HistoryEntry, readHistory, type Unreadable } from '../stream-history.js'
 import { type CreateCommand, createWithUniqueHash, type RequestHash, wasCreatedWithHash } from './hash-uniqueness.js'
 import type { Acting, CompleteRequest, CreateRequest, FoundTransfer, TransferResult } from './transfer-requests.js'
 

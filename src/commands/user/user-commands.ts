@@ -1,23 +1,24 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { normalEmail } from '../../domain/email.js'
+import { normalEmail, passwordProblem } from '../../domain/credentials.js'
 import { userEmailStream, userStream } from '../../domain/streams.js'
-import { passwordProblem } from '../../domain/user/password.js'
 import type { Role } from '../../domain/user/permissions.js'
-import type { User } from '../../domain/user/user.js'
-import { type UserCommand, userDecider, userEmailDecider } from '../../domain/user/user-decider.js'
-import type { UserEvent } from '../../domain/user/user-events.js'
+import { type User, type UserCommand, type UserEvent, userDecider, userEmailDecider } from '../../domain/user/user.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { Append, EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
-import { type Refusal, refuse, refuseField } from '../../kernel/decision.js'
-import { violate } from '../../kernel/rules.js'
+import { type Refusal, refuse, refuseField, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import type { Passwords } from '../../security/passwords.js'
 import { type SecretBox, SecretBoxError } from '../../security/secret-box.js'
 import { codeCounter, newTotpSecret, totpUri } from '../../security/totp.js'
-import { type CommandContext, handleCommand, loadStream } from '../handle-command.js'
-import { type HistoryEntry, readHistory } from '../stream-history.js'
-import { retryOnConflict } from '../write-contention.js'
+import {
+  type CommandContext,
+  type HistoryEntry,
+  handleCommand,
+  loadStream,
+  readHistory,
+  retryOnConflict,
+} from '../handle-command.js'
 import type { UserDirectory } from './user-directory.js'
 
 export interface NewUser {

@@ -1,6 +1,5 @@
 import { streamPrefix } from '../../domain/streams.js'
-import { evolve, initialState, type User, type UserState } from '../../domain/user/user.js'
-import type { UserEvent } from '../../domain/user/user-events.js'
+import { evolve, initialState, type User, type UserEvent, type UserState } from '../../domain/user/user.js'
 import type { UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { FoldedStreams } from '../folded-streams.js'

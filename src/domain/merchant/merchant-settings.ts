@@ -77,7 +77,7 @@ export function givenSettingsProblem(given: Partial<MerchantSettings>): FieldVio
 
 /**
  * Returns the first violation of a merchant's settings in combination. The addresses of the callback URL and the allow-list are checked in
- * src/commands/merchant/callback-url.ts and src/commands/merchant/address-index.ts.
+ * src/commands/merchant/addresses.ts and src/commands/merchant/addresses.ts.
  */
 export function settingsProblem(settings: MerchantSettings): FieldViolation | undefined {
   const { returnUrl, frameAncestors, sandbox, minAmountMinor, maxAmountMinor } = settings

@@ -1,7 +1,6 @@
-import { type Refusal, refuse } from '../../kernel/decision.js'
-import { availableMinor } from './funds.js'
-import { validApproval } from './paying.js'
-import { type Transfer, unsettledMinor } from './transfer.js'
+import { type Refusal, refuse } from '../../kernel/rules.js'
+import { validApproval } from './settling.js'
+import { availableMinor, type Transfer, unsettledMinor } from './transfer.js'
 import type { Complete, TransferCommand } from './transfer-commands.js'
 import { decide } from './transfer-decider.js'
 

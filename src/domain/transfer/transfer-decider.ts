@@ -1,12 +1,10 @@
-import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
+import { accept, type Decider, type Decision, refuse } from '../../kernel/rules.js'
 import { formatTwoDecimals } from '../money.js'
-import { book, complete, isMismatch } from './completion.js'
-import { cancelled, common } from './event-data.js'
-import { heldMinor } from './funds.js'
-import { approve, claim, claimRefusal, release } from './paying.js'
+import { approve, book, cancelled, claim, claimRefusal, common, complete, isMismatch, release } from './settling.js'
 import {
   type Deposit,
   evolve,
+  heldMinor,
   initialState,
   isErased,
   isTerminal,

@@ -1,6 +1,4 @@
-import type { DataOf } from '../event.js'
-import { erasedText } from '../personal-data.js'
-import { availableMinor, type Funds, heldMinor, noFunds, withMissing } from './funds.js'
+import { type DataOf, erasedText } from '../event.js'
 import type { CancelReason, DepositChannel, TransferCreated, TransferEvent, TransferKind } from './transfer-events.js'
 
 /** The status values and names of the specification (Resources, "Status values of a transfer"). */
@@ -259,4 +257,82 @@ export function hasExpired({ status, cancelReason, expiresAt }: Deposit, now: st
 /** Returns the kind as the specification's `transactionType`. */
 export function transactionType(kind: TransferKind): 1 | 2 {
   return kind === 'deposit' ? 1 : 2
+}
+
+/** The money of a deposit, which does not depend on the deposit's status. All amounts are minor units. */
+export interface Funds {
+  /** The sum of all received money, which never decreases. */
+  readonly receivedMinor: bigint
+  /** The returns, oldest first. Each has its own receipt. */
+  readonly returns: readonly FundsReturn[]
+  /** The part that an approver resolved with a reason. */
+  readonly resolvedMinor: bigint
+  /** The part of the received money of which only a completion is evidence, until an approver resolves it. */
+  readonly vouchedMinor: bigint
+}
+
+export interface FundsReturn {
+  readonly amountMinor: bigint
+  readonly receiptUrl: string
+}
+
+export const noFunds: Funds = { receivedMinor: 0n, returns: [], resolvedMinor: 0n, vouchedMinor: 0n }
+
+export function returnedMinor({ returns }: Funds): bigint {
+  return returns.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+}
+
+/** Returns the received money that was not returned. */
+export function heldMinor(funds: Funds): bigint {
+  return funds.receivedMinor - returnedMinor(funds)
+}
+
+/** Returns the received money that was neither returned nor resolved, which a completion can book. */
+export function availableMinor(funds: Funds): bigint {
+  return heldMinor(funds) - funds.resolvedMinor
+}
+
+/**
+ * Adds money of which no receipt was recorded, because a booking exceeds the available money by `missingMinor` (if above 0). If other
+ * money was recorded before, the booking contradicts the records and needs attention.
+ */
+export function withMissing(funds: Funds, missingMinor: bigint): Funds {
+  if (missingMinor <= 0n) return funds
+  const vouchedMinor = funds.receivedMinor === 0n ? 0n : funds.vouchedMinor + missingMinor
+  return { ...funds, receivedMinor: funds.receivedMinor + missingMinor, vouchedMinor }
+}
+
+/** The changes that figures count: each status that a transfer reaches, and the changes without which the amounts would not add up. */
+export type Counted = Status | 'Reopened' | 'Returned'
+
+export interface Figure {
+  readonly counted: Counted
+  /** The requested amount; of a return, the returned amount. */
+  readonly amountMinor: bigint
+  /** The transferred amount. */
+  readonly transactionAmountMinor: bigint
+}
+
+const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] } = {
+  DepositCreated: ['Pending'],
+  WithdrawalCreated: ['Pending'],
+  TransferCompleted: ['Completed'],
+  TransferSentToManualControl: ['ManualControl'],
+  TransferReopened: ['ManualControl', 'Reopened'],
+  TransferCancelled: ['Cancelled'],
+  TransferFailed: ['Failed'],
+  LateFundsReceived: [],
+  FundsReturned: ['Returned'],
+  AttentionResolved: [],
+  WithdrawalClaimed: [],
+  WithdrawalReleased: [],
+  WithdrawalApproved: [],
+  PersonalDataErased: [],
+}
+
+/** Returns the figures that an event adds to, or `undefined` if it is not an event of a transfer. */
+export function figuresOf({ type, data }: TransferEvent): readonly Figure[] | undefined {
+  const amountMinor = type === 'FundsReturned' ? data.returnedAmountMinor : data.amountMinor
+  const transactionAmountMinor = 'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n
+  return countedBy[type]?.map((counted) => ({ counted, amountMinor, transactionAmountMinor }))
 }

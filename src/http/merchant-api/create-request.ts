@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { type Currency, isPayable } from '../../domain/currency.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
-import { parseAmount } from '../../domain/money.js'
+import { type Currency, isPayable, parseAmount } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type FieldViolation, type Violation, violate } from '../../kernel/rules.js'

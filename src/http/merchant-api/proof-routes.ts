@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { formatShortest, formatTwoDecimals } from '../../domain/money.js'
-import { hashCode, matchesHashCode } from '../../security/hash-code.js'
+import { hashCode, matchesHashCode } from '../../security/credentials.js'
 
 const signatureWindowMs = 5 * 60_000
 const signatureHeader = /^t=(\d{1,12}),v1=([0-9a-fA-F]{64})$/

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Currency } from '../../domain/currency.js'
+import type { Currency } from '../../domain/money.js'
 import { Type } from '../../kernel/typebox.js'
 import type { DeviceConfirmation } from '../../wallet/payments/wallet-payments.js'
 import { RequestError } from '../refusals.js'

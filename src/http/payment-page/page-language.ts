@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyRequest } from 'fastify'
-import type { Currency } from '../../domain/currency.js'
-import { formatTwoDecimals } from '../../domain/money.js'
+import { type Currency, formatTwoDecimals } from '../../domain/money.js'
 
 type TextFile = typeof import('../../../web/payment-page/texts/en.json')
 export type Texts = TextFile['page'] & TextFile['script']

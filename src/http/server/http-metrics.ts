@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import fp from 'fastify-plugin'
 import { Counter, Histogram, type Registry } from 'prom-client'
-import { BoundedLabel } from '../../tracing/bounded-label.js'
+import { BoundedLabel } from '../../tracing/tracing.js'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin'
-import { AddressIndex, isAddress } from '../../commands/merchant/address-index.js'
+import { AddressIndex, isAddress } from '../../commands/merchant/addresses.js'
 import { RequestError } from '../refusals.js'
 
 /** The proxies whose X-Forwarded-For is trusted. */

@@ -1,5 +1,5 @@
-import type { HistoryEntry } from '../../commands/stream-history.js'
-import type { CallbackEvent } from '../../domain/callback/callback-events.js'
+import type { HistoryEntry } from '../../commands/handle-command.js'
+import type { CallbackEvent } from '../../domain/callback.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'
 import type { CallbackView } from './v1-schemas.js'

@@ -1,9 +1,10 @@
-import type { HistoryEntry } from '../../commands/stream-history.js'
+import type { HistoryEntry } from '../../commands/handle-command.js'
 import { toJsonNumber } from '../../domain/money.js'
-import { noFunds, returnedMinor } from '../../domain/transfer/funds.js'
 import {
   isTerminal,
   needsAttention,
+  noFunds,
+  returnedMinor,
   statusCodes,
   type Transfer,
   unsettledMinor,

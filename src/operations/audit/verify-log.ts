@@ -8,7 +8,7 @@ import {
   type TileStore,
 } from '@transferd/transparency-log'
 import { type KeptCheckpoint, type Verification, verifySealedLog } from '../../audit/integrity/log-verification.js'
-import type { Finding } from '../../domain/integrity/integrity.js'
+import type { Finding } from '../../domain/integrity.js'
 import { checkLogFile } from '../../event-store/embedded.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'

@@ -1,5 +1,4 @@
-import type { CommandContext } from '../../commands/handle-command.js'
-import { retryOnConflict } from '../../commands/write-contention.js'
+import { type CommandContext, retryOnConflict } from '../../commands/handle-command.js'
 import { digestKeyStream, streamPrefix } from '../../domain/streams.js'
 import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore, ExpectedRevision } from '../../event-store/event-store.js'

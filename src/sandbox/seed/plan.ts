@@ -1,4 +1,4 @@
-import { type Currency, isPayable } from '../../domain/currency.js'
+import { type Currency, isPayable } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { minuteMs } from '../../kernel/time.js'

@@ -1,4 +1,4 @@
-import { type Currency, formatWithCode } from '../../domain/currency.js'
+import { type Currency, formatWithCode } from '../../domain/money.js'
 import type { Email, Sms } from '../messages.js'
 import type { DescribedPayment } from '../wallet.js'
 

@@ -1,26 +1,30 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type CommandContext, loadStream } from '../../commands/handle-command.js'
-import { StreamCache } from '../../commands/stream-cache.js'
-import { oneAtATime, retryOnConflict, TooMuchContentionError } from '../../commands/write-contention.js'
-import { normalEmail } from '../../domain/email.js'
-import { erasedAccountNumber } from '../../domain/personal-data.js'
+import {
+  type CommandContext,
+  loadStream,
+  oneAtATime,
+  retryOnConflict,
+  StreamCache,
+  TooMuchContentionError,
+} from '../../commands/handle-command.js'
+import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../domain/credentials.js'
+import { erasedAccountNumber } from '../../domain/event.js'
 import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
-import { isEasyPassword, isPassword, isPhone } from '../../domain/wallet/credentials.js'
 import {
   debitOf,
   emailReservationDecider,
   type Movement,
   type WalletAccount,
   type WalletAccountCommand,
+  type WalletAccountEvent,
   type WalletAccountState,
   walletAccountDecider,
-} from '../../domain/wallet/wallet-account.js'
-import type { WalletAccountEvent } from '../../domain/wallet/wallet-events.js'
+} from '../../domain/wallet-account.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { Append, EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
-import { type Refusal, refuse } from '../../kernel/decision.js'
+import { type Refusal, refuse } from '../../kernel/rules.js'
 import type { Passwords } from '../../security/passwords.js'
 import type { SecretBox } from '../../security/secret-box.js'
 

@@ -1,18 +1,10 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
-import type { Currency } from '../../domain/currency.js'
+import type { Currency } from '../../domain/money.js'
 import { KeyedLimit } from '../../kernel/keyed-limit.js'
+import { Type, TypeCompiler } from '../../kernel/typebox.js'
 import { ExchangeFailedError, type ExchangeResponse, exchange } from '../exchange.js'
 import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet.js'
-import {
-  CodeAnswer,
-  CollectAnswer,
-  CollectionAnswer,
-  DoneAnswer,
-  LogInAnswer,
-  readAnswer,
-  TrustAnswer,
-} from './wallet-responses.js'
 
 export interface WalletCore {
   /** The base URL, without a trailing slash. */
@@ -129,4 +121,45 @@ function collected({
   const isLink = receiptUrl !== null && /^https?:\/\//i.test(receiptUrl) && URL.canParse(receiptUrl)
   const kept = isLink && receiptUrl.length <= maxReceiptUrlLength ? receiptUrl : null
   return { outcome: 'collected', amountMinor: BigInt(amountMinor), receiptUrl: kept }
+}
+
+/** The responses of a wallet core (docs/reference/wallet-core.openapi.yaml). Additional fields are ignored. */
+
+const AmountMinor = Type.Integer({ minimum: 1, maximum: 999_999_999_999_999 })
+const Collected = Type.Object({
+  outcome: Type.Literal('collected'),
+  amountMinor: AmountMinor,
+  receiptUrl: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+})
+const Refused = Type.Object({
+  outcome: Type.Literal('refused'),
+  reason: Type.Union([Type.Literal('insufficient-balance'), Type.Literal('account-blocked')]),
+})
+
+export const LogInAnswer = TypeCompiler.Compile(
+  Type.Union([
+    Type.Object({
+      outcome: Type.Literal('accepted'),
+      accountNumber: Type.Integer({ minimum: 1, maximum: 999_999_999_999 }),
+      sandbox: Type.Optional(Type.Boolean()),
+    }),
+    Type.Object({ outcome: Type.Literal('refused') }),
+  ]),
+)
+export const CodeAnswer = TypeCompiler.Compile(Type.Object({ valid: Type.Boolean() }))
+export const TrustAnswer = TypeCompiler.Compile(Type.Object({ trusted: Type.Boolean() }))
+export const DoneAnswer = TypeCompiler.Compile(Type.Object({}))
+export const CollectAnswer = TypeCompiler.Compile(Type.Union([Collected, Refused]))
+export const CollectionAnswer = TypeCompiler.Compile(
+  Type.Union([Collected, Type.Object({ outcome: Type.Literal('none') })]),
+)
+
+/** Returns the parsed response, or `undefined` if it is not JSON or does not match the schema. */
+export function readAnswer<Schema extends TSchema>(text: string, form: TypeCheck<Schema>): Static<Schema> | undefined {
+  try {
+    const answer: unknown = JSON.parse(text)
+    return form.Check(answer) ? answer : undefined
+  } catch {
+    return undefined
+  }
 }

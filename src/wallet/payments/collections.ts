@@ -1,8 +1,14 @@
-import { type CommandContext, handleCommand, type Loaded, loadStream } from '../../commands/handle-command.js'
+import {
+  type CommandContext,
+  handleCommand,
+  type Loaded,
+  loadStream,
+  TooMuchContentionError,
+} from '../../commands/handle-command.js'
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
-import { TooMuchContentionError } from '../../commands/write-contention.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import {
+  type CollectionOutcome,
   isCollectedFrom,
   latestCollection,
   openCollection,
@@ -10,8 +16,7 @@ import {
   type PaymentCollection,
   type PaymentCommand,
   paymentDecider,
-} from '../../domain/payment/payment.js'
-import type { CollectionOutcome } from '../../domain/payment/payment-events.js'
+} from '../../domain/payment.js'
 import { paymentStream } from '../../domain/streams.js'
 import { hasExpired, type Transfer } from '../../domain/transfer/transfer.js'
 import type { EventStore } from '../../event-store/event-store.js'

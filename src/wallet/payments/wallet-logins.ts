@@ -1,6 +1,6 @@
 import type { CommandContext } from '../../commands/handle-command.js'
 import { createLoginGuard, type Guarded } from '../../commands/user/login-guard.js'
-import { loginDecider } from '../../domain/payment/payment-logins.js'
+import { loginDecider } from '../../domain/login-lock.js'
 import { walletLogInsStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'

@@ -1,20 +1,26 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { type CommandContext, handleCommand, type Loaded, loadStream } from '../../commands/handle-command.js'
+import {
+  type CommandContext,
+  handleCommand,
+  type Loaded,
+  loadStream,
+  oneAtATime,
+} from '../../commands/handle-command.js'
 import { deviceIdOf } from '../../commands/ids.js'
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
-import { oneAtATime } from '../../commands/write-contention.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
-import { codeCapDecider, codesLockedUntilMs } from '../../domain/payment/code-cap.js'
 import {
   type Challenge,
+  codeCapDecider,
+  codesLockedUntilMs,
   findChallenge,
   latestCollection,
   maxLogins,
   type Payment,
   type PaymentRule,
   paidFrom,
-} from '../../domain/payment/payment.js'
+} from '../../domain/payment.js'
 import { walletCodesStream } from '../../domain/streams.js'
 import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
 import type { DepositChannel } from '../../domain/transfer/transfer-events.js'

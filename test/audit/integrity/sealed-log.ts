@@ -9,9 +9,9 @@ import {
   type VerifyOptions,
   verifySealedLog,
 } from '../../../src/audit/integrity/log-verification.js'
+import { uuidV5 } from '../../../src/commands/ids.js'
 import { CannotOpenLogError, checkLogFile, logPath, openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import type { EventStore, RecordedEvent } from '../../../src/event-store/event-store.js'
-import { uuidV5 } from '../../../src/kernel/uuid.js'
 
 export const signer = parseSigner(generateSigner('transferd/test'))
 

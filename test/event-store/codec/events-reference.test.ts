@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { callbackEvents } from '../../../src/domain/callback/callback-events.js'
+import { callbackEvents } from '../../../src/domain/callback.js'
 import { merchantEvents } from '../../../src/domain/merchant/merchant-events.js'
 import { knownVersions } from './golden-events.js'
 

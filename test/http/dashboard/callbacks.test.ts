@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import type { AttemptOutcome } from '../../../src/domain/callback/callback-decider.js'
+import type { AttemptOutcome } from '../../../src/domain/callback.js'
 import { startReceiver } from '../../callbacks/receiver.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SignIn, SignInAttempt } from '../../../commands/user/sign-ins.js'
+import type { SignIn, SignInAttempt } from '../../../commands/user/login-guard.js'
 import type { User } from '../../../domain/user/user.js'
 import { bucketOf } from '../../../security/token-buckets.js'
 import { RequestError } from '../../refusals.js'

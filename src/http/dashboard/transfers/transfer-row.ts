@@ -1,6 +1,5 @@
-import { activeClaim } from '../../../domain/transfer/paying.js'
-import type { Transfer } from '../../../domain/transfer/transfer.js'
-import { needsAttention } from '../../../domain/transfer/transfer.js'
+import { activeClaim } from '../../../domain/transfer/settling.js'
+import { needsAttention, type Transfer } from '../../../domain/transfer/transfer.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import type { TransferRowView } from '../api.js'
 import type { Viewer } from '../session-guard.js'

@@ -1,5 +1,5 @@
-import { accept, type Decider } from '../../kernel/decision.js'
-import { Data, type EventsOf, Index, Nullable, OneOf, Text, Time, type ValueOf } from '../event.js'
+import { accept, type Decider } from '../kernel/rules.js'
+import { Data, type EventsOf, Index, Nullable, OneOf, Text, Time, type ValueOf } from './event.js'
 
 const finding = {
   /** `log`: an event. `tree`: a file of the tree. `checkpoint`: its signature or size. `file`: the database itself. */

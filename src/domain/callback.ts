@@ -1,7 +1,67 @@
-import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
-import { hourMs, minuteMs } from '../../kernel/time.js'
-import type { DataOf } from '../event.js'
-import type { CallbackEvent, CallbackPayload } from './callback-events.js'
+import { accept, type Decider, type Decision, refuse } from '../kernel/rules.js'
+import { hourMs, minuteMs } from '../kernel/time.js'
+import { Type } from '../kernel/typebox.js'
+import {
+  Count,
+  Data,
+  type DataOf,
+  type EventsOf,
+  Id,
+  Index,
+  Minor,
+  Nullable,
+  PositiveMinor,
+  Text,
+  Time,
+  type ValueOf,
+} from './event.js'
+
+const CallbackPayload = Data({
+  /** 1 to 5: a status value of the specification. */
+  status: Type.Integer({ minimum: 1, maximum: 5 }),
+  referenceId: Id,
+  message: Nullable(Text),
+  amountMinor: PositiveMinor,
+  transactionAmountMinor: Minor,
+  hasAmountMismatch: Type.Boolean(),
+  receiptUrl: Nullable(Text),
+})
+/** The content of a callback. Hash and signature are calculated when it is sent, because secrets may rotate in the meantime. */
+export type CallbackPayload = ValueOf<typeof CallbackPayload>
+
+const callback = {
+  /** The id of the transfer's event, which is also the `webhook-id` header. */
+  webhookId: Id,
+  trackingId: Id,
+  merchantId: Id,
+  at: Time,
+}
+
+const attempt = {
+  ...callback,
+  /** The attempt's number from 1, which restarts after a requeue. */
+  attempt: Count,
+  /** The status of the response; null if none came. */
+  httpStatus: Nullable(Type.Integer()),
+  durationMs: Type.Number({ minimum: 0 }),
+}
+
+/** The delivery log of one transfer's callbacks, in `callback-<trackingId>`. */
+export const callbackEvents = {
+  CallbackRecorded: Data({
+    ...callback,
+    /** The revision of the transfer's event, which is the callback's place in the lane. */
+    transferRevision: Index,
+    payload: CallbackPayload,
+  }),
+  CallbackDelivered: Data(attempt),
+  CallbackAttemptFailed: Data({ ...attempt, reason: Text, nextAttemptAt: Time }),
+  /** The last attempt of the schedule failed. The callback stays parked until it is requeued. */
+  CallbackParked: Data({ ...attempt, reason: Text }),
+  CallbackRequeued: Data(callback),
+}
+
+export type CallbackEvent = EventsOf<typeof callbackEvents>
 
 export interface Delivery {
   readonly webhookId: string
@@ -167,4 +227,39 @@ function change(lane: Lane, webhookId: string, changes: Partial<Delivery>): Lane
 /** Returns the callback to send next. The callbacks of one transfer are sent one at a time, lowest revision first. */
 export function nextDelivery(lane: Lane): Delivery | undefined {
   return lane.deliveries.find((delivery) => delivery.status === 'waiting')
+}
+
+const endpoint = { merchantId: Id, at: Time }
+
+/** The health of a merchant's callback endpoint, which outlasts a restart, in `callbacks-endpoint-<merchantId>`. */
+export const endpointEvents = {
+  /** Every attempt has failed since `since`. A single failure is not recorded. */
+  CallbackEndpointFailing: Data({ ...endpoint, since: Time }),
+  CallbackEndpointRecovered: Data(endpoint),
+}
+
+export type EndpointEvent = EventsOf<typeof endpointEvents>
+
+type EndpointCommand =
+  | ({ readonly type: 'NoteFailing' } & DataOf<EndpointEvent, 'CallbackEndpointFailing'>)
+  | ({ readonly type: 'NoteRecovered' } & DataOf<EndpointEvent, 'CallbackEndpointRecovered'>)
+
+/** `failingSince` is null while the endpoint accepts callbacks. */
+export const endpointDecider: Decider<{ readonly failingSince: string | null }, EndpointCommand, EndpointEvent> = {
+  initialState: { failingSince: null },
+  decide(command, { failingSince }) {
+    switch (command.type) {
+      case 'NoteFailing': {
+        const { type: _, ...data } = command
+        return failingSince === null ? accept({ type: 'CallbackEndpointFailing', data }) : accept()
+      }
+      case 'NoteRecovered': {
+        const { type: _, ...data } = command
+        return failingSince === null ? accept() : accept({ type: 'CallbackEndpointRecovered', data })
+      }
+      default:
+        return command satisfies never
+    }
+  },
+  evolve: (_state, { type, data }) => ({ failingSince: type === 'CallbackEndpointFailing' ? data.since : null }),
 }

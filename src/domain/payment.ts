@@ -1,6 +1,90 @@
-import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
-import type { DataOf } from '../event.js'
-import type { CollectionOutcome, CollectionRefusal, PaymentEvent } from './payment-events.js'
+import { accept, type Decider, type Decision, refuse } from '../kernel/rules.js'
+import { dayMs } from '../kernel/time.js'
+import {
+  AccountNumber,
+  Count,
+  Data,
+  type DataOf,
+  type EventsOf,
+  Id,
+  Minor,
+  Nullable,
+  OneOf,
+  Personal,
+  PositiveMinor,
+  Text,
+  Time,
+  type ValueOf,
+} from './event.js'
+
+/** `unknown`: money may or may not have been taken. `not-taken`: the provider was unreachable, or nothing was left to pay. */
+const CollectionOutcome = OneOf('collected', 'refused', 'unknown', 'not-taken')
+export type CollectionOutcome = ValueOf<typeof CollectionOutcome>
+
+const CollectionRefusal = OneOf('insufficient-balance', 'account-blocked')
+export type CollectionRefusal = ValueOf<typeof CollectionRefusal>
+
+const payment = { trackingId: Id, merchantId: Id, at: Time }
+
+const challenge = {
+  ...payment,
+  /** The UUID of the login, which is also the `jti` of its tokens. */
+  challengeId: Id,
+}
+
+/** The number of the account that the customer pays from. */
+const PayersAccount = Personal(AccountNumber)
+
+/** How a customer pays one deposit from a wallet account, in `payment-<trackingId>`. No event holds a password or a code. */
+export const paymentEvents = {
+  /** The password was correct, and a code is being sent. */
+  WalletLoggedIn: Data({ ...challenge, accountNumber: PayersAccount }),
+  /** A code is about to be compared. This is recorded first, so that every attempt counts. */
+  WalletCodeAttempted: Data({ ...challenge, attempt: Count }),
+  /** The code was correct, and the token of the login is used up. */
+  WalletCodeVerified: Data(challenge),
+  /** The device is not trusted. The customer receives an email, whose link works until `expiresAt`. */
+  WalletDeviceQuestioned: Data({ ...challenge, expiresAt: Time }),
+  WalletDeviceConfirmed: Data(challenge),
+  /** The provider is about to be called. This is recorded first, so that a crash leaves a trace. */
+  WalletCollectionStarted: Data({
+    ...challenge,
+    /** The number of the collection among those of the deposit, from 1. */
+    collection: Count,
+    accountNumber: PayersAccount,
+    amountMinor: PositiveMinor,
+  }),
+  WalletCollectionEnded: Data({
+    ...payment,
+    collection: Count,
+    outcome: CollectionOutcome,
+    /** The collected amount; 0 for any other outcome. */
+    collectedAmountMinor: Minor,
+    receiptUrl: Nullable(Text),
+    /** The reason of a refusal; null for any other outcome. */
+    reason: Nullable(CollectionRefusal),
+  }),
+}
+
+export type PaymentEvent = EventsOf<typeof paymentEvents>
+
+/** Wrong codes for one wallet account in the deposits of all merchants, in `walletcodes-<keyed digest>`. */
+export const codeCapEvents = {
+  WalletCodeRefused: Data({ ...challenge, accountNumber: PayersAccount, attempt: Count }),
+}
+
+/** Wrong passwords for one wallet account, and its known devices, in `walletlogins-<keyed digest of the email>`. */
+export const walletLoginEvents = {
+  WalletLogInFailed: Data({
+    ...payment,
+    /** A device that is known to the account; null for all unknown devices jointly. */
+    device: Nullable(Id),
+    /** The number of failures from 1, since the last correct password of a known device, or since a day without any. */
+    failure: Count,
+  }),
+  /** The password was correct on this device, whose earlier failures no longer count. */
+  WalletLogInDeviceKnown: Data({ ...payment, device: Id }),
+}
 
 /** The largest number of logins for one deposit. Each sends a text message, and a customer who pays needs fewer. */
 export const maxLogins = 20
@@ -42,14 +126,14 @@ export interface Payment {
   readonly collections: readonly PaymentCollection[]
 }
 
-type Data<Type extends PaymentEvent['type']> = DataOf<PaymentEvent, Type>
+type Recorded<Type extends PaymentEvent['type']> = DataOf<PaymentEvent, Type>
 
 export type PaymentCommand =
-  | ({ readonly type: 'LogIn' } & Data<'WalletLoggedIn'>)
-  | ({ readonly type: 'AttemptCode' | 'VerifyCode' | 'ConfirmDevice' } & Data<'WalletCodeVerified'>)
-  | ({ readonly type: 'QuestionDevice' } & Data<'WalletDeviceQuestioned'>)
-  | ({ readonly type: 'StartCollection'; readonly amountMinor: bigint } & Data<'WalletCodeVerified'>)
-  | ({ readonly type: 'EndCollection' } & Data<'WalletCollectionEnded'>)
+  | ({ readonly type: 'LogIn' } & Recorded<'WalletLoggedIn'>)
+  | ({ readonly type: 'AttemptCode' | 'VerifyCode' | 'ConfirmDevice' } & Recorded<'WalletCodeVerified'>)
+  | ({ readonly type: 'QuestionDevice' } & Recorded<'WalletDeviceQuestioned'>)
+  | ({ readonly type: 'StartCollection'; readonly amountMinor: bigint } & Recorded<'WalletCodeVerified'>)
+  | ({ readonly type: 'EndCollection' } & Recorded<'WalletCollectionEnded'>)
 
 export const paymentDecider: Decider<Payment, PaymentCommand, PaymentEvent, PaymentRule> = {
   initialState: { challenges: [], collections: [] },
@@ -216,4 +300,29 @@ function evolve(state: Payment, event: PaymentEvent): Payment {
 function changeChallenge(state: Payment, challengeId: string, changes: Partial<Challenge>): Payment {
   const challenges = state.challenges.map((each) => (each.id === challengeId ? { ...each, ...changes } : each))
   return { ...state, challenges }
+}
+
+type WalletCodeRefused = EventsOf<typeof codeCapEvents>
+type WrongCode = DataOf<WalletCodeRefused, 'WalletCodeRefused'>
+
+/** The wrong codes allowed for one account in {@link codeCapWindowMs}. A guesser who has the password needs 50,000 days on average. */
+export const maxWrongCodes = 20
+export const codeCapWindowMs = dayMs
+
+interface WrongCodes {
+  /** The times of the latest {@link maxWrongCodes}, oldest first. */
+  readonly latest: readonly string[]
+}
+
+export const codeCapDecider: Decider<WrongCodes, WrongCode, WalletCodeRefused> = {
+  initialState: { latest: [] },
+  decide: (data) => accept({ type: 'WalletCodeRefused', data }),
+  evolve: ({ latest }, { data }) => ({ latest: [...latest, data.at].slice(-maxWrongCodes) }),
+}
+
+/** Returns when (in milliseconds since the epoch) codes of the account are compared again, or `undefined` if they are compared now. */
+export function codesLockedUntilMs({ latest }: WrongCodes, nowMs: number): number | undefined {
+  if (latest.length < maxWrongCodes) return undefined
+  const untilMs = Date.parse(latest[0]!) + codeCapWindowMs
+  return untilMs > nowMs ? untilMs : undefined
 }

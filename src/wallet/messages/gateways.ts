@@ -1,6 +1,67 @@
 import type { SendMailOptions, SentMessageInfo, Transporter } from 'nodemailer'
 import { KeyedLimit } from '../../kernel/keyed-limit.js'
-import { type Email, MessageNotSentError, type Sender } from '../messages.js'
+import { ExchangeFailedError, exchange } from '../exchange.js'
+import { type Email, MessageNotSentError, type Messages, type Sender, type Sms } from '../messages.js'
+
+export interface Routes {
+  /** `undefined` if it is not configured. */
+  readonly email: Pick<Sender, 'sendEmail'> | undefined
+  readonly sms: Pick<Sender, 'sendSms'> | undefined
+  readonly outbox: Sender
+  readonly isSandbox: () => boolean
+}
+
+/** Returns a sentence for each kind of message that cannot be sent, with the missing setting. */
+export function missingGateways({ email, sms }: { readonly email: unknown; readonly sms: unknown }): readonly string[] {
+  return [
+    ...(sms === undefined ? ['codes cannot be sent by SMS: SMS_URL is not set'] : []),
+    ...(email === undefined ? ['emails cannot be sent: SMTP_URL is not set'] : []),
+  ]
+}
+
+/** Sends messages through the configured gateways. Without a gateway, the sandbox uses the outbox, and live operation fails. */
+export function routeMessages({ email, sms, outbox, isSandbox }: Routes): Messages {
+  const missing = missingGateways({ email, sms })
+  const otherwise = (variable: string) => {
+    if (isSandbox()) return outbox
+    throw new MessageNotSentError(`${variable} is not set`)
+  }
+  return {
+    whyUnprepared: () => (isSandbox() || missing.length === 0 ? undefined : missing.join('; ')),
+    sendEmail: async (message) => (email ?? otherwise('SMTP_URL')).sendEmail(message),
+    sendSms: async (message) => (sms ?? otherwise('SMS_URL')).sendSms(message),
+  }
+}
+
+export interface SmsGateway {
+  readonly url: string
+  readonly token: string
+}
+
+const timeoutMs = 10_000
+const maxMessages = 20
+
+/** Limits the messages of each kind that are being sent. None waits. */
+const limit = new KeyedLimit({ concurrency: maxMessages, maxWaiting: 0 }, (kind) => {
+  return new MessageNotSentError(`${maxMessages} ${kind} are in progress`)
+})
+
+/** Sends each SMS as a POST of `{to, text}`; any 2xx status means that the gateway accepted it (docs/reference/messages.md). */
+export function createSmsGateway({ url, token }: SmsGateway): Pick<Sender, 'sendSms'> {
+  return {
+    sendSms: ({ to, text }: Sms) =>
+      limit.run('SMS', async () => {
+        try {
+          const { status } = await exchange({ method: 'POST', url, token, body: { to, text }, timeoutMs })
+          if (status < 200 || status > 299)
+            throw new MessageNotSentError(`the SMS gateway responded with status ${status}`)
+        } catch (error) {
+          if (!(error instanceof ExchangeFailedError)) throw error
+          throw new MessageNotSentError(`the SMS gateway did not respond: ${error.message}`)
+        }
+      }),
+  }
+}
 
 export interface MailServer {
   /** An `smtp://` or `smtps://` URL without a query. */
@@ -10,7 +71,6 @@ export interface MailServer {
 }
 
 const longestMs = 15_000
-const maxMessages = 20
 const submissionPorts = { 'smtp:': 587, 'smtps:': 465 } as const
 
 /** Sends emails over SMTP, each on its own connection. TLS is required unless the server runs on this machine. */
@@ -38,9 +98,6 @@ export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pi
     transport ??= import('nodemailer').then(({ createTransport }) => createTransport(options))
     return transport
   }
-  const limit = new KeyedLimit({ concurrency: maxMessages, maxWaiting: 0 }, (key) => {
-    return new MessageNotSentError(`${maxMessages} ${key} are in progress`)
-  })
   return {
     sendEmail: ({ to, subject, text, html }: Email) =>
       limit.run('emails', async () => {

@@ -1,3 +1,29 @@
+import { type Violation, violate } from '../kernel/rules.js'
+
+const emailForm = /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/
+const maxEmailLength = 254
+const controlCharacter = /\p{Cc}/u
+
+/** Returns the form in which emails are compared, or `undefined` if the text is not an email. */
+export function normalEmail(text: string): string | undefined {
+  const email = text.trim().normalize('NFC').toLowerCase()
+  return emailForm.test(email) && email.length <= maxEmailLength && !controlCharacter.test(email) ? email : undefined
+}
+
+/** NIST SP 800-63B requires length and nothing else, apart from passwords that are guessed first. */
+
+const minLength = 12
+const maxLength = 256
+
+/** Returns the rule that a chosen password violates, or `undefined`. */
+export function passwordProblem(password: string, email: string): Violation | undefined {
+  const characters = [...password.normalize('NFC')]
+  if (characters.length < minLength) return violate('too-short', { least: minLength })
+  if (characters.length > maxLength) return violate('too-long', { most: maxLength })
+  if (new Set(characters).size === 1) return violate('one-character')
+  return password.trim().normalize('NFC').toLowerCase() === email ? violate('equals-email') : undefined
+}
+
 // The forms of a customer's credentials (specification, Limits).
 
 export const maxAccountNumber = 999_999_999_999

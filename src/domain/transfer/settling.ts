@@ -1,0 +1,225 @@
+import { accept, type Decision, type Refused, refuse } from '../../kernel/rules.js'
+import { addMs, minuteMs } from '../../kernel/time.js'
+import type { DataOf } from '../event.js'
+import {
+  type Claim as ActiveClaim,
+  type Approval,
+  availableMinor,
+  heldMinor,
+  isTerminal,
+  type Transfer,
+  type Withdrawal,
+} from './transfer.js'
+import type { Approve, Claim, Complete, Release, Settler } from './transfer-commands.js'
+import type { CancelReason, TransferEvent } from './transfer-events.js'
+
+/** Returns the fields that every event of the transfer has. */
+export function common(state: Transfer, at: string) {
+  const { trackingId, merchantId, kind, referenceId, amountMinor } = state
+  return { trackingId, merchantId, kind, referenceId, amountMinor, at }
+}
+
+/** Returns a cancellation that leaves the money unchanged, unless `outcome` replaces it. */
+export function cancelled(
+  state: Transfer,
+  at: string,
+  reason: CancelReason,
+  message: string | null,
+  outcome: Partial<DataOf<TransferEvent, 'TransferCancelled'>> = {},
+) {
+  const { transactionAmountMinor, hasAmountMismatch, receiptUrl } = state
+  const money = { transactionAmountMinor, hasAmountMismatch, receiptUrl, autoCancelledAmountMinor: null }
+  return { type: 'TransferCancelled', data: { ...common(state, at), message, reason, ...money, ...outcome } } as const
+}
+
+/** The amount to book, and the policy for it. */
+type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mismatchPolicy' | 'at'> & {
+  readonly amountMinor: bigint
+}
+
+/** Completes a transfer because an actor states that the money moved. */
+export function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
+  if (state.status === 'Completed') return repeat(command, state)
+  const amountMinor = command.transactionAmountMinor ?? expectedMinor(state)
+  if (isCancelledFor(amountMinor, state)) return accept()
+  if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })
+  const unpaid = stopRefusal(command, state) ?? claimRefusal(command, state)
+  if (unpaid) return unpaid
+  if (amountMinor === undefined) return refuse('conflict', 'amount-needed')
+  return (
+    missingReason(command, amountMinor, state) ??
+    unlikelyAmount(command, amountMinor, state) ??
+    approvalRefusal(command, state, amountMinor) ??
+    book({ ...command, amountMinor }, state)
+  )
+}
+
+/** Completes the transfer, or cancels it if the amount is a mismatch and the merchant does not accept mismatches. */
+export function book(booking: Booking, state: Transfer): Decision<TransferEvent> {
+  const { amountMinor, message, reason, at } = booking
+  const { toleranceMinor, autoCancel } = booking.mismatchPolicy
+  const hasAmountMismatch = isMismatch(amountMinor, state, toleranceMinor)
+  const receiptUrl = booking.receiptUrl ?? state.receiptUrl
+  if (hasAmountMismatch && autoCancel && state.kind === 'deposit' && !state.reopened) {
+    const missing = amountMinor - availableMinor(state.funds)
+    const transactionAmountMinor = heldMinor(state.funds) + (missing > 0n ? missing : 0n)
+    const outcome = { transactionAmountMinor, hasAmountMismatch, receiptUrl, autoCancelledAmountMinor: amountMinor }
+    return accept(cancelled(state, at, 'amount-mismatch', message ?? 'amount mismatch', outcome))
+  }
+  const outcome = { transactionAmountMinor: amountMinor, hasAmountMismatch, receiptUrl, message, reason }
+  return accept({ type: 'TransferCompleted', data: { ...common(state, at), ...outcome } })
+}
+
+/** Returns whether an amount above 0 differs from the requested one by more than the tolerance. */
+export function isMismatch(amountMinor: bigint, { amountMinor: requested }: Transfer, toleranceMinor: bigint): boolean {
+  const difference = amountMinor - requested
+  return amountMinor > 0n && (difference > toleranceMinor || -difference > toleranceMinor)
+}
+
+/** Returns the amount of a completion that names none, or `undefined` if money was received and none of it is available. */
+function expectedMinor(state: Transfer): bigint | undefined {
+  if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n) return state.amountMinor
+  const left = availableMinor(state.funds)
+  return left > 0n ? left : undefined
+}
+
+/** Rejects a different amount: accepting it would confirm an amount that is not booked. */
+function repeat({ transactionAmountMinor: named }: Complete, state: Transfer): Decision<TransferEvent> {
+  const booked = state.transactionAmountMinor
+  if (named === undefined || named === booked) return accept()
+  return refuse('conflict', 'booking-final', { booked, amount: named })
+}
+
+/**
+ * Returns whether an earlier completion with this amount cancelled the deposit. Its repeat gets the same result, regardless of the
+ * merchant's present policy. A deposit that was cancelled otherwise is rejected: accepting would report a booking that never happened.
+ */
+function isCancelledFor(amountMinor: bigint | undefined, state: Transfer): boolean {
+  return state.kind === 'deposit' && amountMinor !== undefined && state.autoCancelledAmountMinor === amountMinor
+}
+
+function missingReason({ reason }: Complete, amountMinor: bigint, state: Transfer): Refused | undefined {
+  if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n || reason !== null) return undefined
+  const left = availableMinor(state.funds)
+  return amountMinor === left ? undefined : refuse('conflict', 'reason-needed', { left })
+}
+
+/** Rejects an unconfirmed amount that is probably mistyped, such as ten times the requested one. */
+function unlikelyAmount(command: Complete, amount: bigint, state: Transfer): Refused | undefined {
+  const { confirmedAmountMinor: confirmed } = command
+  if (confirmed !== undefined) {
+    return confirmed === amount ? undefined : refuse('conflict', 'confirmation-differs', { confirmed, amount })
+  }
+  const factor = BigInt(command.guardFactor)
+  const requested = state.amountMinor
+  const paysMore = state.kind === 'withdrawal' && amount > requested
+  const isFar = amount > requested * factor || amount * factor < requested
+  return paysMore || isFar ? refuse('conflict', 'confirmation-needed', { requested, amount }) : undefined
+}
+
+// Withdrawals that operators pay: one claimant at a time, and above the merchant's threshold with the approval of a second person.
+
+const claimMs = 15 * minuteMs
+/** A claim with more time left than this is not renewed, so that a page that claims every minute does not fill the stream. */
+const renewedWithinMs = 5 * minuteMs
+/** Stops an actor who claims and releases in a loop. A withdrawal usually needs a few steps. */
+export const maxSteps = 200
+
+export function claim({ by, payoutsStopped, at }: Claim, state: Transfer): Decision<TransferEvent> {
+  const open = unlessPayable(state, payoutsStopped)
+  if ('accepted' in open) return open
+  const active = activeClaim(open, at)
+  if (active && active.by !== by) return claimedBy(active)
+  if (active && addMs(at, renewedWithinMs) < active.until) return accept()
+  const { approval, steps } = open.payout
+  if (approval?.by === by) return refuse('conflict', 'four-eyes')
+  if (steps >= maxSteps) return tooManySteps()
+  return accept({ type: 'WithdrawalClaimed', data: { ...common(open, at), by, until: addMs(at, claimMs) } })
+}
+
+export function release({ by, at }: Release, state: Transfer): Decision<TransferEvent> {
+  if (state.kind !== 'withdrawal') return refuse('conflict', 'withdrawal-required')
+  const active = activeClaim(state, at)
+  if (!active) return accept()
+  if (active.by !== by) return claimedBy(active)
+  return accept({ type: 'WithdrawalReleased', data: { ...common(state, at), by } })
+}
+
+export function approve(command: Approve, state: Transfer): Decision<TransferEvent> {
+  const open = unlessPayable(state, command.payoutsStopped)
+  if ('accepted' in open) return open
+  const { by, amountMinor: approvedAmountMinor = open.amountMinor, approvalAboveMinor, at } = command
+  if (!needsApproval(open, approvedAmountMinor, approvalAboveMinor)) return refuse('conflict', 'approval-not-needed')
+  const { claimants, steps } = open.payout
+  if (claimants.includes(by)) return refuse('conflict', 'four-eyes')
+  if (validApproval(open, approvedAmountMinor)) return accept()
+  if (steps >= maxSteps) return tooManySteps()
+  const data = { ...common(open, at), by, accountNumber: open.accountNumber, approvedAmountMinor }
+  return accept({ type: 'WithdrawalApproved', data })
+}
+
+/** Returns the refusal of any payment while payouts are stopped. Received money is booked regardless. */
+export function stopRefusal(
+  { payoutsStopped }: { readonly payoutsStopped?: boolean | undefined },
+  state: Transfer,
+): Refused | undefined {
+  return payoutsStopped && state.kind === 'withdrawal' ? refuse('conflict', 'payouts-stopped') : undefined
+}
+
+/** Returns why this actor cannot settle the transfer now, or `undefined`. A deposit has no claims. */
+export function claimRefusal({ by, underClaim, at }: Settler, state: Transfer): Refused | undefined {
+  if (state.kind === 'deposit') return undefined
+  const active = activeClaim(state, at)
+  if (active) return active.by === by ? undefined : claimedBy(active)
+  if (!underClaim) return undefined
+  const { claim } = state.payout
+  if (claim?.by !== by) return refuse('conflict', 'claim-needed')
+  return refuse('conflict', 'claim-expired', { until: claim.until })
+}
+
+/** Returns why this actor cannot pay the amount, or `undefined`. */
+export function approvalRefusal(
+  { by, approvalAboveMinor }: Pick<Complete, 'by' | 'approvalAboveMinor'>,
+  state: Transfer,
+  amountMinor: bigint,
+): Refused | undefined {
+  if (!needsApproval(state, amountMinor, approvalAboveMinor)) return undefined
+  const approval = validApproval(state, amountMinor)
+  if (!approval) return refuse('conflict', 'approval-needed', { amount: amountMinor })
+  return approval.by === by ? refuse('conflict', 'four-eyes') : undefined
+}
+
+/** Returns the claim under which a withdrawal is being paid at that time, or null if anyone can claim it. */
+export function activeClaim(transfer: Transfer, at: string): ActiveClaim | null {
+  if (transfer.kind === 'deposit' || isTerminal(transfer.status)) return null
+  const { claim } = transfer.payout
+  return claim && at < claim.until ? claim : null
+}
+
+/** Returns whether a payment of this amount needs an approval, which it never does if the merchant's `approvalAboveMinor` is null. */
+export function needsApproval(transfer: Transfer, amountMinor: bigint, approvalAboveMinor: bigint | null): boolean {
+  if (transfer.kind === 'deposit' || approvalAboveMinor === null) return false
+  return amountMinor > approvalAboveMinor || transfer.amountMinor > approvalAboveMinor
+}
+
+/** Returns the approval if it covers a payment of this amount to the withdrawal's account. */
+export function validApproval(transfer: Transfer, amountMinor: bigint): Approval | null {
+  if (transfer.kind === 'deposit') return null
+  const { accountNumber, payout } = transfer
+  const { approval } = payout
+  return approval?.amountMinor === amountMinor && approval.accountNumber === accountNumber ? approval : null
+}
+
+function unlessPayable(state: Transfer, payoutsStopped: boolean | undefined): Withdrawal | Refused {
+  if (state.kind !== 'withdrawal') return refuse('conflict', 'withdrawal-required')
+  if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })
+  return stopRefusal({ payoutsStopped }, state) ?? state
+}
+
+function claimedBy({ by, until }: ActiveClaim): Refused {
+  return refuse('conflict', 'claimed-by-another', { by, until })
+}
+
+function tooManySteps(): Refused {
+  return refuse('conflict', 'claim-limit', { most: maxSteps })
+}
