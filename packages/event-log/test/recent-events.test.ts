@@ -4,7 +4,7 @@ import t from 'tap'
 import { openEventLog } from '../src/event-log.js'
 import type { Position, RecordedEvent } from '../src/event-log-types.js'
 import { toPosition } from '../src/file/positions.js'
-import { RecentEvents } from '../src/reader/recent-events.js'
+import { RecentEvents } from '../src/reader/event-rows.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 const eventAt = (position: number): RecordedEvent => ({

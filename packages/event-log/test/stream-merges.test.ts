@@ -3,9 +3,8 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
 import { openForReading, prepareLog } from '../src/file/log-file.js'
-import { LogTransaction } from '../src/file/log-transaction.js'
+import { findStream, LogTransaction, mergedThroughKey, recentKeys, StreamNumbers } from '../src/file/log-transaction.js'
 import { streamHash } from '../src/file/stream-hash.js'
-import { findStream, mergedThroughKey, recentKeys, StreamNumbers } from '../src/file/stream-numbers.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 const sizes = { recentAt: 12, indexedAt: 40, namesPerStep: 4 }

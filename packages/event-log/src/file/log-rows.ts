@@ -1,6 +1,6 @@
 import type { Body } from './event-body.js'
 import { BrokenLogError, openForAppending, openForReading, prepareLog } from './log-file.js'
-import { RowInserter } from './row-inserter.js'
+import { RowInserter } from './log-transaction.js'
 import { streamHash } from './stream-hash.js'
 import { tombstoneRevision } from './stream-metadata.js'
 

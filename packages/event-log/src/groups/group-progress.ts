@@ -1,5 +1,110 @@
 import type { GroupSettings } from './group-definition.js'
 
+/** The batch size for a readBatchSize of 0, as in EventStoreDB. */
+const fallbackBatchSize = 20
+/** The size of unfinished events at which a group stops reading, regardless of its buffer settings. */
+const maxHeldBytes = 64 * 1024 * 1024
+
+/** Decides when a group reads, and how much: batches while it is behind, and as much as fits at the end of the log. */
+export class ReadAhead {
+  #isReading = false
+  #isLive = false
+  #isWoken = false
+
+  constructor(private readonly settings: GroupSettings) {}
+
+  get isLive(): boolean {
+    return this.#isLive
+  }
+
+  /** Records that there may be new events. */
+  wake(): void {
+    this.#isWoken = true
+  }
+
+  /** Returns the number of events to read now, or `undefined` for none. It never waits for an ack while a consumer has free slots. */
+  next(buffered: number, heldBytes: number): number | undefined {
+    if (this.#isReading || heldBytes >= maxHeldBytes || (this.#isLive && !this.#isWoken)) return undefined
+    const { historyBufferSize, liveBufferSize, readBatchSize } = this.settings
+    const batch = readBatchSize > 0 ? readBatchSize : fallbackBatchSize
+    const liveRoom = liveBufferSize - buffered
+    if (liveRoom < 1) this.#isLive = false // the live buffer is full: return to reading in batches
+    if (!this.#isLive && buffered > 0 && buffered + batch > historyBufferSize) return undefined
+    this.#isReading = true
+    this.#isWoken = false
+    return this.#isLive ? liveRoom : batch
+  }
+
+  readSucceeded(atEnd: boolean): void {
+    this.#isReading = false
+    this.#isLive = atEnd
+  }
+
+  /** Requests the same read again. */
+  readFailed(): void {
+    this.#isReading = false
+    this.#isWoken = true
+  }
+}
+
+interface Delivery {
+  readonly id: string
+  ackId: string
+}
+
+/** The events in flight, by the ids that acks name, in order of delivery and therefore of their deadlines. */
+export class InFlightEvents<E extends Delivery> {
+  readonly #byAckId = new Map<string, E>()
+  #duplicates = 0
+
+  get size(): number {
+    return this.#byAckId.size
+  }
+
+  all(): Iterable<E> {
+    return this.#byAckId.values()
+  }
+
+  /** Adds a delivery. Events of different streams may have the same id: the second one gets a different ackId to distinguish them. */
+  add(entry: E): void {
+    entry.ackId = entry.id
+    if (this.#byAckId.has(entry.id)) {
+      this.#duplicates += 1
+      entry.ackId = `${entry.id}/${this.#duplicates}`
+    }
+    this.#byAckId.set(entry.ackId, entry)
+  }
+
+  find(ackId: string): E | undefined {
+    return this.#byAckId.get(ackId)
+  }
+
+  delete(entry: E): void {
+    this.#byAckId.delete(entry.ackId)
+  }
+}
+
+/** The events in flight for clients whose acks name the event's id, which refers to any of several events with that id. */
+export class InFlightByEventId<E extends Delivery> extends InFlightEvents<E> {
+  readonly #duplicatesOf = new Map<string, Set<E>>()
+
+  override add(entry: E): void {
+    super.add(entry)
+    if (entry.ackId === entry.id) return
+    this.#duplicatesOf.set(entry.id, (this.#duplicatesOf.get(entry.id) ?? new Set()).add(entry))
+  }
+
+  override find(ackId: string): E | undefined {
+    return super.find(ackId) ?? this.#duplicatesOf.get(ackId)?.values().next().value
+  }
+
+  override delete(entry: E): void {
+    super.delete(entry)
+    const duplicates = this.#duplicatesOf.get(entry.id)
+    if (duplicates?.delete(entry) && duplicates.size === 0) this.#duplicatesOf.delete(entry.id)
+  }
+}
+
 /** An event that was read but not yet acked, skipped or durably parked. */
 export interface Unfinished {
   /** The approximate size in memory, in bytes. */

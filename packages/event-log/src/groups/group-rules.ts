@@ -3,7 +3,7 @@ import type { StoredEvent } from '../reader/event-rows.js'
 import type { StreamView } from '../reader/log-reader.js'
 import type { Creator, GroupName, GroupSettings, StoredGroup } from './group-definition.js'
 import { jsonEvent } from './group-log.js'
-import { InFlightByEventId, InFlightEvents } from './in-flight-events.js'
+import { InFlightByEventId, InFlightEvents } from './group-progress.js'
 
 /** An event of the parked stream. */
 interface ParkedRecord {

@@ -2,11 +2,9 @@ import Denque from 'denque'
 import type { NackAction } from '../event-log-types.js'
 import { type Member, type Strategy, strategyNamed } from './consumer-strategy.js'
 import type { GroupSettings } from './group-definition.js'
-import { GroupProgress, type Unfinished } from './group-progress.js'
+import { GroupProgress, type InFlightEvents, ReadAhead, type Unfinished } from './group-progress.js'
 import type { Rules } from './group-rules.js'
 import type { Item, SourcePage } from './group-source.js'
-import type { InFlightEvents } from './in-flight-events.js'
-import { ReadAhead } from './read-ahead.js'
 
 /** A parked event to redeliver. */
 export interface ReplayedEvent<E> {

@@ -2,9 +2,44 @@ import type { Database, Statement } from 'better-sqlite3'
 import type { Direction, JsonObject, RecordedEvent } from '../event-log-types.js'
 import { type Body, decodeBody, type EventContent, parseObject } from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-file.js'
-import type { NameRange } from '../file/name-ranges.js'
+import { StreamNumbers } from '../file/log-transaction.js'
 import { toPosition } from '../file/positions.js'
-import { StreamNumbers } from '../file/stream-numbers.js'
+
+/** A range of names in the order of their UTF-8 bytes, from `from` (inclusive) to `to` (exclusive) or to the end. */
+export interface NameRange {
+  readonly from: string
+  readonly to?: string
+}
+
+const notSystem: readonly NameRange[] = [{ from: '', to: '$' }, { from: '%' }]
+
+/**
+ * Returns the ranges of stream names that a read covers. They include system streams (`$…`) only if a prefix requests them. A list
+ * without a prefix matches nothing, as in EventStoreDB.
+ */
+export function nameRanges(streamPrefixes: readonly string[] | undefined): readonly NameRange[] {
+  if (streamPrefixes === undefined || streamPrefixes.includes('')) {
+    const system = (streamPrefixes ?? []).filter((prefix) => prefix.startsWith('$'))
+    return [...notSystem, ...system.map(rangeOf)]
+  }
+  return streamPrefixes.map(rangeOf)
+}
+
+function rangeOf(prefix: string): NameRange {
+  if (/\p{Surrogate}/u.test(prefix)) throw new TypeError('a stream prefix must be well-formed text')
+  const to = successor(prefix)
+  return to === undefined ? { from: prefix } : { from: prefix, to }
+}
+
+/** Returns the smallest text that follows every text with this prefix. */
+function successor(prefix: string): string | undefined {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0)
+  while (points.at(-1) === 0x10ffff) points.pop()
+  const last = points.pop()
+  if (last === undefined) return undefined
+  // Well-formed text contains no surrogates.
+  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1)
+}
 
 /** The number of rows per fetch. */
 const chunkRows = 128
@@ -12,7 +47,7 @@ const maxStatements = 100
 const columns = 'position, revision, recorded_at, name, body'
 const order = { forwards: '', backwards: 'DESC' } as const
 
-export type Row = [position: number, revision: number, recordedAtMs: number, name: string, body: Body]
+type Row = [position: number, revision: number, recordedAtMs: number, name: string, body: Body]
 
 /** An event as a client of the protocol sees it. */
 export interface StoredEvent extends EventContent {
@@ -184,4 +219,97 @@ function parse(row: Row): [id: string, type: string, data: JsonObject, metadata:
 function parseBlob(body: Uint8Array): [string, string, JsonObject, JsonObject] {
   const { id, type, isJson, data, metadata } = decodeBody(body)
   return [id, type, (isJson && parseObject(data)) || {}, parseObject(metadata) ?? {}]
+}
+
+/** The number of events to keep. Subscribers of the same streams stay within a page or two of each other. */
+const maxEvents = 2_000
+/** The size to keep, in UTF-16 units. */
+const maxSize = 8 * 1024 * 1024
+/** The number of scans to keep. A scan without events counts too: it records that there were none. */
+const maxScans = 200
+const maxFilters = 4
+/** The number of reads for others with a filter whose own readers do not read. */
+const maxLent = 100
+
+/** The events that one read of the log found after `after`, up to and including `through`. */
+interface Scan {
+  readonly after: number
+  readonly through: number
+  readonly events: readonly RecordedEvent[]
+  /** The size in UTF-16 units. */
+  readonly size: number
+}
+
+/**
+ * The events that a thread read last, for each filter. Reading and parsing an event costs as much as handling it, and subscribers of
+ * the same streams stay close to each other, so the first one reads and the others share its events. They never become outdated,
+ * because the log only grows.
+ */
+export class RecentEvents {
+  /** The scans of each filter, without gaps, oldest first. */
+  readonly #scans = new Map<string, Scan[]>()
+  /** How often each filter was lent to other readers since its own readers last read. */
+  readonly #lent = new Map<string, number>()
+
+  /** Returns at most `maxCount` known events after `after`, and the position up to which they are known. */
+  after(filter: string, after: number, maxCount: number): { events: RecordedEvent[]; through: number } {
+    const events: RecordedEvent[] = []
+    let through = after
+    for (const scan of this.#scans.get(filter) ?? []) {
+      if (through < scan.after || through >= scan.through) continue
+      for (const event of scan.events) {
+        if (Number(event.position.commit) <= through) continue
+        if (events.length === maxCount) return { events, through: Number(events.at(-1)?.position.commit ?? after) }
+        events.push(event)
+      }
+      through = scan.through
+    }
+    return { events, through }
+  }
+
+  /**
+   * Returns the ranges of a wider filter whose events around `after` are known. A read with the wider filter reads and parses each
+   * event once for the readers of both filters.
+   */
+  findWider(ranges: readonly NameRange[], after: number): readonly NameRange[] | undefined {
+    const own = filterOf(ranges)
+    this.#lent.delete(own)
+    for (const [filter, scans] of this.#scans) {
+      const lent = this.#lent.get(filter) ?? 0
+      const [oldest, newest] = [scans[0], scans.at(-1)]
+      if (filter === own || lent >= maxLent || !oldest || !newest) continue
+      if (after < oldest.after || after > newest.through) continue
+      const others: readonly NameRange[] = JSON.parse(filter)
+      if (!ranges.every(({ from, to }) => others.some((other) => other.from === from && other.to === to))) continue
+      this.#lent.set(filter, lent + 1)
+      return others
+    }
+    return undefined
+  }
+
+  add(filter: string, scan: Scan): void {
+    const scans = this.#scans.get(filter) ?? []
+    const known = scans.at(-1)?.through ?? 0
+    // Ignore a reader that is far behind: its events would displace those that the other readers need next.
+    if (scan.after < known) return
+    if (scan.after > known) scans.length = 0
+    scans.push(scan)
+    while (isTooLarge(scans)) scans.shift()
+    if (!this.#scans.has(filter) && this.#scans.size === maxFilters) this.#scans.clear()
+    this.#scans.set(filter, scans)
+  }
+}
+
+export function filterOf(ranges: readonly NameRange[]): string {
+  return JSON.stringify(ranges)
+}
+
+function isTooLarge(scans: readonly Scan[]): boolean {
+  let count = 0
+  let size = 0
+  for (const scan of scans) {
+    count += scan.events.length
+    size += scan.size
+  }
+  return scans.length > maxScans || count > maxEvents || size > maxSize
 }

@@ -1,6 +1,6 @@
 import type { Direction, Page, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../event-log-types.js'
 import { BrokenLogError } from '../file/log-file.js'
-import { type NameRange, nameRanges } from '../file/name-ranges.js'
+import { findStream } from '../file/log-transaction.js'
 import { toPosition } from '../file/positions.js'
 import {
   isMetadataStream,
@@ -11,9 +11,12 @@ import {
   tombstoneRevision,
   visibleRange,
 } from '../file/stream-metadata.js'
-import { findStream } from '../file/stream-numbers.js'
 import {
+  filterOf,
+  type NameRange,
+  nameRanges,
   type ReadRange,
+  RecentEvents,
   type RowPage,
   readRows,
   type Statements,
@@ -24,7 +27,6 @@ import {
   toStored,
 } from './event-rows.js'
 import { ReadConnection } from './read-connection.js'
-import { filterOf, RecentEvents } from './recent-events.js'
 
 /** The number of events that one page scans, matching or not. It takes a few milliseconds, between which the thread can do other work. */
 export const scanWindow = 10_000

@@ -1,4 +1,4 @@
-import type { CommitWatcher } from './commit-watcher.js'
+import type { CommitWatcher } from '../log.js'
 import type { LogReader } from './log-reader.js'
 
 const namesPerRead = 1_000
