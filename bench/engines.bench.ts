@@ -4,11 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
-import { endOfLog } from '../src/event-store/end-of-log.js'
 import {
   type Append,
   defaultPersistentSubscriptionSettings,
   type EventStore,
+  endOfLog,
   type Position,
 } from '../src/event-store/event-store.js'
 import { openEventStoreDb } from '../src/event-store/eventstoredb/eventstoredb-event-store.js'

@@ -6,7 +6,7 @@
 import { pino } from 'pino'
 import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import type { EventStore } from '../src/event-store/event-store.js'
-import { skipEvents } from '../src/event-store/skipped-events.js'
+import { skipEvents } from '../src/event-store/read-event.js'
 import { allProjections } from '../src/projections/all-projections.js'
 import { type ProjectionTask, ProjectionTasks } from '../src/projections/tasks/projection-tasks.js'
 import { watchTasks } from '../src/projections/tasks/watch-tasks.js'

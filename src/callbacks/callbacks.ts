@@ -2,10 +2,8 @@ import { setMaxListeners } from 'node:events'
 import type { Lease } from '../read-models/leases.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 import { type DeliveryDependencies, DeliveryWorker } from './deliver/delivery-worker.js'
-import { CallbackRecorder } from './record/callback-recorder.js'
-import { sweepCallbacks } from './record/callback-sweep.js'
-import { recordFromSubscription } from './record/subscription-recorder.js'
-import { SweepCheckpoint } from './record/sweep-checkpoint.js'
+import { CallbackRecorder, recordFromSubscription } from './record/callback-recorder.js'
+import { SweepCheckpoint, sweepCallbacks } from './record/callback-sweep.js'
 
 /** The time that a stop grants for reporting the last attempts. */
 const reportMs = 2_000

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import type { Action } from '../audit/history/actions-of-user.js'
+import type { Action } from '../audit/history/records.js'
 import { parseTime } from '../kernel/time.js'
 import type { PointInTime } from '../queries/as-of.js'
 import type { AuditedEntry } from '../queries/transfer-history.js'
@@ -132,7 +132,7 @@ const actionsTable: Listing<Action> = {
 }
 
 async function listActions({ eventStore }: CommandStores, { limit, cursor, ...asked }: ActionsOptions) {
-  const { actionsPage } = await import('../audit/history/actions-of-user.js')
+  const { actionsPage } = await import('../audit/history/records.js')
   const { formatPosition, parsePosition } = await import('../event-store/event-store.js')
   const after = cursor === undefined ? undefined : parsePosition(cursor)
   const { items, next } = await actionsPage(

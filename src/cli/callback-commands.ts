@@ -133,7 +133,7 @@ async function replayParked(stores: CommandStores, options: { merchant?: string;
 
 /** Replays transfer events that the recorder parked. The sweep has recorded their callbacks since. */
 async function replayUnrecorded({ eventStore }: CommandStores): Promise<void> {
-  const { callbackGroup } = await import('../callbacks/record/subscription-recorder.js')
+  const { callbackGroup } = await import('../callbacks/record/callback-recorder.js')
   const { PersistentSubscriptionMissingError } = await import('../event-store/event-store.js')
   try {
     await eventStore.persistentSubscriptions.replayParked(callbackGroup)

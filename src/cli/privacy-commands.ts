@@ -107,7 +107,7 @@ async function eraseOne(
 async function eraseOld(stores: CommandStores, options: RetainOptions) {
   const { after, merchant: merchantId, dryRun = false } = options
   if (merchantId !== undefined) await findMerchant(stores, merchantId)
-  const { eraseOlder } = await import('../privacy/customer-retention.js')
+  const { eraseOlder } = await import('../privacy/customer-erasure.js')
   const before = momentBefore(stores.clock(), after)
   const rule = { before, merchantId, dryRun, reason: options.reason ?? `without a transfer for ${after}` }
   const retained = await eraseOlder(await partsOf(stores), rule, stores.context)

@@ -7,8 +7,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../event-store/event-store.js'
-import { foldEvent } from '../event-store/read-event.js'
-import { decisionOf } from '../event-store/skipped-events.js'
+import { decisionOf, foldEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
 import { follow } from '../subscriptions/follow.js'
 

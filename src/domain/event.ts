@@ -36,7 +36,7 @@ export const OneOf = <Name extends string>(...names: readonly Name[]) =>
 
 /**
  * Marks a field that tells who a customer is or where the customer is paid. It is stored as ciphertext under the customer's own key
- * (src/event-store/personal-fields.ts).
+ * (src/event-store/event-codec.ts).
  */
 export const Personal = <Schema extends TSchema>(schema: Schema): Schema => ({ ...schema, personal: true })
 

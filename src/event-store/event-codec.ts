@@ -1,13 +1,116 @@
 import { randomUUID } from 'node:crypto'
-import type { DataOf } from '../domain/event.js'
+import { type DataOf, erasedAccountNumber, erasedText } from '../domain/event.js'
 import { streamKind } from '../domain/streams.js'
-import { type DomainEvent, eventSchemas, olderVersions, schemasByStream } from './event-schemas.js'
+import { type TObject, type TypeCheck, TypeCompiler } from '../kernel/typebox.js'
+import { type DomainEvent, eventSchemas, type OlderVersion, olderVersions, schemasByStream } from './event-schemas.js'
 import type { JsonObject, NewEvent, RecordedEvent } from './event-store.js'
-import { EventFormatError, eventVersions, shownType } from './event-versions.js'
-import { personalTypes, sealedField } from './personal-fields.js'
+
+/** The stored data of an event does not have the expected format: it is damaged, or a newer program wrote it. */
+export class EventFormatError extends Error {
+  override readonly name: string = 'EventFormatError'
+}
+
+const plainPath = /^(\/[A-Za-z0-9]{1,64}){1,8}$/
+const maxShownType = 64
+
+/** Returns the event type for a message. Its writer chose it, so it must neither fill a page nor move the cursor of a terminal. */
+export function shownType(type: string): string {
+  return type.slice(0, maxShownType).replaceAll(/[^\w$.-]/g, '?')
+}
+
+interface EventVersions {
+  /** Checks data that is about to be stored against the newest version, and returns its number. @throws EventFormatError */
+  checkNewest(type: string, data: unknown): number
+  /** Returns stored data in the newest version. @throws EventFormatError */
+  upcast(type: string, version: unknown, data: JsonObject): JsonObject
+}
+
+/** Creates the versions of all events from their newest schemas and their older versions, oldest first. Version numbers start at 1. */
+export function eventVersions(
+  newest: { readonly [type: string]: TObject },
+  older: { readonly [type: string]: readonly OlderVersion[] },
+): EventVersions {
+  const types = new Map(
+    Object.entries(newest).map(([type, schema]) => {
+      const steps = older[type] ?? []
+      return [type, { steps, checks: [...steps.map((each) => each.schema), schema].map(compiledWhenUsed) }]
+    }),
+  )
+
+  function check(type: string, version: number, data: unknown): void {
+    const schema = types.get(type)?.checks[version - 1]?.()
+    if (schema?.Check(data)) return
+    // Only the path: a value may be a customer's, and so may the name of an unknown field.
+    const path = schema?.Errors(data).First()?.path || '/'
+    const shown = plainPath.test(path) ? path : '/'
+    throw new EventFormatError(`${shownType(type)} version ${version} does not fit its schema at ${shown}`)
+  }
+
+  return {
+    checkNewest(type, data) {
+      const version = types.get(type)?.checks.length ?? 0
+      check(type, version, data)
+      return version
+    },
+    upcast(type, version, data) {
+      const known = types.get(type)
+      if (!known || typeof version !== 'number' || !known.checks[version - 1]) {
+        const shown = typeof version === 'number' ? version : typeof version
+        throw new EventFormatError(`unknown event ${shownType(type)} version ${shown}`)
+      }
+      check(type, version, data)
+      if (version === known.checks.length) return data
+      const upcast = known.steps.slice(version - 1).reduce((stored, step) => step.upcast(stored), data)
+      // Otherwise states and read models would be built from a mistake of an upcaster.
+      check(type, known.checks.length, upcast)
+      return upcast
+    },
+  }
+}
+
+/** Compiles a schema when it is first used: a command of the CLI reads a few types only, and compiling all of them takes long. */
+function compiledWhenUsed(schema: TObject): () => TypeCheck<TObject> {
+  let compiled: TypeCheck<TObject> | undefined
+  return () => {
+    compiled ??= TypeCompiler.Compile(schema)
+    return compiled
+  }
+}
+
+export interface PersonalField {
+  readonly name: string
+  /** The value that replaces the field after the customer was erased. */
+  readonly erased: string | number
+}
+
+/** The field of a stored event that holds one ciphertext instead of all personal fields with a value. */
+export const sealedField = 'sealed'
+
+const none: readonly PersonalField[] = []
+
+const fieldsByType: ReadonlyMap<string, readonly (readonly PersonalField[])[]> = new Map(
+  Object.entries(eventSchemas).flatMap(([type, newest]) => {
+    const versions = [...(olderVersions[type] ?? []).map(({ schema }) => schema), newest]
+    const fields = versions.map(({ properties }) => personalFieldsIn(properties))
+    return fields.some(({ length }) => length > 0) ? [[type, fields] as const] : []
+  }),
+)
+
+/** The types whose events hold personal data. */
+export const personalTypes: ReadonlySet<string> = new Set(fieldsByType.keys())
+
+/** Returns the fields that a schema marks as personal, or none for an unknown version. */
+export function personalFieldsOf(type: string, version: unknown): readonly PersonalField[] {
+  return fieldsByType.get(type)?.[(version as number) - 1] ?? none
+}
+
+function personalFieldsIn(properties: object): readonly PersonalField[] {
+  return Object.entries(properties)
+    .filter(([, schema]) => schema.personal === true)
+    .map(([name, schema]) => ({ name, erased: schema.type === 'integer' ? erasedAccountNumber : erasedText }))
+}
 
 export type { DomainEvent } from './event-schemas.js'
-export { EventFormatError, shownType } from './event-versions.js'
 
 export type EventData<Type extends DomainEvent['type']> = DataOf<DomainEvent, Type>
 

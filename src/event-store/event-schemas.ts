@@ -16,7 +16,7 @@ import { transferEvents } from '../domain/transfer/transfer-events.js'
 import { signInEvents, userEmailEvents, userEvents } from '../domain/user/user.js'
 import { walletAccountEvents, walletEmailEvents } from '../domain/wallet-account.js'
 import type { TObject } from '../kernel/typebox.js'
-import type { OlderVersion } from './event-versions.js'
+import type { JsonObject } from './event-store.js'
 
 /** The schemas of all events in their newest version, by the prefix of the streams that hold them. */
 export const schemasByStream = {
@@ -41,6 +41,13 @@ export const schemasByStream = {
 } as const satisfies { readonly [prefix in StreamPrefix]: { readonly [type: string]: TObject } }
 
 export const eventSchemas: { readonly [type: string]: TObject } = Object.assign({}, ...Object.values(schemasByStream))
+
+/** A version of an event that is no longer written. */
+export interface OlderVersion {
+  readonly schema: TObject
+  /** Turns the data of this version into the next one's. It is pure, because it runs on every read. */
+  readonly upcast: (data: JsonObject) => JsonObject
+}
 
 /**
  * The earlier versions of each event type, oldest first. To change a released event, move its schema here with an upcaster to the next

@@ -1,52 +1,22 @@
-import type {
-  EventLog,
-  RecordedEvent as LogEvent,
-  Page as LogPage,
-  ReadAllOptions,
-  ReadStreamOptions,
-  SubscribeToAllOptions,
-} from '@transferd/event-log'
+import {
+  comparePositions,
+  type EventLog,
+  type RecordedEvent as LogEvent,
+  type Page as LogPage,
+  type Position,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+  type SubscribeToAllOptions,
+} from '@transferd/event-log/types'
 
 /**
  * The event-store port: the smallest set of operations that the service needs and every engine offers. If engines could differ, the
  * semantics are EventStoreDB's. docs/reference/event-store.md lists them.
  */
-export {
-  type Append,
-  type AppendResult,
-  AppendTooLargeError,
-  ConsumerDroppedError,
-  comparePositions,
-  type Direction,
-  defaultPersistentSubscriptionSettings,
-  type ExpectedRevision,
-  formatPosition,
-  GroupHeldElsewhereError,
-  InvalidSettingsError,
-  type JsonObject,
-  MaximumSubscribersReachedError,
-  maxAppendBytes,
-  type NackAction,
-  type NewEvent,
-  type ParkedEvent,
-  type PersistentConsumer,
-  type PersistentDelivery,
-  PersistentSubscriptionExistsError,
-  type PersistentSubscriptionInfo,
-  PersistentSubscriptionMissingError,
-  type PersistentSubscriptionSettings,
-  type PersistentSubscriptions,
-  type Position,
-  parsePosition,
-  type ReadAllOptions,
-  type ReadStreamOptions,
-  StoreUnavailableError,
-  type SubscribeToAllOptions,
-  WrongExpectedRevisionError,
-} from '@transferd/event-log'
+export * from '@transferd/event-log/types'
 
 export interface RecordedEvent extends LogEvent {
-  /** An operator decided to skip the event. skipped-events.ts marks it; no engine does. */
+  /** An operator decided to skip the event. `skipEvents` marks it; no engine does. */
   readonly isSkipped?: true
   /** The revision of the previous event that is not skipped, if skipped events precede this one; -1 if all of them are skipped. */
   readonly previousRevision?: number
@@ -61,4 +31,50 @@ export interface EventStore extends EventLog {
   readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>
   subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page>
+}
+
+/** Returns the position of the last event, or `undefined` if the log is empty. @throws StoreUnavailableError */
+export async function endOfLog(store: Pick<EventStore, 'subscribeToAll'>): Promise<Position | undefined> {
+  const stopping = new AbortController()
+  for await (const page of store.subscribeToAll({ after: 'end', pageSize: 1, signal: stopping.signal })) {
+    stopping.abort()
+    return page.checkpoint
+  }
+  return undefined
+}
+
+/** The location of an event, which survives a move of the log to another engine. */
+export type Place = Pick<RecordedEvent, 'stream' | 'revision'>
+
+/** Returns the position of the event at a place, or `undefined` if there is none. @throws StoreUnavailableError */
+export async function positionOfPlace(
+  store: Pick<EventStore, 'readStream'>,
+  { stream, revision }: Place,
+): Promise<Position | undefined> {
+  const [event] = await store.readStream(stream, { fromRevision: revision, maxCount: 1 })
+  return event?.revision === revision ? event.position : undefined
+}
+
+/**
+ * The progress of a reader of some streams, as the place of an event: a position is valid in one engine only, and the reader itself sees
+ * hardly any events. Each advance reads one event.
+ */
+export class ReadProgress {
+  readonly #store: Pick<EventStore, 'readAll'>
+  #previous: Position | undefined
+
+  constructor(store: Pick<EventStore, 'readAll'>, from: Position | undefined) {
+    this.#store = store
+    this.#previous = from
+  }
+
+  /** Returns the first event after the previous position, or `undefined` if none is at or before this one. @throws StoreUnavailableError */
+  async advanceTo(position: Position): Promise<Place | undefined> {
+    const after = this.#previous && { after: this.#previous }
+    const [event] = (await this.#store.readAll({ maxCount: 1, ...after })).events
+    this.#previous = position
+    if (!event || comparePositions(event.position, position) > 0) return undefined
+    const { stream, revision } = event
+    return { stream, revision }
+  }
 }

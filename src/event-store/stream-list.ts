@@ -1,6 +1,5 @@
 import { listedStreamsStream, streamPrefix } from '../domain/streams.js'
-import { type Place, positionOfPlace } from './event-location.js'
-import type { EventStore, ExpectedRevision, Position } from './event-store.js'
+import { type EventStore, type ExpectedRevision, type Place, type Position, positionOfPlace } from './event-store.js'
 import { readableEvent } from './read-event.js'
 
 /** The prefixes of listed streams: there are few of them among many transfers, and a start reads all of them. */

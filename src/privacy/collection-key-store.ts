@@ -6,7 +6,7 @@ import {
   type ReadModels,
   ReadModelsUnavailableError,
 } from '../read-models/read-models.js'
-import type { KeptKey, KeyStore } from './customer-key-store.js'
+import type { KeptKey, KeyStore } from './customer-keys.js'
 
 const keyCollection = 'customer-keys'
 const indexes = [{ key: { key: 1 } }, { key: { merchantId: 1 } }] as const

@@ -6,7 +6,7 @@ import { openCollection, paymentDecider } from '../domain/payment.js'
 import { maxErasedTransfers } from '../domain/service-events.js'
 import { paymentStream, privacyStream, streamPrefix } from '../domain/streams.js'
 import { isTerminal, type Transfer } from '../domain/transfer/transfer.js'
-import { type EventData, encodeEvent } from '../event-store/event-codec.js'
+import { type EventData, encodeEvent, sealedField } from '../event-store/event-codec.js'
 import type { EventStore, ExpectedRevision, RecordedEvent } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
@@ -15,8 +15,8 @@ import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { pause } from '../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
-import type { CustomerKeys } from './customer-keys.js'
-import { type Customer, createdUnder, eachOf, pagesOf, transfersOf } from './customer-transfers.js'
+import { type CustomerKeys, keyIdIn } from './customer-keys.js'
+import { type Customer, createdUnder, creationIn, eachOf, pagesOf, transfersOf } from './customer-transfers.js'
 
 export interface PrivacyParts {
   readonly store: EventStore
@@ -203,4 +203,97 @@ async function deleteReceipts(readModels: ReadModels, transfer: Transfer): Promi
 export function receiptUrlsOf(transfer: Transfer): readonly string[] {
   const returns = transfer.kind === 'deposit' ? transfer.funds.returns.map(({ receiptUrl }) => receiptUrl) : []
   return [...new Set([...(transfer.receiptUrl === null ? [] : [transfer.receiptUrl]), ...returns])]
+}
+
+interface Retention {
+  /** ISO 8601. Customers whose last transfer was created before this time are erased. */
+  readonly before: string
+  /** Defaults to all merchants. */
+  readonly merchantId?: string | undefined
+  readonly reason: string
+  readonly dryRun: boolean
+}
+
+interface RetentionResult {
+  readonly before: string
+  /** The number of customers without a later transfer. */
+  readonly customers: number
+  readonly erased: number
+  /** The number of these customers that have an open transfer, and were not erased. */
+  readonly open: number
+}
+
+/** Erases customers without a recent transfer. @throws the errors of eraseCustomer */
+export async function eraseOlder(
+  parts: PrivacyParts,
+  { before, merchantId, reason, dryRun }: Retention,
+  context: CommandContext,
+): Promise<RetentionResult> {
+  const older = [...(await lastTransfers(parts.raw, merchantId))].filter(([, lastAt]) => lastAt < before)
+  let [customers, erased, open] = [0, 0, 0]
+  for (const [keyId] of older) {
+    await parts.keys.load([keyId])
+    const customer = parts.keys.known(keyId)
+    // Without a key, the customer was erased before.
+    if (!customer) continue
+    customers++
+    if (dryRun) continue
+    const result = await eraseCustomer(parts, customer, reason, context)
+    if (result.accepted) erased++
+    else if (result.reason === 'transfers-open') open++
+  }
+  return { before, customers, erased, open }
+}
+
+/** Returns when the last transfer of each customer was created, by the id of the customer's key. */
+async function lastTransfers(raw: EventStore, merchantId: string | undefined): Promise<ReadonlyMap<string, string>> {
+  const lastAt = new Map<string, string>()
+  for await (const { events } of pagesOf(raw, [streamPrefix.transfer])) {
+    for (const event of events) {
+      const creation = creationIn(event)
+      if (!creation || (merchantId !== undefined && creation.merchantId !== merchantId)) continue
+      if (creation.at > (lastAt.get(creation.keyId) ?? '')) lastAt.set(creation.keyId, creation.at)
+    }
+  }
+  return lastAt
+}
+
+interface LostKeysParts {
+  readonly raw: EventStore
+  readonly keys: CustomerKeys
+  readonly clock: Clock
+}
+
+const unknownMerchant = 'unknown'
+
+/**
+ * Records an erasure for every customer whose key cannot be decrypted, so that the customer's unreadable events read as erased. The erasure
+ * lists no transfers, so receipts and read models keep their data. Can be repeated. Returns the number of customers.
+ */
+export async function giveUpLostKeys(
+  { raw, keys, clock }: LostKeysParts,
+  reason: string,
+  context: CommandContext,
+): Promise<number> {
+  const lost = new Map<string, string>()
+  for await (const id of keys.unopened()) lost.set(id, unknownMerchant)
+  if (lost.size === 0) return 0
+  await findMerchants(raw, lost)
+  for (const [erasureId, merchantId] of lost) {
+    const data = { erasureId, merchantId, trackingIds: [], reason, at: clock() }
+    // An interrupted run may have recorded the decision.
+    const event = encodeEvent({ type: 'CustomerErased', data }, context)
+    await appendUnlessChanged(raw, privacyStream(erasureId), 'no_stream', event)
+    await keys.destroy([erasureId])
+  }
+  return lost.size
+}
+
+/** Finds the merchants of the lost keys in the log, because the keys themselves cannot be read. */
+async function findMerchants(raw: EventStore, lost: Map<string, string>): Promise<void> {
+  const take = ({ data }: RecordedEvent) => {
+    const id = keyIdIn(data[sealedField])
+    if (id !== undefined && lost.get(id) === unknownMerchant) lost.set(id, String(data.merchantId))
+  }
+  for await (const { events } of pagesOf(raw, [streamPrefix.transfer])) events.forEach(take)
 }

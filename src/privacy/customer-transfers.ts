@@ -1,12 +1,12 @@
 import { streamPrefix } from '../domain/streams.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
+import { sealedField } from '../event-store/event-codec.js'
 import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
-import { sealedField } from '../event-store/personal-fields.js'
 import { isOfThisLog, readPointer, resumePosition } from '../projections/projection-pointer.js'
 import { transferTermsProjection } from '../projections/search-term-documents.js'
 import type { Collection, ReadModels } from '../read-models/read-models.js'
 import { parseTermKey, termsPrefix, textTerm } from '../read-models/transfer-terms.js'
-import { type CustomerKey, keyIdIn } from './sealed-data.js'
+import { type CustomerKey, keyIdIn } from './customer-keys.js'
 
 export interface Customer {
   readonly merchantId: string
@@ -14,7 +14,7 @@ export interface Customer {
 }
 
 /** For whom a transfer was created, as stored in the log. */
-export interface Creation {
+interface Creation {
   readonly trackingId: string
   readonly merchantId: string
   /** The id of the customer's key. */
@@ -46,7 +46,7 @@ export function creationIn({ type, data }: RecordedEvent): Creation | undefined 
 }
 
 /** The transfers that may belong to a customer: all that do, and rarely another one. */
-export interface CustomerTransfers {
+interface CustomerTransfers {
   readonly trackingIds: readonly string[]
   /** The position up to which the log was read, or `undefined` while it is empty. */
   readonly through: Position | undefined

@@ -1,9 +1,8 @@
 import { streamPrefix } from '../domain/streams.js'
+import { sealedField } from '../event-store/event-codec.js'
 import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
-import { sealedField } from '../event-store/personal-fields.js'
-import type { CustomerKeys } from './customer-keys.js'
+import { type CustomerKeys, keyIdIn } from './customer-keys.js'
 import { pagesOf } from './customer-transfers.js'
-import { keyIdIn } from './sealed-data.js'
 
 export interface PrivacyStatus {
   readonly customers: number

@@ -1,15 +1,75 @@
-import { privacyStream, streamPrefix } from '../domain/streams.js'
-import { decorateStore } from '../event-store/decorate-store.js'
-import type { Append, EventStore, NewEvent, Page, RecordedEvent } from '../event-store/event-store.js'
-import { personalFieldsOf, personalTypes, sealedField } from '../event-store/personal-fields.js'
+import { privacyStream, streamPrefix, transferStream } from '../domain/streams.js'
+import { type PersonalField, personalFieldsOf, personalTypes, sealedField } from '../event-store/event-codec.js'
+import type { Append, EventStore, JsonObject, NewEvent, Page, RecordedEvent } from '../event-store/event-store.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
-import type { CustomerKeys } from './customer-keys.js'
-import { erasedData, personalIn, sealedData } from './event-data.js'
-import { EventKeys } from './event-keys.js'
-import { keyIdIn, openFields } from './sealed-data.js'
+import { type CustomerKey, type CustomerKeys, keyIdIn, openFields, type Place, sealFields } from './customer-keys.js'
 
-/** The number of erasures that are known without reading. */
+/** Returns the fields of an event that contain personal data, or `undefined` if none does. */
+function personalIn({ type, data, metadata }: NewEvent): readonly PersonalField[] | undefined {
+  const fields = personalFieldsOf(type, metadata.schemaVersion)
+  const withContent = fields.filter(({ name, erased }) => data[name] !== null && data[name] !== erased)
+  return withContent.length === 0 ? undefined : withContent
+}
+
+/** Returns the data with one ciphertext in place of the fields. */
+function sealedData(
+  key: CustomerKey,
+  { data, ...place }: Place & Pick<NewEvent, 'data'>,
+  fields: readonly PersonalField[],
+): JsonObject {
+  const personal: Record<string, unknown> = {}
+  for (const { name } of fields) personal[name] = data[name]
+  const sealed: Record<string, unknown> = {}
+  for (const name in data) if (!Object.hasOwn(personal, name)) sealed[name] = data[name]
+  sealed[sealedField] = sealFields(key, place, personal)
+  return sealed
+}
+
+/** Returns the data with the fields in their erased form. */
+function erasedData(data: JsonObject, fields: readonly PersonalField[]): JsonObject {
+  return { ...data, ...Object.fromEntries(fields.map(({ name, erased }) => [name, erased])) }
+}
+
+/** The number of transfers whose customer is known without reading, and of erasures. */
 const maxKnown = 20_000
+
+/** Finds the customer key of an event. */
+class EventKeys {
+  /** The keys by trackingId, except those of erased customers. */
+  readonly #transfers = boundedCache<CustomerKey>(maxKnown)
+
+  constructor(
+    private readonly raw: EventStore,
+    private readonly keys: CustomerKeys,
+  ) {}
+
+  /** Returns `erased` if the customer was erased, and `missing` if the event's transfer does not exist. */
+  async keyFor({ data }: Pick<NewEvent, 'data'>): Promise<CustomerKey | 'erased' | 'missing'> {
+    const { merchantId, userId } = data
+    if (typeof userId === 'string') return this.#ofCustomer(String(merchantId), userId)
+    const trackingId = String(data.trackingId)
+    const known = this.#transfers.get(trackingId)
+    // The key may have been destroyed in the meantime.
+    if (known && this.keys.known(known.id)) return known
+    const key = await this.#ofTransfer(trackingId)
+    if (typeof key === 'object') this.#transfers.set(trackingId, key)
+    return key
+  }
+
+  #ofCustomer(merchantId: string, userId: string): CustomerKey | Promise<CustomerKey> {
+    return this.keys.knownOf(merchantId, userId) ?? this.keys.of(merchantId, userId)
+  }
+
+  async #ofTransfer(trackingId: string): Promise<CustomerKey | 'erased' | 'missing'> {
+    const [creation] = await this.raw.readStream(transferStream(trackingId), { maxCount: 1 })
+    if (!creation) return 'missing'
+    const id = keyIdIn(creation.data[sealedField])
+    // Nothing in the creation needed encryption, because every personal field already had its erased form.
+    if (id === undefined) return this.#ofCustomer(String(creation.data.merchantId), String(creation.data.userId))
+    await this.keys.load([id])
+    return this.keys.known(id) ?? 'erased'
+  }
+}
 
 /**
  * Decorates the store: an event's personal data is stored as one ciphertext under the customer's key. Reads return the appended
@@ -25,7 +85,8 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
     const events = await opener.open(page.events)
     return events === page.events ? page : { ...page, events }
   }
-  return decorateStore(raw, {
+  return {
+    ...raw,
     append: async (stream, expectedRevision, events) =>
       raw.append(stream, expectedRevision, await sealEvents(eventKeys, stream, events)),
     appendInOrder: async (appends, options) => raw.appendInOrder(await sealAppends(eventKeys, appends), options),
@@ -38,7 +99,7 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
       await raw.close()
       await keys.close()
     },
-  })
+  }
 }
 
 async function sealAppends(keys: EventKeys, appends: readonly Append[]): Promise<readonly Append[]> {

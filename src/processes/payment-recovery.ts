@@ -3,11 +3,13 @@ import { EventEmitter, once } from 'node:events'
 import type { Logger } from 'pino'
 import { TooMuchContentionError } from '../commands/handle-command.js'
 import { streamPrefix } from '../domain/streams.js'
-import { type Place, positionOfPlace, ReadProgress } from '../event-store/event-location.js'
 import {
   type EventStore,
   type Page,
+  type Place,
   type Position,
+  positionOfPlace,
+  ReadProgress,
   type RecordedEvent,
   StoreUnavailableError,
 } from '../event-store/event-store.js'

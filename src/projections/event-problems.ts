@@ -1,7 +1,6 @@
 import { skippedEventsStream, streamKind, streamPrefixes } from '../domain/streams.js'
 import type { RecordedEvent } from '../event-store/event-store.js'
-import { whyUnreadable } from '../event-store/read-event.js'
-import { decisionOf } from '../event-store/skipped-events.js'
+import { decisionOf, whyUnreadable } from '../event-store/read-event.js'
 import { collections, indexes, type ProblemDocument, problemId } from '../read-models/documents.js'
 import type { WriteOperation } from '../read-models/read-models.js'
 import type { Projection } from './projection.js'

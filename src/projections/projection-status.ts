@@ -1,5 +1,10 @@
-import { endOfLog } from '../event-store/end-of-log.js'
-import { type EventStore, formatPosition, type Position, type RecordedEvent } from '../event-store/event-store.js'
+import {
+  type EventStore,
+  endOfLog,
+  formatPosition,
+  type Position,
+  type RecordedEvent,
+} from '../event-store/event-store.js'
 import type { Clock } from '../kernel/clock.js'
 import type { PauseDocument, PointerDocument, ProjectionBuild } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'

@@ -1,5 +1,4 @@
-import { endOfLog } from '../event-store/end-of-log.js'
-import type { EventStore, Page, Position } from '../event-store/event-store.js'
+import { type EventStore, endOfLog, type Page, type Position } from '../event-store/event-store.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from './retry.js'
 import { SharedPages } from './shared-pages.js'
 

@@ -1,5 +1,4 @@
 import { streamKind, streamPrefix } from '../domain/streams.js'
-import { decorateStore } from '../event-store/decorate-store.js'
 import type { Append, EventStore, NewEvent } from '../event-store/event-store.js'
 
 /**
@@ -147,7 +146,8 @@ export class BoundedLabel {
  * reader in another thread or node continues the trace.
  */
 export function tracedStore(store: EventStore): EventStore {
-  return decorateStore(store, {
+  return {
+    ...store,
     append: (stream, expectedRevision, events) =>
       inAppendSpan(stream, events.length, () => store.append(stream, expectedRevision, stamped(events))),
     appendInOrder: (appends, options) => {
@@ -155,7 +155,7 @@ export function tracedStore(store: EventStore): EventStore {
       const traced = () => appends.map((append): Append => ({ ...append, events: stamped(append.events) }))
       return inAppendSpan(appends.at(-1)?.stream ?? '', count, () => store.appendInOrder(traced(), options))
     },
-  })
+  }
 }
 
 function inAppendSpan<Result>(stream: string, events: number, work: () => Promise<Result>): Promise<Result> {

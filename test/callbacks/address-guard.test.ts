@@ -1,6 +1,9 @@
 import t from 'tap'
-import { AddressRefusedError, checkedAddresses } from '../../src/callbacks/deliver/address-guard.js'
-import { EndpointConnection } from '../../src/callbacks/deliver/endpoint-connection.js'
+import {
+  AddressRefusedError,
+  checkedAddresses,
+  EndpointConnection,
+} from '../../src/callbacks/deliver/endpoint-connection.js'
 import { callbackUrlProblem } from '../../src/commands/merchant/addresses.js'
 import { startReceiver } from './receiver.js'
 

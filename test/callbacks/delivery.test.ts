@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import t from 'tap'
-import { retryDelaysMs } from '../../src/callbacks/deliver/callback-schedule.js'
+import { retryDelaysMs } from '../../src/callbacks/deliver/callback-attempt.js'
 import type { Lane } from '../../src/domain/callback.js'
 import { formatShortest } from '../../src/domain/money.js'
 import { accepts, type Received, startReceiver } from './receiver.js'

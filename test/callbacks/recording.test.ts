@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { callbackGroup } from '../../src/callbacks/record/subscription-recorder.js'
+import { callbackGroup } from '../../src/callbacks/record/callback-recorder.js'
 import {
   type EventStore,
   type PersistentConsumer,

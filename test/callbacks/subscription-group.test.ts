@@ -1,6 +1,6 @@
 import t from 'tap'
-import { callbackGroup } from '../../src/callbacks/record/subscription-recorder.js'
-import { SweepCheckpoint } from '../../src/callbacks/record/sweep-checkpoint.js'
+import { callbackGroup } from '../../src/callbacks/record/callback-recorder.js'
+import { SweepCheckpoint } from '../../src/callbacks/record/callback-sweep.js'
 import {
   defaultPersistentSubscriptionSettings,
   PersistentSubscriptionExistsError,

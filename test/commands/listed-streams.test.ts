@@ -15,16 +15,16 @@ import {
 } from '../../src/domain/streams.js'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { encodeEvent, UnreadableEventError } from '../../src/event-store/event-codec.js'
-import { positionOfPlace } from '../../src/event-store/event-location.js'
 import {
   comparePositions,
   type EventStore,
   type NewEvent,
   type Position,
+  positionOfPlace,
   type RecordedEvent,
 } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
-import { skipEvents } from '../../src/event-store/skipped-events.js'
+import { skipEvents } from '../../src/event-store/read-event.js'
 import { listedPrefixes, readStreamList } from '../../src/event-store/stream-list.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { settings } from '../domain/merchant-samples.js'

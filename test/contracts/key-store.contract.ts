@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type { KeptKey, KeyStore } from '../../src/privacy/customer-key-store.js'
+import type { KeptKey, KeyStore } from '../../src/privacy/customer-keys.js'
 
 export interface KeyStoreContract {
   readonly name: string

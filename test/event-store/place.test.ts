@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { positionOfPlace, ReadProgress } from '../../src/event-store/event-location.js'
-import type { NewEvent } from '../../src/event-store/event-store.js'
+import { type NewEvent, positionOfPlace, ReadProgress } from '../../src/event-store/event-store.js'
 import { openTestStore } from '../support/embedded-store.js'
 
 const event = (): NewEvent => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} })

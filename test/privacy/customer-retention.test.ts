@@ -1,6 +1,6 @@
 import t from 'tap'
+import { eraseOlder } from '../../src/privacy/customer-erasure.js'
 import { CustomerKeys } from '../../src/privacy/customer-keys.js'
-import { eraseOlder } from '../../src/privacy/customer-retention.js'
 import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
 import { PrivacyStatusCount } from '../../src/privacy/privacy-status.js'
 import { openTestEventStore } from '../support/event-store.js'

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { decorateStore } from '../../src/event-store/decorate-store.js'
 import type { EventStore, Page } from '../../src/event-store/event-store.js'
 import { allProjections } from '../../src/projections/all-projections.js'
 import { readPointer } from '../../src/projections/projection-pointer.js'
@@ -38,13 +37,14 @@ const positionOf = async (stores: TestStores) =>
 
 /** Collects the pages that are read of the whole log. */
 function recording(store: EventStore, pages: Page[]): EventStore {
-  return decorateStore(store, {
+  return {
+    ...store,
     async readAll(options) {
       const page = await store.readAll(options)
       pages.push(page)
       return page
     },
-  })
+  }
 }
 
 t.test('all projections are rebuilt in one pass over the log', { skip: withSlowReadModels }, async (t) => {

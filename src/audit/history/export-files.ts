@@ -2,8 +2,13 @@ import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { endOfLog } from '../../event-store/end-of-log.js'
-import { type EventStore, formatPosition, type Position, parsePosition } from '../../event-store/event-store.js'
+import {
+  type EventStore,
+  endOfLog,
+  formatPosition,
+  type Position,
+  parsePosition,
+} from '../../event-store/event-store.js'
 import {
   type ExportedFile,
   type ExportedPage,

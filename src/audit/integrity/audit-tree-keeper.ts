@@ -48,7 +48,7 @@ interface TreeMetrics {
   setFindings(count: number): void
 }
 
-export interface TreeKeeperOptions extends TreeParts, Omit<PublisherOptions, 'tiles'> {
+interface TreeKeeperOptions extends TreeParts, Omit<PublisherOptions, 'tiles'> {
   readonly readModels: ReadModels
   readonly commands: IntegrityCommands
   readonly logger: Logger

@@ -1,18 +1,126 @@
-import { type NoteSigner, openCheckpoint, type TileStore, VerificationError } from '@transferd/transparency-log'
+import {
+  addCheckpointPath,
+  addCheckpointRequest,
+  DirectoryTiles,
+  filesSince,
+  type NoteSigner,
+  type NoteVerifier,
+  openCheckpoint,
+  seenSize,
+  type TileStore,
+  TreeReader,
+  VerificationError,
+  withCosignature,
+} from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import type { Finding } from '../../domain/integrity.js'
-import {
-  type CopyTarget,
-  copiedCheckpoint,
-  copyTree,
-  PublishError,
-  requestCosignature,
-  type SizedNote,
-  type Witness,
-} from './checkpoint-targets.js'
-import { Findings } from './integrity-findings.js'
+import { Findings } from './log-comparison.js'
 import { checkpointPath } from './log-sealer.js'
 import { compareKept } from './log-verification.js'
+
+const timeoutMs = 10_000
+
+/** Cosigns a checkpoint that continues the last one it has seen (C2SP tlog-witness). */
+export interface Witness {
+  /** Without a trailing slash. */
+  readonly url: string
+  readonly key: NoteVerifier
+}
+
+/** The location of a second tree, which an attacker who edits this one cannot reach. */
+export type CopyTarget =
+  | { readonly kind: 'directory'; readonly directory: string }
+  /** Receives each file by PUT. Without a trailing slash. */
+  | { readonly kind: 'url'; readonly url: string; readonly authorization: string | undefined }
+
+interface SizedNote {
+  readonly note: string
+  readonly size: number
+}
+
+/** A copy or a witness failed. The tree itself is not affected. */
+class PublishError extends Error {
+  override readonly name = 'PublishError'
+}
+
+/** Returns the checkpoint with the witness's cosignature. `seen` is the size that the witness last saw, if known. @throws PublishError */
+async function requestCosignature(
+  tiles: TileStore,
+  { note, size }: SizedNote,
+  { url, key }: Witness,
+  seen: number,
+): Promise<string> {
+  const tree = new TreeReader(tiles, size)
+  const request = async (from: number) => {
+    const body = addCheckpointRequest(from, await tree.consistencyProof(from), note)
+    return send(`${url}${addCheckpointPath}`, { method: 'POST', body })
+  }
+  try {
+    let response = await request(Math.min(seen, size))
+    if (response.status === 409) {
+      const known = seenSize(response.text)
+      if (known > size)
+        throw new PublishError(`${url} has seen ${known} leaves, but the tree has ${size}: was it cut back?`)
+      response = await request(known)
+    }
+    if (response.status !== 200) throw new PublishError(`${url} responded with ${response.status}`)
+    return withCosignature(note, response.text, key)
+  } catch (error) {
+    if (error instanceof VerificationError) throw new PublishError(`${url}: ${error.message}`)
+    throw error
+  }
+}
+
+/** Returns the checkpoint of the copy, or `undefined` if it has none. @throws PublishError */
+async function copiedCheckpoint(target: CopyTarget): Promise<string | undefined> {
+  if (target.kind === 'directory') {
+    const bytes = await new DirectoryTiles(target.directory).read(checkpointPath)
+    return bytes && Buffer.from(bytes).toString('utf8')
+  }
+  const { status, text } = await send(`${target.url}/${checkpointPath}`, { headers: headersOf(target) })
+  if (status === 200) return text
+  if (status === 404 || status === 403 || status === 405) return undefined
+  throw new PublishError(`${target.url} responded with ${status}`)
+}
+
+/** Writes the files that a copy of `from` leaves lacks, and then the checkpoint. @throws PublishError, VerificationError */
+async function copyTree(tiles: TileStore, { note, size }: SizedNote, target: CopyTarget, from: number): Promise<void> {
+  for (const path of filesSince(from, size)) {
+    // A tile that has become full replaces its partial tiles.
+    const bytes = (await tiles.read(path)) ?? (await tiles.read(path.replace(/\.p\/\d+$/, '')))
+    if (bytes === undefined) throw new VerificationError(`${path} is missing`)
+    await write(target, path, bytes)
+  }
+  await write(target, checkpointPath, Buffer.from(note))
+}
+
+async function write(target: CopyTarget, path: string, bytes: Uint8Array): Promise<void> {
+  if (target.kind === 'url') {
+    const { status } = await send(`${target.url}/${path}`, { method: 'PUT', body: bytes, headers: headersOf(target) })
+    if (status < 200 || status > 299) throw new PublishError(`${target.url} responded with ${status}`)
+    return
+  }
+  try {
+    await new DirectoryTiles(target.directory).write(path, bytes)
+  } catch (error) {
+    throw new PublishError(`${target.directory} cannot be written: ${(error as NodeJS.ErrnoException).code}`)
+  }
+}
+
+function headersOf({ authorization }: { readonly authorization: string | undefined }): Record<string, string> {
+  return authorization === undefined ? {} : { authorization }
+}
+
+/** @throws PublishError */
+async function send(url: string, request: RequestInit): Promise<{ readonly status: number; readonly text: string }> {
+  try {
+    const response = await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
+    return { status: response.status, text: await response.text() }
+  } catch (error) {
+    const { cause, name } = error as Error
+    throw new PublishError(`${new URL(url).origin} cannot be reached: ${(cause as { code?: string })?.code ?? name}`)
+  }
+}
 
 export interface PublisherOptions {
   readonly tiles: TileStore

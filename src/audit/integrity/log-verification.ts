@@ -14,12 +14,33 @@ import {
 } from '@transferd/transparency-log'
 import type { Finding } from '../../domain/integrity.js'
 import { type Position, StoreUnavailableError } from '../../event-store/event-store.js'
-import { ComparingTiles } from './comparing-tiles.js'
-import { Findings } from './integrity-findings.js'
-import { LogComparison } from './log-comparison.js'
-import { checkpointPath, signedCheckpoint, type TreeParts } from './log-sealer.js'
-import { positionAfter, storedPages } from './stored-log.js'
-import { checkStreams } from './stream-check.js'
+import { checkStreams, Findings, LogComparison } from './log-comparison.js'
+import { checkpointPath, positionAfter, signedCheckpoint, storedPages, type TreeParts } from './log-sealer.js'
+
+/** Compares the files that a tree should have with the stored files, instead of writing them. */
+class ComparingTiles implements TileStore {
+  constructor(
+    private readonly tiles: TileStore,
+    private readonly findings: Findings,
+  ) {}
+
+  read(path: string): Promise<Uint8Array | undefined> {
+    return this.tiles.read(path)
+  }
+
+  async write(path: string, bytes: Uint8Array): Promise<void> {
+    // A full tile starts with its partial tiles, so it replaces them.
+    const full = path.replace(/\.p\/\d+$/, '')
+    const found = (await this.tiles.read(path)) ?? (full === path ? undefined : await this.tiles.read(full))
+    if (found === undefined) this.findings.add('tree', path, 'The file is missing.')
+    else if (!startsWith(found, bytes) || (full === path && found.length > bytes.length))
+      this.findings.add('tree', path, 'The file is not the one that was written.')
+  }
+}
+
+function startsWith(found: Uint8Array, expected: Uint8Array): boolean {
+  return found.length >= expected.length && Buffer.compare(found.subarray(0, expected.length), expected) === 0
+}
 
 /** An earlier checkpoint that was kept elsewhere. */
 export interface KeptCheckpoint {

@@ -1,8 +1,289 @@
-import { CircuitBreaker } from './circuit-breaker.js'
+import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
+import { merchantStream } from '../../domain/streams.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import { hourMs, minuteMs } from '../../kernel/time.js'
+import { type CallbackDocument, collections } from '../../read-models/documents.js'
+import type { Filter, ReadModels } from '../../read-models/read-models.js'
 import type { EndpointConnection } from './endpoint-connection.js'
-import type { EndpointHealth } from './endpoint-health.js'
-import { LaneQueue } from './lane-queue.js'
-import type { WaitingCallbacks } from './waiting-callbacks.js'
+
+const opensAfterFailures = 20
+const opensAfterMs = 10_000
+const firstProbeMs = 1_000
+const lastProbeMs = 10_000
+
+/**
+ * Limits the attempts to a failing endpoint. It opens after 20 consecutive failures, of any transfers, over at least ten seconds, because
+ * many callbacks that fail at the same time do not prove a dead endpoint. Then one attempt at a time is allowed: the first after a second,
+ * each following one after twice as long, at most ten seconds. The first success closes it.
+ *
+ * A probe is a normal attempt of a callback that is due. A delayed callback is not an attempt: it is sent later than scheduled, never
+ * earlier, and as many times.
+ */
+export class CircuitBreaker {
+  #failures = 0
+  #firstFailureMs = 0
+  #isOpen = false
+  #probes = 0
+  #nextProbeMs = 0
+
+  constructor(private readonly maxInFlight: number) {}
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /** Whether another attempt may start. */
+  allows(inFlight: number, nowMs: number): boolean {
+    return this.#isOpen ? inFlight === 0 && nowMs >= this.#nextProbeMs : inFlight < this.maxInFlight
+  }
+
+  recordSuccess(): void {
+    this.#failures = 0
+    this.#isOpen = false
+    this.#probes = 0
+    this.#nextProbeMs = 0
+  }
+
+  recordFailure(nowMs: number): void {
+    if (this.#failures++ === 0) this.#firstFailureMs = nowMs
+    if (this.#failures < opensAfterFailures || nowMs - this.#firstFailureMs < opensAfterMs) return
+    this.#isOpen = true
+    // Attempts that were in flight when it opened fail later. They are not probes.
+    if (nowMs < this.#nextProbeMs) return
+    this.#nextProbeMs = nowMs + Math.min(lastProbeMs, firstProbeMs * 2 ** this.#probes)
+    this.#probes++
+  }
+
+  /** Allows the next probe immediately, because a user requested an attempt. */
+  probeNow(): void {
+    this.#nextProbeMs = 0
+  }
+}
+
+/** An endpoint that only fails for this long is disabled. */
+const disableAfterMs = 120 * hourMs
+
+/** Shorter failures are not recorded. */
+const recordAfterMs = 10 * minuteMs
+
+/**
+ * Tracks how long an endpoint has only failed, across restarts. A crash loses at most the last minutes, which delays the end of the
+ * endpoint by minutes.
+ */
+export class EndpointHealth {
+  #failingSinceMs: number | undefined
+  /** Whether the log records that the endpoint fails, or `undefined` until that is read. */
+  #isRecorded: boolean | undefined
+
+  constructor(
+    private readonly store: EventStore,
+    private readonly commands: CallbackCommands,
+    private readonly merchantId: string,
+  ) {}
+
+  get isFailing(): boolean {
+    return this.#failingSinceMs !== undefined
+  }
+
+  /** Whether a success changes nothing. */
+  get isKnownHealthy(): boolean {
+    return this.#isRecorded === false && !this.isFailing
+  }
+
+  /** @throws StoreUnavailableError, TooMuchContentionError */
+  async succeeded(): Promise<void> {
+    if (this.#isRecorded === undefined) await this.#load()
+    this.#failingSinceMs = undefined
+    if (!this.#isRecorded) return
+    await this.commands.noteEndpointRecovered(this.merchantId, this.#context())
+    this.#isRecorded = false
+  }
+
+  /**
+   * Returns true if the endpoint must be disabled: it only failed for 120 hours, not counting the time before it was last enabled.
+   * @throws StoreUnavailableError, TooMuchContentionError
+   */
+  async failed(nowMs: number): Promise<boolean> {
+    if (this.#isRecorded === undefined) await this.#load()
+    this.#failingSinceMs ??= nowMs
+    if (nowMs - this.#failingSinceMs >= recordAfterMs && !this.#isRecorded) {
+      const since = new Date(this.#failingSinceMs).toISOString()
+      await this.commands.noteEndpointFailing(this.merchantId, since, this.#context())
+      this.#isRecorded = true
+    }
+    if (nowMs - this.#failingSinceMs < disableAfterMs) return false
+    this.#failingSinceMs = Math.max(this.#failingSinceMs, await this.#enabledAtMs())
+    return nowMs - this.#failingSinceMs >= disableAfterMs
+  }
+
+  async #load(): Promise<void> {
+    const since = await this.commands.endpointFailingSince(this.merchantId)
+    this.#isRecorded = since !== null
+    if (since === null) return
+    this.#failingSinceMs = Math.min(Date.parse(since), this.#failingSinceMs ?? Number.POSITIVE_INFINITY)
+  }
+
+  async #enabledAtMs(): Promise<number> {
+    const events = await this.store.readStream(merchantStream(this.merchantId))
+    const enabled = events.findLast((event) => event.type === 'CallbackEndpointEnabled')
+    return enabled ? Date.parse(String(enabled.data.at)) : 0
+  }
+
+  #context() {
+    return { actor: 'system:callbacks', $correlationId: this.merchantId, $causationId: this.merchantId }
+  }
+}
+
+/** The lanes in memory, per state. The read model finds the others. */
+const maxLanes = 256
+
+/**
+ * The lanes (trackingIds) of one merchant that the worker has in memory. A lane is in flight at most once at a time. When its turn comes,
+ * the log decides which callback it sends. Memory stays bounded regardless of the number of waiting callbacks.
+ */
+export class LaneQueue {
+  readonly #ready = new Set<string>()
+  readonly #inFlight = new Set<string>()
+  /** Lanes that were offered while in flight: they may have changed since they were loaded. */
+  readonly #offeredAgain = new Set<string>()
+  /** Lanes that are not due yet, with the due time in milliseconds. */
+  readonly #postponed = new Map<string, number>()
+  /** Whether lanes did not fit since this was last set to false. */
+  hasOverflowed = false
+
+  get room(): number {
+    return maxLanes - this.#ready.size
+  }
+
+  get readyCount(): number {
+    return this.#ready.size
+  }
+
+  get inFlightCount(): number {
+    return this.#inFlight.size
+  }
+
+  get isEmpty(): boolean {
+    return this.#ready.size === 0 && this.#inFlight.size === 0 && this.#postponed.size === 0
+  }
+
+  has(lane: string): boolean {
+    return this.#ready.has(lane) || this.#inFlight.has(lane) || this.#postponed.has(lane)
+  }
+
+  /** Adds a lane that may have something to send. */
+  offer(lane: string): void {
+    this.#postponed.delete(lane)
+    if (this.#inFlight.has(lane)) this.#offeredAgain.add(lane)
+    else if (this.room > 0 || this.#ready.has(lane)) this.#ready.add(lane)
+    else this.hasOverflowed = true
+  }
+
+  /** Sets a lane aside until `dueMs`. */
+  postpone(lane: string, dueMs: number): void {
+    if (this.#postponed.size < maxLanes) this.#postponed.set(lane, dueMs)
+  }
+
+  offerDue(nowMs: number): void {
+    for (const [lane, dueMs] of this.#postponed) {
+      if (dueMs > nowMs) continue
+      if (this.room === 0) return
+      this.offer(lane)
+    }
+  }
+
+  /** Takes the next lane, which is in flight until {@link release}. */
+  take(): string | undefined {
+    const [lane] = this.#ready
+    if (lane === undefined) return undefined
+    this.#ready.delete(lane)
+    this.#inFlight.add(lane)
+    return lane
+  }
+
+  release(lane: string): void {
+    this.#inFlight.delete(lane)
+    if (this.#offeredAgain.delete(lane)) this.offer(lane)
+  }
+
+  /** Drops all lanes except those in flight. */
+  clear(): void {
+    this.#ready.clear()
+    this.#postponed.clear()
+    this.hasOverflowed = false
+  }
+}
+
+const rescanEveryMs = 60_000
+/** How far, and how often, the search steps back for callbacks that a lagging read model received late. */
+const overlapMs = 15_000
+const overlapEveryMs = 5_000
+
+/**
+ * Finds a merchant's due callbacks in the read model: after a restart, and those that do not fit in memory. The search proceeds by due
+ * time, so that it does not find callbacks again that wait for an earlier one of their lane. It steps back every few seconds, and restarts
+ * every minute, because the read model may lag. The log decides which callback is sent.
+ */
+export class WaitingCallbacks {
+  #after: { readonly dueAt: string; readonly id: string } | undefined
+  #startedMs = 0
+  #steppedBackMs = 0
+  #hasMore = true
+
+  constructor(
+    private readonly readModels: ReadModels,
+    private readonly merchantId: string,
+  ) {}
+
+  /** Whether the last page was full. */
+  get hasMore(): boolean {
+    return this.#hasMore
+  }
+
+  /** Continues from the earliest callback. */
+  restart(): void {
+    this.#after = undefined
+    this.#hasMore = true
+  }
+
+  /** Returns the trackingIds of the next due callbacks, possibly with duplicates. @throws ReadModelsUnavailableError */
+  async next(at: string, limit: number): Promise<string[]> {
+    const nowMs = Date.parse(at)
+    if (!this.#hasMore) this.#stepBack(nowMs)
+    if (!this.#after) this.#startedMs = nowMs
+    // Set before the query, so that it is false if the read model is unavailable. The next search sets it again.
+    this.#hasMore = false
+    const found = (await this.readModels.collection(collections.callbacks).find(this.#filter(at), {
+      sort: { dueAt: 1, _id: 1 },
+      limit,
+    })) as readonly CallbackDocument[]
+    const last = found.at(-1)
+    if (last?.dueAt) this.#after = { dueAt: last.dueAt, id: last._id }
+    this.#hasMore = found.length === limit
+    return found.map(({ trackingId }) => trackingId)
+  }
+
+  #stepBack(nowMs: number): void {
+    if (nowMs - this.#startedMs >= rescanEveryMs) this.restart()
+    if (!this.#after || nowMs - this.#steppedBackMs < overlapEveryMs) return
+    this.#steppedBackMs = nowMs
+    this.#after = { dueAt: new Date(Date.parse(this.#after.dueAt) - overlapMs).toISOString(), id: '' }
+  }
+
+  #filter(at: string): Filter {
+    const merchantId = this.merchantId
+    if (!this.#after) return { merchantId, dueAt: { $lte: at } }
+    const { dueAt, id } = this.#after
+    const isAfter: Filter = { $or: [{ dueAt: { $gt: dueAt } }, { dueAt, _id: { $gt: id } }] }
+    return { $and: [{ merchantId, dueAt: { $gte: dueAt, $lte: at } }, isAfter] }
+  }
+}
+
+/** Whether the merchant has a callback that is due. @throws ReadModelsUnavailableError */
+export async function hasDueCallbacks(readModels: ReadModels, merchantId: string, at: string): Promise<boolean> {
+  const filter = { merchantId, dueAt: { $lte: at } }
+  return (await readModels.collection(collections.callbacks).findOne(filter)) !== null
+}
 
 export const maxAttemptsPerEndpoint = 16
 /** Attempts with a response that a slow log has not recorded yet. A crash sends at most this many again. */

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import type { Clock } from '../../kernel/clock.js'
-import type { ResolveHost } from './address-guard.js'
 import { signCallback } from './callback-signing.js'
-import { EndpointConnection, type EndpointResponse } from './endpoint-connection.js'
+import { EndpointConnection, type EndpointResponse, type ResolveHost } from './endpoint-connection.js'
 
 /** No transfer has this id. */
 const testTrackingId = '00000000-0000-0000-0000-000000000000'
@@ -28,7 +27,7 @@ interface TestEventDependencies {
   readonly clock: Clock
 }
 
-export type TestEventResult =
+type TestEventResult =
   | { readonly sent: true; readonly response: EndpointResponse }
   | { readonly sent: false; readonly retryAfterSeconds: number }
 

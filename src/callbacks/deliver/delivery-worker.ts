@@ -7,12 +7,15 @@ import { Batcher } from '../../kernel/batcher.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { follow } from '../../subscriptions/follow.js'
 import { pause } from '../../subscriptions/retry.js'
-import type { ResolveHost } from './address-guard.js'
 import { type AttemptDependencies, attemptCallback } from './callback-attempt.js'
-import { CallbackEndpoint, maxAttemptsPerEndpoint } from './callback-endpoint.js'
-import { EndpointConnection } from './endpoint-connection.js'
-import { EndpointHealth } from './endpoint-health.js'
-import { hasDueCallbacks, WaitingCallbacks } from './waiting-callbacks.js'
+import {
+  CallbackEndpoint,
+  EndpointHealth,
+  hasDueCallbacks,
+  maxAttemptsPerEndpoint,
+  WaitingCallbacks,
+} from './callback-endpoint.js'
+import { EndpointConnection, type ResolveHost } from './endpoint-connection.js'
 
 export interface DeliveryDependencies extends AttemptDependencies {
   readonly store: EventStore

@@ -1,7 +1,66 @@
+import { Resolver } from 'node:dns/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv6, type LookupFunction } from 'node:net'
 import type { Dispatcher, Pool } from 'undici'
-import { AddressRefusedError, checkedAddresses, type ResolveHost } from './address-guard.js'
+import {
+  callbackUrlProblem,
+  isCallbackAddress,
+  isLocalName,
+  literalAddress,
+} from '../../commands/merchant/addresses.js'
+
+const timeoutMs = 2_000
+const tries = 2
+
+/**
+ * Creates a resolver that queries the name servers directly. `dns.lookup` uses libuv's four threads, so four slow names would delay every
+ * merchant's callbacks and all file access. The hosts file is not read, because its names are private. Concurrent attempts share a query.
+ */
+export function createHostResolver(): ResolveHost {
+  const resolver = new Resolver({ timeout: timeoutMs, tries })
+  const pending = new Map<string, Promise<readonly string[]>>()
+  return (hostname) => {
+    let addresses = pending.get(hostname)
+    if (!addresses) {
+      addresses = addressesOf(resolver, hostname).finally(() => pending.delete(hostname))
+      pending.set(hostname, addresses)
+    }
+    return addresses
+  }
+}
+
+async function addressesOf(resolver: Resolver, hostname: string): Promise<readonly string[]> {
+  const results = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+  const addresses = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  if (addresses.length > 0) return addresses
+  throw (results[0] as PromiseRejectedResult).reason
+}
+
+/** Returns all IPv4 and IPv6 addresses of a host name. @throws if it has none */
+export type ResolveHost = (hostname: string) => Promise<readonly string[]>
+
+/** Callbacks must not be sent to the URL, or to an address that its host name resolves to. */
+export class AddressRefusedError extends Error {
+  override readonly name = 'AddressRefusedError'
+}
+
+/**
+ * Returns the checked addresses of a callback URL. Connect to these only: a name that is resolved again may lead elsewhere by then (DNS
+ * rebinding). @throws AddressRefusedError, and the errors of `resolve`
+ */
+export async function checkedAddresses(text: string, sandbox: boolean, resolve: ResolveHost): Promise<string[]> {
+  const problem = callbackUrlProblem(text, sandbox)
+  if (problem) throw new AddressRefusedError(problem.rule)
+  const url = new URL(text)
+  const literal = literalAddress(url)
+  if (literal !== undefined) return [literal]
+  const addresses = isLocalName(url.hostname) ? ['127.0.0.1', '::1'] : [...(await resolve(url.hostname))]
+  // A single bad address refuses the name, because the connection may use any of its addresses.
+  if (addresses.length === 0 || !addresses.every((address) => isCallbackAddress(address, sandbox))) {
+    throw new AddressRefusedError('The callback URL leads to an address that is not public.')
+  }
+  return addresses
+}
 
 const maxResponseBytes = 65_536
 /** The status is known by then. Reading the body only keeps the connection usable. */

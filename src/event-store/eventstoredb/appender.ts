@@ -9,12 +9,10 @@ import {
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../event-store.js'
-import type { AppendResponse } from './append-wire.js'
+import { type AppendResponse, type ProposedAppend, proposeAppend } from './append-wire.js'
 import type { Connection } from './eventstoredb-connection.js'
 import { shared } from './generated.js'
-import { DeadlineError } from './incoming.js'
-import { type ProposedAppend, proposeAppend } from './proposed-append.js'
-import type { RawClient } from './raw-client.js'
+import { DeadlineError, type RawClient } from './raw-client.js'
 
 const what = 'appending'
 /** The largest number of appends, and of their bytes, that wait for a response. More are rejected. */

@@ -9,11 +9,9 @@ import {
 } from '../event-store.js'
 import { type Appended, Appender } from './appender.js'
 import { Connection } from './eventstoredb-connection.js'
+import { checkCount, Feed, lastPosition, readStream, type StreamFilter, streamFilter } from './eventstoredb-reads.js'
 import { EventStoreDbPersistentSubscriptions } from './eventstoredb-subscriptions.js'
 import { parseConnectionUrl } from './eventstoredb-url.js'
-import { Feed, lastPosition } from './feed.js'
-import { checkCount, readStream } from './read-stream.js'
-import { type StreamFilter, streamFilter } from './stream-filter.js'
 
 const defaultPageSize = 500
 /** The longest wait for a response, after which the server counts as unavailable. */

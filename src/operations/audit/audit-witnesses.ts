@@ -1,5 +1,5 @@
 import { parseVerifier } from '@transferd/transparency-log'
-import type { Witness } from '../../audit/integrity/checkpoint-targets.js'
+import type { Witness } from '../../audit/integrity/checkpoint-publisher.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 
 /** @throws ConfigurationError if a key does not match its id */

@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type LogRow, writeLogRows } from '@transferd/event-log'
-import type { KeptKey } from '../../privacy/customer-key-store.js'
+import type { KeptKey } from '../../privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../privacy/embedded/embedded-key-store.js'
 import { storeReceipt } from '../../read-models/receipts.js'
 import { openReadModels } from '../stores/stores.js'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { CopyTarget } from '../../audit/integrity/checkpoint-targets.js'
+import type { CopyTarget } from '../../audit/integrity/checkpoint-publisher.js'
 import { areRangesTooWide, rangeProblem } from '../../commands/merchant/addresses.js'
 import { refusalText } from '../../commands/refusal-texts.js'
 import { type Currency, currencyOf, parseAmount } from '../../domain/money.js'

@@ -1,7 +1,7 @@
 import { copiedStream, verifiedStream } from '../../domain/streams.js'
-import { endOfLog } from '../../event-store/end-of-log.js'
 import {
   type EventStore,
+  endOfLog,
   type Position,
   type RecordedEvent,
   WrongExpectedRevisionError,

@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { streamPrefix } from '../../domain/streams.js'
+import { sealedField } from '../../event-store/event-codec.js'
 import type { RecordedEvent } from '../../event-store/event-store.js'
-import { sealedField } from '../../event-store/personal-fields.js'
-import type { KeptKey, KeyStore } from '../../privacy/customer-key-store.js'
-import { keyIdIn } from '../../privacy/sealed-data.js'
+import { type KeptKey, type KeyStore, keyIdIn } from '../../privacy/customer-keys.js'
 import { CopyRefusedError } from './copy-log.js'
 
 const keysAtOnce = 500

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { CommandContext } from '../../commands/handle-command.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import { skipEvents } from '../../event-store/skipped-events.js'
-import { giveUpLostKeys } from '../../privacy/lost-customer-keys.js'
+import { skipEvents } from '../../event-store/read-event.js'
+import { giveUpLostKeys } from '../../privacy/customer-erasure.js'
 import {
   createSecretBox,
   digestKeyOf,

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
-import type { KeptKey, KeyStore } from '../customer-key-store.js'
+import type { KeptKey, KeyStore } from '../customer-keys.js'
 import { KeyFile } from './key-file.js'
 import type { FromKeyWriter, ToKeyWriter } from './key-writer.js'
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import type { KeptKey } from '../customer-key-store.js'
+import type { KeptKey } from '../customer-keys.js'
 
 /** Longer than the rewrite of a file of a million keys, which blocks all other writers. */
 const busyMs = 10_000

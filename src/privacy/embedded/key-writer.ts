@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { KeptKey } from '../customer-key-store.js'
+import type { KeptKey } from '../customer-keys.js'
 import { KeyFile } from './key-file.js'
 
 /** A thread that waits for the disk, so that other threads do not. Each message is a commit. */

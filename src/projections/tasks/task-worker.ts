@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { endOfLog } from '../../event-store/end-of-log.js'
-import { formatPosition } from '../../event-store/event-store.js'
+import { endOfLog, formatPosition } from '../../event-store/event-store.js'
 import type { ComparisonDocument, PointerDocument, ProjectionBuild, TaskRecord } from '../../read-models/documents.js'
 import { buildName, buildPrefix } from '../../read-models/projection-pointers.js'
 import type { ReadModels } from '../../read-models/read-models.js'

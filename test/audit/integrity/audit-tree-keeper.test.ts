@@ -6,7 +6,7 @@ import { cosign, generateSigner, openCheckpoint, parseNote, parseSigner } from '
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { startTreeKeeper } from '../../../src/audit/integrity/audit-tree-keeper.js'
-import type { CopyTarget, Witness } from '../../../src/audit/integrity/checkpoint-targets.js'
+import type { CopyTarget, Witness } from '../../../src/audit/integrity/checkpoint-publisher.js'
 import {
   type IntegrityStatus,
   integrityStatus,

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type AppendMessage, decodeResponse, encodeAppend } from '../../../src/event-store/eventstoredb/append-wire.js'
+import { identifierOf } from '../../../src/event-store/eventstoredb/eventstoredb-reads.js'
 import { protobufEmpty, protobufTimestamp, shared, streams } from '../../../src/event-store/eventstoredb/generated.js'
-import { identifierOf } from '../../../src/event-store/eventstoredb/requests.js'
 
 const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ minLength: 100, maxLength: 300 }))
 const id = fc.uuid()

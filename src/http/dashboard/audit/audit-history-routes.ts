@@ -1,11 +1,16 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
-import { actionsPage } from '../../../audit/history/actions-of-user.js'
 import { type ExportQuery, exportPages, headOf, manifestOf, measuredExport } from '../../../audit/history/export.js'
+import { actionsPage } from '../../../audit/history/records.js'
 import type { UserDirectory } from '../../../commands/user/user-directory.js'
-import { endOfLog } from '../../../event-store/end-of-log.js'
-import { type EventStore, formatPosition, type Position, parsePosition } from '../../../event-store/event-store.js'
+import {
+  type EventStore,
+  endOfLog,
+  formatPosition,
+  type Position,
+  parsePosition,
+} from '../../../event-store/event-store.js'
 import { Type } from '../../../kernel/typebox.js'
 import { type PointInTime, parsePointInTime } from '../../../queries/as-of.js'
 import { stateAsOf } from '../../../queries/state-as-of.js'

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { decorateStore } from '../../src/event-store/decorate-store.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
-import { skipEvents } from '../../src/event-store/skipped-events.js'
+import { skipEvents } from '../../src/event-store/read-event.js'
 import { CustomerKeys } from '../../src/privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
 import { sealing } from '../../src/privacy/sealing-store.js'
@@ -22,13 +21,6 @@ const members = {
   close: true,
 } satisfies { readonly [name in keyof Required<EventStore>]: true }
 const names = Object.keys(members) as (keyof EventStore)[]
-
-t.test('forwards every member that is not overridden', async (t) => {
-  const store = await openTestStore(t)
-  const readAll: EventStore['readAll'] = async () => ({ events: [], atEnd: true })
-  const decorated = decorateStore(store, { readAll })
-  for (const name of names) t.equal(decorated[name], name === 'readAll' ? readAll : store[name], name)
-})
 
 t.test('each decorated store has every member of the port', async (t) => {
   const store = await openTestStore(t)

@@ -1,0 +1,221 @@
+import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+import {
+  comparePositions,
+  type Direction,
+  type Page,
+  type Position,
+  type ReadStreamOptions,
+  type RecordedEvent,
+} from '../event-store.js'
+import type { Connection } from './eventstoredb-connection.js'
+import { shared, streams } from './generated.js'
+import type { Incoming, RawClient } from './raw-client.js'
+import { positionOf, sizeOf, toRecordedAsStored, toRecordedEvent, type WireEvent } from './recorded-event.js'
+
+const { Options } = streams.ReadReq
+const forwards = 0
+const backwards = 1
+
+/** The number of events that the server filters at a time. */
+const searchWindow = 500
+/** The number of these windows between two checkpoints. */
+const windowsPerCheckpoint = 20
+
+const empty = () => new shared.Empty()
+
+export function identifierOf(stream: string) {
+  return new shared.StreamIdentifier().setStreamName(Buffer.from(stream))
+}
+
+/** Reads from a revision, inclusive, or from the start of the direction. */
+export function readStreamRequest(
+  stream: string,
+  direction: Direction,
+  fromRevision: number | undefined,
+  maxCount: number,
+): ReadReq {
+  const source = new Options.StreamOptions().setStreamIdentifier(identifierOf(stream))
+  if (fromRevision !== undefined) source.setRevision(`${fromRevision}`)
+  else if (direction === 'forwards') source.setStart(empty())
+  else source.setEnd(empty())
+  const options = plain()
+    .setStream(source)
+    .setReadDirection(direction === 'forwards' ? forwards : backwards)
+  return request(options.setCount(`${maxCount}`).setNoFilter(empty()))
+}
+
+/** Reads the last event of all streams. */
+function lastEventRequest(): ReadReq {
+  const source = new Options.AllOptions().setEnd(empty())
+  return request(plain().setAll(source).setReadDirection(backwards).setCount('1').setNoFilter(empty()))
+}
+
+/** Subscribes to all events after a position. */
+function subscribeRequest(after: Position | undefined, filter: StreamFilter): ReadReq {
+  const source = new Options.AllOptions()
+  if (after === undefined) source.setStart(empty())
+  else source.setPosition(toWire(after))
+  const options = plain().setAll(source).setReadDirection(forwards)
+  options.setSubscription(new Options.SubscriptionOptions())
+  const { wire } = filter
+  if (wire === undefined) return request(options.setNoFilter(empty()))
+  const expression = new Options.FilterOptions.Expression()
+  if ('regex' in wire) expression.setRegex(wire.regex)
+  else expression.setPrefixList([...wire.prefixes])
+  const wanted = new Options.FilterOptions().setStreamIdentifier(expression).setMax(searchWindow)
+  return request(options.setFilter(wanted.setCheckpointintervalmultiplier(windowsPerCheckpoint)))
+}
+
+function plain() {
+  return new Options().setResolveLinks(false).setUuidOption(new Options.UUIDOption().setString(empty()))
+}
+
+function request(options: ReadReq.Options): ReadReq {
+  return new streams.ReadReq().setOptions(options)
+}
+
+function toWire({ commit, prepare }: Position) {
+  return new Options.Position().setCommitPosition(`${commit}`).setPreparePosition(`${prepare}`)
+}
+
+/** A filter by stream. On the wire it is a list of prefixes or a regular expression, or `undefined` for all streams. */
+export interface StreamFilter {
+  readonly wire: { readonly prefixes: readonly string[] } | { readonly regex: string } | undefined
+  /** Stricter than the server's filter, which lets system streams pass. */
+  matches(stream: string): boolean
+}
+
+/** Without prefixes, the filter matches every stream except system streams (`$…`), which match only a prefix that starts with `$`. */
+export function streamFilter(streamPrefixes: readonly string[] | undefined): StreamFilter {
+  const prefixes = streamPrefixes ?? ['']
+  const forSystem = prefixes.filter((prefix) => prefix.startsWith('$'))
+  return {
+    wire: wireFilter(prefixes, forSystem.length > 0),
+    matches: (stream) => (stream.startsWith('$') ? forSystem : prefixes).some((prefix) => stream.startsWith(prefix)),
+  }
+}
+
+function wireFilter(prefixes: readonly string[], withSystem: boolean): StreamFilter['wire'] {
+  if (!prefixes.includes('')) return { prefixes }
+  return withSystem ? undefined : { regex: '^[^$]' }
+}
+
+export async function readStream(
+  connection: Connection,
+  stream: string,
+  options: ReadStreamOptions = {},
+): Promise<readonly RecordedEvent[]> {
+  const { direction = 'forwards', fromRevision, maxCount = Number.MAX_SAFE_INTEGER } = options
+  if (fromRevision !== undefined) checkCount('fromRevision', fromRevision, 0)
+  checkCount('maxCount', maxCount, 1)
+  const what = 'reading a stream'
+  const request = readStreamRequest(stream, direction, fromRevision, maxCount)
+  return (await connection.use(what, (client) => client.readEvents(what, request))).map(toRecordedEvent)
+}
+
+export function checkCount(what: string, value: number, least: number): void {
+  if (!Number.isSafeInteger(value) || value < least) throw new TypeError(`${what} must be a whole number from ${least}`)
+}
+
+/** The size at which a page ends: 500 events of a megabyte each would not fit into the memory of a small machine. */
+const pageBytes = 8 * 1024 * 1024
+
+/** Returns the position of the last event of all streams, or `undefined` if the log is empty. */
+export async function lastPosition(client: RawClient): Promise<Position | undefined> {
+  const [last] = await client.readEvents('reading the end of the log', lastEventRequest())
+  return last && positionOf(last)
+}
+
+function latest(a: Position | undefined, b: Position | undefined): Position | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return comparePositions(a, b) < 0 ? b : a
+}
+
+interface FeedOptions {
+  readonly after: Position | undefined
+  /** The end of the log before the subscription. A page at the end covers at least this position. */
+  readonly end: Position | undefined
+  readonly filter: StreamFilter
+  readonly pageSize: number
+  readonly includeStored?: true | undefined
+}
+
+/**
+ * Builds pages from a subscription to the whole log. A read would return the existing events too, but it has no checkpoints: one whose
+ * filter matches nothing for a long time would have to restart after a broken connection.
+ */
+export class Feed {
+  #checkpoint: Position | undefined
+  #caughtUp = false
+  #checkpoints = 0
+
+  private constructor(
+    private readonly responses: Incoming<ReadResp>,
+    private readonly options: FeedOptions,
+  ) {
+    this.#checkpoint = options.after
+  }
+
+  static async open(client: RawClient, options: FeedOptions): Promise<Feed> {
+    return new Feed(await client.read('following the log', subscribeRequest(options.after, options.filter)), options)
+  }
+
+  /**
+   * Returns the next page: a full one, or a shorter one at the end of the log. It is empty when the end is first reached, and after many
+   * filtered events. Returns `undefined` after a cancellation. @throws the error of the call
+   */
+  async next(): Promise<Page | undefined> {
+    const events: RecordedEvent[] = []
+    let bytes = 0
+    const page = (): Page => {
+      const atEnd = this.#caughtUp && this.responses.isDrained
+      return { events, atEnd, ...(this.#checkpoint && { checkpoint: this.#checkpoint }) }
+    }
+    for (;;) {
+      const response = this.responses.take()
+      if (response === undefined) {
+        if (this.#caughtUp && events.length > 0) return page()
+        // At the end of the log a wait is normal. Before, a server that sends nothing is unavailable.
+        if (!(await this.responses.more(this.#caughtUp))) return undefined
+        continue
+      }
+      const event = response.getEvent()?.getEvent()
+      if (event !== undefined) {
+        const recorded = this.#accepted(event)
+        if (recorded === undefined) continue
+        events.push(recorded)
+        bytes += sizeOf(event)
+        if (events.length >= this.options.pageSize || bytes >= pageBytes) return page()
+      } else if (this.#note(response)) return page()
+    }
+  }
+
+  cancel(): void {
+    this.responses.cancel()
+  }
+
+  /** Returns `undefined` for events that do not match or were read before: the server replaces a position after the end by the end. */
+  #accepted(event: WireEvent): RecordedEvent | undefined {
+    const position = positionOf(event)
+    if (this.#checkpoint !== undefined && comparePositions(position, this.#checkpoint) <= 0) return undefined
+    this.#checkpoint = position
+    const recorded = this.options.includeStored ? toRecordedAsStored(event) : toRecordedEvent(event)
+    return this.options.filter.matches(recorded.stream) ? recorded : undefined
+  }
+
+  /** Processes a message without an event. Returns whether it ends the page. */
+  #note(response: ReadResp): boolean {
+    const checkpoint = response.getCheckpoint()
+    if (checkpoint !== undefined) {
+      this.#checkpoint = latest(this.#checkpoint, positionOf(checkpoint))
+      this.#checkpoints += 1
+      // The first checkpoint follows the first event.
+      return this.#checkpoints > 1
+    }
+    if (response.hasFellBehind()) this.#caughtUp = false
+    if (!response.hasCaughtUp()) return false
+    this.#caughtUp = true
+    this.#checkpoint = latest(this.#checkpoint, this.options.end)
+    return true
+  }
+}
