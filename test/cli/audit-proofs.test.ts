@@ -26,7 +26,7 @@ const transfers = new TransferCommands(log.eventStore, clock, async () => mercha
 const signer = parseSigner(generateSigner('log.example/transferd'))
 keepAuditKey(configuration.dataDirectory, log.box, signer)
 
-/** As the service does every minute. */
+/** Seals the log, as the service does every minute. */
 async function seal(): Promise<void> {
   const parts = { store: log.rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory) }
   const sealer = await LogSealer.open(parts, signer)
@@ -54,8 +54,8 @@ await transfers.complete(second, {}, context)
 const key = (await runCli(directory, ['audit', 'key'])).stdout.trim()
 
 t.test('a proof is verified with only its file and the key', async (t) => {
-  const made = await cliJson(directory, 'audit', 'prove', first, '--out', 'first.json', '--from', 'kept')
-  t.match(made, { file: 'first.json', trackingId: first, events: 2, notSealed: 0 })
+  const written = await cliJson(directory, 'audit', 'prove', first, '--out', 'first.json', '--from', 'kept')
+  t.match(written, { file: 'first.json', trackingId: first, events: 2, notSealed: 0 })
   const elsewhere = temporaryDirectory(t)
   for (const file of ['first.json', 'kept']) copyFileSync(join(directory, file), join(elsewhere, file))
   const checked = await cliJson(elsewhere, 'audit', 'check', 'first.json', '--key', key, '--checkpoint', 'kept')
@@ -69,7 +69,7 @@ t.test('a proof is verified with only its file and the key', async (t) => {
   })
   const text = await runCli(elsewhere, ['audit', 'check', 'first.json', '--key', key])
   t.match(text, { status: 0, stdout: /REVISION[^\n]*\n[^\n]*DepositCreated[^\n]*\n[^\n]*TransferCompleted/i })
-  t.notOk(existsSync(join(elsewhere, 'data')), 'nothing was made')
+  t.notOk(existsSync(join(elsewhere, 'data')), 'the check creates no data directory')
 })
 
 t.test('an invalid proof exits with status 1 and the reason, and wrong usage with status 2', async (t) => {
@@ -81,14 +81,14 @@ t.test('an invalid proof exits with status 1 and the reason, and wrong usage wit
     stdout: '',
     stderr: /Leaf \d+ is not in the tree of the checkpoint/,
   })
-  const stranger = parseSigner(generateSigner('log.example/transferd'))
+  const unknownSigner = parseSigner(generateSigner('log.example/transferd'))
   const { formatVerifier } = await import('@transferd/transparency-log')
-  t.match(await check('first.json', formatVerifier(stranger)), {
+  t.match(await check('first.json', formatVerifier(unknownSigner)), {
     status: 1,
     stderr: /has no signature by log\.example/,
   })
   t.match(await check('none.json', key), { status: 2, stderr: /none\.json cannot be read: ENOENT/ })
-  t.match(await check('first.json', 'no key'), { status: 2, stderr: /--key: / })
+  t.match(await check('first.json', 'not-a-key'), { status: 2, stderr: /--key: / })
   await cliJson(directory, 'audit', 'prove', first, '--out', 'plain.json')
   t.match(await check('plain.json', key, '--checkpoint', 'kept'), { status: 1, stderr: /create it with --from/ })
 })

@@ -36,7 +36,7 @@ async function deposit(referenceId: string): Promise<string> {
   return created.transfer.trackingId
 }
 
-/** As a service would have. */
+/** Updates the read models, as a running service does. */
 async function project(): Promise<void> {
   for (const projection of allProjections) {
     const page = await store.readAll({ streamPrefixes: projection.streamPrefixes, maxCount: 1_000 })
@@ -162,12 +162,14 @@ t.test('the commands of the guide work as described', async (t) => {
     ...{ trackingId: first, merchantId, position: created!.position, day: clock().slice(0, 10) },
   }
   const commands = [...guide.matchAll(/^```sh\n([\s\S]*?)```/gm)].flatMap(([, lines = '']) => lines.trim().split('\n'))
-  const ours = commands.filter((command) => /^npx transferd audit (story|state|who|export|reconcile) ?/.test(command))
-  t.ok(ours.length >= 10)
-  for (const command of ours) {
+  const auditCommands = commands.filter((command) =>
+    /^npx transferd audit (story|state|who|export|reconcile) ?/.test(command),
+  )
+  t.ok(auditCommands.length >= 10)
+  for (const command of auditCommands) {
     const args = command.replace(/<(\w+)>/g, (_, name) => values[name] ?? name).split(' ')
     const { status, stderr } = await runCli(directory, args.slice(2))
-    // It has not been there as long as the guide.
+    // The guide shows a time before the merchant of this test was registered.
     if (command.includes('2026-11-21T10')) t.match(stderr, /merchant did not exist at that time/)
     else t.equal(status, 0, `${command}: ${stderr}`)
   }
@@ -189,7 +191,7 @@ t.test('reconcile finds nothing in intact read models and names altered document
   t.strictSame(
     readdirSync(join(directory, 'data')).filter((name) => name.startsWith('reconcile-')),
     [],
-    'nothing is left of it',
+    'the temporary files are removed',
   )
 })
 

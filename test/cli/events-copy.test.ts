@@ -34,11 +34,11 @@ t.test('a copy that is killed repeatedly completes and reports its progress', as
   let stored = 0
   for (const share of [0.1, 0.4, 0.7]) {
     const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' })
-    const gone = once(child, 'exit')
+    const exited = once(child, 'exit')
     while ((await target.readStream(`stream-${Math.floor(total * share)}`)).length === 0)
       await new Promise((resolve) => setTimeout(resolve, 2))
     child.kill('SIGKILL')
-    await gone
+    await exited
     stored = (await wholeLog(target)).length
     t.ok(stored >= total * share, `killed with ${stored} of ${total}`)
   }
@@ -76,7 +76,7 @@ t.test('rejects wrong usage before it creates anything', async (t) => {
   }
 })
 
-t.test('verifies a log with a tree before it copies it, and refuses an edited one', async (t) => {
+t.test('verifies a log with a tree before copying, and rejects an edited log', async (t) => {
   const directory = temporaryDirectory(t)
   const from = join(directory, 'from')
   const { keys } = loadMasterKeys(from)
@@ -92,5 +92,5 @@ t.test('verifies a log with a tree before it copies it, and refuses an edited on
   db.close()
   t.ok(edited.changes > 0)
   t.match(await copyTo('after'), { status: 1, stdout: '', stderr: /does not verify: .*transfer-.*audit verify/ })
-  t.notOk(readdirSync(directory).includes('after'), 'nothing is made')
+  t.notOk(readdirSync(directory).includes('after'), 'no target is created')
 })

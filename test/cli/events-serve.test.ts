@@ -15,16 +15,16 @@ import { readEventsUsers } from '../../src/operations/events-server/events-users
 import { runCli, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 
-/** What `events serve` allows itself is 10 s; half of that on a machine that does other things as well. */
+/** Half of the 10 s that `events serve` allows itself to shut down. */
 const endsWithinMs = 5_000
 
 interface Serving {
   readonly child: ChildProcess
   readonly port: number
-  /** The printed address. */
+  /** The printed path of the user file. */
   readonly users: string | null
   stderr(): string
-  /** SIGTERM; the exit status and how long it took. */
+  /** Sends SIGTERM and returns the exit status and the duration. */
   end(): Promise<{ readonly status: number | null; readonly tookMs: number }>
 }
 
@@ -93,12 +93,12 @@ t.test(
     const store = open(t, server.port, `admin:${user!.password}`)
     await store.append('orders-1', 'no_stream', [event()])
     for (const credentials of ['', 'admin:wrong', 'admin:changeit', `ops:${user!.password}`]) {
-      const stranger = open(t, server.port, credentials)
-      await t.rejects(stranger.readStream('orders-1'), denied, credentials)
-      await t.rejects(stranger.readAll({ maxCount: 1 }), denied)
-      await t.rejects(stranger.append('orders-1', 0, [event()]), denied)
+      const unauthorized = open(t, server.port, credentials)
+      await t.rejects(unauthorized.readStream('orders-1'), denied, credentials)
+      await t.rejects(unauthorized.readAll({ maxCount: 1 }), denied)
+      await t.rejects(unauthorized.append('orders-1', 0, [event()]), denied)
     }
-    await t.rejects(store.append('transfer-1', 'no_stream', [event()]), denied, 'a stream of the service')
+    await t.rejects(store.append('transfer-1', 'no_stream', [event()]), denied, 'rejects a write to a service stream')
     t.match(await server.end(), { status: 0 })
     t.match(server.stderr(), `created ${path}`)
     t.notMatch(server.stderr(), user!.password)
@@ -108,7 +108,7 @@ t.test(
     t.equal((await reader.readStream('orders-1')).length, 1)
     await t.rejects(reader.append('orders-1', 0, [event()]), denied, 'without --writable')
     t.match(await again.end(), { status: 0 })
-    t.equal(again.stderr(), '', 'creates nothing again')
+    t.equal(again.stderr(), '', 'the second start creates no file')
   },
 )
 
@@ -143,7 +143,7 @@ t.test('only the users of the file or the environment have access', async (t) =>
   }
 })
 
-t.test('an invalid user file ends the start with status 2, and no message repeats its content', async (t) => {
+t.test('an invalid user file stops the start with status 2, and no message contains its content', async (t) => {
   const directory = temporaryDirectory(t)
   const user = { login: 'a', password: 'hunter2', groups: [] }
   const wrong: unknown[] = [
@@ -200,7 +200,7 @@ t.test('rejects options that would expose the log', async (t) => {
   const missing = await runCli(directory, ['events', 'serve', '--data', log])
   t.equal(missing.status, 1)
   t.match(missing.stderr, /there is no log in .*no-log: to create one, add --writable/)
-  t.notOk(existsSync(log), 'nothing is made')
+  t.notOk(existsSync(log), 'no log is created')
   const { stdout } = await runCli(directory, ['events', 'serve', '--help'])
   t.match(stdout.replace(/\s+/g, ' '), /one that is not loopback requires TLS/)
   t.match(stdout.replace(/\s+/g, ' '), /TLS requires both files/)
@@ -227,8 +227,8 @@ t.test('copies to a server that allows writes to service streams', async (t) => 
   }
 })
 
-/** The first bytes of what a client sends, and then nothing. */
-async function halfway(port: number, bytes: Buffer): Promise<Socket> {
+/** Connects, sends only the first bytes of a handshake, and leaves the connection open. */
+async function connectHalfway(port: number, bytes: Buffer): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
   await once(socket, 'connect')
@@ -240,7 +240,7 @@ const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])
 const openHeaders = Buffer.from([0, 0, 5, 1, 0, 0, 0, 0, 1, 0x82])
 
-t.test('SIGTERM ends it while connections are being established, without TLS', async (t) => {
+t.test('SIGTERM stops the server while connections are being established, without TLS', async (t) => {
   for (const bytes of [
     Buffer.alloc(0),
     preface.subarray(0, 10),
@@ -249,7 +249,7 @@ t.test('SIGTERM ends it while connections are being established, without TLS', a
     Buffer.concat([preface, settings, openHeaders]),
   ]) {
     const server = await serving(t, '--in-memory')
-    const sockets = await Promise.all(Array.from({ length: 5 }, () => halfway(server.port, bytes)))
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => connectHalfway(server.port, bytes)))
     const { status, tookMs } = await server.end()
     t.equal(status, 0, `${bytes.length} bytes`)
     t.ok(tookMs < endsWithinMs, `${tookMs.toFixed(0)} ms`)
@@ -258,26 +258,26 @@ t.test('SIGTERM ends it while connections are being established, without TLS', a
 })
 
 const certificate = makeCertificate(temporaryDirectory(t))
-const skip = certificate ? false : 'there is no openssl to make a certificate with'
+const skip = certificate ? false : 'openssl is not installed'
 
-t.test('SIGTERM ends it while connections are being established, with TLS', { skip }, async (t) => {
+t.test('SIGTERM stops the server while connections are being established, with TLS', { skip }, async (t) => {
   if (!certificate) return
   const tls = ['--tls-cert', certificate.cert, '--tls-key', certificate.key]
   const ca = readFileSync(certificate.cert)
   const server = await serving(t, '--in-memory', ...tls)
   const hello = Buffer.from([0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3])
-  const sockets = await Promise.all([halfway(server.port, Buffer.alloc(0)), halfway(server.port, hello)])
+  const sockets = await Promise.all([connectHalfway(server.port, Buffer.alloc(0)), connectHalfway(server.port, hello)])
   // One connection completes only the handshake, and one session makes no call.
   const silent = connectTls({ port: server.port, host: 'localhost', ca, ALPNProtocols: ['h2'] }).on('error', () => {})
   await once(silent, 'secureConnect')
   const idle = connectHttp2(`https://localhost:${server.port}`, { ca }).on('error', () => {})
   await once(idle, 'remoteSettings')
-  // Clients keep connecting while it stops.
-  const coming = setInterval(() => {
+  // Clients keep connecting while the server stops.
+  const connecting = setInterval(() => {
     connectTls({ port: server.port, host: 'localhost', ca, ALPNProtocols: ['h2'] }).on('error', () => {})
   }, 2)
   const { status, tookMs } = await server.end()
-  clearInterval(coming)
+  clearInterval(connecting)
   t.equal(status, 0)
   t.ok(tookMs < endsWithinMs, `${tookMs.toFixed(0)} ms`)
   for (const socket of [...sockets, silent]) socket.destroy()

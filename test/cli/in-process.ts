@@ -2,15 +2,15 @@ import { run } from '../../src/cli/program.js'
 import { environmentSchema } from '../../src/operations/configuration/configuration.js'
 import { type Finished, itemsOf, jsonOf } from '../support/processes.js'
 
-/** Removes the tester's own configuration of a service. */
+// The environment of the person who runs the tests must not configure the commands.
 for (const name of Object.keys(environmentSchema.properties))
   for (const variable of [name, `${name}_FILE`]) delete process.env[variable]
 
 const home = process.cwd()
-/** The directory and environment of the commands that run just now: a process has one of each. */
+/** The directory and environment of the running commands. A process has only one of each. */
 let current: { readonly key: string; running: number } | undefined
 
-/** Works like `runCli` in test/support/processes.ts, but in this process, which takes a tenth of the time. */
+/** Runs a command like `runCli` in test/support/processes.ts, but in this process, which takes a tenth of the time. */
 export async function runCli(
   directory: string,
   args: readonly string[],
@@ -23,8 +23,8 @@ export async function runCli(
     Object.assign(process.env, environment)
   }
   if (current.key !== key) throw new Error('a command with a different directory or environment is running')
-  const here = current
-  here.running++
+  const shared = current
+  shared.running++
   let stdout = ''
   let stderr = ''
   try {
@@ -38,7 +38,7 @@ export async function runCli(
     })
     return { status, stdout, stderr }
   } finally {
-    if (--here.running === 0) {
+    if (--shared.running === 0) {
       current = undefined
       for (const name of Object.keys(environment)) delete process.env[name]
       process.chdir(home)

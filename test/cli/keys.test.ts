@@ -26,7 +26,7 @@ interface Shop extends Credentials {
   readonly webhookSecret: string
 }
 
-/** A log with a merchant, a user with a second factor and a wallet account, sealed with the old key of a directory. */
+/** Creates a log with a merchant, a wallet account and a user with a second factor, sealed with the old key. */
 async function world(t: Test, callbackUrl = 'http://127.0.0.1:9/') {
   const directory = temporaryDirectory(t)
   const keyDirectory = join(directory, 'keys')
@@ -106,7 +106,7 @@ t.test('after a rotation the old key can be removed, and every secret still open
   t.match(before.stdout, new RegExp(`${nextId}  seals +nothing .*2026.key`))
   const rotation = { keyId: nextId, resealed: sealed, unused: [oldId] }
   t.same(await json<Rotation>('keys', 'rotate'), rotation)
-  t.same(await json<Rotation>('keys', 'rotate'), { ...rotation, resealed: {} }, 'a repeat finds nothing to do')
+  t.same(await json<Rotation>('keys', 'rotate'), { ...rotation, resealed: {} }, 'a repeated rotation changes nothing')
   const { keys } = await json<KeyList>('keys', 'list')
   t.match(keys, [
     { keyId: oldId, sealed: {} },
@@ -116,8 +116,8 @@ t.test('after a rotation the old key can be removed, and every secret still open
   rmSync(join(keyDirectory, '2025.key'))
   const service = await startServiceProcess(t, { directory, environment })
   const { status, body } = await createDeposit(service.baseUrl, merchant)
-  t.equal(status, 200, 'its hash was checked with the SecretKey')
-  t.equal((await signIn(service.baseUrl)).status, 401, 'requires a code')
+  t.equal(status, 200, 'the service opens the SecretKey and verifies the hash')
+  t.equal((await signIn(service.baseUrl)).status, 401, 'the sign-in requires a code')
   t.equal((await signIn(service.baseUrl, secondFactor.generate())).status, 200)
   while (receiver.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
   const { text, headers, trackingId, body: callback } = receiver.received[0]!
@@ -136,41 +136,54 @@ t.test('after a rotation the old key can be removed, and every secret still open
   t.match(await run('wallets', 'open', ...again), { status: 1, stderr: /email is already in use/ })
 })
 
-t.test('with a lost key nothing starts until it is given up by id, and new secrets are issued', async (t) => {
-  const { directory, keyDirectory, environment, key, json, run, merchant } = await world(t)
-  key('2026.key', next)
-  await json('keys', 'rotate')
-  rmSync(join(keyDirectory, '2025.key'))
-  const { trackingId } = sampleEvent('DepositCreated').data
-  t.match(await json('events', 'show', trackingId), [{ data: { name: 'Ayşe Yılmaz' } }], 'after the rotation')
-  rmSync(join(keyDirectory, '2026.key'))
-  key('2027.key', third)
-  t.match(await run('merchants', 'list'), { status: 1, stderr: new RegExp(nextId) })
-  t.match(await run('keys', 'rotate'), { status: 1, stderr: new RegExp(nextId) })
-  const { keys } = await json<KeyList>('keys', 'list')
-  const lost = keys.find(({ from }) => from === null)
-  t.match(lost, {
-    keyId: nextId,
-    seals: false,
-    sealed: { merchants: 3, users: 2, 'wallet accounts': 2, digests: 1, customers: 1, audit: 1 },
-  })
-  const giveUp = (id: string, ...more: string[]) => run('keys', 'give-up', id, ...more)
-  t.match(await giveUp(nextId), { status: 2, stderr: /--reason/ })
-  t.match(await giveUp(oldId, '--reason', 'lost'), { status: 1, stderr: /not encrypted with/ })
-  t.match(await giveUp(nextId, '--reason', 'ticket 204'), { status: 0 })
-  t.match(await giveUp(nextId, '--reason', 'ticket 204'), { status: 1, stderr: /not encrypted with/ })
+t.test(
+  'after the loss of a key, nothing starts until the operator gives the key up; then new secrets work',
+  async (t) => {
+    const { directory, keyDirectory, environment, key, json, run, merchant } = await world(t)
+    key('2026.key', next)
+    await json('keys', 'rotate')
+    rmSync(join(keyDirectory, '2025.key'))
+    const { trackingId } = sampleEvent('DepositCreated').data
+    t.match(
+      await json('events', 'show', trackingId),
+      [{ data: { name: 'Ayşe Yılmaz' } }],
+      'the rotated key opens the name',
+    )
+    rmSync(join(keyDirectory, '2026.key'))
+    key('2027.key', third)
+    t.match(await run('merchants', 'list'), { status: 1, stderr: new RegExp(nextId) })
+    t.match(await run('keys', 'rotate'), { status: 1, stderr: new RegExp(nextId) })
+    const { keys } = await json<KeyList>('keys', 'list')
+    const lost = keys.find(({ from }) => from === null)
+    t.match(lost, {
+      keyId: nextId,
+      seals: false,
+      sealed: { merchants: 3, users: 2, 'wallet accounts': 2, digests: 1, customers: 1, audit: 1 },
+    })
+    const giveUp = (id: string, ...more: string[]) => run('keys', 'give-up', id, ...more)
+    t.match(await giveUp(nextId), { status: 2, stderr: /--reason/ })
+    t.match(await giveUp(oldId, '--reason', 'lost'), { status: 1, stderr: /not encrypted with/ })
+    t.match(await giveUp(nextId, '--reason', 'ticket 204'), { status: 0 })
+    t.match(await giveUp(nextId, '--reason', 'ticket 204'), { status: 1, stderr: /not encrypted with/ })
 
-  const [shown] = await json<{ data: { name: string; amountMinor: string } }[]>('events', 'show', trackingId)
-  t.match(shown!.data, { name: '[erased]', amountMinor: '10050' }, 'the money is known, the person is not')
-  const [ada] = await json<{ email: string; userId: string }[]>('users', 'list')
-  t.match(ada, { email: '(cannot be opened)', role: 'administrator' })
-  const user = ['--email', email, '--name', 'Ada', '--role', 'administrator']
-  const fresh = await json<{ password: string }>('users', 'create', ...user)
-  t.match(fresh.password, /\w{20}/)
-  await json('users', 'disable', ada!.userId)
-  const secrets = await json<{ secretKey: string }>('merchants', 'rotate-secret', merchant.id, '--overlap-minutes', '0')
-  const service = await startServiceProcess(t, { directory, environment })
-  const { status } = await createDeposit(service.baseUrl, { ...merchant, secretKey: secrets.secretKey })
-  t.equal(status, 200)
-  await service.end('SIGTERM')
-})
+    const [shown] = await json<{ data: { name: string; amountMinor: string } }[]>('events', 'show', trackingId)
+    t.match(shown!.data, { name: '[erased]', amountMinor: '10050' }, 'the amount is readable, but the name is not')
+    const [ada] = await json<{ email: string; userId: string }[]>('users', 'list')
+    t.match(ada, { email: '(cannot be opened)', role: 'administrator' })
+    const user = ['--email', email, '--name', 'Ada', '--role', 'administrator']
+    const fresh = await json<{ password: string }>('users', 'create', ...user)
+    t.match(fresh.password, /\w{20}/)
+    await json('users', 'disable', ada!.userId)
+    const secrets = await json<{ secretKey: string }>(
+      'merchants',
+      'rotate-secret',
+      merchant.id,
+      '--overlap-minutes',
+      '0',
+    )
+    const service = await startServiceProcess(t, { directory, environment })
+    const { status } = await createDeposit(service.baseUrl, { ...merchant, secretKey: secrets.secretKey })
+    t.equal(status, 200)
+    await service.end('SIGTERM')
+  },
+)

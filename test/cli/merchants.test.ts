@@ -21,7 +21,7 @@ t.test('create prints only the credentials and warns about a live merchant witho
   t.match(stderr, /generated .*master\.key/)
   const shown = await runCli(directory, ['merchants', 'show', issued.id])
   for (const secret of [issued.webApiKey, issued.secretKey, issued.webhookSecret]) {
-    t.notOk(shown.stdout.includes(secret), 'credentials are shown once')
+    t.notOk(shown.stdout.includes(secret), 'show does not print the credentials')
   }
 })
 
@@ -134,12 +134,16 @@ t.test('rejects a forbidden callback URL of a live merchant and of one that goes
   const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...sandbox)
   t.equal((await runCli(directory, ['merchants', 'set', id, '--no-sandbox'])).status, 2)
   t.match(await cliJson(directory, 'merchants', 'show', id), { sandbox: true })
-  t.equal((await runCli(directory, ['merchants', 'set', id])).status, 2, 'nothing to set')
+  t.equal((await runCli(directory, ['merchants', 'set', id])).status, 2, 'requires at least one setting')
   const bounds = ['--min-amount', '5', '--max-amount', '4']
-  t.equal((await runCli(directory, ['merchants', 'set', id, ...bounds])).status, 2, 'bounds that cross')
+  t.equal(
+    (await runCli(directory, ['merchants', 'set', id, ...bounds])).status,
+    2,
+    'rejects a minimum above the maximum',
+  )
 })
 
-t.test('rotates one or both secrets, and the previous one stays valid for the requested time', async (t) => {
+t.test('rotates one or both secrets and keeps the previous one valid for the overlap', async (t) => {
   const directory = temporaryDirectory(t)
   const issued = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
   const run = (...args: string[]) => cliJson<MerchantAnswer>(directory, 'merchants', ...args)
@@ -153,7 +157,7 @@ t.test('rotates one or both secrets, and the previous one stays valid for the re
   const shown = await run('show', issued.id)
   t.match(shown.keys, [{ name: 'main', validUntil: null }])
   const overlapMs = Date.parse(String(shown.previousSecretKeyValidUntil)) - Date.now()
-  t.ok(overlapMs > 1439 * 60_000 && overlapMs <= 1440 * 60_000, 'a day unless said otherwise')
+  t.ok(overlapMs > 1439 * 60_000 && overlapMs <= 1440 * 60_000, 'the overlap is one day by default')
 })
 
 t.test('rejects an unknown id with status 1 and the reason on stderr', async (t) => {

@@ -22,13 +22,13 @@ const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'jo
 const clock = () => new Date().toISOString()
 const signer = parseSigner(generateSigner('log.example/transferd'))
 const verifierKey = formatVerifier(signer)
-const strangersKey = formatVerifier(parseSigner(generateSigner('log.example/transferd')))
+const otherVerifierKey = formatVerifier(parseSigner(generateSigner('log.example/transferd')))
 
 interface Environment {
   readonly [name: string]: string
 }
 
-/** Runs the operator's commands on a log of two customers, one of whom has only ended transfers. */
+/** Creates a sealed log of two customers. The first has only ended transfers, and the second has an open one. */
 async function world(t: Test, environment: Environment) {
   const directory = temporaryDirectory(t)
   const configuration = readConfiguration(inDirectory(directory, environment))
@@ -59,7 +59,7 @@ async function world(t: Test, environment: Environment) {
   await sealer.follow(async () => {}, new AbortController().signal)
   await sealer.seal()
   await log.close()
-  /** One JSON document, and how it ended. */
+  /** Runs a command and parses the JSON that it prints. */
   const command = async (args: readonly string[], changed: Environment = {}) => {
     const { status, stdout, stderr } = await runCli(directory, [...args, '--json'], { ...environment, ...changed })
     return { status, stderr, result: stdout === '' ? undefined : JSON.parse(stdout) }
@@ -67,7 +67,7 @@ async function world(t: Test, environment: Environment) {
   return { directory, configuration, merchantId, ended, open, command }
 }
 
-/** Relative places are those of the directory that a command runs in. */
+/** Resolves the default data locations against the directory in which the commands run. */
 function inDirectory(directory: string, environment: Environment): Environment {
   const data = join(directory, 'data')
   return environment.EVENT_STORE_URL === undefined
@@ -80,7 +80,7 @@ function edit(logDirectory: string, trackingId: string): void {
   const change = `UPDATE events SET body = replace(body, '"10050"', '"90050"') WHERE name = 'transfer-${trackingId}'`
   const { changes } = db.prepare(change).run()
   db.close()
-  if (changes === 0) throw new Error('nothing was changed')
+  if (changes === 0) throw new Error('the edit changed no event')
 }
 
 async function onServers(t: Test, readModels: Environment): Promise<void> {
@@ -110,7 +110,11 @@ async function onServers(t: Test, readModels: Environment): Promise<void> {
     status: 0,
     result: { customers: 1, erasures: 1, keysToDestroy: 0 },
   })
-  t.match(await command(['audit', 'check', 'proof.json', '--key', verifierKey]), { status: 0 }, 'proofs still hold')
+  t.match(
+    await command(['audit', 'check', 'proof.json', '--key', verifierKey]),
+    { status: 0 },
+    'a proof from before the erasure stays valid',
+  )
   t.match(await command(['audit', 'verify', '--key', verifierKey]), { status: 0, result: { holds: true } })
   const { result: doctor } = await command(['doctor'])
   const resultOf = (name: string) => doctor.checks.find((check: { name: string }) => check.name === name)?.result
@@ -131,7 +135,7 @@ async function onServers(t: Test, readModels: Environment): Promise<void> {
   t.match(notIncluded, [/master key/, /EventStoreDB/, ...('READ_MODEL_URL' in readModels ? [/MongoDB/] : [])])
   const restored = await command(['restore', 'target', '--to', 'restored', '--key', verifierKey])
   t.match((restored.result as RestoreReport).notes.join(' '), /The tree is what --key has signed/)
-  t.match(await command(['restore', 'target', '--to', 'another', '--key', strangersKey]), {
+  t.match(await command(['restore', 'target', '--to', 'another', '--key', otherVerifierKey]), {
     status: 1,
     stderr: /not what --key has signed/,
   })
@@ -152,7 +156,7 @@ async function onServers(t: Test, readModels: Environment): Promise<void> {
   t.equal(readdirSync(join(directory, 'target', 'sets')).length, 1)
 }
 
-t.test('with the log on EventStoreDB, every command of auditors and operators works as with a file', async (t) => {
+t.test('every audit and operator command works with a log on EventStoreDB', async (t) => {
   await onServers(t, {})
 })
 
@@ -170,7 +174,7 @@ t.test(
   },
 )
 
-t.test('rejects a backup that the key of the operator has not signed', async (t) => {
+t.test('refuses to restore a backup that the given key has not signed', async (t) => {
   const { directory, command, open } = await world(t, {})
   t.match(await command(['backup', 'target']), { status: 0 })
   const notesOf = async (...args: string[]) => {
@@ -181,10 +185,10 @@ t.test('rejects a backup that the key of the operator has not signed', async (t)
   t.match(await notesOf('--to', 'plain'), /The signature of the tree was not checked: add --key/)
   t.match(await notesOf('--to', 'signed', '--key', verifierKey), /The log is what --key has signed/)
   const kept = join('plain', 'audit', 'checkpoint')
-  const stranger = ['--key', strangersKey]
-  for (const args of [stranger, [...stranger, '--checkpoint', kept]])
+  const wrongKey = ['--key', otherVerifierKey]
+  for (const args of [wrongKey, [...wrongKey, '--checkpoint', kept]])
     t.match(await command(['restore', 'target', '--to', 'strange', ...args]), { status: 1, stderr: /signature by log/ })
-  t.match(await command(['restore', 'target', '--to', 'strange', '--key', 'no key']), { status: 2 })
+  t.match(await command(['restore', 'target', '--to', 'strange', '--key', 'not-a-key']), { status: 2 })
   t.notOk(existsSync(join(directory, 'strange')))
   edit(join(directory, 'data'), open)
   t.match(await command(['backup', 'target']), { status: 1, stderr: /does not verify, and no backup was created/ })

@@ -29,13 +29,13 @@ function transfers(...args: string[]): Promise<TransferAnswer> {
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 60_000
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('it did not come about within 60 s')
+    if (Date.now() > deadline) throw new Error('the condition was not met within 60 s')
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
-/** Another operator, and a wallet, at work in the same log. */
-async function others(t: Test) {
+/** Opens the service's log, so that a test can act as another operator or as the wallet. */
+async function openCommands(t: Test) {
   const stores = await openStores(readConfiguration({ EVENT_STORE_URL: `embedded:${directory}/data` }))
   t.teardown(() => stores.close())
   const { eventStore, box } = stores
@@ -45,8 +45,8 @@ async function others(t: Test) {
 }
 const ada = { actor: 'cli:ada', $correlationId: 'ada', $causationId: 'ada' }
 
-t.test('who comes second is told who did it and when, by an exit status of its own, whatever it was', async (t) => {
-  const other = await others(t)
+t.test('a second operator who repeats an action gets exit status 3, and the name and time of the first', async (t) => {
+  const other = await openCommands(t)
   const [completed, cancelled, failed, manual, reopened, settled] = await Promise.all(
     ['by-ada', 'by-ada-2', 'by-ada-3', 'by-ada-4', 'by-ada-5', 'by-ada-6'].map((reference) => deposit(reference)),
   )
@@ -79,26 +79,26 @@ t.test('who comes second is told who did it and when, by an exit status of its o
     }),
   )
   const refused = await runCli(directory, ['transfers', 'cancel', completed!])
-  t.equal(refused.status, 1, 'something else was done')
+  t.equal(refused.status, 1, 'a different action is rejected')
   t.match(refused.stderr, /which is a final status. cli:ada did that at 20/)
 })
 
-t.test('of two who complete at once one does it, and the other is told', async (t) => {
-  const other = await others(t)
+t.test('one of two simultaneous completions succeeds, and the other reports it', async (t) => {
+  const other = await openCommands(t)
   for (let n = 0; n < 2; n++) {
-    const trackingId = await deposit(`at-once-${n}`)
-    const [mine, theirs] = await Promise.all([
+    const trackingId = await deposit(`simultaneous-${n}`)
+    const [fromCli, theirs] = await Promise.all([
       runCli(directory, ['transfers', 'complete', trackingId, '--json']),
       new Promise<void>((resolve) => setImmediate(resolve)).then(() => other.complete(trackingId, {}, ada)),
     ])
     const isFirst = theirs.accepted && theirs.changed
-    t.equal(mine.status, isFirst ? 3 : 0)
-    t.equal(JSON.parse(mine.stdout).changed, !isFirst)
+    t.equal(fromCli.status, isFirst ? 3 : 0)
+    t.equal(JSON.parse(fromCli.stdout).changed, !isFirst)
   }
 })
 
-t.test('a withdrawal that somebody is paying waits, and one above the threshold for a second person', async (t) => {
-  const other = await others(t)
+t.test('rejects changes of a claimed withdrawal, and a payment above the threshold without approval', async (t) => {
+  const other = await openCommands(t)
   const { body } = await client.withdrawal('claimed-1', '100.00', 'TR330006100519786457841326')
   const trackingId = String((body.result as { trackingId: string }).trackingId)
   await other.claim(trackingId, { ...ada, actor: 'user:ada' })
@@ -116,8 +116,8 @@ t.test('a withdrawal that somebody is paying waits, and one above the threshold 
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
 })
 
-t.test('money that came is returned, resolved and listed until then', async (t) => {
-  const other = await others(t)
+t.test('lists a transfer with late funds until they are returned or resolved', async (t) => {
+  const other = await openCommands(t)
   const [trackingId, same] = [await deposit('settle-1'), await deposit('settle-2')]
   for (const id of [trackingId, same]) {
     await transfers('cancel', id)
@@ -156,33 +156,36 @@ t.test('money that came is returned, resolved and listed until then', async (t) 
   t.equal(mixed.status, 2)
 })
 
-t.test('an unlikely amount is completed when it is named twice, and another than came with a reason', async (t) => {
-  const trackingId = await deposit('unlikely')
-  const refused = await runCli(directory, ['transfers', 'complete', trackingId, '--amount', '1000.01'])
-  t.same(
-    [refused.status, refused.stderr],
-    [
-      1,
-      'transferd: The requested amount is 100.00. To complete with 1000.01, also specify it as the confirmed amount.\n',
-    ],
-  )
-  const once = ['complete', trackingId, '--amount', '1000.01', '--confirm-amount', '1000.01'] as const
-  t.match(await transfers(...once), { changed: true, transactionAmount: 1000.01, hasAmountMismatch: true })
-  const held = await deposit('reasoned')
-  await transfers('cancel', held)
-  await (await others(t)).receiveFunds(held, 1, { receivedAmountMinor: 95_00n, receiptUrl: null }, ada)
-  await transfers('reopen', held, '--reason', 'it came')
-  const unexplained = await runCli(directory, ['transfers', 'complete', held, '--amount', '90'])
-  t.match(unexplained, {
-    status: 1,
-    stderr: /95.00 of the received money is left. Give a reason to complete with a different amount/,
-  })
-  const answer = await transfers('complete', held, '--amount', '90', '--reason', 'five go back')
-  t.match(answer, { transactionAmount: 90, lateFunds: 5, needsAttention: true })
-})
+t.test(
+  'requires a confirmation for an unlikely amount, and a reason for an amount other than the received one',
+  async (t) => {
+    const trackingId = await deposit('unlikely')
+    const refused = await runCli(directory, ['transfers', 'complete', trackingId, '--amount', '1000.01'])
+    t.same(
+      [refused.status, refused.stderr],
+      [
+        1,
+        'transferd: The requested amount is 100.00. To complete with 1000.01, also specify it as the confirmed amount.\n',
+      ],
+    )
+    const confirmed = ['complete', trackingId, '--amount', '1000.01', '--confirm-amount', '1000.01'] as const
+    t.match(await transfers(...confirmed), { changed: true, transactionAmount: 1000.01, hasAmountMismatch: true })
+    const held = await deposit('reasoned')
+    await transfers('cancel', held)
+    await (await openCommands(t)).receiveFunds(held, 1, { receivedAmountMinor: 95_00n, receiptUrl: null }, ada)
+    await transfers('reopen', held, '--reason', 'it came')
+    const unexplained = await runCli(directory, ['transfers', 'complete', held, '--amount', '90'])
+    t.match(unexplained, {
+      status: 1,
+      stderr: /95.00 of the received money is left. Give a reason to complete with a different amount/,
+    })
+    const answer = await transfers('complete', held, '--amount', '90', '--reason', 'five go back')
+    t.match(answer, { transactionAmount: 90, lateFunds: 5, needsAttention: true })
+  },
+)
 
 t.test(
-  'a repeat with another amount is never done: whoever booked the first one, both are told which it is',
+  'rejects a repeat with a different amount and reports the booked amount, to the same and to another operator',
   async (t) => {
     const [own, theirs] = await Promise.all([deposit('another-amount-1'), deposit('another-amount-2')])
     await transfers('complete', own!, '--amount', '95')
@@ -193,14 +196,14 @@ t.test(
       stdout: '',
       stderr: /completed with 95\.00, which is final. It cannot be completed with 90\.00/,
     })
-    await (await others(t)).complete(theirs!, { transactionAmountMinor: 95_00n }, ada)
+    await (await openCommands(t)).complete(theirs!, { transactionAmountMinor: 95_00n }, ada)
     const second = await runCli(directory, ['transfers', 'complete', theirs!, '--amount', '90', '--json'])
     t.match(second, { status: 3, stderr: /nothing was changed: .*95\.00.*90\.00.* cli:ada did that at 20/ })
     t.match(JSON.parse(second.stdout), { changed: false, transactionAmount: 95, doneBy: { actor: 'cli:ada' } })
   },
 )
 
-t.test('reports that a deposit cancelled for its amount books nothing', async (t) => {
+t.test('reports that a deposit that is cancelled because of its amount books nothing', async (t) => {
   const trackingId = await deposit('cancelled-for-its-amount')
   const { merchantId } = await transfers('show', trackingId)
   await cliJson(directory, 'merchants', 'set', String(merchantId), '--auto-cancel-mismatch')

@@ -28,7 +28,7 @@ function transfers(...args: string[]): Promise<TransferAnswer> {
   return cliJson(directory, 'transfers', ...args)
 }
 
-t.test('completes a transfer once; a repeat changes nothing, and a final status stays', async (t) => {
+t.test('completes a transfer once, and a repeat or a cancellation changes nothing', async (t) => {
   const trackingId = await deposit('complete')
   const receipt = ['--receipt-url', 'https://receipts.example.com/7', '--message', 'thanks']
   t.match(await transfers('complete', trackingId, '--amount', '95.00', ...receipt), {
@@ -46,13 +46,13 @@ t.test('completes a transfer once; a repeat changes nothing, and a final status 
     runCli(directory, ['transfers', 'complete', trackingId.toUpperCase(), '--amount', amount, '--json'])
   const repeated = await repeat('95')
   t.match(JSON.parse(repeated.stdout), { changed: false, transactionAmount: 95 })
-  t.equal(repeated.status, 0, 'the same person')
+  t.equal(repeated.status, 0, 'a repeat by the same operator succeeds')
   t.match(
     repeated.stderr,
     /nothing was changed: cli:\S+ did it at 20\S+, and the transfer was already Completed with 95.00/,
   )
   const another = await repeat('90')
-  t.same([another.status, another.stdout], [1, ''], 'another amount is not booked, and nobody is told that it was')
+  t.same([another.status, another.stdout], [1, ''], 'a different amount is rejected and printed nowhere')
   const refused = await runCli(directory, ['transfers', 'cancel', trackingId, '--json'])
   t.same([refused.status, refused.stdout], [1, ''])
   t.match(refused.stderr, /is Completed, which is a final status. cli:\S+ did that at 20/)
@@ -98,7 +98,7 @@ t.test('filters lists, newest first, and finds a reference immediately', async (
   const { merchantId } = service.sandbox!
   const referencesOf = (list: TransferAnswer[]) => list.map(({ referenceId }) => referenceId)
   t.same(referencesOf(await cliItems(directory, 'transfers', 'list', '--reference-id', 'list-2')), ['list-2'])
-  // The lists follow the log a moment behind.
+  // The lists lag slightly behind the log.
   const newest = [
     'transfers',
     'list',
@@ -126,7 +126,7 @@ interface Page {
   readonly nextCursor: string | null
 }
 
-/** The ids of all pages, as a script gathers them; and how many pages there were. */
+/** Follows the cursor through all pages, and returns the ids and the number of pages. */
 async function everyPage(...args: string[]) {
   const ids: (string | undefined)[] = []
   let pages = 0
@@ -203,7 +203,7 @@ t.test('lists, resends and enables callbacks', async (t) => {
   const resent = await cliJson<{ requeued: string[] }>(directory, 'callbacks', 'resend', trackingId)
   t.same(resent.requeued, [received[0]])
   await until(async () => (await callbacks())[0]?.status === 'delivered')
-  t.equal(new Set(received).size, 1, 'always under the same id')
+  t.equal(new Set(received).size, 1, 'every attempt has the same id')
 
   const listed = (status: string) =>
     cliItems<{ trackingId: string }>(directory, 'callbacks', 'list', '--merchant', issued.id, '--status', status)
@@ -214,7 +214,7 @@ t.test('lists, resends and enables callbacks', async (t) => {
   t.same(await cliJson(directory, 'callbacks', 'enable', issued.id), { id: issued.id, changed: false })
 })
 
-t.test('keeps callbacks of the sandbox merchant until it has an endpoint, which can verify them', async (t) => {
+t.test('keeps callbacks of the sandbox merchant until it has an endpoint that can verify them', async (t) => {
   const received: Callback[] = []
   const receiver = await startReceiver((callback) => received.push(callback))
   t.teardown(() => receiver.close())
@@ -294,7 +294,7 @@ t.test('accepts a shortened id from a table if it is unique', async (t) => {
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 60_000
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('it did not come about within 20 s')
+    if (Date.now() > deadline) throw new Error('the condition was not met within 60 s')
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -80,14 +80,14 @@ t.test('wrong usage exits with status 2 and the reason on stderr, and opens no s
     [['serve', '--roles', 'api,worker'], /one of api, projections, callbacks, not "worker"/],
     [['serve', '--roles'], /argument missing/],
     [['callbacks', 'list', '--nonsense'], /unknown option/],
-    [['audit', 'verify', '--key', 'no key'], /--key: /],
+    [['audit', 'verify', '--key', 'not-a-key'], /--key: /],
     [['audit', 'verify', '--from', 'none'], /none cannot be read: ENOENT/],
     [['audit', 'verify', '--older', noCheckpoint], /text is not a checkpoint: /],
     [['audit', 'export', '--out', ''], /must not be empty/],
     [['audit', 'prove', 'x', '--out', ''], /must not be empty/],
     [['backup', ''], /must not be empty/],
     [['restore', 'x', '--to', ''], /must not be empty/],
-    [['restore', 'x', '--to', 'y', '--key', 'no key'], /--key: /],
+    [['restore', 'x', '--to', 'y', '--key', 'not-a-key'], /--key: /],
     [['restore', 'x', '--to', 'y', '--checkpoint', noCheckpoint], /text is not a checkpoint: /],
     [['restore', 'x', '--to', 'y', '--checkpoint', 'none'], /none cannot be read: ENOENT/],
   ]
@@ -99,9 +99,13 @@ t.test('wrong usage exits with status 2 and the reason on stderr, and opens no s
       t.match(stderr, reason)
     }),
   )
-  t.equal((await runProcess(directory, [])).status, 2, 'no command at all')
-  t.equal((await runProcess(directory, ['--help'])).status, 0, 'requesting help is not wrong usage')
-  t.match(await runProcess(directory, wrong[0]![0]), { status: 2, stdout: '', stderr: wrong[0]![1] }, 'as a process')
+  t.equal((await runProcess(directory, [])).status, 2, 'a call without a command is wrong usage')
+  t.equal((await runProcess(directory, ['--help'])).status, 0, 'a request for help succeeds')
+  t.match(
+    await runProcess(directory, wrong[0]![0]),
+    { status: 2, stdout: '', stderr: wrong[0]![1] },
+    'a process behaves like the call in this process',
+  )
   t.throws(() => readFileSync(`${directory}/data/events.db`))
 })
 

@@ -13,9 +13,9 @@ t.test('creates, lists, changes, disables, enables and resets a user', async (t)
   const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...shop)
   const ada = ['--email', 'Ada@Example.com', '--name', 'Ada Lovelace']
   const operator = ['--role', 'operator', '--merchant', id]
-  const made = await cliJson<Shown>(directory, 'users', 'create', ...ada, ...operator)
-  const { userId } = made
-  t.match(made.password, /^[a-z2-9]{20}$/)
+  const issued = await cliJson<Shown>(directory, 'users', 'create', ...ada, ...operator)
+  const { userId } = issued
+  t.match(issued.password, /^[a-z2-9]{20}$/)
   const shown = {
     ...{ userId, email: 'ada@example.com', name: 'Ada Lovelace', role: 'operator', merchantIds: [id] },
     ...{ disabled: false, mustChangePassword: true, hasSecondFactor: false, lastSignInAt: null },
@@ -30,7 +30,7 @@ t.test('creates, lists, changes, disables, enables and resets a user', async (t)
   t.match(await change('disable', userId), { disabled: true, changed: true })
   t.match(await change('disable', userId), { disabled: true, changed: false })
   t.match(await change('enable', userId), { disabled: false, changed: true })
-  t.not((await change('reset', userId)).password, made.password)
+  t.not((await change('reset', userId)).password, issued.password)
   const table = await runCli(directory, ['users', 'list'])
   t.match(table.stdout, /USER ID +ROLE +STATE +LAST SIGN-IN +EMAIL\n.* auditor +enabled .*ada@example.com/)
 })

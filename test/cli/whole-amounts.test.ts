@@ -16,7 +16,7 @@ t.test('amounts in a currency without decimals must be whole', async (t) => {
     ['transfers', 'complete', 'any', '--confirm-amount', '99.50'],
     ['transfers', 'return', 'any', ...back, '--amount', '99.50'],
   ]
-  t.match(await runCli(directory, [...create, '5000.00'], yen), { status: 0 }, 'whole')
+  t.match(await runCli(directory, [...create, '5000.00'], yen), { status: 0 }, 'a whole amount is valid')
   for (const args of refused) {
     const { status, stderr } = await runCli(directory, args, yen)
     t.equal(status, 2, args.join(' '))
@@ -26,6 +26,6 @@ t.test('amounts in a currency without decimals must be whole', async (t) => {
   t.match(
     await runCli(directory, complete!),
     { status: 1, stderr: /not found|no such transfer/i },
-    'of other currencies',
+    'a fraction is valid in a currency with decimals',
   )
 })

@@ -70,16 +70,16 @@ function commandsOn(store: EventStore): TransferCommands {
   return new TransferCommands(store, clock, async () => settings)
 }
 
-function withdrawalOf(merchantId: string, wanted: Create) {
-  return { ...requestOf(merchantId, wanted), accountNumber: 'TR33', identityNumber: null }
+function withdrawalOf(merchantId: string, body: Create) {
+  return { ...requestOf(merchantId, body), accountNumber: 'TR33', identityNumber: null }
 }
 
 /** Creates a separate merchant, so that the tests of an engine can share one log. */
 function newMerchant(store: EventStore, merchantId: string = randomUUID()) {
   const commands = commandsOn(store)
-  const create = (wanted: Create): Promise<TransferResult> => {
-    if (wanted.kind === 'withdrawal') return commands.create(withdrawalOf(merchantId, wanted), context)
-    const request = { ...requestOf(merchantId, wanted), channel: 'native', expiryMinutes: 30 } as const
+  const create = (body: Create): Promise<TransferResult> => {
+    if (body.kind === 'withdrawal') return commands.create(withdrawalOf(merchantId, body), context)
+    const request = { ...requestOf(merchantId, body), channel: 'native', expiryMinutes: 30 } as const
     return commands.create(request, context)
   }
   return { merchantId, create }
@@ -95,7 +95,7 @@ const isConflict = { accepted: false, refusal: { reason: 'conflict' } }
 const isNew = { accepted: true, changed: true }
 const isRepeat = { accepted: true, changed: false }
 
-/** Few amounts and short references of digits, so that the joined texts often meet. */
+/** Generates few amounts and short numeric references, so that the joined texts often collide. */
 const anyCreate = fc.record({
   kind: fc.constantFrom<TransferKind>(...kinds),
   amount: fc.constantFrom('1', '1.0', '1.00', '10', '12', '12.3', '12.30', '1.2', '1.23', '100', '2', '23'),
@@ -115,7 +115,8 @@ t.test('lists the referenceId of every split of a text into an amount and a refe
       for (let length = 1; length < joined.length; length++) {
         const referenceId = joined.slice(length)
         const isSplit = parseAmount(joined.slice(0, length)) !== undefined && !referenceId.includes('.')
-        if (isSplit && !listed.has(referenceId)) throw new Error(`${joined} ends with ${referenceId}`)
+        if (isSplit && !listed.has(referenceId))
+          throw new Error(`${referenceId} is missing from the splits of ${joined}`)
       }
     }),
   )
@@ -131,8 +132,8 @@ t.test('appends one event for a create on the embedded log, and a claim for each
       [{ referenceId: 'c', hashed: '100.00' }, 2],
     ]
     let expected = 0
-    for (const [wanted, claims] of creates) {
-      t.match(await create({ kind: 'deposit', amount: '100', ...wanted }), isNew)
+    for (const [body, claims] of creates) {
+      t.match(await create({ kind: 'deposit', amount: '100', ...body }), isNew)
       if (engine === 'EventStoreDB') expected += claims
       t.equal(await countEvents(store, ['hash-']), expected, engine)
     }
@@ -153,64 +154,64 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
       const { create } = newMerchant(store)
       for (const kind of kinds) {
         for (const hashed of ['100', '100.00', undefined]) {
-          const wanted = { kind, amount: '100', referenceId: randomUUID(), ...(hashed && { hashed }) }
-          const first = await create(wanted)
+          const body = { kind, amount: '100', referenceId: randomUUID(), ...(hashed && { hashed }) }
+          const first = await create(body)
           t.match(first, isNew)
           const before = await countEvents(store)
-          t.strictSame(await create(wanted), { ...first, changed: false })
-          t.match(await create({ ...wanted, amount: '101' }), isConflict, 'the amount is a different one')
+          t.strictSame(await create(body), { ...first, changed: false })
+          t.match(await create({ ...body, amount: '101' }), isConflict, 'a different amount is a conflict')
           t.equal(await countEvents(store), before)
         }
       }
     })
 
-    t.test('rejects a hash of the other kind, also after the secret was rotated', async (t) => {
+    t.test('rejects a hash of the other kind, even after a secret rotation', async (t) => {
       for (const kind of kinds) {
         for (const secret of ['sk_one', 'sk_two']) {
           for (const first of [undefined, '100', '100.00', '100.0']) {
             const { create } = newMerchant(store)
-            const made = { kind, amount: '100.0', referenceId: 'r', ...(first && { hashed: first }) }
-            t.match(await create(made), isNew)
-            // The published hashes are its own and its callback's.
+            const created = { kind, amount: '100.0', referenceId: 'r', ...(first && { hashed: first }) }
+            t.match(await create(created), isNew)
+            // The hashes of the request and of its callback are published.
             for (const hashed of new Set([first ?? '100', '100'])) {
               const forged = { kind: otherKind[kind], amount: hashed, referenceId: 'r', hashed, secret }
-              t.match(await create(forged), isReused, `${kind} ${first}, then ${hashed} by ${secret}`)
+              t.match(await create(forged), isReused, `${kind} ${first}, then ${hashed} with ${secret}`)
             }
-            t.match(await create({ ...made, secret }), isRepeat)
+            t.match(await create({ ...created, secret }), isRepeat)
           }
         }
       }
     })
 
-    t.test('rejects a hash whose text splits into a different amount and referenceId', async (t) => {
+    t.test('rejects a hash whose text also splits into the amount and referenceId of another transfer', async (t) => {
       const { create } = newMerchant(store)
       t.match(await create({ kind: 'deposit', amount: '10', referenceId: '0r' }), isNew)
-      // `100r` is 10 with 0r, and `100.00r` is 100 with 0r.
+      // The text of the callback's hash is `100r`, which also splits into 10 and 0r.
       t.match(await create({ kind: 'deposit', amount: '100.00', referenceId: 'r', hashed: '100.00' }), isReused)
       t.match(await create({ kind: 'deposit', amount: '1', referenceId: '23', hashed: '1' }), isNew)
       t.match(await create({ kind: 'deposit', amount: '12', referenceId: '3', hashed: '12' }), isReused)
     })
 
-    t.test('accepts a create where a text names a transfer with a different amount', async (t) => {
+    t.test('accepts a create whose text contains the referenceId of a transfer with a different amount', async (t) => {
       const { create } = newMerchant(store)
       for (const referenceId of ['0r', '00r'])
         t.match(await create({ kind: 'deposit', amount: '7', referenceId }), isNew)
       t.match(await create({ kind: 'deposit', amount: '100', referenceId: 'r', hashed: '100' }), isNew)
     })
 
-    t.test('rejects a repeat in a different spelling where that text stands for another transfer', async (t) => {
+    t.test('rejects a repeat in a different spelling whose text belongs to another transfer', async (t) => {
       const one = newMerchant(store)
-      const ask = ({ create }: typeof one, referenceId: string, text: string) =>
+      const send = ({ create }: typeof one, referenceId: string, text: string) =>
         create({ kind: 'deposit', amount: text, referenceId, hashed: text })
-      t.match(await ask(one, '1', '1'), isNew)
-      t.match(await ask(one, '01', '1.0'), isReused, '1.001 is also 1.00 with 1')
+      t.match(await send(one, '1', '1'), isNew)
+      t.match(await send(one, '01', '1.0'), isReused, '1.001 also splits into 1.00 and 1')
       const two = newMerchant(store)
-      t.match(await ask(two, '01', '1.0'), isNew)
-      t.match(await ask(two, '1', '1'), isNew)
-      t.match(await ask(two, '1', '1.00'), isReused)
-      t.match(await ask(two, '1', '1.0'), isRepeat)
-      t.match(await ask(two, '1', '1'), isRepeat)
-      t.match(await ask(two, '01', '1.0'), isRepeat)
+      t.match(await send(two, '01', '1.0'), isNew)
+      t.match(await send(two, '1', '1'), isNew)
+      t.match(await send(two, '1', '1.00'), isReused)
+      t.match(await send(two, '1', '1.0'), isRepeat)
+      t.match(await send(two, '1', '1'), isRepeat)
+      t.match(await send(two, '01', '1.0'), isRepeat)
     })
 
     t.test('accepts one of two concurrent creates that share a hash', async (t) => {
@@ -241,40 +242,40 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
         fc.asyncProperty(manyCreates, fc.boolean(), async (creates, isConcurrent) => {
           const { create } = newMerchant(store)
           const ownerOf = new Map<string, string>()
-          const send = async (wanted: (typeof creates)[number]) => {
-            const { kind, amount, referenceId, secret } = wanted
+          const send = async (body: (typeof creates)[number]) => {
+            const { kind, amount, referenceId, secret } = body
             const amountMinor = parseAmount(amount)!
             const shortest = formatShortest(amountMinor)
             const texts = { raw: amount, shortest, 'two decimals': formatTwoDecimals(amountMinor), none: undefined }
-            const hashed = texts[wanted.hashed]
+            const hashed = texts[body.hashed]
             const answer = await create({ kind, amount, referenceId, secret, ...(hashed && { hashed }) })
             if (!answer.accepted) return
-            // The hashes that stand for the transfer are the one it was created with and its callback's.
+            // Two hashes belong to a transfer: that of its create request and that of its callback.
             for (const text of [...(answer.changed && hashed ? [hashed] : []), shortest]) {
               const request = `${kind} ${amountMinor} ${referenceId}`
               const owner = ownerOf.get(text + referenceId) ?? request
-              if (owner !== request) throw new Error(`${text + referenceId} stands for ${owner} and ${request}`)
+              if (owner !== request) throw new Error(`${text + referenceId} belongs to both ${owner} and ${request}`)
               ownerOf.set(text + referenceId, request)
             }
           }
           if (isConcurrent) await Promise.all(creates.map(send))
-          else for (const wanted of creates) await send(wanted)
+          else for (const body of creates) await send(body)
         }),
         { numRuns: 40 },
       )
     })
 
-    t.test('recognizes the first hash after the secret has changed, and no other', async (t) => {
+    t.test('recognizes only the original hash after the secret has changed', async (t) => {
       const { merchantId, create } = newMerchant(store)
-      const wanted = { kind: 'withdrawal', amount: '100.00', referenceId: 'r', hashed: '100.00' } as const
-      t.match(await create(wanted), isNew)
+      const body = { kind: 'withdrawal', amount: '100.00', referenceId: 'r', hashed: '100.00' } as const
+      t.match(await create(body), isNew)
       const findRepeated = (secret: string, amountText: string) => {
         const unproven = { hashCode: hashCode(secret, amountText, 'r'), amountText }
-        return commandsOn(store).findRepeated(withdrawalOf(merchantId, wanted), unproven)
+        return commandsOn(store).findRepeated(withdrawalOf(merchantId, body), unproven)
       }
       t.match(await findRepeated('sk_one', '100.00'), { referenceId: 'r' })
       t.equal(await findRepeated('sk_two', '100.00'), undefined)
-      t.equal(await findRepeated('sk_one', '100'), undefined, 'another spelling is a different hash')
+      t.equal(await findRepeated('sk_one', '100'), undefined, 'a different spelling has a different hash')
     })
   })
 }
@@ -287,16 +288,16 @@ for (const [from, to] of [
     const directory = tempDirectory(t)
     const source = await open(from, directory)
     const merchantId = randomUUID()
-    const made = ['1', '1.00', undefined].map((hashed, index) => {
+    const created = ['1', '1.00', undefined].map((hashed, index) => {
       return { kind: 'deposit', amount: '1.00', referenceId: `${index}23`, ...(hashed && { hashed }) } as const
     })
-    for (const each of made) t.match(await newMerchant(source.store, merchantId).create(each), isNew)
+    for (const each of created) t.match(await newMerchant(source.store, merchantId).create(each), isNew)
     await source.close()
     const target = await open(to, directory)
     t.teardown(target.close)
     const { create } = newMerchant(target.store, merchantId)
     const before = await countEvents(target.store)
-    for (const { referenceId, ...rest } of made) {
+    for (const { referenceId, ...rest } of created) {
       for (const secret of ['sk_one', 'sk_two']) {
         const forged = { kind: 'withdrawal', amount: '1', referenceId, hashed: '1', secret } as const
         t.match(await create(forged), isReused)
@@ -305,12 +306,12 @@ for (const [from, to] of [
         t.match(await create({ ...rest, referenceId, secret }), isRepeat)
       }
     }
-    t.equal(await countEvents(target.store), before, 'nothing was appended')
+    t.equal(await countEvents(target.store), before, 'no event is appended')
     t.match(await create({ kind: 'withdrawal', amount: '2', referenceId: '023', hashed: '2' }), isNew)
   })
 }
 
-/** Stops before the append of the transfer, as a crash does after the claims. */
+/** Throws before the append of the transfer, like a crash after the claims. */
 function crashBeforeCreation(store: EventStore): EventStore {
   return {
     ...store,
@@ -324,25 +325,25 @@ function crashBeforeCreation(store: EventStore): EventStore {
 t.test('completes a create that crashed after its claims, also with a different secret', async (t) => {
   const store = await openUntilEnd(t, 'EventStoreDB')
   const merchantId = randomUUID()
-  const wanted = { kind: 'withdrawal', amount: '100', referenceId: 'r', hashed: '100.00' } as const
-  await t.rejects(newMerchant(crashBeforeCreation(store), merchantId).create(wanted), /crashed/)
+  const body = { kind: 'withdrawal', amount: '100', referenceId: 'r', hashed: '100.00' } as const
+  await t.rejects(newMerchant(crashBeforeCreation(store), merchantId).create(body), /crashed/)
   const { create } = newMerchant(store, merchantId)
   t.match(await create({ kind: 'deposit', amount: '100', referenceId: 'r' }), isReused)
-  t.match(await create({ ...wanted, secret: 'sk_two' }), isNew)
+  t.match(await create({ ...body, secret: 'sk_two' }), isNew)
   t.equal(await countEvents(store, ['hash-']), 2)
 })
 
 t.test('stops one create at an unreadable claim until the event is skipped', async (t) => {
   const log = await openUntilEnd(t, 'EventStoreDB')
   const merchantId = randomUUID()
-  const wanted = { kind: 'deposit', amount: '100', referenceId: 'r' } as const
+  const body = { kind: 'deposit', amount: '100', referenceId: 'r' } as const
   const stream = `hash-${uuidV5('request:100r', merchantId)}`
   await log.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
   const onLog = () => newMerchant(skipEvents(log), merchantId)
-  await t.rejects(onLog().create(wanted), { name: 'UnreadableEventError' })
-  t.match(await onLog().create({ ...wanted, referenceId: 'other' }), isNew)
+  await t.rejects(onLog().create(body), { name: 'UnreadableEventError' })
+  t.match(await onLog().create({ ...body, referenceId: 'other' }), isNew)
   await skipEvent({ store: skipEvents(log), clock }, { stream, revision: 0, reason: 'a test' }, context)
-  t.match(await onLog().create(wanted), isNew)
-  t.match(await onLog().create(wanted), isRepeat)
+  t.match(await onLog().create(body), isNew)
+  t.match(await onLog().create(body), isRepeat)
   t.equal((await log.readStream(stream)).length, 2)
 })

@@ -46,7 +46,7 @@ async function appendNext(store: EventStore, stream: string, event: NewEvent): P
   await store.append(stream, last?.revision ?? 'no_stream', [event])
 }
 
-/** A log that grows by generated events. */
+/** Extends a log with generated events. */
 class World {
   readonly #commands: MerchantCommands
   readonly #merchants: string[] = []
@@ -56,23 +56,23 @@ class World {
     this.#commands = new MerchantCommands(store, clock, box)
   }
 
-  async happen(what: number, which: number): Promise<void> {
-    const merchant = this.#merchants[which % Math.max(1, this.#merchants.length)]
-    const user = this.#users[which % Math.max(1, this.#users.length)]
-    if (what <= 1) this.#merchants.push((await this.#commands.register(settings, context)).id)
-    else if (what === 2) this.#users.push(await this.#newUser())
-    else if (what === 3) await this.#erase()
-    else if (what <= 6) await appendNext(this.store, `transfer-${randomUUID()}`, foreign())
-    else if (what <= 9) await this.#list(which)
-    else if (what === 10) await this.#listWithGap()
-    else if (what === 11) await appendNext(this.store, listedStreamsStream, foreign())
-    else if (what === 12 && user) await this.#append(userStream(user), 'UserDisabled', { userId: user, at })
+  async appendEvent(kind: number, seed: number): Promise<void> {
+    const merchant = this.#merchants[seed % Math.max(1, this.#merchants.length)]
+    const user = this.#users[seed % Math.max(1, this.#users.length)]
+    if (kind <= 1) this.#merchants.push((await this.#commands.register(settings, context)).id)
+    else if (kind === 2) this.#users.push(await this.#newUser())
+    else if (kind === 3) await this.#erase()
+    else if (kind <= 6) await appendNext(this.store, `transfer-${randomUUID()}`, foreign())
+    else if (kind <= 9) await this.#list(seed)
+    else if (kind === 10) await this.#listWithGap()
+    else if (kind === 11) await appendNext(this.store, listedStreamsStream, foreign())
+    else if (kind === 12 && user) await this.#append(userStream(user), 'UserDisabled', { userId: user, at })
     else if (merchant === undefined) return
-    else if (what === 13) await this.#commands.suspend(merchant, context)
-    else if (what === 14) await this.#commands.resume(merchant, context)
-    else if (what === 15)
-      await this.#commands.changeSettings(merchant, { allowIps: [addresses[which % addresses.length]!] }, context)
-    else if (what === 16) await appendNext(this.store, merchantStream(merchant), foreign())
+    else if (kind === 13) await this.#commands.suspend(merchant, context)
+    else if (kind === 14) await this.#commands.resume(merchant, context)
+    else if (kind === 15)
+      await this.#commands.changeSettings(merchant, { allowIps: [addresses[seed % addresses.length]!] }, context)
+    else if (kind === 16) await appendNext(this.store, merchantStream(merchant), foreign())
     else await this.#decide(merchant)
   }
 
@@ -83,8 +83,8 @@ class World {
   async #newUser(): Promise<string> {
     const userId = randomUUID()
     const sealed = { emailMac: box.mac('email', userId), email: box.seal('a@example.com', userId) }
-    const nobody = { ...sealed, passwordHash: '$argon2id$', temporary: false, name: 'Ada' }
-    const data = { userId, at, role: 'auditor', merchantIds: null, ...nobody } as const
+    const profile = { ...sealed, passwordHash: '$argon2id$', temporary: false, name: 'Ada' }
+    const data = { userId, at, role: 'auditor', merchantIds: null, ...profile } as const
     await appendNext(this.store, userStream(userId), encodeEvent({ type: 'UserCreated', data }, context))
     return userId
   }
@@ -95,12 +95,12 @@ class World {
     await appendNext(this.store, privacyStream(erasureId), encodeEvent({ type: 'CustomerErased', data }, context))
   }
 
-  /** Extends the list as its keeper does: from the last listed event to any later one. */
-  async #list(which: number): Promise<void> {
+  /** Extends the list from the last listed event to any later event, as the service does. */
+  async #list(seed: number): Promise<void> {
     const { through, position } = await readStreamList(this.store)
     const events = await allEvents(this.store)
     const behind = events.filter((event) => !position || comparePositions(event.position, position) > 0)
-    const end = behind[which % Math.max(1, behind.length)]
+    const end = behind[seed % Math.max(1, behind.length)]
     if (!end) return
     const streams = behind
       .filter((event) => comparePositions(event.position, end.position) <= 0)
@@ -110,7 +110,7 @@ class World {
     await appendNext(this.store, listedStreamsStream, encodeEvent({ type: 'StreamsListed', data }, context))
   }
 
-  /** Appends a list that does not continue the previous one, like a process that missed it. */
+  /** Appends a list that does not continue the previous one, like a process that has not read it. */
   async #listWithGap(): Promise<void> {
     const { through } = await readStreamList(this.store)
     const end = (await allEvents(this.store)).at(-1)
@@ -122,8 +122,10 @@ class World {
 
   async #decide(merchant: string): Promise<void> {
     const stream = merchantStream(merchant)
-    const bad = (await this.store.readStream(stream)).find(({ type, isSkipped }) => type === 'Foreign' && !isSkipped)
-    if (bad) await skipEvent({ store: this.store, clock }, { ...placeOf(bad), reason: 'a test' }, context)
+    const unreadable = (await this.store.readStream(stream)).find(
+      ({ type, isSkipped }) => type === 'Foreign' && !isSkipped,
+    )
+    if (unreadable) await skipEvent({ store: this.store, clock }, { ...placeOf(unreadable), reason: 'a test' }, context)
   }
 }
 
@@ -132,7 +134,7 @@ function placeOf({ stream, revision }: RecordedEvent) {
 }
 
 /** Returns what a starting process reads from a log. */
-async function learned(store: EventStore) {
+async function readByStart(store: EventStore) {
   const erased = new Set<string>()
   const seen = (events: readonly RecordedEvent[]) => {
     for (const { stream } of events) if (stream.startsWith(streamPrefix.privacy)) erased.add(stream)
@@ -177,7 +179,7 @@ function unlessOutOfService(error: unknown): void {
   if (!(error instanceof UnreadableEventError)) throw error
 }
 
-/** Reads as if there were no list. */
+/** Hides the list from a reader. */
 function withoutList(store: EventStore): EventStore {
   return {
     ...store,
@@ -191,19 +193,19 @@ t.test('a start from the list has the same state as a read of the whole log', as
   let runs = 0
   let listed = 0
   await fc.assert(
-    fc.asyncProperty(steps, async (drawn) => {
+    fc.asyncProperty(steps, async (choices) => {
       const raw = await openEmbeddedEventStore({ directory: join(directory, String(runs++)) })
       const store = skipEvents(raw)
       const world = new World(store)
-      for (const [what, which] of drawn) await world.happen(what, which).catch(unlessOutOfService)
+      for (const [kind, seed] of choices) await world.appendEvent(kind, seed).catch(unlessOutOfService)
       if ((await readStreamList(store)).position) listed++
       // Each has a separate store, because a store remembers the decisions that it has read.
-      t.strictSame(await learned(skipEvents(raw)), await learned(withoutList(skipEvents(raw))))
+      t.strictSame(await readByStart(skipEvents(raw)), await readByStart(withoutList(skipEvents(raw))))
       await raw.close()
     }),
     { numRuns: 12, endOnFailure: true },
   )
-  t.ok(listed > 5, 'there was a list to start from')
+  t.ok(listed > 5, 'several runs start from a list')
 })
 
 /** Returns what a start reads when one merchant is listed and another was registered later. */
@@ -228,11 +230,11 @@ async function startBehindList(t: Test, store: EventStore): Promise<void> {
   await directory.start()
   await directory.stop()
   t.strictSame(from[0], await positionOfPlace(store, through))
-  t.equal(directory.byId(before.id)?.suspended, true, 'suspended a moment ago')
+  t.equal(directory.byId(before.id)?.suspended, true, 'the listed merchant is suspended after the list')
   t.equal(directory.byId(after.id)?.suspended, false)
 }
 
-t.test('starts reading the log at the listed position and includes streams that began after it', async (t) => {
+t.test('starts reading the log at the listed position and includes streams that were created later', async (t) => {
   await startBehindList(t, await openTestStore(t))
 })
 

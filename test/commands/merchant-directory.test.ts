@@ -61,7 +61,7 @@ t.test('starts on an empty log without merchants', async (t) => {
   t.equal(directory.byApiKey(`tk_${'0'.repeat(32)}_${'A'.repeat(43)}`), undefined)
   t.equal(directory.byApiKey(''), undefined)
   t.strictSame(directory.byAddress('10.0.0.1'), [])
-  t.equal(directory.allowsAddress('nobody', '10.0.0.1'), false)
+  t.equal(directory.allowsAddress('unknown', '10.0.0.1'), false)
 })
 
 t.test('follows a new merchant, changed settings and a suspension', async (t) => {
@@ -71,11 +71,11 @@ t.test('follows a new merchant, changed settings and a suspension', async (t) =>
   await eventually(() => directory.byId(id) !== undefined)
   await commands.changeSettings(id, { allowIps: ['192.0.2.0/24', '192.0.2.0/25'], name: 'Red Shop' }, context)
   await eventually(() => directory.byId(id)?.settings.name === 'Red Shop')
-  t.equal(directory.allowsAddress(id, '10.0.0.1'), false, 'the address that was taken off')
+  t.equal(directory.allowsAddress(id, '10.0.0.1'), false, 'the removed address is rejected')
   t.equal(directory.allowsAddress(id, '192.0.2.200'), true)
   await commands.changeSettings(id, { allowIps: ['192.0.2.0/25'] }, context)
   await eventually(() => !directory.allowsAddress(id, '192.0.2.200'))
-  t.equal(directory.allowsAddress(id, '192.0.2.100'), true, 'the overlapping range that stayed')
+  t.equal(directory.allowsAddress(id, '192.0.2.100'), true, 'the remaining overlapping range is still valid')
   await commands.changeSettings(id, { allowIps: [] }, context)
   await eventually(() => !directory.allowsAddress(id, '192.0.2.100'))
   await commands.suspend(id, context)
@@ -98,7 +98,7 @@ t.test('accepts a rotated API key until the millisecond at which the overlap end
   t.equal(directory.byApiKey(rotated.webApiKey)?.merchant.merchantId, id)
 })
 
-t.test('refuses a key that was revoked without overlap', async (t) => {
+t.test('rejects a key that was revoked without overlap', async (t) => {
   const { directory, commands } = await open(t)
   const { id, webApiKey: old } = await commands.register(settings, context)
   await directory.start()
@@ -107,7 +107,7 @@ t.test('refuses a key that was revoked without overlap', async (t) => {
   await eventually(() => directory.byApiKey(old) === undefined)
 })
 
-t.test('refuses a key of one merchant with the id of another', async (t) => {
+t.test('rejects a key of one merchant with the id of another', async (t) => {
   const { directory, commands } = await open(t)
   const [one, two] = [await commands.register(settings, context), await commands.register(settings, context)]
   await directory.start()
@@ -115,7 +115,7 @@ t.test('refuses a key of one merchant with the id of another', async (t) => {
   t.equal(directory.byApiKey(mixed), undefined)
 })
 
-t.test('opens each secret once, both during the overlap, and forgets the old secret afterwards', async (t) => {
+t.test('opens each secret once, keeps both during the overlap, and forgets the old secret afterwards', async (t) => {
   const { directory, commands, set, opened } = await open(t)
   const { id, secretKey: old } = await commands.register(settings, context)
   await directory.start()
@@ -136,7 +136,7 @@ t.test('opens each secret once, both during the overlap, and forgets the old sec
   t.notMatch(held, old)
 })
 
-t.test('refuses secrets sealed with another master key instead of treating them as empty', async (t) => {
+t.test('rejects secrets sealed with another master key instead of treating them as empty', async (t) => {
   const { store, commands } = await open(t)
   const { id } = await commands.register(settings, context)
   const other = new MerchantDirectory(
@@ -194,7 +194,7 @@ t.test('resumes a failed subscription without applying a rotation twice', async 
     subscribeToAll: async function* (options) {
       for await (const page of store.subscribeToAll(options)) {
         yield page
-        if (page.events.length > 0 && failing-- > 0) throw new Error('the line broke')
+        if (page.events.length > 0 && failing-- > 0) throw new Error('connection lost')
       }
     },
   }))
@@ -206,7 +206,7 @@ t.test('resumes a failed subscription without applying a rotation twice', async 
   const second = await commands.rotateApiKey(id, 60, context)
   if (!first.accepted || !second.accepted) throw new Error('refused')
   await eventually(() => directory.byApiKey(second.webApiKey) !== undefined)
-  t.equal(directory.byApiKey(first.webApiKey)?.merchant.merchantId, id, 'the one before is still valid')
+  t.equal(directory.byApiKey(first.webApiKey)?.merchant.merchantId, id, 'the previous key is still valid')
 })
 
 t.test('catches up with events that the subscription has not delivered, and applies each once', async (t) => {
@@ -238,27 +238,27 @@ t.test('catches up with events that the subscription has not delivered, and appl
   release()
   const later = await commands.register({ ...settings, name: 'Later' }, context)
   await eventually(() => directory.byId(later.id) !== undefined)
-  t.equal(directory.byApiKey(webApiKey)?.merchant.merchantId, id, 'the key before the rotation is still the one before')
+  t.equal(directory.byApiKey(webApiKey)?.merchant.merchantId, id, 'the key from before the rotation is still valid')
   t.strictSame(errors, [])
 })
 
 t.test('reports a long outage of the log once, and follows the log when it returns', async (t) => {
-  let tries = 0
+  let attempts = 0
   const { directory, commands, errors } = await open(t, (store) => ({
     ...store,
     readAll: (options) => store.readAll(options),
     subscribeToAll: async function* (options) {
-      tries++
-      if (tries === 2 || tries === 3) throw new Error('the log is away')
+      attempts++
+      if (attempts === 2 || attempts === 3) throw new Error('the log is unavailable')
       for await (const page of store.subscribeToAll(options)) {
         yield page
-        if (tries === 1) throw new Error('the line broke')
+        if (attempts === 1) throw new Error('connection lost')
       }
     },
   }))
   await directory.start()
   const { id } = await commands.register(settings, context)
   await eventually(() => directory.byId(id) !== undefined)
-  t.equal(tries, 4)
-  t.match(errors, [{ message: 'the line broke' }])
+  t.equal(attempts, 4)
+  t.match(errors, [{ message: 'connection lost' }])
 })

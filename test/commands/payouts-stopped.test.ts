@@ -34,16 +34,28 @@ t.test('a finding stops only payouts, until a user resumes them', async (t) => {
 
   t.match(await transfers.claim(open, context), stopped)
   t.match(await transfers.approve(open, {}, context), stopped)
-  t.match(await transfers.complete(open, {}, context), stopped, 'the command line')
-  t.match(await transfers.complete(claimed, {}, asAda, { underClaim: true }), stopped, 'under a claim')
+  t.match(await transfers.complete(open, {}, context), stopped, 'rejects a completion from the command line')
+  t.match(
+    await transfers.complete(claimed, {}, asAda, { underClaim: true }),
+    stopped,
+    'rejects a completion by the holder of the claim',
+  )
   const body = { revision: 1, receiptUrl: 'https://bank.example/1' }
   t.match((await ada.post(`/transfers/${claimed}/complete`, body)).json(), { error: { code: 40927 } })
   const file = { format: 'csv', trackingIds: [claimed] }
   const shown = async (trackingId: string) => (await ada.get(`/transfers/${trackingId}`)).json()
-  t.match(await shown(open), { actions: ['manual-control'], payoutsStopped: true }, 'nothing that is refused')
+  t.match(
+    await shown(open),
+    { actions: ['manual-control'], payoutsStopped: true },
+    'offers no action that would be rejected',
+  )
   t.match(await shown(claimed), { actions: ['release', 'cancel', 'manual-control'], payoutsStopped: true })
   t.match(await shown(paid), { payoutsStopped: false })
-  t.match((await ada.post('/withdrawals/bank-file', file)).json(), { error: { code: 40927 } }, 'who uploads it pays')
+  t.match(
+    (await ada.post('/withdrawals/bank-file', file)).json(),
+    { error: { code: 40927 } },
+    'an exported bank file would pay the withdrawals',
+  )
   t.equal(await lengthOf(open), 1)
   t.equal(await lengthOf(claimed), 2)
 
@@ -55,15 +67,19 @@ t.test('a finding stops only payouts, until a user resumes them', async (t) => {
   t.match(await transfers.release(claimed, asAda), { accepted: true, changed: true })
   t.match(await transfers.changeStatus(claimed, 'Cancel', null, context), { accepted: true, changed: true })
   const deposit = await create('native')
-  t.match(await transfers.complete(deposit, {}, context), { accepted: true, changed: true }, 'money that came in')
+  t.match(
+    await transfers.complete(deposit, {}, context),
+    { accepted: true, changed: true },
+    'a deposit can still be completed',
+  )
   await create('withdrawal')
 
-  t.same(await integrity.resumePayouts('looked at', context), { changed: true })
+  t.same(await integrity.resumePayouts('reviewed', context), { changed: true })
   t.same(await integrity.resumePayouts('again', context), { changed: false })
   t.match(await shown(open), { actions: ['claim', 'manual-control'], payoutsStopped: false })
-  t.match(await integrity.lastResumed(), { by: 'cli:ada', reason: 'looked at' })
+  t.match(await integrity.lastResumed(), { by: 'cli:ada', reason: 'reviewed' })
   t.match(await transfers.claim(open, context), { accepted: true, changed: true })
-  t.equal(await integrity.report([finding], 9, system), 0, 'what was decided about stops nothing again')
+  t.equal(await integrity.report([finding], 9, system), 0, 'a resolved finding does not stop payouts again')
   t.match(await transfers.complete(open, {}, context), { accepted: true, changed: true })
 })
 

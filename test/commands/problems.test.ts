@@ -48,7 +48,7 @@ const steps = fc.array(
   { maxLength: 12 },
 )
 
-async function take(transfers: TransferCommands, trackingId: string, step: Exclude<Step, 'bad'>): Promise<void> {
+async function applyStep(transfers: TransferCommands, trackingId: string, step: Exclude<Step, 'bad'>): Promise<void> {
   if (step === 'reopen') await transfers.reopen(trackingId, 'again', context)
   else if (step === 'complete') await transfers.complete(trackingId, {}, context)
   else await transfers.changeStatus(trackingId, step, null, context)
@@ -59,24 +59,33 @@ t.test('ignores skipped events of any kind in a stream', async (t) => {
   await fc.assert(
     fc.asyncProperty(steps, async (history) => {
       const transfers = commandsOn(skipEvents(log))
-      const [marred, clean] = [await deposit(transfers), await deposit(transfers)]
+      const [withSkipped, clean] = [await deposit(transfers), await deposit(transfers)]
       for (const step of history) {
-        if (step !== 'bad') await take(transfers, clean, step)
+        if (step !== 'bad') await applyStep(transfers, clean, step)
         else
-          await log.append(transferStream(marred), (await log.readStream(transferStream(marred))).length - 1, [
-            foreign(),
-          ])
+          await log.append(
+            transferStream(withSkipped),
+            (await log.readStream(transferStream(withSkipped))).length - 1,
+            [foreign()],
+          )
         if (step === 'bad') {
-          await t.rejects(commandsOn(skipEvents(log)).find(marred), { name: 'UnreadableEventError' })
-          const revision = (await log.readStream(transferStream(marred))).length - 1
-          t.match(await decide(skipEvents(log), transferStream(marred), revision), { accepted: true, changed: true })
-        } else await take(commandsOn(skipEvents(log)), marred, step)
+          await t.rejects(commandsOn(skipEvents(log)).find(withSkipped), { name: 'UnreadableEventError' })
+          const revision = (await log.readStream(transferStream(withSkipped))).length - 1
+          t.match(await decide(skipEvents(log), transferStream(withSkipped), revision), {
+            accepted: true,
+            changed: true,
+          })
+        } else await applyStep(commandsOn(skipEvents(log)), withSkipped, step)
       }
-      const found = (await commandsOn(skipEvents(log)).find(marred))!
+      const found = (await commandsOn(skipEvents(log)).find(withSkipped))!
       const expected = (await transfers.find(clean))!
       const same = { trackingId: clean, referenceId: expected.transfer.referenceId }
       t.strictSame({ ...found.transfer, ...same }, expected.transfer)
-      t.equal(found.revision, (await log.readStream(transferStream(marred))).length - 1, 'revisions still count')
+      t.equal(
+        found.revision,
+        (await log.readStream(transferStream(withSkipped))).length - 1,
+        'skipped events count as revisions',
+      )
     }),
     { numRuns: 40 },
   )
@@ -90,7 +99,11 @@ t.test('refuses to skip a readable event, accepts a repeat, and reports a missin
   t.match(await decide(store, stream, 1), { accepted: false, refusal: { reason: 'not-found' } })
   t.match(await decide(store, 'elsewhere', 0), { accepted: false, refusal: { reason: 'not-found' } })
   await log.append(stream, 0, [foreign()])
-  t.match(await decide(store, stream, 0), { accepted: false }, 'nor what stands before a bad one')
+  t.match(
+    await decide(store, stream, 0),
+    { accepted: false },
+    'a readable event before an unreadable one is not skipped',
+  )
   t.match(await decide(store, stream, 1), { accepted: true, changed: true, problem: /unknown event Foreign/ })
   t.match(await decide(skipEvents(log), stream, 1), { accepted: true, changed: false })
   const decisions = await log.readStream(skippedEventsStream)
@@ -111,7 +124,7 @@ t.test('skips, one at a time, events that no longer fit because their creation i
   await log.append(stream, 'no_stream', [{ ...created!, data: { ...created!.data, amountMinor: '-1' } }])
   await log.append(stream, 0, [cancelled!])
   const store = skipEvents(log)
-  t.match(await decide(store, stream, 1), { accepted: false }, 'the first one first')
+  t.match(await decide(store, stream, 1), { accepted: false }, 'rejects the second event before the first is skipped')
   t.match(await decide(store, stream, 0), { accepted: true, changed: true })
   await t.rejects(commandsOn(skipEvents(log)).find(trackingId), /before it was created/)
   t.match(await decide(skipEvents(log), stream, 1), {
@@ -120,20 +133,20 @@ t.test('skips, one at a time, events that no longer fit because their creation i
     problem: /before it was created/,
   })
   t.equal(await commandsOn(skipEvents(log)).find(trackingId), undefined)
-  t.equal(await deposit(commandsOn(skipEvents(log)), referenceId), trackingId, 'it can be created')
-  t.equal(await deposit(commandsOn(skipEvents(log)), referenceId), trackingId, 'and a repeat is answered')
+  t.equal(await deposit(commandsOn(skipEvents(log)), referenceId), trackingId, 'the transfer can be created again')
+  t.equal(await deposit(commandsOn(skipEvents(log)), referenceId), trackingId, 'a repeat returns the same transfer')
   t.equal((await log.readStream(stream)).length, 3)
 })
 
 t.test('a decision does not apply to a different event at the same place of a restored log', async (t) => {
-  const [log, putBack] = [await openLog(t), await openLog(t)]
+  const [log, restored] = [await openLog(t), await openLog(t)]
   const stream = 'wallet-7'
   await log.append(stream, 'no_stream', [foreign()])
   await decide(skipEvents(log), stream, 0)
-  await putBack.append(skippedEventsStream, 'no_stream', await log.readStream(skippedEventsStream))
-  await putBack.append(stream, 'no_stream', [foreign()])
+  await restored.append(skippedEventsStream, 'no_stream', await log.readStream(skippedEventsStream))
+  await restored.append(stream, 'no_stream', [foreign()])
   const isSkipped = async (store: EventStore) => (await skipEvents(store).readStream(stream))[0]?.isSkipped
-  t.same([await isSkipped(log), await isSkipped(putBack)], [true, undefined])
+  t.same([await isSkipped(log), await isSkipped(restored)], [true, undefined])
 })
 
 t.test('an unreadable decision has no effect and does not prevent a new one', async (t) => {
@@ -166,7 +179,7 @@ t.test(
     await log.append(stream, 1, [{ id: randomUUID(), ...suspended }])
     t.match(await decide(skipEvents(log), stream, 1), { accepted: true, changed: true })
     await eventually(() => directory.problemOf(id) === undefined)
-    t.equal(directory.byId(id)?.suspended, true, 'also what could not be looked at meanwhile')
+    t.equal(directory.byId(id)?.suspended, true, 'the change from the time of the problem is applied')
     t.equal(directory.byApiKey(webApiKey)?.merchant.merchantId, registered?.data.merchantId)
     t.equal(directory.problemAt('10.0.0.1'), undefined)
     t.equal(errors.length, 1)

@@ -37,7 +37,7 @@ function commandsOn(store: EventStore, clock = () => at) {
 
 const typesOf = async (commands: TransferCommands) =>
   (await commands.history(trackingId)).map(({ event }) => event.type)
-const toldOf = (result: TransferResult) =>
+const changesIn = (result: TransferResult) =>
   result.accepted ? [] : (result.refusal.values.changes as readonly Change[]).map(({ type, by }) => [by, type])
 
 t.test('rejects an action on an outdated revision and returns the events since', async (t) => {
@@ -51,7 +51,7 @@ t.test('rejects an action on an outdated revision and returns the events since',
     await commands.approve(trackingId, {}, bob, { revision: 0 }),
   ]) {
     t.match(result, { accepted: false, refusal: { rule: 'changed-meanwhile' } })
-    t.strictSame(toldOf(result), [
+    t.strictSame(changesIn(result), [
       ['user:ada', 'WithdrawalClaimed'],
       ['user:ada', 'WithdrawalReleased'],
     ])
@@ -82,7 +82,7 @@ t.test('does not overwrite an event appended between the read and the write', as
   })
   const result = await commandsOn(overtaken).claim(trackingId, bob, { revision: 0 })
   t.match(result, { accepted: false, refusal: { rule: 'changed-meanwhile' } })
-  t.strictSame(toldOf(result), [['user:ada', 'WithdrawalClaimed']])
+  t.strictSame(changesIn(result), [['user:ada', 'WithdrawalClaimed']])
   t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed'])
 })
 
@@ -100,13 +100,13 @@ t.test('recognizes a repeated action of the same user on the same revision, even
     await commands.complete(trackingId, receipt, bob, acting),
     await commands.changeStatus(trackingId, 'Cancel', 'no', ada, acting),
   ]) {
-    t.match(other, { accepted: false, refusal: { rule: 'changed-meanwhile' } }, 'another request is not it')
+    t.match(other, { accepted: false, refusal: { rule: 'changed-meanwhile' } }, 'a different request is not a repeat')
   }
   t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
 })
 
 t.test(
-  'one of two concurrent completions by the holder and an operator pays, and an operator may complete after the claim',
+  'one of two concurrent completions by the holder and an operator succeeds after the claim has expired',
   async (t) => {
     const { store, commands } = await withWithdrawal(t)
     await commands.claim(trackingId, ada)

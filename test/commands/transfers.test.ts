@@ -37,7 +37,7 @@ async function logged(store: EventStore, prefix: string): Promise<string[]> {
   return events.map((event) => event.type)
 }
 
-t.test('derives the trackingId from merchant, kind and referenceId in a way that never changes', async (t) => {
+t.test('derives a stable trackingId from merchant, kind and referenceId', async (t) => {
   t.equal(trackingIdOf(merchantId, 'deposit', 'order-1001'), 'ec5e1c4a-1c46-52ac-89f7-82815a548533')
   t.equal(trackingIdOf(merchantId, 'withdrawal', 'order-1001'), '3c3b44ee-4533-5844-8fa6-5299867a876d')
 })
@@ -53,16 +53,19 @@ t.test('finds a created deposit immediately, with its expiry and creator', async
   t.strictSame(event?.metadata, { ...context, actor: `merchant:${merchantId}`, schemaVersion: 1 })
 })
 
-t.test('appends one event for 100 concurrent creates with one referenceId and gives all the same answer', async (t) => {
-  const store = await openTestStore(t)
-  const withHash = { ...deposit, ...hashed('100', deposit.referenceId) }
-  const answers = await Promise.all(Array.from({ length: 100 }, () => commands(store).create(withHash, context)))
-  t.equal(answers.filter((answer) => answer.accepted && answer.changed).length, 1)
-  t.ok(answers.every((answer) => answer.accepted && answer.transfer.trackingId === trackingId))
-  t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
-})
+t.test(
+  'appends one event for 100 concurrent creates with one referenceId and returns the same result to all',
+  async (t) => {
+    const store = await openTestStore(t)
+    const withHash = { ...deposit, ...hashed('100', deposit.referenceId) }
+    const answers = await Promise.all(Array.from({ length: 100 }, () => commands(store).create(withHash, context)))
+    t.equal(answers.filter((answer) => answer.accepted && answer.changed).length, 1)
+    t.ok(answers.every((answer) => answer.accepted && answer.transfer.trackingId === trackingId))
+    t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
+  },
+)
 
-t.test('repeats the first answer for a repeated create, and reports a changed body as a conflict', async (t) => {
+t.test('returns the first result for a repeated create, and reports a changed body as a conflict', async (t) => {
   const store = await openTestStore(t)
   const first = await commands(store).create(deposit, context)
   const again = await commands(store, {}, () => '2026-03-09T10:00:00.000Z').create(deposit, context)
@@ -84,7 +87,7 @@ t.test('allows two merchants to use the same referenceId and hash', async (t) =>
   t.equal(new Set(answers.map((answer) => answer.accepted && answer.transfer.trackingId)).size, 2)
 })
 
-t.test('refuses a hash reused for a different amount and referenceId, and creates no transfer', async (t) => {
+t.test('rejects a hash reused for a different amount and referenceId, and creates no transfer', async (t) => {
   const store = await openTestStore(t)
   // The MD5 input has no delimiter, so "1" + "23" equals "12" + "3".
   const [first, second] = [hashed('1', '23'), hashed('12', '3')]
@@ -111,7 +114,7 @@ t.test('recognizes a repeat whose amount is written differently, although its ha
 })
 
 t.test(
-  'appends one terminal event for 50 concurrent completions, cancellations and failures, and answers each correctly',
+  'appends one terminal event for 50 concurrent completions, cancellations and failures, and reports it to all',
   async (t) => {
     const store = await openTestStore(t)
     await commands(store).create(deposit, context)
@@ -133,14 +136,14 @@ t.test(
 
 t.test('handles an amount mismatch according to the merchant’s settings', async (t) => {
   const store = await openTestStore(t)
-  const judged = async (referenceId: string, changes: object) => {
+  const completed = async (referenceId: string, changes: object) => {
     await commands(store).create({ ...deposit, referenceId }, context)
     const id = trackingIdOf(merchantId, 'deposit', referenceId)
     return commands(store, changes).complete(id, { transactionAmountMinor: 9_950n, receiptUrl: 'r' }, context)
   }
-  t.match(await judged('a', {}), { transfer: { status: 'Completed', hasAmountMismatch: true, receiptUrl: 'r' } })
-  t.match(await judged('b', { mismatchToleranceMinor: 50n }), { transfer: { hasAmountMismatch: false } })
-  t.match(await judged('c', { autoCancelMismatch: true }), {
+  t.match(await completed('a', {}), { transfer: { status: 'Completed', hasAmountMismatch: true, receiptUrl: 'r' } })
+  t.match(await completed('b', { mismatchToleranceMinor: 50n }), { transfer: { hasAmountMismatch: false } })
+  t.match(await completed('c', { autoCancelMismatch: true }), {
     transfer: { status: 'Cancelled', hasAmountMismatch: true, transactionAmountMinor: 9_950n },
   })
 })
@@ -152,12 +155,12 @@ t.test('decides a completion at the revision that is read after the settings', a
     store,
     () => at,
     async () => {
-      await commands(store).changeStatus(trackingId, 'Cancel', 'meanwhile', context)
+      await commands(store).changeStatus(trackingId, 'Cancel', 'cancelled first', context)
       return settings
     },
   )
   t.match(await slow.complete(trackingId, {}, context), { accepted: false, refusal: { reason: 'conflict' } })
-  t.match((await commands(store).find(trackingId))?.transfer, { status: 'Cancelled', message: 'meanwhile' })
+  t.match((await commands(store).find(trackingId))?.transfer, { status: 'Cancelled', message: 'cancelled first' })
 })
 
 t.test('refuses to change a missing transfer, and throws for a merchant without settings', async (t) => {
