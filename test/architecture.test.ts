@@ -22,38 +22,38 @@ for (const [folder, rules] of [
 ]) {
   const files = filesBelow(folder)
 
-  t.test(`every file of ${folder} imports only along the arrows, and every arrow is some file's`, async (t) => {
-    t.ok(files.size > 10, 'the files were found')
+  t.test(`${folder} imports only allowed areas and packages, and each allowed import is used`, async (t) => {
+    t.ok(files.size > 10, 'finds the source files')
     for (const [file, source] of files) t.strictSame(violations(file, source, rules), [], file)
     t.strictSame(unusedArrows(files, rules), [])
   })
 
-  t.test(`no import of ${folder} goes in a circle, type imports included, and no arrow does`, async (t) => {
+  t.test(`${folder} has no import cycle, including type imports`, async (t) => {
     t.strictSame(cycles(files), [])
     t.strictSame(folderCycles(rules), [])
   })
 }
 
 t.test(
-  'each driver has its one importer in each port, and only operations and the composition root may import adapters',
+  'each driver has one importer per port, and only the composition root, operations and the sandbox import adapters',
   async (t) => {
-    const mayImport = (name: string) =>
+    const importersOf = (name: string) =>
       Object.keys(areas).filter((area) =>
         [...(areas[area]?.packages ?? []), ...(areas[area]?.areas ?? [])].includes(name),
       )
-    t.strictSame(mayImport('better-sqlite3'), ['read-models/embedded', 'privacy/embedded', 'operations/backup'])
-    t.strictSame(mayImport('@eventstore/db-client'), ['event-store/eventstoredb'])
-    t.strictSame(mayImport('mongodb'), ['read-models/mongodb'])
+    t.strictSame(importersOf('better-sqlite3'), ['read-models/embedded', 'privacy/embedded', 'operations/backup'])
+    t.strictSame(importersOf('@eventstore/db-client'), ['event-store/eventstoredb'])
+    t.strictSame(importersOf('mongodb'), ['read-models/mongodb'])
     const adapters = Object.keys(areas).filter((area) => /^(event-store|read-models|wallet)\/(?!payments)/.test(area))
     for (const adapter of adapters) {
-      const importers = mayImport(adapter)
+      const importers = importersOf(adapter)
       t.ok(
         importers.every((name) => name === 'operations' || name === 'main' || name === 'sandbox'),
         `${adapter}: ${importers}`,
       )
     }
-    t.strictSame(mayImport('@transferd/event-log-server'), ['operations/events-server'])
-    t.strictSame(mayImport('http'), ['main', 'cli'])
+    t.strictSame(importersOf('@transferd/event-log-server'), ['operations/events-server'])
+    t.strictSame(importersOf('http'), ['main', 'cli'])
   },
 )
 
@@ -65,7 +65,7 @@ t.test('every area imports only areas of lower layers', async (t) => {
   }
 })
 
-t.test('the checker finds each broken arrow in a made-up file', async (t) => {
+t.test('the checker reports each kind of forbidden import', async (t) => {
   const broken: [string, string][] = [
     ['domain/transfer/x.ts', "import { v5 } from 'uuid'"],
     ['domain/transfer/x.ts', "import { createHash } from 'node:crypto'"],
@@ -95,7 +95,7 @@ t.test('the checker finds each broken arrow in a made-up file', async (t) => {
   for (const [file, source] of broken) t.equal(violations(file, source).length, 1, `${file}: ${source}`)
 })
 
-t.test('the checker lets pass what is allowed, and is not misled by comments', async (t) => {
+t.test('the checker accepts allowed imports and ignores comments', async (t) => {
   const allowed: [string, string][] = [
     ['domain/transfer/x.ts', "import { accept } from '../../kernel/decision.js'"],
     ['domain/transfer/x.ts', "// import x from 'uuid'\n/* import x from 'mongodb' */"],
@@ -108,7 +108,7 @@ t.test('the checker lets pass what is allowed, and is not misled by comments', a
   for (const [file, source] of allowed) t.strictSame(violations(file, source), [], file)
 })
 
-t.test('the checker sees every way to import', async (t) => {
+t.test('the checker recognizes every form of import', async (t) => {
   const source = `import a from 'a'
 import 'b'
 import type { C } from "c"
@@ -126,32 +126,32 @@ export const to = timeOf('to', from)`
   t.strictSame(importsOf(source), ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
 })
 
-t.test('the checker finds a cycle, however long', async (t) => {
-  const made = new Map([
+t.test('the checker finds import cycles of any length', async (t) => {
+  const files = new Map([
     ['domain/a.ts', "import './b.js'"],
     ['domain/b.ts', "import { type C, c } from './deep/c.js'"],
     ['domain/deep/c.ts', "import '../a.js'"],
     ['domain/d.ts', "import './a.js'"],
   ])
-  t.strictSame(cycles(made), ['domain/a.ts -> domain/b.ts -> domain/deep/c.ts -> domain/a.ts'])
+  t.strictSame(cycles(files), ['domain/a.ts -> domain/b.ts -> domain/deep/c.ts -> domain/a.ts'])
   t.strictSame(cycles(new Map([['domain/a.ts', "import './a.js'"]])), ['domain/a.ts -> domain/a.ts'])
-  made.set('domain/deep/c.ts', "import type { A } from '../a.js'")
-  t.equal(cycles(made).length, 1, 'a type import counts')
-  made.set('domain/deep/c.ts', '')
-  t.strictSame(cycles(made), [])
+  files.set('domain/deep/c.ts', "import type { A } from '../a.js'")
+  t.equal(cycles(files).length, 1, 'a type import is part of a cycle')
+  files.set('domain/deep/c.ts', '')
+  t.strictSame(cycles(files), [])
   const allow = (...areas: string[]) => ({ areas, packages: [] })
   t.strictSame(folderCycles({ a: allow('b'), b: allow('c'), c: allow('a') }), ['a -> b -> c -> a'])
 })
 
-t.test('the checker finds an arrow that nobody has', async (t) => {
+t.test('the checker reports allowed imports that no file uses', async (t) => {
   const rules = {
     domain: { areas: [], packages: ['uuid'] },
     http: { areas: ['domain', 'queries'], packages: ['fastify'] },
     queries: { areas: [], packages: [] },
   }
-  const made = new Map([
+  const files = new Map([
     ['domain/a.ts', ''],
     ['http/b.ts', "import type { A } from '../domain/a.js'\nimport fastify from 'fastify'"],
   ])
-  t.strictSame(unusedArrows(made, rules), ['domain -> uuid', 'http -> queries'])
+  t.strictSame(unusedArrows(files, rules), ['domain -> uuid', 'http -> queries'])
 })

@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 
 interface Bounds {
-  /** Below it has a known fault or lacks what we use. */
+  /** The oldest version without a known fault and with the features that the code uses. */
   readonly atLeast: string
-  /** From here on it refuses Node 20, or has another interface. */
+  /** The first version that requires a newer Node than 20 or has a different interface. */
   readonly below?: string
-  /** Other packages' own copies must keep to it as well: what is wrong below is a hole. */
+  /**
+   * Whether the bounds also apply to copies that other packages install, because older versions have a security hole.
+   */
   readonly everywhere?: true
 }
 
@@ -37,7 +39,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   'ipaddr.js': { atLeast: '2.2.0' },
   'lru-cache': { atLeast: '11.0.0' },
   mongodb: { atLeast: '7.0.0' },
-  // Below 7.0.7 an address could be made to name another domain.
+  // Before 7.0.7, a crafted address could reach a different domain.
   nodemailer: { atLeast: '7.0.7' },
   otpauth: { atLeast: '9.4.0' },
   'p-queue': { atLeast: '9.0.0', below: '10.0.0' },
@@ -61,19 +63,19 @@ interface Locked {
 
 type Lock = { readonly packages: { readonly [path: string]: Locked } }
 const lockOf = (folder: string) => JSON.parse(readFileSync(`${folder}/package-lock.json`, 'utf8')) as Lock
-const ours = '@transferd/'
+const ownScope = '@transferd/'
 const manifests = ['.', 'packages/event-log', 'packages/event-log-server', 'packages/transparency-log'].map(
   (folder) => JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as Manifest,
 )
 function packagesIn({ packages }: Lock) {
   return Object.entries(packages).flatMap(([path, locked]) => {
     const [, name] = path.match(/.*node_modules\/(.+)$/) ?? []
-    return !name || name.startsWith(ours) ? [] : [{ path, name, locked }]
+    return !name || name.startsWith(ownScope) ? [] : [{ path, name, locked }]
   })
 }
 
 const installed = packagesIn(lockOf('.'))
-/** What the bench installs, for itself alone. */
+/** The packages that only the bench installs. */
 const peers = packagesIn(lockOf('bench/peers'))
 
 function compare(a: string, b: string): number {
@@ -81,27 +83,30 @@ function compare(a: string, b: string): number {
   return as.map((part, index) => part - bs[index]!).find((difference) => difference !== 0) ?? 0
 }
 
-t.test('every dependency has a floor and a reason', async (t) => {
+t.test('every dependency has a lower bound and a documented reason', async (t) => {
   const reasons = readFileSync('docs/decisions/0001-dependencies.md', 'utf8')
   for (const { dependencies } of manifests) {
     for (const name of Object.keys(dependencies)) {
-      if (name.startsWith(ours)) continue
+      if (name.startsWith(ownScope)) continue
       t.ok(bounds[name], name)
       t.ok(reasons.includes(`\`${name}\``), name)
     }
   }
 })
 
-t.test('what two packages of ours need, they need in the same version, and each other as they are', async (t) => {
-  const asked = new Map<string, string>()
-  for (const { version, dependencies } of manifests) {
-    t.equal(version, manifests[0]!.version)
-    for (const [name, range] of Object.entries(dependencies)) {
-      t.equal(range, name.startsWith(ours) ? version : (asked.get(name) ?? range), name)
-      asked.set(name, range)
+t.test(
+  'all packages of the repository have the same version and require the same version of a shared dependency',
+  async (t) => {
+    const ranges = new Map<string, string>()
+    for (const { version, dependencies } of manifests) {
+      t.equal(version, manifests[0]!.version)
+      for (const [name, range] of Object.entries(dependencies)) {
+        t.equal(range, name.startsWith(ownScope) ? version : (ranges.get(name) ?? range), name)
+        ranges.set(name, range)
+      }
     }
-  }
-})
+  },
+)
 
 t.test('every dependency is locked within its bounds', async (t) => {
   for (const [name, { atLeast, below, everywhere }] of Object.entries(bounds)) {
@@ -114,17 +119,17 @@ t.test('every dependency is locked within its bounds', async (t) => {
   }
 })
 
-t.test('everything comes from the registry, and nothing without its digest', async (t) => {
+t.test('every package comes from the npm registry and is locked with a digest', async (t) => {
   t.ok(installed.length > 100)
   t.ok(peers.length > 10)
   for (const { path, locked } of [...installed, ...peers]) {
     t.match(locked.integrity, /^sha512-/, path)
-    // Absent: the registry that npm is configured with.
+    // The field is absent for the registry that npm is configured with.
     t.match(locked.resolved ?? '', /^$|^https:\/\/registry\.npmjs\.org\//, path)
   }
 })
 
-t.test('nobody who installs transferd installs what it is compared with', async (t) => {
+t.test('installing transferd does not install the products that the bench compares it with', async (t) => {
   const { dependencies } = JSON.parse(readFileSync('bench/peers/package.json', 'utf8')) as Manifest
   for (const name of Object.keys(dependencies))
     t.notOk(
@@ -133,7 +138,7 @@ t.test('nobody who installs transferd installs what it is compared with', async 
     )
 })
 
-t.test('versions compare by their parts', async (t) => {
+t.test('compares versions number by number', async (t) => {
   t.ok(compare('10.0.0', '9.9.9') > 0)
   t.ok(compare('5.12.1', '5.12.1') === 0)
   t.ok(compare('6.3.5', '6.3.6') < 0)

@@ -43,64 +43,64 @@ const all = Object.entries(services)
 const nodes = all.filter(([name]) => name.startsWith('transferd'))
 const pinned = /^[a-z0-9./-]+:\d+\.\d+\.\d+(-[a-z0-9.-]+)?$/
 
-/** The variables a text takes from .env, and whether compose refuses to start without them. */
+/** Returns the variables that the text reads from .env, and whether compose requires them. */
 function variables(text: string): Map<string, 'required' | 'optional'> {
   const found = [...text.matchAll(/(?<!\$)\$\{([A-Z_]+)(:\?[^}]+|:-[^}]*)?\}/g)]
   return new Map(found.map(([, name = '', rest]) => [name, rest?.startsWith(':?') ? 'required' : 'optional']))
 }
 
-/** What the image's environment says to transferd. */
+/** The environment variables that the image sets for transferd. */
 const imageDefaults = Object.fromEntries(
   [...dockerfile.matchAll(/^(?:ENV)? +([A-Z_]+)=(\S+)/gm)].flatMap(([, name = '', value = '']) =>
     name === 'NODE_ENV' ? [] : [[name, value]],
   ),
 )
 
-/** The variables that are set both themselves and as a file, which transferd refuses. */
+/** Returns the variables that are set both directly and as a file. transferd rejects that. */
 function namedTwice(environment: { readonly [name: string]: string | undefined }): string[] {
   return Object.keys(environment).filter((name) => environment[name] && environment[`${name}_FILE`])
 }
 
-/** With the variables filled in, as compose would. */
-function filledIn(value: string, values: { readonly [name: string]: string }): string {
+/** Substitutes the variables in a value as compose does. */
+function substituted(value: string, values: { readonly [name: string]: string }): string {
   return value.replace(
     /(?<!\$)\$\{([A-Z_]+)(?::[?-]([^}]*))?\}/g,
     (_, name: string, rest: string) => values[name] ?? rest,
   )
 }
 
-t.test('every image is pinned to a version, and is one of the same name everywhere', async (t) => {
+t.test('every image is pinned to a version, and both build stages and both nodes use the same image', async (t) => {
   for (const [name, { image }] of all) t.match(image, pinned, name)
   const froms = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image)
-  t.equal(froms.length, 2, 'one stage to build, one to run')
+  t.equal(froms.length, 2, 'one stage builds and one runs')
   t.equal(new Set(froms).size, 1)
   t.match(froms[0], pinned)
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   for (const [, { image, build }] of nodes) t.same({ image, build }, { image: `transferd:${version}`, build: '.' })
 })
 
-t.test('no container may take all memory or all processes of the machine', async (t) => {
+t.test('no container can use all memory or all processes of the host', async (t) => {
   for (const [name, { mem_limit, pids_limit }] of all)
     t.match({ mem_limit, pids_limit }, { mem_limit: /^\d+[mg]$/, pids_limit: Number }, name)
   t.match(dockerfile, /--memory \d+g --pids-limit \d+/)
 })
 
-t.test('the image has a line of Node that is supported for long', async (t) => {
+t.test('the image uses an LTS release of Node', async (t) => {
   const major = Number(/^FROM node:(\d+)\./m.exec(dockerfile)?.[1])
   t.ok(major >= 24 && major % 2 === 0, `${major}`)
 })
 
-t.test('the files hold no secret, nor does the environment of a container', async (t) => {
+t.test('neither the files nor the environment of a container contains a secret', async (t) => {
   const secret = /(PASSWORD|SECRET|TOKEN|KEY)$/
   for (const [name, { environment = {} }] of all) {
     for (const [variable, value] of Object.entries(environment)) {
-      t.notMatch(variable, secret, `${name}: whoever may inspect a container sees its environment`)
+      t.notMatch(variable, secret, `${name}: anyone who can inspect a container sees its environment`)
       t.notMatch(value, /:\/\/[^/]*@/, `${name} ${variable}`)
     }
   }
   const given = new Map([...example.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
   for (const [name, need] of variables(text)) {
-    t.ok(given.has(name), `.env.example names ${name}`)
+    t.ok(given.has(name), `.env.example lists ${name}`)
     t.notMatch(name, secret)
     if (given.get(name) === '') t.equal(need, 'required', name)
   }
@@ -110,14 +110,15 @@ t.test('the files hold no secret, nor does the environment of a container', asyn
   t.match(
     readFileSync('.dockerignore', 'utf8'),
     /^\*\n(!(?!\.env|data)\S+\n)+$/,
-    'only what is named gets into the image',
+    'only listed files are copied to the image',
   )
 })
 
-const withoutOpenssl = spawnSync('openssl', ['version']).status !== 0 && 'there is no openssl to make certificates with'
+const withoutOpenssl =
+  spawnSync('openssl', ['version']).status !== 0 && 'openssl is not installed, so the test cannot create certificates'
 
-/** What deploy/make-secrets makes, with paths as they are on this machine. */
-function made(t: Test, profile: string) {
+/** Runs deploy/make-secrets and returns the created files, with paths on this machine. */
+function createSecrets(t: Test, profile: string) {
   const directory = t.testdir()
   const { status, stderr } = spawnSync('deploy/make-secrets', [profile, directory], { encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
@@ -127,20 +128,21 @@ function made(t: Test, profile: string) {
 }
 
 t.test(
-  'every secret that is mounted is made, and transferd takes what it is given',
+  'make-secrets creates every mounted secret, and transferd accepts the result',
   { skip: withoutOpenssl },
   async (t) => {
     t.equal(nodes.length, 2)
     for (const profile of ['single', 'cluster']) {
       await t.test(profile, async (t) => {
-        const { directory, file, url } = made(t, profile)
+        const { directory, file, url } = createSecrets(t, profile)
         t.equal(statSync(directory).mode & 0o777, 0o700)
         for (const [name, { file }] of Object.entries(secrets)) {
           t.equal(file, `./deploy/secrets/${name}`)
           t.ok(statSync(join(directory, name)).size > 0, name)
         }
         for (const [name, { secrets: mounted = [] }] of all)
-          for (const one of mounted) t.ok((typeof one === 'string' ? one : one.source) in secrets, `${name} ${one}`)
+          for (const secret of mounted)
+            t.ok((typeof secret === 'string' ? secret : secret.source) in secrets, `${name} ${secret}`)
         for (const [name, { environment = {} }] of nodes) {
           const files = Object.entries(environment).filter(([variable]) => variable.endsWith('_FILE'))
           t.same(
@@ -155,12 +157,15 @@ t.test(
           for (const variable of Object.keys(environment))
             t.ok(variable.replace(/_FILE$/, '') in environmentSchema.properties, `${name} ${variable}`)
           const plain = Object.entries(environment).filter(([variable]) => !variable.endsWith('_FILE'))
-          // As transferd gets it in the container: what the image says is there, too.
+          // The container's environment also contains the defaults of the image.
           t.same(namedTwice({ ...imageDefaults, ...environment }), [], name)
           const configuration = readConfiguration({
             ...imageDefaults,
             ...Object.fromEntries(
-              plain.map(([variable, value]) => [variable, filledIn(value, { PUBLIC_URL: 'https://pay.example.com' })]),
+              plain.map(([variable, value]) => [
+                variable,
+                substituted(value, { PUBLIC_URL: 'https://pay.example.com' }),
+              ]),
             ),
             EVENT_STORE_URL: url('event-store.url'),
             READ_MODEL_URL: url('read-model.url'),
@@ -175,7 +180,7 @@ t.test(
             from: 'environment',
             keys: [Buffer.from(file('master.key').trim(), 'hex')],
           })
-          t.same(configuration.trustedProxies, [addressOf(services.caddy!, 'edge')], 'only the proxy is believed')
+          t.same(configuration.trustedProxies, [addressOf(services.caddy!, 'edge')], 'trusts only the proxy')
         }
         const { endpoints, tls, tlsCaFile } = parseConnectionUrl(url('event-store.url'))
         t.same({ tls, tlsCaFile }, { tls: true, tlsCaFile: join(directory, 'ca.crt') })
@@ -190,47 +195,44 @@ t.test(
         for (const certificate of [log, documents]) t.ok(certificate.verify(authority.publicKey))
         const before = file('master.key')
         spawnSync('deploy/make-secrets', [profile, directory])
-        t.equal(file('master.key'), before, 'made once')
+        t.equal(file('master.key'), before, 'a second run keeps the key')
       })
     }
   },
 )
 
-t.test(
-  'the image has defaults that transferd takes, and keeps in its volume what it is not told to keep elsewhere',
-  async (t) => {
-    t.same(Object.keys(imageDefaults), ['HOST', 'PORT', 'SANDBOX'])
-    t.match(readConfiguration(imageDefaults), { host: '0.0.0.0', port: 3000, sandbox: 'off' })
-    const [, workingDirectory = ''] = /^WORKDIR (\S+)$/m.exec(dockerfile.split(/^FROM .*$/m)[2]!) ?? []
-    const [, volume] = /^VOLUME (\S+)$/m.exec(dockerfile) ?? []
-    for (const name of ['EVENT_STORE_URL', 'READ_MODEL_URL', 'DATA_DIRECTORY'] as const)
-      t.equal(
-        resolve(workingDirectory, environmentSchema.properties[name].default.replace('embedded:', '')),
-        volume,
-        name,
-      )
-  },
-)
+t.test('transferd accepts the defaults of the image, and stores all data in its volume by default', async (t) => {
+  t.same(Object.keys(imageDefaults), ['HOST', 'PORT', 'SANDBOX'])
+  t.match(readConfiguration(imageDefaults), { host: '0.0.0.0', port: 3000, sandbox: 'off' })
+  const [, workingDirectory = ''] = /^WORKDIR (\S+)$/m.exec(dockerfile.split(/^FROM .*$/m)[2]!) ?? []
+  const [, volume] = /^VOLUME (\S+)$/m.exec(dockerfile) ?? []
+  for (const name of ['EVENT_STORE_URL', 'READ_MODEL_URL', 'DATA_DIRECTORY'] as const)
+    t.equal(
+      resolve(workingDirectory, environmentSchema.properties[name].default.replace('embedded:', '')),
+      volume,
+      name,
+    )
+})
 
 t.test(
-  'each profile has the EventStoreDB that its URL names, and everything that is waited for can become healthy',
+  'each profile starts the EventStoreDB nodes in its URL, and every awaited service has a health check',
   async (t) => {
     for (const profile of ['single', 'cluster']) {
-      const there = all.filter(([, { profiles }]) => !profiles || profiles.includes(profile)).map(([name]) => name)
+      const started = all.filter(([, { profiles }]) => !profiles || profiles.includes(profile)).map(([name]) => name)
       const [, log = ''] =
         new RegExp(`^  ${profile}\\) log=(\\S+) ;;$`, 'm').exec(readFileSync('deploy/make-secrets', 'utf8')) ?? []
       const hosts = [...log.matchAll(/([a-z0-9]+):2113/g)].map(([, host]) => host)
       t.same(
-        there.filter((name) => name.startsWith('eventstore')),
+        started.filter((name) => name.startsWith('eventstore')),
         hosts,
         profile,
       )
-      for (const [name, { depends_on = {} }] of all.filter(([name]) => there.includes(name))) {
-        for (const [needed, { condition, required }] of Object.entries(depends_on)) {
-          t.ok(there.includes(needed) || required === false, `${profile}: ${name} waits for ${needed}`)
+      for (const [name, { depends_on = {} }] of all.filter(([name]) => started.includes(name))) {
+        for (const [awaited, { condition, required }] of Object.entries(depends_on)) {
+          t.ok(started.includes(awaited) || required === false, `${profile}: ${name} waits for ${awaited}`)
           if (condition !== 'service_healthy') continue
-          const { healthcheck, build } = services[needed]!
-          t.ok(healthcheck || build, `${needed} says whether it is healthy`)
+          const { healthcheck, build } = services[awaited]!
+          t.ok(healthcheck || build, `${awaited} has a health check`)
         }
       }
       for (const name of hosts)
@@ -249,7 +251,7 @@ t.test(
   },
 )
 
-t.test('only the proxy can be reached from outside, and the stores reach nothing', async (t) => {
+t.test('only the proxy is reachable from outside, and the stores have no access to other networks', async (t) => {
   t.same(
     all.filter(([, { ports }]) => ports).map(([name]) => name),
     ['caddy'],
@@ -267,14 +269,14 @@ t.test('only the proxy can be reached from outside, and the stores reach nothing
   }
 })
 
-t.test('every store keeps its data in a volume of its own, and every mounted file is there', async (t) => {
+t.test('every store keeps its data in its own volume, and every mounted file exists', async (t) => {
   const mounted = all.flatMap(([name, { volumes = [] }]) =>
     volumes.map((volume) => ({ name, source: volume.split(':')[0]! })),
   )
   for (const { source, name } of mounted.filter(({ source }) => source.startsWith('.')))
     t.ok(existsSync(source), `${name} ${source}`)
   const named = mounted.map(({ source }) => source).filter((source) => !source.startsWith('.'))
-  t.same([...named].sort(), Object.keys(volumes).sort(), 'each is used once')
+  t.same([...named].sort(), Object.keys(volumes).sort(), 'each volume is mounted once')
   for (const [name] of all.filter(([name]) => /^(eventstore\d?|mongo\d)$/.test(name)))
     t.ok(
       mounted.some((mount) => mount.name === name && !mount.source.startsWith('.')),
@@ -282,30 +284,27 @@ t.test('every store keeps its data in a volume of its own, and every mounted fil
     )
 })
 
-t.test(
-  'the image runs as nobody special, without what only building needs, and says whether it is ready',
-  async (t) => {
-    const [, run = ''] = dockerfile.split(/^FROM .*$/m).slice(1)
-    t.match(run, /^USER node$/m)
-    t.notMatch(run, /apt-get|npm/)
-    t.match(dockerfile, /npm ci .*--ignore-scripts/)
-    t.match(dockerfile, /npm prune --omit=dev/)
-    t.match(run, /^HEALTHCHECK[\s\S]*\/health\/ready/m)
-    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { build: string } }
-    const letIn = readFileSync('.dockerignore', 'utf8').split('\n')
-    const read = scripts.build.split(/[\s&]+/).filter((word) => existsSync(word) && !word.startsWith('dist/'))
-    t.ok(read.length > 0)
-    for (const file of read) t.ok(letIn.includes(`!${file.split('/')[0]}`), `the build finds ${file}`)
-    const { bin } = JSON.parse(readFileSync('package.json', 'utf8')) as { bin: { transferd: string } }
-    t.ok(run.includes(`"/app/${bin.transferd}"]\nCMD ["serve"]`), 'npm’s own entry')
-    const caddy = readFileSync('deploy/Caddyfile', 'utf8')
-    for (const [name] of nodes) t.match(caddy, `${name}:3000`)
-    t.match(caddy, 'health_uri /health/ready')
-    t.match(readFileSync('src/http/server/observability.ts', 'utf8'), "url: '/health/ready'")
-  },
-)
+t.test('the image runs as an unprivileged user, contains no build tools and reports whether it is ready', async (t) => {
+  const [, run = ''] = dockerfile.split(/^FROM .*$/m).slice(1)
+  t.match(run, /^USER node$/m)
+  t.notMatch(run, /apt-get|npm/)
+  t.match(dockerfile, /npm ci .*--ignore-scripts/)
+  t.match(dockerfile, /npm prune --omit=dev/)
+  t.match(run, /^HEALTHCHECK[\s\S]*\/health\/ready/m)
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { build: string } }
+  const included = readFileSync('.dockerignore', 'utf8').split('\n')
+  const sources = scripts.build.split(/[\s&]+/).filter((word) => existsSync(word) && !word.startsWith('dist/'))
+  t.ok(sources.length > 0)
+  for (const file of sources) t.ok(included.includes(`!${file.split('/')[0]}`), `the build finds ${file}`)
+  const { bin } = JSON.parse(readFileSync('package.json', 'utf8')) as { bin: { transferd: string } }
+  t.ok(run.includes(`"/app/${bin.transferd}"]\nCMD ["serve"]`), 'starts the program that package.json names')
+  const caddy = readFileSync('deploy/Caddyfile', 'utf8')
+  for (const [name] of nodes) t.match(caddy, `${name}:3000`)
+  t.match(caddy, 'health_uri /health/ready')
+  t.match(readFileSync('src/http/server/observability.ts', 'utf8'), "url: '/health/ready'")
+})
 
-t.test('the health check tells a service that is ready from one that is not', async (t) => {
+t.test('the health check succeeds only while the service is ready', async (t) => {
   const [, script = ''] = /CMD \["node", "-e", "(.*)"\]/.exec(dockerfile) ?? []
   let status = 200
   const server = createServer((request, response) =>

@@ -20,8 +20,8 @@ interface Manifest {
   readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
 }
 
-/** The three packages as they are published, side by side, with the dependencies they state and no others. */
-async function installed(directory: string): Promise<string> {
+/** Installs the packages in their published form, with only the dependencies that their manifests list. */
+async function installPackages(directory: string): Promise<string> {
   const modules = join(directory, 'node_modules')
   mkdirSync(modules)
   const { stdout } = await run('npm', [
@@ -32,14 +32,14 @@ async function installed(directory: string): Promise<string> {
     directory,
     ...packages,
   ])
-  const stated = new Set<string>()
+  const dependencies = new Set<string>()
   for (const { name, filename } of JSON.parse(stdout) as Packed[]) {
     const folder = join(modules, name)
     mkdirSync(folder, { recursive: true })
     await run('tar', ['-xzf', join(directory, filename), '--strip-components=1', '-C', folder])
-    for (const dependency of Object.keys(manifestIn(folder).dependencies)) stated.add(dependency)
+    for (const dependency of Object.keys(manifestIn(folder).dependencies)) dependencies.add(dependency)
   }
-  for (const dependency of stated) {
+  for (const dependency of dependencies) {
     const link = join(modules, dependency)
     mkdirSync(dirname(link), { recursive: true })
     if (!dependency.startsWith('@transferd/')) symlinkSync(join(process.cwd(), 'node_modules', dependency), link)
@@ -51,8 +51,8 @@ function manifestIn(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
-/** What a program prints that stands in the directory. */
-async function printedBy(directory: string, program: string): Promise<string> {
+/** Runs a program in the directory and returns its output. */
+async function outputOf(directory: string, program: string): Promise<string> {
   const file = join(directory, 'program.mjs')
   writeFileSync(file, program)
   const { NODE_OPTIONS: _instrumentation, ...env } = process.env
@@ -68,11 +68,11 @@ async function freePort(): Promise<number> {
   return port
 }
 
-t.test('all three packages run elsewhere, without the repository', async (t) => {
+t.test('all packages work outside the repository', async (t) => {
   const directory = temporaryDirectory(t)
-  const modules = await installed(directory)
+  const modules = await installPackages(directory)
 
-  t.test('what they export is there; all but the helpers of their tests', async (t) => {
+  t.test('every exported file exists, except helpers for tests', async (t) => {
     for (const name of ['@transferd/event-log', '@transferd/event-log-server', '@transferd/transparency-log']) {
       for (const [path, entry] of Object.entries(manifestIn(join(modules, name)).exports ?? {})) {
         if (path === './test/*') continue
@@ -83,7 +83,7 @@ t.test('all three packages run elsewhere, without the repository', async (t) => 
     }
   })
 
-  t.test('the service starts, is healthy, and has its dashboard', async (t) => {
+  t.test('the service starts, becomes ready and serves its dashboard', async (t) => {
     const main = join(modules, 'transferd/dist/bin/transferd.js')
     const home = temporaryDirectory(t)
     const service = await startServiceProcess(t, { directory: home, main })
@@ -96,7 +96,7 @@ t.test('all three packages run elsewhere, without the repository', async (t) => 
   })
 
   t.test('event-log opens, appends and reads', async (t) => {
-    const printed = await printedBy(
+    const output = await outputOf(
       directory,
       `import { openEventLog } from '@transferd/event-log'
 const log = await openEventLog({ directory: 'log' })
@@ -104,17 +104,17 @@ await log.append('order-1', 'no_stream', [{ id: crypto.randomUUID(), type: 'Plac
 for (const { type, revision, data } of await log.readStream('order-1')) console.log(type, revision, data)
 await log.close()`,
     )
-    t.equal(printed, 'Placed 0 { total: 1 }\n')
+    t.equal(output, 'Placed 0 { total: 1 }\n')
     rmSync(join(directory, 'log'), { recursive: true })
   })
 
   const certificate = makeCertificate(directory)
-  const skip = certificate ? false : 'there is no openssl to make a certificate with'
-  t.test('event-log-server answers the official client, as its README has it', { skip }, async (t) => {
+  const skip = certificate ? false : 'openssl is not installed, so the test cannot create a certificate'
+  t.test('the example in the README of event-log-server works with the official client', { skip }, async (t) => {
     const readme = readFileSync(join(modules, '@transferd/event-log-server/README.md'), 'utf8')
     const [, snippet = ''] = /^```js\n([\s\S]*?)^```$/m.exec(readme) ?? []
-    const printed = await printedBy(directory, snippet.replaceAll('2113', `${await freePort()}`))
-    t.equal(printed, 'OrderPlaced { total: 100 }\n')
-    t.ok(readme.includes(`It prints \`${printed.trim()}\``))
+    const output = await outputOf(directory, snippet.replaceAll('2113', `${await freePort()}`))
+    t.equal(output, 'OrderPlaced { total: 100 }\n')
+    t.ok(readme.includes(`It prints \`${output.trim()}\``))
   })
 })

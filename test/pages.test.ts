@@ -13,7 +13,7 @@ const pages = [
   ...readdirSync('packages').flatMap((name) => pagesIn(`packages/${name}`)),
 ]
 
-/** As GitHub makes them of headings. */
+/** Returns the anchors that GitHub derives from the headings. */
 function anchorsOf(page: string): string[] {
   const headings = readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)
   return [...headings].map(([, heading = '']) =>
@@ -24,21 +24,21 @@ function anchorsOf(page: string): string[] {
   )
 }
 
-t.test('every path of a file or folder that a page names is there', async (t) => {
+t.test('every file and folder named on a page exists', async (t) => {
   t.ok(pages.length > 40)
   for (const page of pages) {
     const named = readFileSync(page, 'utf8').matchAll(
       /`((?:src|packages|web|test|docs|scripts|bench|examples)\/[^`]+)`/g,
     )
-    // `test/crash/two-nodes*.test.ts`: its folder has to be there.
+    // For a pattern like `test/crash/two-nodes*.test.ts`, only the folder must exist.
     const paths = [...named].map(([, path = '']) => (/[*<]/.test(path) ? dirname(path) : path))
-    // A package names its own files.
+    // The README of a package names files relative to the package.
     for (const path of new Set(paths))
       t.ok(existsSync(path) || existsSync(join(dirname(page), path)), `${page}: ${path}`)
   }
 })
 
-t.test('every link of a page leads to a file, and to a heading where it names one', async (t) => {
+t.test('every link on a page leads to an existing file and heading', async (t) => {
   for (const page of pages) {
     for (const [, link = ''] of readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
       const [file = '', anchor] = link.split('#')
@@ -49,7 +49,7 @@ t.test('every link of a page leads to a file, and to a heading where it names on
   }
 })
 
-t.test('the list of decisions names every one of them', async (t) => {
+t.test('the list of decisions contains every decision', async (t) => {
   const list = readFileSync('docs/decisions/README.md', 'utf8')
   for (const file of readdirSync('docs/decisions')) if (file !== 'README.md') t.ok(list.includes(`(${file})`), file)
 })

@@ -14,7 +14,7 @@ const run = promisify(execFile)
 const path = '/api/services/app/TransactionRequests/CreateDeposit'
 const merchant = { merchantId: 'one', webApiKey: 'key', secretKey: 'secret' }
 
-/** Starts a server that responds to every request, to the first one after `firstAfterMs`. */
+/** Starts a server that responds to every request, and to the first one after `firstAfterMs`. */
 async function startServer(t: Test, firstAfterMs = 0) {
   let requests = 0
   const server = createServer((request, response) => {
@@ -37,7 +37,7 @@ t.test('a load sends the given number of requests and counts every response', as
   t.same(result.statuses, { 200: 50 })
 })
 
-t.test('a paced load keeps to its rate and measures from the time at which a request was due', async (t) => {
+t.test('a paced load keeps its rate and measures latency from the time when each request was due', async (t) => {
   const server = await startServer(t, 300)
   const paced = { port: server.port, connections: 1, perSecond: 100, nextRequest: get }
   const result = await runLoad({ ...paced, durationMs: 200 })
@@ -45,7 +45,7 @@ t.test('a paced load keeps to its rate and measures from the time at which a req
   const late = await startServer(t, 300)
   const { p50Ms, requests } = await runLoad({ ...paced, port: late.port, durationMs: 60_000, requests: 11 })
   t.equal(requests, 11)
-  t.ok(p50Ms > 100, 'the ten requests that were due while the server stalled include the wait')
+  t.ok(p50Ms > 100, 'the ten requests that were due during the stall include the wait')
 })
 
 t.test(

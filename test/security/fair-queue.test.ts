@@ -1,15 +1,15 @@
 import t from 'tap'
 import { FairQueue, TooManyPasswordsError } from '../../src/security/passwords.js'
 
-/** Work that the test ends. */
+/** A queue whose work ends only when the test ends it. */
 function scene(concurrency: number, concurrencyPerKey: number, maxWaitingPerKey: number) {
   const limits = { concurrency, concurrencyPerKey, maxWaitingPerKey }
   const queue = new FairQueue(limits, () => new TooManyPasswordsError('too many'))
-  const begun: string[] = []
+  const started: string[] = []
   const open: (() => void)[] = []
   const ask = (key: string, name: string) =>
     queue.run(key, () => {
-      begun.push(name)
+      started.push(name)
       return new Promise<void>((resolve) => open.push(resolve))
     })
   /** Ends the oldest running work and lets the next work start. */
@@ -17,41 +17,41 @@ function scene(concurrency: number, concurrencyPerKey: number, maxWaitingPerKey:
     open.shift()?.()
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { begun, ask, endOne, open }
+  return { started, ask, endOne, open }
 }
 
 t.test('starts another merchant’s work next, regardless of how much waits for the first', async (t) => {
-  const { begun, ask, endOne } = scene(2, 2, 100)
+  const { started, ask, endOne } = scene(2, 2, 100)
   for (let n = 0; n < 50; n++) ask('flood', `flood ${n}`)
   ask('shop', 'shop 0')
   ask('shop', 'shop 1')
   ask('other', 'other 0')
   for (let n = 0; n < 8; n++) await endOne()
-  t.same(begun, [
+  t.same(started, [
     ...['flood 0', 'flood 1', 'flood 2', 'shop 0', 'other 0', 'flood 3', 'shop 1', 'flood 4', 'flood 5', 'flood 6'],
   ])
 })
 
 t.test('one merchant never occupies every slot, so another merchant’s work starts immediately', async (t) => {
-  const { begun, ask, endOne } = scene(3, 2, 100)
+  const { started, ask, endOne } = scene(3, 2, 100)
   for (let n = 0; n < 50; n++) ask('flood', `flood ${n}`)
-  t.same(begun, ['flood 0', 'flood 1'])
+  t.same(started, ['flood 0', 'flood 1'])
   ask('shop', 'shop 0')
-  t.same(begun.slice(2), ['shop 0'])
+  t.same(started.slice(2), ['shop 0'])
   ask('other', 'other 0')
   ask('shop', 'shop 1')
   for (let n = 0; n < 4; n++) await endOne()
-  t.same(begun.slice(3), ['flood 2', 'other 0', 'shop 1', 'flood 3'])
+  t.same(started.slice(3), ['flood 2', 'other 0', 'shop 1', 'flood 3'])
 })
 
-t.test('refuses excess work of one merchant and none of another', async (t) => {
-  const { begun, ask, endOne, open } = scene(1, 1, 3)
-  const asked = ['a', 'b', 'c', 'd', 'e'].map((name) => ask('flood', name))
-  await t.rejects(asked[4]!, TooManyPasswordsError)
+t.test('rejects excess work of one merchant without affecting another', async (t) => {
+  const { started, ask, endOne, open } = scene(1, 1, 3)
+  const results = ['a', 'b', 'c', 'd', 'e'].map((name) => ask('flood', name))
+  await t.rejects(results[4]!, TooManyPasswordsError)
   const shop = ask('shop', 'shop')
   for (let n = 0; n < 5; n++) await endOne()
-  await Promise.all([...asked.slice(0, 4), shop])
-  t.same(begun, ['a', 'b', 'shop', 'c', 'd'])
+  await Promise.all([...results.slice(0, 4), shop])
+  t.same(started, ['a', 'b', 'shop', 'c', 'd'])
   t.equal(open.length, 0)
 })
 

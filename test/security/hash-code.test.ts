@@ -4,7 +4,7 @@ import { hashCode, matchesHashCode } from '../../src/security/credentials.js'
 
 const referenceId = '3f0c4c7e-8f6b-4d0a-9a52-6a4b6e5d1c01'
 
-// Made with `printf '%s' 'sk_test100…' | md5sum`: published, so they must never change.
+// Computed with `printf '%s' 'sk_test100…' | md5sum`. They are published, so they must never change.
 const vectors = [
   ['100', '310E9139FD88B047694F1A71B02156E8'],
   ['100.0', '263F1A54B8DBA2D345B2A5735D45F183'],

@@ -31,12 +31,12 @@ t.test('seals a secret to a different text each time, which does not contain the
   t.notMatch(first, secret)
 })
 
-t.test('refuses an empty secret and a master key of the wrong length', async (t) => {
+t.test('rejects an empty secret and a master key of the wrong length', async (t) => {
   t.throws(() => box.seal('', owner), SecretBoxError)
   for (const length of [0, 16, 31, 33]) t.throws(() => createSecretBox(Buffer.alloc(length)), SecretBoxError)
 })
 
-t.test('reports a text sealed with another master key with the key id', async (t) => {
+t.test('names the key id of text that is sealed with another master key', async (t) => {
   const other = createSecretBox(Buffer.alloc(32, 8))
   t.throws(() => other.open(box.seal(secret, owner), owner), {
     name: 'SecretBoxError',
@@ -66,12 +66,12 @@ t.test('detects a change of any character without revealing the secret in the er
   }
 })
 
-t.test('refuses truncated, empty, missing, additional or padded parts', async (t) => {
+t.test('rejects truncated, empty, missing, additional or padded parts', async (t) => {
   const sealed = box.seal(secret, owner)
   const tagOfBytes = (count: number) =>
     replacePart(sealed, 4, (tag) => Buffer.from(tag, 'base64url').subarray(0, count).toString('base64url'))
   const wrong = [
-    // Node accepts a tag of four bytes unless the length is given.
+    // Node accepts a tag of four bytes unless the tag length is set.
     ...[4, 8, 12, 15].map(tagOfBytes),
     ...[1, 2, 3, 4].map((part) => replacePart(sealed, part, () => '')),
     ...[2, 3, 4].map((part) => replacePart(sealed, part, (text) => `${text}=`)),
@@ -118,10 +118,10 @@ t.test('a box with several keys seals with the current key and opens text sealed
     t.equal(ring.open(createSecretBox(key).seal(secret, owner), owner), secret)
   t.throws(() => ring.open(createSecretBox(Buffer.alloc(32, 10)).seal(secret, owner), owner), SecretBoxError)
   const named = createSecretBox(old).seal(secret, owner).replace(idOfMasterKey(old), idOfMasterKey(current))
-  t.throws(() => ring.open(named, owner), SecretBoxError, 'the key that is named, and no other')
+  t.throws(() => ring.open(named, owner), SecretBoxError, 'only the named key opens it')
 })
 
-t.test('resealing changes only the key and leaves text that already has it', async (t) => {
+t.test('resealing changes only the key, and leaves text unchanged that already uses it', async (t) => {
   const ring = createSecretBox({ current: Buffer.alloc(32, 9), others: [masterKey] })
   const resealed = ring.reseal(box.seal(secret, owner), owner)
   t.equal(createSecretBox(Buffer.alloc(32, 9)).open(resealed, owner), secret)
@@ -129,7 +129,7 @@ t.test('resealing changes only the key and leaves text that already has it', asy
   t.throws(() => ring.reseal(box.seal(secret, owner), 'merchant:other:secretKey'), SecretBoxError)
 })
 
-t.test('digests do not depend on the sealing key if the first key is given', async (t) => {
+t.test('digests do not depend on the sealing key if the first key is unchanged', async (t) => {
   const later = createSecretBox({ current: Buffer.alloc(32, 9), digestKey: digestKeyOf(masterKey) })
   t.equal(later.mac('user email', 'ada@shop.example'), box.mac('user email', 'ada@shop.example'))
 })

@@ -68,7 +68,10 @@ t.test('followers of one store share one subscription, and each gets its own str
     all.seen.filter((place) => place.startsWith('a-')),
   )
   t.equal(new Set(all.seen).size, 41)
-  t.ok(counts.subscriptions <= 2, `${counts.subscriptions} subscriptions: anew when a follower of other streams joins`)
+  t.ok(
+    counts.subscriptions <= 2,
+    `${counts.subscriptions} subscriptions: a new one when a follower of other streams joins`,
+  )
   t.ok(counts.reads <= 4, `${counts.reads} reads`)
 })
 
@@ -94,7 +97,7 @@ t.test('decodes an event once for all followers, even if it is unreadable', asyn
     }
   })
   t.match(failures[0], { name: 'UnreadableEventError' })
-  t.equal(failures[0], failures[1], 'the very same')
+  t.equal(failures[0], failures[1], 'all followers receive the same object')
 })
 
 t.test('a follower that lags behind receives every event and joins the others at the end', async (t) => {

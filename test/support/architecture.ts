@@ -1,11 +1,11 @@
 import { posix } from 'node:path'
 
 export interface Area {
-  /** Other areas it may import from. */
+  /** The other areas that the area may import. */
   readonly areas: readonly string[]
-  /** npm packages it may import. */
+  /** The npm packages that the area may import. */
   readonly packages: readonly string[]
-  /** Only domain code goes without Node. */
+  /** Whether the area may import Node's modules. Only the domain may not. */
   readonly node?: false
 }
 
@@ -18,11 +18,11 @@ const transparencyLog = '@transferd/transparency-log'
 export type Areas = { readonly [folder: string]: Area }
 
 /**
- * The dependencies of the architecture: the areas and packages that each folder of src may import, lowest layer first. An area imports
- * only areas above it in this list. A folder that is missing here is not allowed.
+ * The dependency rules of the architecture: the areas and packages that each folder of src may import. The lowest layer
+ * comes first, and an area imports only areas above it in this list. A folder that is not listed is not allowed.
  */
 export const areas: Areas = {
-  // The vocabulary of every area: time, text, decisions, identifiers, TypeBox as a single file.
+  // The shared vocabulary of all areas: time, text, decisions, identifiers, and TypeBox through a single file.
   kernel: { areas: [], packages: [typebox, 'lru-cache', 'p-queue'] },
   // Pure: events, states and decisions.
   domain: { areas: ['kernel'], packages: [], node: false },
@@ -72,14 +72,14 @@ export const areas: Areas = {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'security', 'tracing', 'subscriptions', 'commands'],
     packages: ['p-retry', 'pino', 'prom-client', 'undici'],
   },
-  // Reactions to something that has happened, or that has not happened for too long.
+  // Reactions to events, and to events that are overdue.
   processes: {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'subscriptions', 'commands', 'wallet', 'wallet/payments'],
     packages: ['pino'],
   },
-  // The questions that HTTP, the command line and the dashboard ask of read models.
+  // The queries of HTTP, the command line and the dashboard on read models.
   queries: { areas: ['kernel', 'domain', 'event-store', 'read-models', 'subscriptions', 'commands'], packages: [] },
-  // Personal data in events, under keys that can be deleted.
+  // Personal data in events, encrypted with keys that can be deleted.
   privacy: {
     areas: [
       'kernel',
@@ -100,7 +100,7 @@ export const areas: Areas = {
     packages: [transparencyLog, 'pino'],
   },
   'audit/proofs': { areas: ['domain', 'event-store', 'audit/integrity'], packages: [transparencyLog] },
-  // The questions that auditors ask of the log.
+  // The queries of auditors on the log.
   'audit/history': {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'projections', 'queries'],
     packages: [],
@@ -235,7 +235,7 @@ export const areas: Areas = {
   },
 }
 
-/** The same for the packages; `.` are the files beside the folders, which may import all of them. */
+/** The rules of each package. `.` is the files outside its folders, which may import all of them. */
 export const packageAreas: { readonly [name: string]: Areas } = {
   'event-log': {
     '.': { areas: ['file', 'reader', 'writer', 'groups'], packages: [] },
@@ -264,17 +264,17 @@ export const packageAreas: { readonly [name: string]: Areas } = {
   },
 }
 
-/** Source by path below the root: src, or a package's. */
+/** Sources by path relative to src. */
 export type Files = ReadonlyMap<string, string>
 
-/** The area of a file: the longest folder that is one. */
+/** Returns the area of a file: the longest listed folder that contains it. */
 function areaOf(file: string, areas: Areas): string | undefined {
   let folder = posix.dirname(file)
   while (folder !== '.' && !Object.hasOwn(areas, folder)) folder = posix.dirname(folder)
   return Object.hasOwn(areas, folder) ? folder : undefined
 }
 
-/** Static, dynamic and type imports, re-exports and require. */
+/** Returns the imports of a file: static, dynamic and type imports, re-exports and require. */
 export function importsOf(source: string): string[] {
   const code = source.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
   const statements = code.matchAll(/^\s*(?:import|export)\b(?:[^'"`;=]*?\bfrom)?\s*(['"])([^'"]+)\1/gm)
@@ -286,7 +286,7 @@ function resolved(file: string, imported: string): string {
   return posix.join(posix.dirname(file), imported).replace(/\.js$/, '.ts')
 }
 
-/** The package of an import: `@scope/name` or `name`, without what is behind. */
+/** Returns the package of an import, `@scope/name` or `name`, without a subpath. */
 function packageOf(imported: string): string {
   return imported
     .split('/')
@@ -294,26 +294,27 @@ function packageOf(imported: string): string {
     .join('/')
 }
 
-/** What one file imports against the rules: a sentence for each. */
+/** Returns one sentence for each import of the file that breaks a rule. */
 export function violations(file: string, source: string, rules: Areas = areas): string[] {
   const from = areaOf(file, rules)
-  if (from === undefined) return [`${file} is in no known folder`]
+  if (from === undefined) return [`${file} is in no listed folder`]
   const allowed = rules[from]!
   return importsOf(source).flatMap((imported) => {
-    if (imported.startsWith('node:')) return allowed.node === false ? [`${file} imports ${imported}: no Node here`] : []
+    if (imported.startsWith('node:'))
+      return allowed.node === false ? [`${file} imports ${imported}, but the area may not use Node`] : []
     if (!imported.startsWith('.')) {
       return allowed.packages.includes(packageOf(imported)) ? [] : [`${file} imports the package ${imported}`]
     }
     const path = resolved(file, imported)
-    // Data, of which the compiler checks the keys.
+    // The compiler checks the keys of these data files.
     if (from === 'http' && path.startsWith('../web/') && path.endsWith('.json')) return []
     const to = areaOf(path, rules)
     if (to === from || (to !== undefined && allowed.areas.includes(to))) return []
-    return [`${file} imports ${imported}: ${from} may not import ${to ?? 'what is outside'}`]
+    return [`${file} imports ${imported}: ${from} may not import ${to ?? 'files outside the source folder'}`]
   })
 }
 
-/** The arrows that are allowed and that no file has: `from -> to`. */
+/** Returns the allowed imports that no file uses, as `from -> to`. */
 export function unusedArrows(files: Files, rules: Areas = areas): string[] {
   const used = new Set<string>()
   for (const [file, source] of files) {
@@ -327,7 +328,10 @@ export function unusedArrows(files: Files, rules: Areas = areas): string[] {
   )
 }
 
-/** Every cycle of imports, as the files on it. An import of types ties files as any other does: neither is understood alone. */
+/**
+ * Returns every import cycle as its files. Type imports count, because each file of the cycle needs the others to be
+ * understood.
+ */
 export function cycles(files: Files): string[] {
   const graph = new Map<string, string[]>()
   for (const [file, source] of files) {
@@ -337,16 +341,19 @@ export function cycles(files: Files): string[] {
       names.map((name) => resolved(file, name)),
     )
   }
-  return circles(graph)
+  return cyclesOf(graph)
 }
 
-/** Every cycle of folders that may import one another. What is beside the folders of a package may use all of them. */
+/**
+ * Returns every cycle of folders that may import one another. The files outside a package's folders may import all of
+ * them and are excluded.
+ */
 export function folderCycles(rules: Areas = areas): string[] {
   const folders = Object.entries(rules).filter(([from]) => from !== '.')
-  return circles(new Map(folders.map(([from, { areas }]) => [from, areas])))
+  return cyclesOf(new Map(folders.map(([from, { areas }]) => [from, areas])))
 }
 
-function circles(graph: ReadonlyMap<string, readonly string[]>): string[] {
+function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const found: string[] = []
   const done = new Set<string>()
   const walk = (node: string, path: readonly string[]) => {

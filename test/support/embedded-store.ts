@@ -30,7 +30,7 @@ export function settableClock(start: string) {
 export async function eventually(holds: () => boolean, timeoutMs = 60_000): Promise<void> {
   const giveUpAt = Date.now() + timeoutMs
   while (!holds()) {
-    if (Date.now() > giveUpAt) throw new Error(`did not hold within ${timeoutMs} ms: ${holds}`)
+    if (Date.now() > giveUpAt) throw new Error(`the condition did not become true within ${timeoutMs} ms: ${holds}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

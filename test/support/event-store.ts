@@ -6,8 +6,9 @@ import type { EventStore } from '../../src/event-store/event-store.js'
 const overProtocol = process.env.TEST_EVENT_STORE === 'protocol'
 
 /**
- * The log in a directory: the embedded one, or, with TEST_EVENT_STORE=protocol, the EventStoreDB adapter on a server of that log.
- * The first process that opens the directory starts the server, and all others are its clients.
+ * Opens the log in a directory with the embedded engine or, with TEST_EVENT_STORE=protocol, with the EventStoreDB
+ * adapter on a server of that log. The first process that opens the directory starts the server, and all others connect
+ * to it.
  */
 export async function openTestEventStore(directory: string): Promise<EventStore> {
   if (!overProtocol) return openEmbeddedEventStore({ directory })

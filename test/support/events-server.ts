@@ -11,7 +11,7 @@ function withCredentials(url: string, { login, password }: { login: string; pass
   return url.replace('//', `//${encodeURIComponent(login)}:${encodeURIComponent(password)}@`)
 }
 
-/** Starts a writable server in this process, with a new log or that of the directory. */
+/** Starts a writable server in this process, on a new log or on that of the directory. */
 export async function startTestEventsServer(directory?: string): Promise<Pick<EventsServer, 'url' | 'stop'>> {
   const server = await startEventsServer({
     host: '127.0.0.1',
@@ -22,7 +22,7 @@ export async function startTestEventsServer(directory?: string): Promise<Pick<Ev
     tls: undefined,
     advertise: undefined,
     users: { accounts: [account], notices: [] },
-    onFault: (error) => console.error('a call of the events server failed:', error),
+    onFault: (error) => console.error('A call of the events server failed:', error),
   })
   return { url: withCredentials(server.url, account), stop: server.stop }
 }

@@ -11,8 +11,8 @@ export interface MemoryAccount {
 }
 
 /**
- * A wallet in memory with configurable faults. It tests how the flow uses a wallet. The contract tests the wallets
- * themselves.
+ * A wallet in memory with configurable faults, for tests of the flow that uses a wallet. The contract tests cover the
+ * wallets themselves.
  */
 export class MemoryWallet implements Wallet {
   absenceIsProof?: true

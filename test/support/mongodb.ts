@@ -2,7 +2,7 @@
 const testMongodbUrl = process.env.TEST_MONGODB_URL?.trim() || undefined
 
 /** The value for tap's `skip`: false, or the reason. */
-export const withoutMongodb = testMongodbUrl === undefined && 'TEST_MONGODB_URL names no server'
+export const withoutMongodb = testMongodbUrl === undefined && 'TEST_MONGODB_URL is not set'
 
 /** The URL of a database on the test server. */
 export function testDatabaseUrl(database: string): string {
@@ -12,7 +12,7 @@ export function testDatabaseUrl(database: string): string {
 /** Returns the URL with another database. */
 export function mongodbUrl(server: string, database: string): string {
   const [, hosts, query] = /^([^/]+\/\/[^/?]+)(?:\/[^?]*)?(\?.*)?$/.exec(server) ?? []
-  if (hosts === undefined) throw new Error('no URL of a MongoDB server')
+  if (hosts === undefined) throw new Error('TEST_MONGODB_URL is not set')
   return `${hosts}/${database}${query ?? ''}`
 }
 

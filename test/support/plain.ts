@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 
 /**
- * Loaded before whatever tap loads into the process of a test file (package.json, `test-env`), which therefore gets no further than
- * this: the file runs in a process of its own, without the loaders tap brings for mocks and coverage. Neither is used here; they cost
- * half a second of processor time to load, and every thread and every child process of a test would load them again.
+ * Runs a test file in a process without tap's loaders. package.json (`test-env`) loads this module before them, so that
+ * tap's process only starts the process of the test file. The loaders are for mocks and coverage, which no test uses,
+ * and every thread and child process of a test would spend half a second of CPU time to load them again.
  */
 const file = process.argv.slice(1)
 const { NODE_OPTIONS: _tapsOwn, ...environment } = process.env

@@ -53,7 +53,7 @@ export interface ServiceOptions {
   readonly environment?: NodeJS.ProcessEnv
   /** All roles by default. */
   readonly roles?: string
-  /** The program. The one of this repository by default. */
+  /** The program to start. The one of this repository by default. */
   readonly main?: string
   /** Whether to create sample transfers. */
   readonly seed?: boolean
@@ -77,7 +77,7 @@ export async function startServiceProcess(t: Teardown, options: ServiceOptions):
     output.stderr += text
   })
   const ended = once(child, 'exit').then(([code, signal]) => {
-    // A comparison of the status in a test would not show the reason.
+    // Throws here, because a comparison of the status in the test would not show the reason.
     if (code) console.error(`the service ended with ${code}: ${output.stderr.slice(-4000)}`)
     return (code ?? signal) as number | NodeJS.Signals
   })
@@ -154,7 +154,7 @@ export async function runCli(
 
 type Run = (directory: string, args: readonly string[]) => Promise<Finished>
 
-/** The one JSON document of a command that succeeds. @throws when it does not, or prints anything else */
+/** Returns the JSON document that a successful command prints. @throws if the command fails or prints anything else */
 export function jsonOf(run: Run) {
   return async <Answer>(directory: string, ...args: string[]): Promise<Answer> => {
     const { status, stdout, stderr } = await run(directory, [...args, '--json'])
@@ -163,11 +163,11 @@ export function jsonOf(run: Run) {
   }
 }
 
-/** The items of a list's only page. @throws when there are more */
+/** Returns the items of a list that has only one page. @throws if there are more */
 export function itemsOf(run: Run) {
   return async <Item>(directory: string, ...args: string[]): Promise<Item[]> => {
     const { items, nextCursor } = await jsonOf(run)<{ items: Item[]; nextCursor: string | null }>(directory, ...args)
-    if (nextCursor !== null) throw new Error(`transferd ${args.join(' ')}: there are more`)
+    if (nextCursor !== null) throw new Error(`transferd ${args.join(' ')}: the list has a second page`)
     return items
   }
 }
@@ -175,7 +175,7 @@ export function itemsOf(run: Run) {
 export const cliJson = jsonOf(runCli)
 export const cliItems = itemsOf(runCli)
 
-/** The environment without the configuration of a service of the user who runs the tests. */
+/** Returns the environment without the configuration of a service that belongs to the user who runs the tests. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER']
   return Object.fromEntries(kept.map((name) => [name, process.env[name]]))

@@ -12,7 +12,7 @@ const namespace = '6f2d9ad8-6d3f-4a51-b0c1-0d5f3a1c9e10'
 const merchants = [uuidV5('merchant 1', namespace), uuidV5('merchant 2', namespace)]
 const metadata = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
 
-/** One step of a history: which of a few transfers something is tried on, what, and how much time passes before it. */
+/** One step of a history: the transfer that it acts on, the action, and the minutes since the previous step. */
 export interface Step {
   readonly transfer: number
   readonly what: number
@@ -37,7 +37,7 @@ export function logOf(history: readonly Step[]): RecordedEvent[] {
   const states = new Map<string, unknown>()
   const revisions = new Map<string, number>()
   let nowMs = Date.parse('2026-11-20T12:00:00.000Z')
-  function tryOut<State, Command, Event extends DomainEvent>(
+  function execute<State, Command, Event extends DomainEvent>(
     decider: Decider<State, Command, Event>,
     stream: string,
     command: Command,
@@ -61,11 +61,11 @@ export function logOf(history: readonly Step[]): RecordedEvent[] {
     const lane = states.get(`callback-${trackingId}`) as Lane | undefined
     const transfer = states.get(`transfer-${trackingId}`) as TransferState | undefined
     const delivery = lane?.deliveries[step.amount % Math.max(1, lane.deliveries.length)]
-    if (step.what < 6) tryOut(transferDecider, `transfer-${trackingId}`, transferCommand(step, trackingId, at))
+    if (step.what < 6) execute(transferDecider, `transfer-${trackingId}`, transferCommand(step, trackingId, at))
     else if (transfer && transfer.kind !== 'none') {
       const revision = revisions.get(`transfer-${trackingId}`)!
       const command = callbackCommand(step, transfer, revision, delivery, at)
-      tryOut(callbackDecider, `callback-${trackingId}`, command)
+      execute(callbackDecider, `callback-${trackingId}`, command)
     }
   }
   return log
@@ -108,18 +108,18 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
         guardFactor: 10,
         receiptUrl: null,
         message,
-        reason: 'so it was',
+        reason: 'checked with the bank',
         mismatchPolicy,
         approvalAboveMinor: amount % 5 === 0 ? 10_000_00n : null,
         ...by,
         at,
       }
     case 3:
-      if (amount % 3 === 0) return { type: 'Reopen', reason: 'it came', at }
+      if (amount % 3 === 0) return { type: 'Reopen', reason: 'the money arrived', at }
       if (amount % 3 === 1) return { type: amount % 2 === 0 ? 'Claim' : 'Release', by: by.by, at }
       return { type: 'SendToManualControl', message, ...by, at }
     case 4:
-      if (amount % 4 === 0) return { type: 'ResolveAttention', reason: 'it is settled', at }
+      if (amount % 4 === 0) return { type: 'ResolveAttention', reason: 'settled with the customer', at }
       if (amount % 4 === 1) {
         const receiptUrl = `https://bank.example/${amount}`
         return { type: 'ReturnFunds', amountMinor: 50n, receiptUrl, toleranceMinor: 0n, at }

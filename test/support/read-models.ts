@@ -15,8 +15,8 @@ export const withSlowReadModels = onFerretDb1 && 'FerretDB 1 takes minutes for a
 export const withoutAtomicUpdates = onFerretDb1 && 'FerretDB 1 updates without atomicity between connections'
 
 /**
- * Read models of a directory: in it, or, when READ_MODEL_URL names a MongoDB, there, in a database of the directory's own. So
- * every process that a test starts on the directory finds the same ones.
+ * Opens the read models of a directory: in the directory or, if READ_MODEL_URL names a MongoDB server, in a database
+ * there that belongs to the directory. Every process that a test starts on the directory opens the same ones.
  */
 export async function openTestReadModels(directory: string): Promise<ReadModels> {
   if (server === undefined) return openEmbeddedReadModels({ directory })
@@ -26,7 +26,7 @@ export async function openTestReadModels(directory: string): Promise<ReadModels>
   return openMongodbReadModels({ url: mongodbUrl(server, `transferd_test_${hash}`) })
 }
 
-/** Drops the collections that {@link openTestReadModels} has left on a server. */
+/** Drops the collections that {@link openTestReadModels} has created on a server. */
 export async function removeTestReadModels(directory: string): Promise<void> {
   if (server === undefined) return
   const readModels = await openTestReadModels(directory)

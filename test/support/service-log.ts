@@ -3,7 +3,7 @@ import type { EventStore } from '../../src/event-store/event-store.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openLog } from '../../src/operations/stores/stores.js'
 
-/** The log of a service that has its data in `<directory>/data`, as the service itself reads it: what is personal is opened. */
+/** Opens the log of a service with its data in `<directory>/data`, including its personal data. */
 export async function openServiceLog(directory: string, environment: NodeJS.ProcessEnv = {}): Promise<EventStore> {
   const data = join(directory, 'data')
   const stores = { EVENT_STORE_URL: `embedded:${data}`, READ_MODEL_URL: `embedded:${data}`, DATA_DIRECTORY: data }

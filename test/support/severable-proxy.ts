@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface SeverableProxy {
   readonly port: number
-  /** Ends all connections and refuses new ones until {@link restore}. */
+  /** Ends all connections and rejects new ones until {@link restore}. */
   sever(): Promise<void>
   restore(): Promise<void>
 }

@@ -35,7 +35,7 @@ export interface TestService extends ComposedService {
   readonly masterKey: Buffer
   /** Registers a merchant and waits until its requests can be authenticated. */
   merchant(settings?: Partial<MerchantSettings>): Promise<IssuedCredentials>
-  /** Waits until the directory has read what the condition requires. */
+  /** Waits until the directory has read the events that the condition requires. */
   until(condition: () => boolean): Promise<void>
   /** Returns the events of transfers, hashes and callbacks. */
   log(): Promise<readonly RecordedEvent[]>
@@ -56,7 +56,9 @@ export interface TestServiceOptions extends Partial<Pick<Ports, 'wallet' | 'take
   readonly projections?: boolean
 }
 
-/** Composes a service as `startService` does, in its own directory, without a background thread and without listening. */
+/**
+ * Composes a service as `startService` does, in its own directory, without a background thread or a listening socket.
+ */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const path = options.path ?? mkdtempSync(join(tmpdir(), 'transferd-http-'))
   const { masterKey = randomBytes(32), wallet = new MemoryWallet(), overrides = {} } = options

@@ -8,7 +8,7 @@ import { BoundedLabel } from '../../src/tracing/tracing.js'
 
 const own = 50
 
-t.test('for any sequence of values, fifty have their own label permanently, and the others share one', async (t) => {
+t.test('in any sequence of values, the first fifty keep their own label, and all others share one', async (t) => {
   const values = fc.array(fc.nat(200).map(String), { maxLength: 2_000 })
   fc.assert(
     fc.property(values, (all) => {
@@ -18,7 +18,7 @@ t.test('for any sequence of values, fifty have their own label permanently, and 
       return given.every(([value, is]) => is === (first.has(value) ? value : 'other'))
     }),
   )
-  t.pass('none has more')
+  t.pass('no sequence has more than fifty own labels')
 })
 
 t.test('10,000 merchants create at most 51 series, and no count is lost', async (t) => {
@@ -48,6 +48,6 @@ t.test('10,000 merchants create at most 51 series, and no count is lost', async 
   }
   const lines = (await registry.metrics()).split('\n').length
   for (let n = 0; n < 10_000; n++) app.countCreate('hosted', merchantOf(n + 5_000))
-  t.equal((await registry.metrics()).split('\n').length, lines + 1, 'but for the channel, nothing new')
+  t.equal((await registry.metrics()).split('\n').length, lines + 1, 'only the series of the new channel is added')
   await app.close()
 })
