@@ -52,10 +52,10 @@ t.test(
         .replaceAll('2026-11-21T10:00:00Z', now)
     const bash = (script: string, cwd: string) => run('bash', ['-euo', 'pipefail', '-c', script], { cwd })
 
-    const kept = blocks.findIndex((block) => block.includes('kept-checkpoint'))
+    const checkpointBlock = blocks.findIndex((block) => block.includes('kept-checkpoint'))
     await bash(
       blocks
-        .slice(0, kept + 1)
+        .slice(0, checkpointBlock + 1)
         .map(withValues)
         .join('\n'),
       directory,
@@ -63,7 +63,7 @@ t.test(
     // Events after the kept checkpoint.
     await cliJson(directory, 'transfers', 'cancel', trackingId)
     await createDeposit()
-    const here = blocks.slice(kept + 1, -1).map(withValues)
+    const here = blocks.slice(checkpointBlock + 1, -1).map(withValues)
     const { stdout } = await bash(here.join('\n'), directory)
     t.match(stdout, /holds +true/)
     t.match(stdout, /treeSize/)

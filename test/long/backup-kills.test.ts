@@ -15,7 +15,7 @@ t.setTimeout(240_000)
 
 const kills = 4
 
-/** Kills a command as soon as the condition is true. Returns false if the command ended before. */
+/** Kills a command when the condition becomes true. Returns false if the command ended before. */
 async function killedWhen(directory: string, args: readonly string[], reached: () => boolean): Promise<boolean> {
   const child: ChildProcess = spawn(process.execPath, [program, ...args], {
     cwd: directory,
@@ -34,7 +34,7 @@ function countBelow(directory: string): number {
 }
 
 t.test(
-  'a killed backup or restore loses nothing that was acknowledged, and leaves nothing that looks complete',
+  'a killed backup or restore loses no acknowledged transfer and leaves nothing that looks complete',
   async (t) => {
     const directory = temporaryDirectory(t)
     const options = ['--callback-url', 'http://127.0.0.1:9/', '--sandbox', '--rate-limit', '100000']
@@ -73,12 +73,12 @@ t.test(
 
     const before = [...acknowledged]
     const first = await cliJson<BackUpReport>(directory, 'backup', 'target')
-    t.notOk(existsSync(staging), 'the files of the killed backups are removed')
+    t.notOk(existsSync(staging), 'the temporary files of the killed backups are removed')
     t.equal(statSync(first.backup).mode & 0o777, 0o600)
     await moreThan(before.length + 300)
     const later = [...acknowledged]
     const second = await cliJson<BackUpReport>(directory, 'backup', 'target')
-    t.ok(acknowledged.length > later.length, 'creates continued in the meantime')
+    t.ok(acknowledged.length > later.length, 'transfers were created during the backups')
     t.ok(second.newBytes < second.bytes)
     stopping = true
     await Promise.all(callers)
@@ -117,7 +117,7 @@ t.test(
       t.same(
         expected.filter((id) => !streams.has(`transfer-${id}`)),
         [],
-        'no transfer is missing that was acknowledged before',
+        'every acknowledged transfer is restored',
       )
     }
   },

@@ -97,18 +97,18 @@ for (const [from, to] of [
     const progress: CopyProgress[] = []
     await source.append('later', 'no_stream', [{ id: randomUUID(), type: 'Later', data: {}, metadata: {} }])
     t.match(await copy(source, target, progress), { events: 1_101, copied: 1 })
-    t.equal(progress.length, 2, 'one is copied and verified, and nothing else read')
+    t.equal(progress.length, 2, 'copies and verifies one event, and reads no other')
     await target.append('stray', 'no_stream', [{ id: randomUUID(), type: 'Stray', data: {}, metadata: {} }])
     await t.rejects(copy(source, target), { name: 'LogsDifferError', message: /^stray@0 / })
   })
 }
 
 t.test('a copy to another engine and back equals the original log', async (t) => {
-  const [here, there, back] = [await engines.embedded(t), await engines.EventStoreDB(t), await engines.embedded(t)]
-  await fill(here, 60)
-  await copy(here, there)
-  await there.append('stream-0', 4, [{ id: randomUUID(), type: 'Happened', data: { there: true }, metadata: {} }])
-  t.match(await copy(there, back), { events: 301, streams: 60 })
-  t.strictSame((await wholeLog(back)).slice(0, 300).map(withoutPlace), (await wholeLog(here)).map(withoutPlace))
-  t.match(await copy(there, here), { events: 301, copied: 1 }, 'the one it came from may also go on')
+  const [original, copied, back] = [await engines.embedded(t), await engines.EventStoreDB(t), await engines.embedded(t)]
+  await fill(original, 60)
+  await copy(original, copied)
+  await copied.append('stream-0', 4, [{ id: randomUUID(), type: 'Happened', data: { there: true }, metadata: {} }])
+  t.match(await copy(copied, back), { events: 301, streams: 60 })
+  t.strictSame((await wholeLog(back)).slice(0, 300).map(withoutPlace), (await wholeLog(original)).map(withoutPlace))
+  t.match(await copy(copied, original), { events: 301, copied: 1 }, 'the original log accepts a copy of the new event')
 })

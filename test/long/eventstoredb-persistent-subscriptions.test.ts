@@ -13,7 +13,7 @@ import { openTestEventStoreDb, withoutEventStoreDb } from '../support/eventstore
 /** A server with a new log, which ends with the store. */
 async function open(): Promise<EventStore> {
   const server = await startTestEventsServer()
-  // A busy machine starts many servers at once here.
+  // This test starts many servers, which takes long on a busy machine.
   const store = openEventStoreDb({ url: server.url, deadlineMs: 60_000 })
   return {
     ...store,

@@ -24,7 +24,7 @@ function contents(directory: string) {
   return Object.fromEntries(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), 'utf8')]))
 }
 
-t.test('an export whose process is killed repeatedly has the same bytes in the end', async (t) => {
+t.test('an export that is killed and resumed repeatedly produces the same bytes', async (t) => {
   const directory = temporaryDirectory(t)
   const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example', '--allow-ip', '192.0.2.1']
   await cliJson(directory, 'merchants', 'create', ...shop)

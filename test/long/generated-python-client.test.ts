@@ -8,7 +8,7 @@ import { listedService } from '../support/listed-service.js'
 const run = promisify(execFile)
 t.setTimeout(600_000)
 
-/** In an environment of its own; undefined where Python or its packages cannot be had. */
+/** Installs the generator in a separate environment. Returns undefined if Python or its packages are not available. */
 async function pythonWithGenerator(directory: string): Promise<string | undefined> {
   const bin = join(directory, 'python', 'bin')
   try {
@@ -43,17 +43,21 @@ print(json.dumps({"kinds": [str(each.kind) for each in found], "trackingIds": [s
 const directory = tempDirectory(t)
 const bin = await pythonWithGenerator(directory)
 
-t.test('a client generated for Python lists transfers', { skip: bin ? false : 'no Python with pip' }, async (t) => {
-  const { baseUrl, webApiKey, trackingIds } = await listedService(t)
-  const generator = join(bin!, 'openapi-python-client')
-  const options = ['--meta', 'none', '--output-path', 'client', '--fail-on-warning']
-  await run(generator, ['generate', '--url', `${baseUrl}/documentation/json`, ...options], {
-    cwd: directory,
-    // It calls the formatter that came with it by name.
-    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
-  })
-  const { stdout } = await run(join(bin!, 'python'), ['-c', list, baseUrl, webApiKey], { cwd: directory })
-  const listed = JSON.parse(stdout) as { kinds: string[]; trackingIds: string[] }
-  t.same(listed.trackingIds.sort(), trackingIds)
-  t.same([...new Set(listed.kinds)], ['deposit'])
-})
+t.test(
+  'a generated Python client lists transfers',
+  { skip: bin ? false : 'Python with pip is not available' },
+  async (t) => {
+    const { baseUrl, webApiKey, trackingIds } = await listedService(t)
+    const generator = join(bin!, 'openapi-python-client')
+    const options = ['--meta', 'none', '--output-path', 'client', '--fail-on-warning']
+    await run(generator, ['generate', '--url', `${baseUrl}/documentation/json`, ...options], {
+      cwd: directory,
+      // The generator runs its formatter by name, so it must be in PATH.
+      env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
+    })
+    const { stdout } = await run(join(bin!, 'python'), ['-c', list, baseUrl, webApiKey], { cwd: directory })
+    const listed = JSON.parse(stdout) as { kinds: string[]; trackingIds: string[] }
+    t.same(listed.trackingIds.sort(), trackingIds)
+    t.same([...new Set(listed.kinds)], ['deposit'])
+  },
+)

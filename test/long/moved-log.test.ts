@@ -22,7 +22,7 @@ interface Feed {
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const giveUpAt = Date.now() + 60_000
   while (!(await holds())) {
-    if (Date.now() > giveUpAt) throw new Error(`did not hold within 60 s: ${holds}`)
+    if (Date.now() > giveUpAt) throw new Error(`the condition did not become true within 60 s: ${holds}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
@@ -34,8 +34,8 @@ async function get<Answer>(url: string, { webApiKey }: Credentials): Promise<Ans
 }
 
 /**
- * A service that was stopped when it had delivered the callbacks of three transfers, had failed to deliver that of a fourth, and
- * before it knew that a fifth had changed.
+ * Runs a service and stops it after three delivered callbacks and a failed one, before it has noticed the change of a
+ * fifth transfer.
  */
 async function livedService(t: Test, receiver: Receiver) {
   const directory = temporaryDirectory(t)
@@ -62,79 +62,83 @@ async function livedService(t: Test, receiver: Receiver) {
 }
 
 for (const [engine, readModels] of [
-  ['embedded', 'built anew'],
-  ['EventStoreDB', 'used again'],
+  ['embedded', 'rebuilt'],
+  ['EventStoreDB', 'reused'],
 ] as const) {
-  t.test(
-    `a service continues in the ${engine} log that it was copied to, with read models ${readModels}`,
-    async (t) => {
-      const receiver = await startReceiver(t)
-      const before = await livedService(t, receiver)
-      const { directory: old, merchant, ids } = before
-      const delivered = receiver.received.slice(0, 3).map(({ webhookId }) => webhookId)
-      const pending = receiver.received[3]!.webhookId
+  t.test(`a service continues on the ${engine} copy of its log with ${readModels} read models`, async (t) => {
+    const receiver = await startReceiver(t)
+    const before = await livedService(t, receiver)
+    const { directory: old, merchant, ids } = before
+    const delivered = receiver.received.slice(0, 3).map(({ webhookId }) => webhookId)
+    const pending = receiver.received[3]!.webhookId
 
-      const directory = temporaryDirectory(t)
-      const [from, to] = [join(old, 'data'), join(directory, 'data')]
-      const url = engine === 'embedded' ? `embedded:${to}` : (await startEventsServerProcess(t, to)).url
-      const used = readModels === 'used again' ? from : to
-      const stores = { EVENT_STORE_URL: url, READ_MODEL_URL: `embedded:${used}` }
-      const copied = await runCli(directory, ['events', 'copy', '--from', `embedded:${from}`, '--to', url, '--json'])
-      t.match(copied, { status: 0 }, copied.stderr)
-      const refused = await runCli(directory, ['serve'], { ...stores, PORT: '0' })
-      t.match(refused, { status: 1, stderr: /master\.key/ }, 'not without the key')
-      const key = readFileSync(join(from, 'master.key'), 'utf8').trim()
-      const environment = { ...stores, TRANSFERD_MASTER_KEY: key, SANDBOX: 'off' }
+    const directory = temporaryDirectory(t)
+    const [from, to] = [join(old, 'data'), join(directory, 'data')]
+    const url = engine === 'embedded' ? `embedded:${to}` : (await startEventsServerProcess(t, to)).url
+    const used = readModels === 'reused' ? from : to
+    const stores = { EVENT_STORE_URL: url, READ_MODEL_URL: `embedded:${used}` }
+    const copied = await runCli(directory, ['events', 'copy', '--from', `embedded:${from}`, '--to', url, '--json'])
+    t.match(copied, { status: 0 }, copied.stderr)
+    const refused = await runCli(directory, ['serve'], { ...stores, PORT: '0' })
+    t.match(refused, { status: 1, stderr: /master\.key/ }, 'the service does not start without the key')
+    const key = readFileSync(join(from, 'master.key'), 'utf8').trim()
+    const environment = { ...stores, TRANSFERD_MASTER_KEY: key, SANDBOX: 'off' }
 
-      const service = await startServiceProcess(t, { directory, environment })
-      for (const id of [ids[0]!, ids[4]!]) {
-        const transfer = await get<object>(`${service.baseUrl}/v1/transfers/${id}`, merchant)
-        t.match(await cliJson(old, 'transfers', 'show', id), transfer, 'it reads as before')
-      }
-      const repeated = await createDeposit(service.baseUrl, merchant, 'before-1')
-      t.match(repeated, { status: 200, body: { result: { trackingId: ids[0] } } }, 'a repeated create is the first one')
-      const created = await createDeposit(service.baseUrl, merchant, 'after-1')
-      t.equal(created.status, 200)
-      const after = created.body.result!.trackingId
-      t.equal((await runCli(directory, ['transfers', 'complete', after], environment)).status, 0)
-      await until(() => receiver.received.filter(({ webhookId }) => webhookId === pending).length === 2)
-      for (const id of [ids[4], after]) await until(() => receiver.received.some(({ trackingId }) => trackingId === id))
+    const service = await startServiceProcess(t, { directory, environment })
+    for (const id of [ids[0]!, ids[4]!]) {
+      const transfer = await get<object>(`${service.baseUrl}/v1/transfers/${id}`, merchant)
+      t.match(await cliJson(old, 'transfers', 'show', id), transfer, 'the transfer is unchanged')
+    }
+    const repeated = await createDeposit(service.baseUrl, merchant, 'before-1')
+    t.match(
+      repeated,
+      { status: 200, body: { result: { trackingId: ids[0] } } },
+      'a repeated create returns the original transfer',
+    )
+    const created = await createDeposit(service.baseUrl, merchant, 'after-1')
+    t.equal(created.status, 200)
+    const after = created.body.result!.trackingId
+    t.equal((await runCli(directory, ['transfers', 'complete', after], environment)).status, 0)
+    await until(() => receiver.received.filter(({ webhookId }) => webhookId === pending).length === 2)
+    for (const id of [ids[4], after]) await until(() => receiver.received.some(({ trackingId }) => trackingId === id))
 
-      const feedUrl = `${service.baseUrl}/v1/events?after=${before.seen.next}`
-      await until(async () => (await get<Feed>(feedUrl, merchant)).items.length === before.rest.items.length + 4)
-      const feed = await get<Feed>(feedUrl, merchant)
-      t.same(
-        feed.items.slice(0, -4).map(({ eventId }) => eventId),
-        before.rest.items.map(({ eventId }) => eventId),
-        'the feed goes on behind what was read',
-      )
-      const opening = { EVENT_STORE_URL: url, TRANSFERD_MASTER_KEY: key }
-      await documentsAreThoseOf(engine === 'embedded' ? opening : { ...opening, DATA_DIRECTORY: to }, used)
-      t.equal(await service.end('SIGTERM'), 0)
-      for (const webhookId of delivered)
-        t.equal(receiver.received.filter((one) => one.webhookId === webhookId).length, 1, 'nothing is sent twice')
-      t.equal(receiver.received.length, 7, 'three before, one that failed, and three since')
+    const feedUrl = `${service.baseUrl}/v1/events?after=${before.seen.next}`
+    await until(async () => (await get<Feed>(feedUrl, merchant)).items.length === before.rest.items.length + 4)
+    const feed = await get<Feed>(feedUrl, merchant)
+    t.same(
+      feed.items.slice(0, -4).map(({ eventId }) => eventId),
+      before.rest.items.map(({ eventId }) => eventId),
+      'the feed resumes after the last read event',
+    )
+    const opening = { EVENT_STORE_URL: url, TRANSFERD_MASTER_KEY: key }
+    await documentsAreThoseOf(engine === 'embedded' ? opening : { ...opening, DATA_DIRECTORY: to }, used)
+    t.equal(await service.end('SIGTERM'), 0)
+    for (const webhookId of delivered)
+      t.equal(receiver.received.filter((one) => one.webhookId === webhookId).length, 1, 'no callback is sent twice')
+    t.equal(receiver.received.length, 7, 'three callbacks before the copy, a failed attempt, and three since')
 
-      if (engine === 'embedded') return
+    if (engine === 'embedded') return
 
-      // On the way back the positions are smaller, so all stored positions are beyond the end.
-      const back = `embedded:${join(directory, 'back')}`
-      const returned = await runCli(directory, ['events', 'copy', '--from', url, '--to', back], environment)
-      t.match(returned, { status: 0 }, returned.stderr)
-      const home = await startServiceProcess(t, { directory, environment: { ...environment, EVENT_STORE_URL: back } })
-      const last = (await createDeposit(home.baseUrl, merchant, 'back-1')).body.result!.trackingId
-      t.equal(
-        (await runCli(directory, ['transfers', 'complete', last], { ...environment, EVENT_STORE_URL: back })).status,
-        0,
-      )
-      await until(() => receiver.received.some(({ trackingId }) => trackingId === last))
-      const more = async () => (await get<Feed>(`${home.baseUrl}/v1/events?after=${feed.next}`, merchant)).items
-      await until(async () => (await more()).length === 2)
-      await documentsAreThoseOf({ ...opening, EVENT_STORE_URL: back }, used)
-      t.equal(await home.end('SIGTERM'), 0)
-      t.equal(receiver.received.length, 8, 'one more')
-    },
-  )
+    // In the second copy the positions are smaller, so all stored positions are beyond its end.
+    const back = `embedded:${join(directory, 'back')}`
+    const returned = await runCli(directory, ['events', 'copy', '--from', url, '--to', back], environment)
+    t.match(returned, { status: 0 }, returned.stderr)
+    const lastService = await startServiceProcess(t, {
+      directory,
+      environment: { ...environment, EVENT_STORE_URL: back },
+    })
+    const last = (await createDeposit(lastService.baseUrl, merchant, 'back-1')).body.result!.trackingId
+    t.equal(
+      (await runCli(directory, ['transfers', 'complete', last], { ...environment, EVENT_STORE_URL: back })).status,
+      0,
+    )
+    await until(() => receiver.received.some(({ trackingId }) => trackingId === last))
+    const more = async () => (await get<Feed>(`${lastService.baseUrl}/v1/events?after=${feed.next}`, merchant)).items
+    await until(async () => (await more()).length === 2)
+    await documentsAreThoseOf({ ...opening, EVENT_STORE_URL: back }, used)
+    t.equal(await lastService.end('SIGTERM'), 0)
+    t.equal(receiver.received.length, 8, 'one more callback')
+  })
 }
 
 /** Waits until the read models equal the fold of the log, without missing or repeated events. */

@@ -17,7 +17,7 @@ import { type TestStores, testStores, until } from '../projections/stores.js'
 
 const eventsEach = 8
 const transfers = 1_000_000 / eventsEach
-/** Projected as they come; those before are the first build's. */
+/** The transfers that are projected while they are created. The first build covers all earlier ones. */
 const servedTransfers = 5_000
 const batch = 250
 const program = fileURLToPath(new URL('../projections/projection-process.js', import.meta.url))
@@ -25,7 +25,7 @@ const namespace = '6f2d9ad8-6d3f-4a51-b0c1-0d5f3a1c9e10'
 const merchants = Array.from({ length: 20 }, (_, n) => uuidV5(`merchant ${n}`, namespace))
 const metadata = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
 
-/** A transfer of each kind and end there is: eight events in two streams. */
+/** Returns the eight events of a transfer and its callbacks. Together, the transfers cover all kinds and outcomes. */
 function appendsOf(n: number): Append[] {
   const trackingId = uuidV5(`transfer ${n}`, namespace)
   const merchantId = merchants[n % merchants.length]!
@@ -100,12 +100,12 @@ async function append(stores: TestStores, from: number, to: number): Promise<voi
   }
 }
 
-/** Processes that project, one after the other, each killed after a random time until `isDone`; how many were. */
+/** Runs projections in processes that are killed after a random time, until `isDone`. Returns the number of kills. */
 async function killedUntil(directory: string, upToMs: number, isDone: () => Promise<boolean>): Promise<number> {
   let kills = 0
   let child: ChildProcess | undefined
   let killAtMs = 0
-  // Longer each time, so that what cannot be done in a moment is done on a slow machine, too.
+  // The time grows, so that a slow machine also completes each step.
   let withinMs = upToMs
   while (!(await isDone())) {
     if (!child || performance.now() > killAtMs) {
@@ -126,7 +126,7 @@ async function killedUntil(directory: string, upToMs: number, isDone: () => Prom
   return kills
 }
 
-/** Documents that are not the same in both, byte for byte; and how many there are. */
+/** Returns the ids of documents that are not identical byte for byte, and the number of documents. */
 async function differences(a: Collection, b: Collection): Promise<{ count: number; differing: string[] }> {
   const differing: string[] = []
   let count = 0
@@ -134,16 +134,16 @@ async function differences(a: Collection, b: Collection): Promise<{ count: numbe
   for (;;) {
     const [left, right] = [await a.texts(after, 5_000), await b.texts(after, 5_000)]
     if (left.length === 0 && right.length === 0) return { count, differing }
-    const [one, other] = [left, right].map((page) => page.map(({ _id, text }) => `${_id}\n${text}`))
-    for (const [n, text] of one!.entries()) if (text !== other![n]) differing.push(left[n]!._id)
-    if (left.length !== right.length) differing.push('not as many')
+    const [leftTexts, rightTexts] = [left, right].map((page) => page.map(({ _id, text }) => `${_id}\n${text}`))
+    for (const [n, text] of leftTexts!.entries()) if (text !== rightTexts![n]) differing.push(left[n]!._id)
+    if (left.length !== right.length) differing.push('the pages have different lengths')
     count += left.length
     if (differing.length > 0) return { count, differing }
     after = left.at(-1)?._id
   }
 }
 
-async function askAll(t: Test, stores: TestStores): Promise<() => Promise<boolean>> {
+async function requestRebuilds(t: Test, stores: TestStores): Promise<() => Promise<boolean>> {
   const tasks = new ProjectionTasks(stores.readModels, stores.clock)
   for (const { name } of allProjections) await tasks.request(name, { what: 'rebuild', by: 'test' })
   return async () => {
@@ -154,19 +154,19 @@ async function askAll(t: Test, stores: TestStores): Promise<() => Promise<boolea
 }
 
 t.test(
-  'after any kills while they project and while they rebuild, a million events give the same documents, byte for byte',
+  'a million events give identical documents after any kills during projection and rebuild',
   { timeout: 900_000 },
   async (t) => {
     const stores = await testStores(t)
     const { directory, readModels } = stores
-    const beganMs = performance.now()
-    const tell = (what: string) => t.comment(`${what}: ${((performance.now() - beganMs) / 1_000).toFixed(1)} s`)
+    const startedMs = performance.now()
+    const report = (what: string) => t.comment(`${what}: ${((performance.now() - startedMs) / 1_000).toFixed(1)} s`)
     await append(stores, 0, transfers / 4)
     const [, built] = await Promise.all([
       append(stores, transfers / 4, transfers - servedTransfers),
-      killedUntil(directory, 4_000, await askAll(t, stores)),
+      killedUntil(directory, 4_000, await requestRebuilds(t, stores)),
     ])
-    tell(`built from nothing, killed ${built} times`)
+    report(`built the first version with ${built} kills`)
 
     const serving = append(stores, transfers - servedTransfers, transfers)
     let appended = false
@@ -177,10 +177,10 @@ t.test(
       return appended && (await projectionStatus(stores)).every(({ lagEvents }) => lagEvents === 0)
     })
     await serving
-    tell(`projected as they came, killed ${served} times`)
+    report(`projected new events with ${served} kills`)
 
-    const rebuilt = await killedUntil(directory, 4_000, await askAll(t, stores))
-    tell(`rebuilt beside, compared and switched, killed ${rebuilt} times`)
+    const rebuilt = await killedUntil(directory, 4_000, await requestRebuilds(t, stores))
+    report(`rebuilt, compared and switched with ${rebuilt} kills`)
     t.ok(built + served + rebuilt >= 3, `${built} + ${served} + ${rebuilt} kills`)
     for (const projection of allProjections) {
       const { served, previous } = (await readPointer(readModels, projection.name))!
@@ -189,9 +189,9 @@ t.test(
       t.same(differing, [], `${count} documents of ${projection.name}`)
       if (projection.name === 'transfers') t.equal(count, transfers)
     }
-    tell('compared')
+    report('compared')
     await until(async () => (await projectionStatus(stores)).every(({ state }) => state === 'current'))
     const builds = (await readModels.listCollections()).filter((name) => name.includes('@'))
-    t.equal(builds.length, 2 * allProjections.length, 'only the served and the previous builds are left')
+    t.equal(builds.length, 2 * allProjections.length, 'only the served and the previous builds remain')
   },
 )

@@ -14,7 +14,7 @@ function logLines() {
 async function until(condition: () => boolean): Promise<void> {
   const deadline = Date.now() + 60_000
   while (!condition()) {
-    if (Date.now() > deadline) throw new Error('it did not come about within 30 s')
+    if (Date.now() > deadline) throw new Error('the condition did not become true within 60 s')
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
@@ -37,7 +37,11 @@ t.test('restarts a failed thread and reports the problem in the meantime', async
   let broken = true
   const { stores, data } = await thread(t, () => broken)
   const { lines, logger } = logLines()
-  const background = startBackgroundThread({ data, logger, onGivenUp: () => t.fail('it is not given up yet') })
+  const background = startBackgroundThread({
+    data,
+    logger,
+    onGivenUp: () => t.fail('the thread is still being restarted'),
+  })
   t.match(background.problem(), 'starting')
   await until(() => lines.length === 2)
   t.match(lines, [

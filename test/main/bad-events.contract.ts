@@ -46,14 +46,14 @@ const knownTypes: { readonly [prefix: string]: string } = {
   'directory-': 'StreamsListed',
 }
 
-/** The three ways in which an event may be bad. */
-const ways = ['unknown type', 'broken schema', 'not JSON'] as const
-type Way = (typeof ways)[number]
+/** The three kinds of bad events. */
+const kinds = ['unknown type', 'broken schema', 'not JSON'] as const
+type Kind = (typeof kinds)[number]
 
-function badEvent(way: Way, prefix: string) {
+function badEvent(kind: Kind, prefix: string) {
   const type = knownTypes[prefix]!
-  if (way === 'unknown type') return jsonEvent({ type: 'Foreign', data: { canary }, metadata })
-  if (way === 'broken schema') return jsonEvent({ type, data: { [canary]: canary }, metadata })
+  if (kind === 'unknown type') return jsonEvent({ type: 'Foreign', data: { canary }, metadata })
+  if (kind === 'broken schema') return jsonEvent({ type, data: { [canary]: canary }, metadata })
   return binaryEvent({ type, data: Buffer.from(`not JSON ${canary}`), metadata: Buffer.from(canary) })
 }
 
@@ -103,27 +103,27 @@ async function deposit({ transfers }: World, merchantId: string): Promise<string
 /** Appends each kind of bad event to a separate stream of each kind, and returns the places. */
 async function inject(scene: World, healthy: string) {
   const { raw, merchants } = scene
-  const places: { place: string; way: Way }[] = []
+  const places: { place: string; kind: Kind }[] = []
   const victims: { id: string; webApiKey: string; secretKey: string; webhookSecret: string }[] = []
   const badTransfers: string[] = []
-  const append = async (stream: string, way: Way, prefix: string) => {
-    const { nextExpectedRevision } = await raw.appendToStream(stream, badEvent(way, prefix))
-    places.push({ place: `${stream}@${nextExpectedRevision}`, way })
+  const append = async (stream: string, kind: Kind, prefix: string) => {
+    const { nextExpectedRevision } = await raw.appendToStream(stream, badEvent(kind, prefix))
+    places.push({ place: `${stream}@${nextExpectedRevision}`, kind })
   }
   for (const prefix of streamPrefixes) {
-    for (const way of ways) {
+    for (const kind of kinds) {
       if (prefix === 'merchant-') {
         const victim = await merchants.register({ ...merchantSettings, name: 'Victim' } as MerchantSettings, context)
         victims.push(victim)
-        await append(`merchant-${victim.id}`, way, prefix)
+        await append(`merchant-${victim.id}`, kind, prefix)
       } else if (prefix === 'transfer-' || prefix === 'callback-' || prefix === 'payment-') {
         const trackingId = await deposit(scene, healthy)
         if (prefix === 'transfer-') badTransfers.push(trackingId)
-        await append(`${prefix}${trackingId}`, way, prefix)
+        await append(`${prefix}${trackingId}`, kind, prefix)
       } else if (prefix === 'callbacks-') {
-        await append(way === 'not JSON' ? 'callbacks-sweep' : `callbacks-endpoint-${randomUUID()}`, way, prefix)
-      } else if (prefix === 'problems-') await append('problems-skipped', way, prefix)
-      else await append(`${prefix}${randomUUID()}`, way, prefix)
+        await append(kind === 'not JSON' ? 'callbacks-sweep' : `callbacks-endpoint-${randomUUID()}`, kind, prefix)
+      } else if (prefix === 'problems-') await append('problems-skipped', kind, prefix)
+      else await append(`${prefix}${randomUUID()}`, kind, prefix)
     }
   }
   return { places, victims, badTransfers }
@@ -142,7 +142,7 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
     let service = await scene.start()
     const client = new MerchantClient(service.baseUrl, healthy)
     const created = await client.hostedDeposit('after-the-start', '100.00')
-    t.equal(created.status, 200, 'another merchant creates')
+    t.equal(created.status, 200, 'other merchants can create transfers')
     await until(() => receiver.received.some(({ trackingId }) => trackingId === created.body.trackingId), 60_000)
     for (const victim of victims) {
       const { status, body } = await new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
@@ -156,9 +156,9 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
     t.same(
       (JSON.parse(problems.stdout) as { event: string }[]).map(({ event }) => event).sort(),
       all,
-      'each is named, and nothing else',
+      'lists exactly the bad events',
     )
-    t.notMatch(problems.stdout, canary, 'by no data')
+    t.notMatch(problems.stdout, canary, 'does not show their data')
     const health = async () => {
       const answer = await fetch(`${service.baseUrl}/health/ready`)
       const { details } = (await answer.json()) as { details: string[] }
@@ -166,19 +166,19 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
     }
     await until(async () => (await health()).details.length === 21, 60_000)
     const { status, details } = await health()
-    t.equal(status, 200, 'and keeps nobody from being served')
+    t.equal(status, 200, 'the service stays ready')
     t.match(details.at(-1), `and ${all.length - 20} more`)
     const metrics = async () => (await fetch(`${service.baseUrl}/metrics`)).text()
     const counts = /transferd_unreadable_events\{kind="(\w+)"\} (\d+)/g
     await until(async () => [...(await metrics()).matchAll(counts)].length === streamPrefixes.length, 60_000)
     const found = Object.fromEntries([...(await metrics()).matchAll(counts)].map(([, kind, n]) => [kind, Number(n)]))
-    t.same(found, Object.fromEntries(streamPrefixes.map((prefix) => [prefix.slice(0, -1), ways.length])))
+    t.same(found, Object.fromEntries(streamPrefixes.map((prefix) => [prefix.slice(0, -1), kinds.length])))
     t.notMatch(service.log(), canary)
     const refused = await scene.cli('transfers', 'complete', badTransfers[0]!)
     t.equal(refused.status, 1)
     t.match(refused.stderr, new RegExp(`transfer-${badTransfers[0]}@1: `))
 
-    await t.test('refuses to skip a readable event', async (t) => {
+    await t.test('rejects skipping a readable event', async (t) => {
       const good = await scene.cli('events', 'skip', `transfer-${created.body.trackingId}@0`, '--reason', 'unwanted')
       t.equal(good.status, 1)
       t.match(good.stderr, /can be read/)
@@ -197,8 +197,8 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
       t.match(await skipEvent({ store, clock }, target, context), { accepted: true, changed: true }, place)
     }
     for (const victim of victims) {
-      const back = () => new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
-      await until(async () => (await back()).status === 200, 60_000)
+      const retry = () => new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
+      await until(async () => (await retry()).status === 200, 60_000)
     }
     const listOf = async () => {
       const headers = { webapikey: healthy.webApiKey }
@@ -209,9 +209,10 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
     for (const trackingId of badTransfers) {
       t.match(await scene.transfers.complete(trackingId, {}, context), { accepted: true, changed: true })
     }
-    const told = () => new Set(receiver.received.filter(({ body }) => body.Status === 2).map((each) => each.trackingId))
-    await until(() => badTransfers.every((trackingId) => told().has(trackingId)), 60_000)
-    t.same(JSON.parse((await scene.cli('events', 'problems')).stdout), [], 'nothing is left')
+    const notified = () =>
+      new Set(receiver.received.filter(({ body }) => body.Status === 2).map((each) => each.trackingId))
+    await until(() => badTransfers.every((trackingId) => notified().has(trackingId)), 60_000)
+    t.same(JSON.parse((await scene.cli('events', 'problems')).stdout), [], 'no problem remains')
     await until(async () => (await health()).details.length === 0, 60_000)
 
     t.equal(await service.end('SIGTERM'), 0)

@@ -5,7 +5,7 @@ import t from 'tap'
 
 t.test('the demo completes and verifies every callback', async (t) => {
   const demo = fileURLToPath(new URL('../../examples/demo.js', import.meta.url))
-  // Rejects when the exit status is not 0.
+  // Rejects if the exit status is not 0.
   const { stdout } = await promisify(execFile)(process.execPath, [demo], { timeout: 60_000 })
   t.match(stdout, 'AMOUNT MISMATCH')
   t.match(stdout, 'confirms the new device')

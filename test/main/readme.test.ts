@@ -74,7 +74,7 @@ t.test('the pasted five-minute tour ends with a paid deposit and a withdrawal', 
   const { stdout } = await finished
   t.match(stdout, /"url":"http:[^"]+\/pay\//, 'the deposit is created')
   t.match(stdout, /"status":2[^\n]*"kind":"deposit"|"kind":"deposit"[^\n]*"status":2/, 'the merchant sees the payment')
-  t.match(stdout, /TransferCompleted/, 'the log has it')
+  t.match(stdout, /TransferCompleted/, 'the log contains it')
   for (const referenceId of ['order-1', 'payout-1']) {
     t.match(
       stdout,
@@ -114,7 +114,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-t.test("the banner's curl line works as pasted, and so does the one of a later start", async (t) => {
+t.test('the curl command in the banner works as pasted, also after a restart', async (t) => {
   const directory = temporaryDirectory(t)
   const { sampleCurl } = await import('../../src/sandbox/banner.js')
   for (let start = 0; start < 2; start++) {

@@ -14,7 +14,7 @@ t.test('each node performs only its roles, and together they form the service', 
   const receiver = await startReceiver(t)
   const options = ['--callback-url', receiver.url, '--sandbox', '--callback-on-create']
   const credentials = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Roles', ...options)
-  // It starts first, so that it can take every lease.
+  // This node starts first and could take every lease.
   const api = await startServiceProcess(t, { directory, roles: 'api' })
   const projections = await startServiceProcess(t, { directory, environment: { ROLES: 'projections' } })
   const callbacks = await startServiceProcess(t, { directory, roles: 'callbacks', environment: { ROLES: 'api' } })
@@ -44,7 +44,7 @@ t.test('each node performs only its roles, and together they form the service', 
   t.strictSame(await holders(), { ...expected, callbacks: callbacks.pid })
 
   for (const node of [projections, callbacks]) {
-    t.equal((await createDeposit(node.baseUrl, credentials)).status, 404, 'no creates')
+    t.equal((await createDeposit(node.baseUrl, credentials)).status, 404, 'does not serve creates')
     for (const path of ['/v1/transfers', '/documentation', '/pay/x']) {
       t.equal((await fetch(node.baseUrl + path)).status, 404, path)
     }

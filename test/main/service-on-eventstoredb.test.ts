@@ -13,7 +13,7 @@ const masterKey = () => randomBytes(32).toString('hex')
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 60_000
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('it did not come about within 60 s')
+    if (Date.now() > deadline) throw new Error('the condition did not become true within 60 s')
     await sleep(100)
   }
 }
@@ -94,5 +94,5 @@ t.test('runs deposits, callbacks, lists and the command line, and stops during a
 
   await server.end('SIGKILL')
   await until(async () => (await client.hostedDeposit('second', '100.00')).status === 503)
-  t.equal(await service.end('SIGTERM'), 0, 'it does not wait for the server')
+  t.equal(await service.end('SIGTERM'), 0, 'the stop does not wait for the server')
 })

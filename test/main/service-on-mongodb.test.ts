@@ -15,7 +15,7 @@ t.test('exits with status 1 and the reason if the server is missing', async (t) 
 })
 
 t.test(
-  'accepts transfers and answers lists with 503 during an outage of MongoDB, and lists everything afterwards',
+  'accepts transfers and responds to lists with 503 during an outage of MongoDB, and lists everything afterwards',
   { skip: withoutMongodb, timeout: 240_000 },
   async (t) => {
     const direct = testDatabaseUrl(`service_${randomUUID().slice(0, 8)}`)
@@ -51,7 +51,7 @@ t.test(
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 100_000
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('it did not come about within 100 s')
+    if (Date.now() > deadline) throw new Error('the condition did not become true within 100 s')
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }

@@ -12,7 +12,7 @@ function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
   return new MerchantClient(baseUrl, sandbox!)
 }
 
-t.test('exits with status 1 for a used port, names it, and leaves no process running', async (t) => {
+t.test('exits with status 1 and the port number if the port is in use, and leaves no process running', async (t) => {
   const directory = temporaryDirectory(t)
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -50,7 +50,7 @@ t.test('refuses to start with a master key other than that of the log', async (t
   t.match(lost.stderr, /master\.key is missing, but a log exists/)
 })
 
-t.test('a stop under load answers all accepted requests, loses none, and exits with status 0', async (t) => {
+t.test('a stop under load responds to all accepted requests, loses none, and exits with status 0', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory })
   const client = clientOf(first)
@@ -63,11 +63,11 @@ t.test('a stop under load answers all accepted requests, loses none, and exits w
         const { status } = await client.nativeDeposit(referenceId, '10.00')
         if (status === 200) acknowledged.push(referenceId)
         else if (status !== 429) {
-          t.match({ status, stopping }, { status: 503, stopping: true }, 'refused only while stopping')
+          t.match({ status, stopping }, { status: 503, stopping: true }, 'rejects requests only while stopping')
           return
         }
       } catch {
-        t.ok(stopping, 'a connection is refused only while stopping')
+        t.ok(stopping, 'rejects connections only while stopping')
         return
       }
     }
@@ -78,13 +78,13 @@ t.test('a stop under load answers all accepted requests, loses none, and exits w
   await Promise.all(callers)
   const second = await startServiceProcess(t, { directory })
   for (const referenceId of acknowledged) {
-    if (!(await isKept(second, referenceId))) t.fail(`${referenceId} was acknowledged and is lost`)
+    if (!(await isKept(second, referenceId))) t.fail(`${referenceId} was acknowledged and then lost`)
   }
   t.ok(acknowledged.length >= 200)
   await second.end('SIGTERM')
 })
 
-/** Sends a create with another amount, which is refused only if the reference exists. */
+/** Sends a create with a different amount, which is rejected only if the reference exists. */
 async function isKept(service: ServiceProcess, referenceId: string): Promise<boolean> {
   for (;;) {
     const { status } = await clientOf(service).nativeDeposit(referenceId, '11.00')
@@ -95,7 +95,7 @@ async function isKept(service: ServiceProcess, referenceId: string): Promise<boo
 
 t.test('a second signal ends the service immediately', async (t) => {
   const service = await startServiceProcess(t, { directory: temporaryDirectory(t) })
-  // A request that never ends delays the graceful stop.
+  // A request that never completes delays the graceful stop.
   const socket = connect(service.port, '127.0.0.1')
   socket.on('error', () => undefined)
   socket.write(
@@ -113,7 +113,7 @@ t.test('a second signal ends the service immediately', async (t) => {
 t.test('npm start forwards a signal and leaves no process running', async (t) => {
   const directory = temporaryDirectory(t)
   const urls = { EVENT_STORE_URL: `embedded:${directory}`, READ_MODEL_URL: `embedded:${directory}` }
-  // This omits prestart, because a build would replace files that other tests are using.
+  // Without prestart, because its build would replace files that other tests are using.
   const npm = spawn('npm', ['start', '--ignore-scripts'], {
     env: { ...process.env, ...urls, PORT: '0', SANDBOX: 'auto' },
   })
@@ -136,7 +136,7 @@ t.test('the metrics include everything that an operator monitors', async (t) => 
   const { body } = await clientOf(service).hostedDeposit('watched', '100.00')
   // The sandbox merchant has no endpoint yet, so its callback waits.
   t.equal((await runCli(directory, ['transfers', 'complete', String(body.trackingId)])).status, 0)
-  const wanted = [
+  const expected = [
     'transferd_callbacks{state="waiting"} 1',
     'transferd_callbacks{state="parked"} 0',
     'transferd_projection_lag_events{projection="transfers"} 0',
@@ -144,11 +144,11 @@ t.test('the metrics include everything that an operator monitors', async (t) => 
     'transferd_projection_failed{projection="totals"} 0',
   ]
   let lines: string[] = []
-  for (let attempt = 0; attempt < 100 && !wanted.every((line) => lines.includes(line)); attempt++) {
+  for (let attempt = 0; attempt < 100 && !expected.every((line) => lines.includes(line)); attempt++) {
     await new Promise((resolve) => setTimeout(resolve, 50))
     lines = (await (await fetch(`${service.baseUrl}/metrics`)).text()).split('\n')
   }
-  for (const line of wanted) t.ok(lines.includes(line), line)
+  for (const line of expected) t.ok(lines.includes(line), line)
   const types = lines.flatMap((line) => (line.startsWith('# TYPE ') ? [line.slice('# TYPE '.length)] : []))
   const page = readFileSync('docs/reference/metrics.md', 'utf8')
   const documented = [...page.matchAll(/^\| `(transferd_\w+)` \| (\w+) \|/gm)].map(

@@ -59,7 +59,7 @@ t.test('no file, log line or metric contains a secret of a wallet after every op
   }
   searchFiles('while it runs')
   t.equal(await service.end('SIGTERM'), 0)
-  searchFiles('when it has ended')
+  searchFiles('after it has stopped')
   search(metrics, 'the metrics')
   search(service.log(), 'the log lines')
   search(again.stderr, 'an error of the command line')

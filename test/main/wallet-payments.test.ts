@@ -7,7 +7,7 @@ import { destroyTestService, startTestService } from '../support/test-service.js
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
 t.test(
-  'limits the codes of an account across all merchants to three in a row, and not those of other accounts',
+  'limits the codes of an account to three in a row across all merchants, without affecting other accounts',
   async (t) => {
     const wallet = new MemoryWallet()
     wallet.open('ada@example.com', '734219', 1n)
@@ -35,7 +35,7 @@ t.test(
     t.match(await logIn(0, 'ada@Example.com', '734219'), { ok: true })
     const fourth = await logIn(1, 'ada@example.com', '734219')
     t.match(fourth, { ok: false, reason: 'login-throttled' })
-    // One code every twelve seconds, minus the time of the first codes on a busy machine.
+    // One code is allowed every twelve seconds. The first codes take longer on a busy machine.
     t.ok(!fourth.ok && fourth.retryAfterSeconds! >= 1 && fourth.retryAfterSeconds! <= 12)
     t.match(await logIn(0, 'other@example.com', '734219'), { ok: true })
   },

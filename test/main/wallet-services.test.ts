@@ -69,14 +69,14 @@ t.test('pays a deposit from a built-in wallet that the command line has set up',
   t.equal(next_step, 'ValidateUserDevice')
   const [asked] = await messages()
   t.match(asked, { kind: 'email', to: email, code: null, link: new RegExp(`^${service.baseUrl}/`) })
-  t.match((await validate(first, token)).body, { success: false }, 'nobody has confirmed yet')
+  t.match((await validate(first, token)).body, { success: false }, 'the customer has not confirmed the device yet')
   t.equal(await status(first), 'Pending')
   await cliJson(directory, ...['wallets', 'trust-device', `${accountNumber}`, '--merchant', merchantId, '--user', '42'])
 
   const second = await deposit('50.50')
   const secondToken = (await logIn(second)).body.result
   const refused = await verify(second, secondToken, (await messages())[0]!.code!)
-  t.notMatch(refused.body.result, { next_step: 'ValidateUserDevice' }, 'the device is trusted by now')
+  t.notMatch(refused.body.result, { next_step: 'ValidateUserDevice' }, 'the device is trusted now')
   const third = await deposit('150.00')
   const thirdToken = (await logIn(third)).body.result
   const completed = await verify(third, thirdToken, (await messages())[0]!.code!)
@@ -103,11 +103,11 @@ t.test('pays a deposit from a built-in wallet that the command line has set up',
     walletCollections: [{ accountNumber, amount: 150, outcome: 'refused', collectedAmount: 0 }],
   })
 
-  const stranger = shop(service, 'eve@example.com')
+  const otherCustomer = shop(service, 'eve@example.com')
   const failures = [
     refused,
     completed,
-    await stranger.logIn(third, '580263'),
+    await otherCustomer.logIn(third, '580263'),
     await verify(third, thirdToken, '617042'),
   ]
   t.match(failures.at(-2), { status: 400, body: { success: false } })
@@ -134,10 +134,10 @@ function filesOf(directory: string): { readonly [name: string]: string } {
   return Object.fromEntries(files.map(({ parentPath, name }) => [name, readFileSync(join(parentPath, name), 'latin1')]))
 }
 
-/** A proxy of a wallet core, which can drop the responses to requests for money. */
+/** A proxy for a wallet core that can drop the responses to requests for money. */
 async function startGateway(core: string) {
   const requests: string[] = []
-  let swallowed = false
+  let isDropping = false
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request.setEncoding('utf8')) body += chunk
@@ -146,7 +146,7 @@ async function startGateway(core: string) {
     const { method = '' } = request
     const answer = await fetch(`${core}${request.url}`, { method, headers: { authorization }, ...(body && { body }) })
     const text = await answer.text()
-    if (swallowed && method === 'POST' && request.url === '/collections') response.socket?.resetAndDestroy()
+    if (isDropping && method === 'POST' && request.url === '/collections') response.socket?.resetAndDestroy()
     else response.writeHead(answer.status).end(text)
   })
   server.listen(0, '127.0.0.1')
@@ -154,8 +154,8 @@ async function startGateway(core: string) {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    swallowAnswers: () => {
-      swallowed = true
+    dropResponses: () => {
+      isDropping = true
     },
     async stop() {
       server.closeAllConnections()
@@ -194,7 +194,7 @@ t.test(
     const unknown = await logInAndVerify(await deposit('100.00'))
     t.match(unknown.body.result, { next_step: 'ValidateUserDevice', account_number: accountNumber })
     t.match(messages[0], { to: email, link: new RegExp(`^${service.baseUrl}/`) })
-    // This equals the customer's confirmation without the page.
+    // This request has the effect of the customer's confirmation on the page.
     const device = gateway.requests
       .find((line) => line.startsWith('GET /accounts/'))!
       .split('/')
@@ -210,11 +210,19 @@ t.test(
     t.match((await logInAndVerify(paid)).body.result, { next_step: 'Completed' })
     t.same([await status(paid), balance()], ['Completed', 14_000])
 
-    gateway.swallowAnswers()
+    gateway.dropResponses()
     const lost = await deposit('100.00')
     t.match(await logInAndVerify(lost), { body: { success: false } })
-    t.same([await status(lost), balance()], ['ManualControl', 4_000], 'the money was taken, and nobody said so')
-    t.equal(gateway.requests.filter((line) => line === 'POST /collections').length, 2, 'it was not asked for again')
+    t.same(
+      [await status(lost), balance()],
+      ['ManualControl', 4_000],
+      'the wallet took the money, and its response was lost',
+    )
+    t.equal(
+      gateway.requests.filter((line) => line === 'POST /collections').length,
+      2,
+      'the service does not request the money again',
+    )
 
     await gateway.stop()
     // Logins with one email are throttled.

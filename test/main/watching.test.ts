@@ -63,7 +63,7 @@ async function create(headers: { readonly [name: string]: string }, key = mercha
 
 async function until(isIt: () => boolean): Promise<void> {
   for (let n = 0; n < 6_000 && !isIt(); n++) await new Promise((resolve) => setTimeout(resolve, 10))
-  if (!isIt()) throw new Error('waited 10 s in vain')
+  if (!isIt()) throw new Error('the condition did not become true within 10 s')
 }
 
 const traced = await create({ traceparent: `00-${traceId}-${callerSpan}-01` })
@@ -99,7 +99,7 @@ t.test('one create produces one trace from the caller to the delivered callback,
     t.ok(named(spans, name).length > 0, name)
   const ids = new Set(spans.map(({ spanId }) => spanId))
   for (const { name, parentSpanId = '' } of spans)
-    t.ok(parentSpanId === callerSpan ? name.startsWith('POST ') : ids.has(parentSpanId), `${name} hangs on a span`)
+    t.ok(parentSpanId === callerSpan ? name.startsWith('POST ') : ids.has(parentSpanId), `${name} has a parent span`)
   t.equal(named(spans, 'POST /Transaction/CreateDeposit').length, 1)
   t.match(named(spans, 'callback deliver'), [
     {
@@ -131,7 +131,7 @@ t.test('does not trace an unsampled caller, and starts a trace for a caller with
   const aboutUnsampled = collector.spans.filter(
     ({ attributes }) => attributes['transferd.tracking_id'] === unsampled.trackingId,
   )
-  t.same(aboutUnsampled, [], 'nor is what it causes')
+  t.same(aboutUnsampled, [], 'spans that it causes are not traced either')
   t.equal(refused.status, 401)
   t.equal(health.status, 200)
   t.notOk(
@@ -198,7 +198,7 @@ t.test('does not load tracing if it is disabled', async (t) => {
   const importers = sources.filter((file) =>
     /^import .*watching\/opentelemetry/m.test(readFileSync(`src/${file}`, 'utf8')),
   )
-  t.same(importers, [], 'nor does the background thread: it is imported where it is wanted only')
+  t.same(importers, [], 'the background thread does not load it either: only a dynamic import does')
 })
 
 // ── Metrics ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -226,7 +226,7 @@ t.test('every series has exactly the documented labels', async (t) => {
   }
 })
 
-interface Asked {
+interface Series {
   readonly metric: string
   readonly labels: readonly string[]
 }
@@ -239,8 +239,8 @@ interface Range {
   readonly to: number
 }
 
-/** Returns the series in an expression, by the grammar of Prometheus. @throws Error if the expression is invalid */
-function askedBy(text: string): readonly Asked[] {
+/** Returns the series in a PromQL expression. @throws Error if the expression is invalid */
+function seriesIn(text: string): readonly Series[] {
   const selectors: (Range & { metric: string; labels: string[] })[] = []
   const aggregates: Range[] = []
   const grouped: { readonly label: string; readonly within: Range | undefined }[] = []
@@ -249,7 +249,7 @@ function askedBy(text: string): readonly Asked[] {
   promql.parse(text).iterate({
     enter({ name, from, to, type }) {
       const [range, part] = [{ from, to }, text.slice(from, to)]
-      if (type.isError) throw new Error(`at ${from}: ${text}`)
+      if (type.isError) throw new Error(`invalid expression at ${from}: ${text}`)
       if (name === 'AggregateExpr') aggregates.push(range)
       if (name === 'VectorSelector') selectors.push({ ...range, metric: '', labels: [] })
       if (name === 'Identifier') selectors.at(-1)!.metric = part
@@ -265,18 +265,18 @@ function askedBy(text: string): readonly Asked[] {
   }))
 }
 
-function checkExpression(t: Test, about: string, text: string): void {
-  const asked = askedBy(text)
-  t.ok(asked.length > 0, `${about} asks for something`)
-  for (const { metric, labels } of asked) {
+function checkExpression(t: Test, source: string, text: string): void {
+  const series = seriesIn(text)
+  t.ok(series.length > 0, `${source} uses a series`)
+  for (const { metric, labels } of series) {
     if (metric === 'up') continue
     const name = metricOf(metric)
-    t.ok(exposed.has(name), `${about}: ${metric} is exposed`)
+    t.ok(exposed.has(name), `${source}: ${metric} is exposed`)
     const known = [...added, ...(documented.get(name) ?? [])]
     t.same(
       labels.filter((label) => !known.includes(label)),
       [],
-      `${about}: labels of ${metric}`,
+      `${source}: labels of ${metric}`,
     )
   }
 }
@@ -293,7 +293,7 @@ t.test('every alert uses exposed series and links to a runbook', async (t) => {
   const file = parseYaml(readFileSync('deploy/prometheus/alerts.yml', 'utf8')) as { groups: { rules: Rule[] }[] }
   const rules = file.groups.flatMap(({ rules }) => rules)
   t.ok(rules.length >= 15)
-  t.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length, 'names differ')
+  t.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length, 'the names are unique')
   const headings = [...readFileSync('docs/operating/runbooks.md', 'utf8').matchAll(/^## (.+)$/gm)]
   const runbooks = headings.map(([, heading = '']) =>
     heading
@@ -305,7 +305,7 @@ t.test('every alert uses exposed series and links to a runbook', async (t) => {
     checkExpression(t, alert, expr)
     t.match(lasting, /^\d+[smh]$/)
     t.match(labels.severity, /^(page|ticket)$/, alert)
-    t.match(annotations.summary, /\.$/, `${alert} is a sentence`)
+    t.match(annotations.summary, /\.$/, `the summary of ${alert} is a sentence`)
     const [path, anchor = ''] = annotations.runbook.split('#')
     t.equal(path, 'docs/operating/runbooks.md')
     t.ok(runbooks.includes(anchor), `${alert}: ${annotations.runbook}`)
@@ -324,9 +324,9 @@ t.test('every panel of the Grafana dashboard uses exposed series', async (t) => 
       checkExpression(t, title, expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'x'))
 })
 
-t.test('the check of expressions reports invalid ones', async (t) => {
-  t.throws(() => askedBy('sum(rate(up[5m])'))
-  t.same(askedBy('max by (kind) (a{b="c"}) / d > 1'), [
+t.test('the check of expressions rejects invalid ones', async (t) => {
+  t.throws(() => seriesIn('sum(rate(up[5m])'))
+  t.same(seriesIn('max by (kind) (a{b="c"}) / d > 1'), [
     { metric: 'a', labels: ['b', 'kind'] },
     { metric: 'd', labels: [] },
   ])

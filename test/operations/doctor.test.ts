@@ -47,8 +47,8 @@ t.test('reports a missing log and does not create one', async (t) => {
 t.test('checks the stores and files without a running service', async (t) => {
   const directory = temporaryDirectory(t)
   const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example', '--allow-ip', '192.0.2.1', '--sandbox']
-  const made = await runCli(directory, ['merchants', 'create', ...shop], { PORT: '0' })
-  t.equal(made.status, 0, made.stderr)
+  const created = await runCli(directory, ['merchants', 'create', ...shop], { PORT: '0' })
+  t.equal(created.status, 0, created.stderr)
   const { of, checks } = await doctor(directory)
   for (const name of [
     'configuration',
@@ -65,7 +65,7 @@ t.test('checks the stores and files without a running service', async (t) => {
   t.ok(of('projection').some(({ result, found }) => result === 'failed' && /no node runs it/.test(found)))
   t.equal(of('stuck').length, 5)
   for (const { result, advice, name } of checks)
-    if (result === 'warning' || result === 'failed') t.ok(advice, `${name} says what to do`)
+    if (result === 'warning' || result === 'failed') t.ok(advice, `${name} has advice`)
 
   const key = join(directory, 'data', 'master.key')
   chmodSync(key, 0o644)
@@ -92,7 +92,7 @@ t.test('reports lost keys of customers', async (t) => {
   t.equal(status, 1)
 })
 
-t.test('reports only the configuration if that is invalid', async (t) => {
+t.test('reports only the configuration if it is invalid', async (t) => {
   const { checks, status } = await doctor(temporaryDirectory(t), { PUBLIC_URL: 'nonsense' })
   t.equal(status, 1)
   t.match(checks, [{ name: 'configuration', result: 'failed', found: /PUBLIC_URL must be/ }])
@@ -140,7 +140,7 @@ t.test('reports the time of the last backup', async (t) => {
   t.match(await backupCheck(directory, nowMs), { result: 'unknown' })
 })
 
-t.test('reports nodes of other versions as an unfinished upgrade', async (t) => {
+t.test('reports nodes of different versions as an unfinished upgrade', async (t) => {
   t.match(versionCheck([node({})]), { result: 'ok' })
   t.match(versionCheck([node({ version: '9.9.9' })]), { result: 'warning', found: /9\.9\.9/ })
   t.match(versionCheck([node({ version: '9.9.9', isAlive: false })]), { result: 'ok' })
@@ -157,16 +157,16 @@ t.test('distinguishes a port of the service, a free port and a port of another p
   t.match(await portCheck({ host: '0.0.0.0', port }), { result: 'failed', found: /the event log cannot be read/ })
   await new Promise((resolve) => service.close(resolve))
   t.match(await portCheck({ host: '127.0.0.1', port }), { result: 'warning', advice: /transferd serve/ })
-  const stranger = createServer((_request, response) => response.end('hello'))
-  const strange = await listening(t, stranger)
-  t.match(await portCheck({ host: '127.0.0.1', port: strange }), { result: 'failed', found: /Another program/ })
+  const otherProgram = createServer((_request, response) => response.end('hello'))
+  const otherPort = await listening(t, otherProgram)
+  t.match(await portCheck({ host: '127.0.0.1', port: otherPort }), { result: 'failed', found: /Another program/ })
   const rude = createPlainServer((socket) => socket.end('220 mail.example ESMTP\r\n'))
   const ruder = await listening(t, rude)
   t.match(await portCheck({ host: '127.0.0.1', port: ruder }), { result: 'failed' })
 })
 
 const certificate = makeCertificate(temporaryDirectory(t))
-const skip = certificate ? false : 'there is no openssl to make a certificate with'
+const skip = certificate ? false : 'openssl is not installed, so the test cannot create a certificate'
 
 t.test('rejects a self-signed certificate', { skip }, async (t) => {
   if (!certificate) return

@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../support/processes.js'
 const page = 4_096
 const { signal } = new AbortController()
 
-/** Moves everything into one file and damages a page in its middle. */
+/** Moves the write-ahead log into the database and damages a page in its middle. */
 function damage(path: string): void {
   const db = new Database(path)
   db.pragma('wal_checkpoint(TRUNCATE)')
@@ -27,7 +27,7 @@ t.test(
   async (t) => {
     const dataDirectory = temporaryDirectory(t)
     const place = { dataDirectory, readModels: { engine: 'embedded', directory: dataDirectory } } as const
-    t.same(await checkOtherFiles(place, signal), [], 'what is not there yet is not damaged')
+    t.same(await checkOtherFiles(place, signal), [], 'a file that does not exist yet is not damaged')
     const store = await openEmbeddedEventStore({ directory: dataDirectory })
     const events = Array.from({ length: 400 }, () => {
       return { id: randomUUID(), type: 'Happened', data: { text: 'x'.repeat(400) }, metadata: {} }
@@ -36,7 +36,7 @@ t.test(
     const readModels = await openEmbeddedReadModels({ directory: dataDirectory })
     const documents = Array.from({ length: 400 }, (_, n) => ({ _id: `${n}`, text: 'x'.repeat(400) }))
     await readModels.collection('some').bulkWrite(documents.map((document) => ({ insertOne: { document } })))
-    t.same(await checkLogAtRest(dataDirectory, signal), [], 'beside who has it open')
+    t.same(await checkLogAtRest(dataDirectory, signal), [], 'checks the log while it is open')
     t.same(await checkOtherFiles(place, signal), [])
     await store.close()
     await readModels.close()

@@ -11,7 +11,7 @@ import { sortablePosition } from '../../src/read-models/documents.js'
 import type { Document } from '../../src/read-models/read-models.js'
 import { type TestStores, testStores, until } from './stores.js'
 
-// docs/operating/projections.md shows what is between the two marks.
+// docs/operating/projections.md contains the code between the two marks.
 // begin
 interface BacklogDocument extends Document {
   readonly parked: number
@@ -66,16 +66,16 @@ t.test('builds, verifies, switches and rolls back the example of the guide', asy
   await first.stop()
 
   const next: Projection = { ...parkedByMerchant, version: 2 }
-  const outcome = async (asked: Pick<TaskRequest, 'what' | 'keep'>) => {
+  const outcome = async (request: Pick<TaskRequest, 'what' | 'keep'>) => {
     const tasks = new ProjectionTasks(stores.readModels, stores.clock)
-    const { task } = await tasks.request(next.name, { by: 'cli:ada', ...asked })
+    const { task } = await tasks.request(next.name, { by: 'cli:ada', ...request })
     let last: object | null | undefined
     for await (const watched of watchTasks(stores, [task], new AbortController().signal, [next])) {
       last = watched.get(next.name)
     }
     return last
   }
-  t.match(await outcome({ what: 'rebuild' }), { state: 'done' }, 'another version is not compared')
+  t.match(await outcome({ what: 'rebuild' }), { state: 'done' }, 'a build of a different version is not compared')
   await park(stores, '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b13')
   t.match(await outcome({ what: 'verify' }), { state: 'done', comparison: { differing: 0 } })
   t.match(await outcome({ what: 'rebuild', keep: true }), { state: 'done', comparison: { differing: 0 } })

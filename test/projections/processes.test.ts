@@ -26,7 +26,7 @@ t.test('one of two processes runs a projection, and the other continues after a 
   const second = await projecting(t, stores.directory)
   await stores.work(50)
   await stores.caughtUp()
-  t.strictSame([...(await holders(stores))], [first.pid], 'the second waits')
+  t.strictSame([...(await holders(stores))], [first.pid], 'the second process waits')
 
   const working = stores.work(200)
   await new Promise((resolve) => setTimeout(resolve, 30))

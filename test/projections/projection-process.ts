@@ -3,7 +3,7 @@ import { startProjections } from '../../src/projections/start-projections.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels } from '../support/read-models.js'
 
-/** A process that runs the projections of a directory until the test kills it. */
+/** Runs the projections of a directory until the test kills the process. */
 const directory = process.argv[2]!
 const store = await openTestEventStore(directory)
 const readModels = await openTestReadModels(directory)

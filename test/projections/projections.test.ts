@@ -117,7 +117,7 @@ t.test('transfers: a withdrawal has its account and is never open', async (t) =>
   t.strictSame(given(transfersProjection, [0, withdrawal]), [expected])
 })
 
-t.test('transfers: throws for an event whose predecessor is missing', async (t) => {
+t.test('transfers: throws for an event whose previous event is missing', async (t) => {
   t.throws(() => given(transfersProjection, [1, completed]), ProjectionError)
   t.throws(() => given(transfersProjection, [0, created], [2, completed]), {
     message: 'event 2 of transfer t, whose document is at revision 0',
@@ -201,9 +201,13 @@ t.test('transfer terms: finds a created transfer by its texts, newest first, and
   const erasure: TransferEvent = { type: 'PersonalDataErased', data: erased }
   const left = [{ _id: `=m|wm1${place}`, personal: [] }, { _id: `=m|wtorder-1${place}` }]
   t.strictSame(given(transferTermsProjection, [0, { type: 'WithdrawalCreated', data }], [1, erasure]), left)
-  const nobody = { ...data, userId: '[erased]', name: '[erased]', accountNumber: '[erased]' }
-  const unread = given(transferTermsProjection, [0, { type: 'WithdrawalCreated', data: nobody }], [1, erasure])
-  t.strictSame(unread, left, 'as when all of it is built after the erasure')
+  const erasedCustomer = { ...data, userId: '[erased]', name: '[erased]', accountNumber: '[erased]' }
+  const rebuiltAfterErasure = given(
+    transferTermsProjection,
+    [0, { type: 'WithdrawalCreated', data: erasedCustomer }],
+    [1, erasure],
+  )
+  t.strictSame(rebuiltAfterErasure, left, 'a build after the erasure gives the same terms')
 })
 
 t.test('transfer events: an entry contains the place of its event', async (t) => {

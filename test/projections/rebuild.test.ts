@@ -23,7 +23,7 @@ import { type TestStores, testStores, until } from './stores.js'
 
 const never = new AbortController().signal
 
-/** Requests a task and returns it as it was each time that it changed. */
+/** Requests a task and returns each of its states. */
 async function progressOf(
   stores: TestStores,
   name: string,
@@ -65,8 +65,8 @@ t.test('a rebuild repairs the documents of a running service while transfers con
   const progress = await progressOf(stores, 'transfers')
   t.strictSame([progress[0]?.state, progress.at(-1)?.state], ['requested', 'done'])
   for (const { reached = '0', end = '0' } of progress.flatMap((task) => task ?? []))
-    t.ok(BigInt(reached) <= BigInt(end), 'never goes past the served documents')
-  t.match(progress.at(-1)?.comparison, { differing: 1, differences: [spoilt] }, 'names the spoilt document')
+    t.ok(BigInt(reached) <= BigInt(end), 'never passes the end of the served documents')
+  t.match(progress.at(-1)?.comparison, { differing: 1, differences: [spoilt] }, 'names the changed document')
   t.match(await stores.readModels.collection('transfers').findOne({ _id: spoilt }), { message: 'spoilt' })
   t.match(await outcomeOf(stores, 'transfers', { what: 'switch' }), { state: 'done' })
   t.match(await stores.readModels.collection('transfers').findOne({ _id: spoilt }), { message: null })
@@ -104,7 +104,7 @@ t.test('a rebuild builds every projection from nothing', async (t) => {
   t.strictSame(await storedDocuments(stores.readModels), expectedDocuments(await wholeLog(stores.store)))
 })
 
-t.test('a killed rebuild resumes where it was, and the old documents are served in the meantime', async (t) => {
+t.test('a killed rebuild resumes from its checkpoint, and the old documents are served in the meantime', async (t) => {
   const stores = await testStores(t)
   await stores.work(40)
   const running = startProjections(stores)
@@ -115,7 +115,7 @@ t.test('a killed rebuild resumes where it was, and the old documents are served 
   const unfinished = await interruptedRebuild(stores, totalsProjection, half.position)
   t.strictSame(await storedDocuments(stores.readModels), served)
 
-  // A document that only the unfinished build has is there at the end only if the build was resumed.
+  // This document of the unfinished build remains only if the next process resumes that build.
   await stores.readModels.collection(unfinished).put([{ _id: 'from the killed process' }])
   const again = startProjections(stores)
   await until(async () => (await new ProjectionTasks(stores.readModels, stores.clock).find('totals'))?.state === 'done')
@@ -125,15 +125,22 @@ t.test('a killed rebuild resumes where it was, and the old documents are served 
     by: 'cli:ada',
     comparison: { differing: 1, differences: ['from the killed process'] },
   })
-  t.match(built, { version: totalsProjection.version, comparison: { differing: 1 } }, 'it waits for a decision')
+  t.match(
+    built,
+    { version: totalsProjection.version, comparison: { differing: 1 } },
+    'the new build waits for a decision',
+  )
   t.strictSame(await storedDocuments(stores.readModels), served)
   const builds = (await stores.readModels.listCollections()).filter((name) => name.startsWith('totals@'))
-  t.equal(builds.length, 2, 'the served build and the one that waits')
-  t.notOk(builds.includes(unfinished), 'under a new name, so that the killed process could not write into it')
+  t.equal(builds.length, 2, 'the served build and the waiting build')
+  t.notOk(
+    builds.includes(unfinished),
+    'the resumed build has a new name, so that the killed process cannot write to it',
+  )
   await again.stop()
 })
 
-t.test('a task that kills every process that works on it is ended', async (t) => {
+t.test('a task that repeatedly kills its process is cancelled', async (t) => {
   const stores = await testStores(t)
   await stores.work(10)
   const half = (await wholeLog(stores.store))[5]!
@@ -145,7 +152,9 @@ t.test('a task that kills every process that works on it is ended', async (t) =>
   await running.stop()
 })
 
-/** Leaves what a process leaves that is killed in the middle of a rebuild. Returns the name of the unfinished build. */
+/**
+ * Leaves the state of a process that was killed in the middle of a rebuild. Returns the name of the unfinished build.
+ */
 async function interruptedRebuild(
   stores: TestStores,
   projection: Projection,
@@ -279,48 +288,45 @@ t.test('a start with a new version builds its documents, and a downgrade serves 
   t.match(await tasks.find('totals'), { what: 'rollback', by: 'system:projections' })
   t.equal((await readPointer(stores.readModels, 'totals'))!.served.collection, earlier)
   const { totals } = await storedDocuments(stores.readModels)
-  t.strictSame(totals, expectedDocuments(await wholeLog(stores.store)).totals, 'and it contains all events')
+  t.strictSame(totals, expectedDocuments(await wholeLog(stores.store)).totals, 'it contains all events')
   await downgraded.stop()
 })
 
-t.test(
-  'read models of a log that was copied to other positions are built again, and nothing counts twice',
-  async (t) => {
-    const before = await testStores(t)
-    await before.work(20)
-    const first = startProjections(before)
-    await before.caughtUp()
-    await first.stop()
-    const log = await wholeLog(before.store)
-    const { store } = await testStores(t)
-    for (const { stream, revision, id, type, data, metadata } of log) {
-      // An event of another stream before each event changes every position, and keeps all of them within the log.
-      await store.append(`between-${id}`, 'no_stream', [{ id: randomUUID(), type: 'Between', data: {}, metadata: {} }])
-      await store.append(stream, revision === 0 ? 'no_stream' : revision - 1, [{ id, type, data, metadata }])
-    }
-    const moved = { ...before, store }
-    t.match(
-      (await projectionStatus(moved)).map(({ name, state }) => [name, state]),
-      [
-        ['transfers', 'outdated'],
-        ['callbacks', 'current'],
-        ['totals', 'outdated'],
-        ['transfer-events', 'outdated'],
-        ['transfer-terms', 'outdated'],
-        ['problems', 'outdated'],
-      ],
-    )
-    const second = startProjections(moved)
-    await until(async () =>
-      (await projectionStatus(moved)).every(
-        ({ state, task }) => (state === 'current' || state === 'new') && task?.state !== 'running',
-      ),
-    )
-    await second.stop()
-    const copied = (await wholeLog(store)).filter(({ stream }) => stream.startsWith('transfer-'))
-    t.strictSame(await storedDocuments(before.readModels), expectedDocuments(copied))
-  },
-)
+t.test('read models are rebuilt for a log that was copied to other positions, and no event counts twice', async (t) => {
+  const before = await testStores(t)
+  await before.work(20)
+  const first = startProjections(before)
+  await before.caughtUp()
+  await first.stop()
+  const log = await wholeLog(before.store)
+  const { store } = await testStores(t)
+  for (const { stream, revision, id, type, data, metadata } of log) {
+    // An event of another stream before each event changes every position, and keeps all of them within the log.
+    await store.append(`between-${id}`, 'no_stream', [{ id: randomUUID(), type: 'Between', data: {}, metadata: {} }])
+    await store.append(stream, revision === 0 ? 'no_stream' : revision - 1, [{ id, type, data, metadata }])
+  }
+  const moved = { ...before, store }
+  t.match(
+    (await projectionStatus(moved)).map(({ name, state }) => [name, state]),
+    [
+      ['transfers', 'outdated'],
+      ['callbacks', 'current'],
+      ['totals', 'outdated'],
+      ['transfer-events', 'outdated'],
+      ['transfer-terms', 'outdated'],
+      ['problems', 'outdated'],
+    ],
+  )
+  const second = startProjections(moved)
+  await until(async () =>
+    (await projectionStatus(moved)).every(
+      ({ state, task }) => (state === 'current' || state === 'new') && task?.state !== 'running',
+    ),
+  )
+  await second.stop()
+  const copied = (await wholeLog(store)).filter(({ stream }) => stream.startsWith('transfer-'))
+  t.strictSame(await storedDocuments(before.readModels), expectedDocuments(copied))
+})
 
 t.test('an unknown projection cannot be rebuilt', async (t) => {
   t.throws(() => projectionNamed('nothing'), UnknownProjectionError)

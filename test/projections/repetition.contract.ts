@@ -18,8 +18,8 @@ const deliveries = fc.array(
 )
 
 /**
- * The rules of every read-model store when the log is applied in any batches with any repetitions. `runs` histories
- * are tested, each with some hundred writes.
+ * The rules of every read-model store for any batches and repetitions of the log. Tests `runs` histories with some
+ * hundred writes each.
  */
 export function repetitionContract(t: Test, readModels: ReadModels, runs: number): void {
   t.test('any batches, repetitions and crashes give the result of one pass, which equals the fold', async (t) => {
@@ -78,7 +78,7 @@ async function empty(readModels: ReadModels): Promise<void> {
 
 class Crash extends Error {}
 
-/** Writes some of a bulk's operations, like a process that is killed during an unordered bulk. */
+/** Applies only some operations of a bulk, as if the process was killed during an unordered bulk. */
 function halfWritten(collection: Collection, written: number): Collection {
   return {
     findOne: (filter, options) => collection.findOne(filter, options),

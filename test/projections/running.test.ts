@@ -37,12 +37,12 @@ t.test('reports the lag of a projection: the first waiting event and the number 
   await stores.caughtUp()
   await running.stop()
   const end = (await wholeLog(stores.store)).length
-  const behind = async () => (await projectionStatus(stores)).find(({ name }) => name === 'transfers')!
-  t.match(await behind(), { state: 'current', lagEvents: 0, waitingSince: null })
+  const statusOfTransfers = async () => (await projectionStatus(stores)).find(({ name }) => name === 'transfers')!
+  t.match(await statusOfTransfers(), { state: 'current', lagEvents: 0, waitingSince: null })
   await stores.work(2)
   const first = (await wholeLog(stores.store))[end]!
   const waitingSince = new Date(first.recordedAtMs).toISOString()
-  t.match(await behind(), { state: 'behind', lagEvents: 3, waitingSince })
+  t.match(await statusOfTransfers(), { state: 'behind', lagEvents: 3, waitingSince })
   const lags = await projectionLags(stores, () => new Date(first.recordedAtMs + 5_000).toISOString())
   t.match(
     lags.find(({ name }) => name === 'transfers'),
@@ -57,7 +57,7 @@ t.test('reports the lag of a projection: the first waiting event and the number 
   await stores.work(700)
   const [status] = await projectionStatus({ ...stores, store: { ...stores.store, readAll } }, [transfersProjection])
   t.match(status, { state: 'behind', lagEvents: 1_000, waitingSince })
-  t.ok(read <= 1_010, `${read} events were read to tell it`)
+  t.ok(read <= 1_010, `${read} events were read to determine the lag`)
 })
 
 t.test('saves no checkpoint ahead of the documents', async (t) => {
@@ -79,7 +79,7 @@ t.test('saves no checkpoint ahead of the documents', async (t) => {
     await stores.caughtUp(['transfers'])
   }
   await running.stop()
-  t.ok(checked >= 5, `${checked} checkpoints were looked at`)
+  t.ok(checked >= 5, `${checked} checkpoints were checked`)
 })
 
 t.test('an undecodable event stops its projection with an error and is not skipped', async (t) => {
@@ -102,7 +102,7 @@ t.test('an undecodable event stops its projection with an error and is not skipp
   t.strictSame(
     transfers,
     expectedDocuments(before.slice(0, -1)).transfers,
-    'everything before it is there, nothing after',
+    'contains all events before the undecodable one and none after it',
   )
   t.match(stores.logLines.join(), 'the projection stopped')
   await running.stop()
@@ -111,23 +111,23 @@ t.test('an undecodable event stops its projection with an error and is not skipp
 t.test('loses nothing during an outage of the read models or the log, and resumes automatically', async (t) => {
   const stores = await testStores(t)
   await stores.work(20)
-  let away = 6
-  const fail = () => away > 0 && away-- % 2 === 0
+  let failuresLeft = 6
+  const fail = () => failuresLeft > 0 && failuresLeft-- % 2 === 0
   const readModels = aroundWrites(stores.readModels, async (collection, write) => {
-    if (collection !== 'leases' && fail()) throw new ReadModelsUnavailableError('a full disk')
+    if (collection !== 'leases' && fail()) throw new ReadModelsUnavailableError('the disk is full')
     return write()
   })
   const store: typeof stores.store = {
     ...stores.store,
     subscribeToAll: (options) => {
-      if (fail()) throw new StoreUnavailableError('a node away')
+      if (fail()) throw new StoreUnavailableError('a node is unavailable')
       return stores.store.subscribeToAll(options)
     },
   }
   const running = startProjections({ ...stores, store, readModels }, [transfersProjection])
   await stores.caughtUp(['transfers'])
   await running.stop()
-  t.equal(away, 0)
+  t.equal(failuresLeft, 0)
   const { transfers } = await storedDocuments(stores.readModels)
   t.strictSame(transfers, expectedDocuments(await wholeLog(stores.store)).transfers)
   t.match(stores.logLines.join(), 'a store is unavailable')

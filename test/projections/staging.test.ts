@@ -13,7 +13,7 @@ t.teardown(async () => {
   await readModels.close()
   await removeTestReadModels(directory)
 })
-const goOn = async () => undefined
+const keepLease = async () => undefined
 
 /** Unordered ids with many repetitions, and documents of which several fit in a chunk. */
 const lots = fc.array(
@@ -35,19 +35,19 @@ class Killed extends Error {}
 
 t.test('keeps the last version of each document for any batches and any kill', async (t) => {
   await fc.assert(
-    fc.asyncProperty(lots, fc.nat(20), fc.nat(12), async (all, dies, settlesAt) => {
+    fc.asyncProperty(lots, fc.nat(20), fc.nat(12), async (all, failsAt, settlesAt) => {
       for (const name of await readModels.listCollections()) await readModels.drop(name)
       const expected = new Map(all.flatMap((ids, lot) => documentsOf(ids, lot)).map((each) => [each._id, each]))
       let writes = 0
-      const dying = aroundWrites(readModels, async (_, write) => {
-        if (++writes === dies) throw new Killed()
+      const failing = aroundWrites(readModels, async (_, write) => {
+        if (++writes === failsAt) throw new Killed()
         return write()
       })
-      let staging = new Staging(dying, 'sorted', goOn)
+      let staging = new Staging(failing, 'sorted', keepLease)
       const untilDone = async (work: () => Promise<void>): Promise<void> => {
         await work().catch(async (error) => {
           if (!(error instanceof Killed)) throw error
-          staging = new Staging(dying, 'sorted', goOn)
+          staging = new Staging(failing, 'sorted', keepLease)
           await work()
         })
       }
@@ -60,7 +60,7 @@ t.test('keeps the last version of each document for any batches and any kill', a
         await stored(readModels),
         [...expected.values()].sort((a, b) => (a._id < b._id ? -1 : 1)),
       )
-      t.notOk((await readModels.listCollections()).includes(stagedName('sorted')), 'nothing is left behind')
+      t.notOk((await readModels.listCollections()).includes(stagedName('sorted')), 'the staged documents are removed')
     }),
     { numRuns: 8 },
   )
@@ -69,7 +69,7 @@ t.test('keeps the last version of each document for any batches and any kill', a
 t.test('merges adjacent runs whose step exceeds the size of a bulk', async (t) => {
   for (const name of await readModels.listCollections()) await readModels.drop(name)
   const [runs, each] = [120, 200]
-  const staging = new Staging(readModels, 'sorted', goOn)
+  const staging = new Staging(readModels, 'sorted', keepLease)
   for (let run = 0; run < runs; run++)
     await staging.add(
       documentsOf(
@@ -86,7 +86,7 @@ t.test('merges adjacent runs whose step exceeds the size of a bulk', async (t) =
 
 t.test('merges runs in stages if there are too many for one merge', async (t) => {
   for (const name of await readModels.listCollections()) await readModels.drop(name)
-  const staging = new Staging(readModels, 'sorted', goOn)
+  const staging = new Staging(readModels, 'sorted', keepLease)
   for (let n = 0; n < 260; n++) await staging.add([{ _id: `${(n * 7) % 260}`.padStart(3, '0') }])
   t.equal((await stored(readModels)).length, 250)
   await staging.merge()
@@ -103,18 +103,18 @@ t.test('stops when it loses its lease, and the next holder completes the same re
   await cancelled.add(documents)
   await t.rejects(cancelled.merge(), /cancelled/)
   t.ok((await stored(readModels)).length < documents.length)
-  await new Staging(readModels, 'sorted', goOn).merge()
+  await new Staging(readModels, 'sorted', keepLease).merge()
   t.strictSame(await stored(readModels), documents)
 })
 
 t.test('unstages documents that a later event reads or deletes, and stages their later writes again', async (t) => {
   for (const name of await readModels.listCollections()) await readModels.drop(name)
-  const staging = new Staging(readModels, 'sorted', goOn)
+  const staging = new Staging(readModels, 'sorted', keepLease)
   const documents = new BufferedDocuments(readModels.collection('sorted'), false, staging)
   const put = (_id: string) => ({ replaceOne: { filter: { _id }, replacement: { _id }, upsert: true } })
   await documents.write([put('b'), put('a')])
   await documents.flush()
-  t.strictSame(await stored(readModels), [], 'it waits')
+  t.strictSame(await stored(readModels), [], 'the documents are staged')
   t.ok((await documents.byIds(['a'])).has('a'))
   await documents.write([put('c')])
   await documents.write([{ deleteOne: { filter: { _id: 'b' } } }, { deleteOne: { filter: { _id: 'c' } } }, put('d')])
@@ -124,5 +124,5 @@ t.test('unstages documents that a later event reads or deletes, and stages their
   t.strictSame(await stored(readModels), [{ _id: 'a' }, { _id: 'd' }])
   await documents.write([put('e')])
   await documents.flush()
-  t.strictSame(await stored(readModels), [{ _id: 'a' }, { _id: 'd' }, { _id: 'e' }], 'directly, once that was all')
+  t.strictSame(await stored(readModels), [{ _id: 'a' }, { _id: 'd' }, { _id: 'e' }], 'writes directly after the end')
 })

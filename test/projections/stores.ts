@@ -81,12 +81,12 @@ export async function createDeposit(transfers: TransferCommands, expiryMinutes: 
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   const deadline = Date.now() + 60_000
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('waited a minute in vain')
+    if (Date.now() > deadline) throw new Error('the condition did not become true within a minute')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
 
-/** Returns the read models with each bulk passed through `around`. */
+/** Returns the read models with each bulk write passed through `around`. */
 export function aroundWrites(
   readModels: ReadModels,
   around: (collection: string, write: () => Promise<unknown>) => Promise<unknown>,

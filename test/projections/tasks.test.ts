@@ -58,7 +58,8 @@ t.test('all projections are rebuilt in one pass over the log', { skip: withSlowR
     names.map(() => 'done'),
   )
   const read = pages.reduce((sum, { events }) => sum + events.length, 0)
-  // Separate passes would read four times as many events. Under load, a build that starts late can make others repeat a page.
+  // Separate passes would read four times as many events. Under load, a build that starts late can make others repeat a
+  // page.
   t.ok(read <= 2 * log.length, `${read} events were read of ${log.length}`)
   t.strictSame(await storedDocuments(stores.readModels), expectedDocuments(log))
 })
@@ -80,10 +81,10 @@ t.test('a cancelled rebuild leaves no trace', async (t) => {
   const documents = await storedDocuments(stores.readModels)
   for await (const _ of watchTasks({ ...stores, readModels }, [task], never));
   t.equal(cancelled, true)
-  t.equal(await tasks.find('transfers'), null, 'no task')
-  t.same(await listed(), before, 'no collection')
+  t.equal(await tasks.find('transfers'), null, 'the task is removed')
+  t.same(await listed(), before, 'the build is dropped')
   t.strictSame(await storedDocuments(stores.readModels), documents)
-  t.equal(await tasks.cancel('transfers'), false, 'nothing is left to cancel')
+  t.equal(await tasks.cancel('transfers'), false, 'there is no task to cancel')
 })
 
 t.test('the next holder cleans up a rebuild that was cancelled while no process worked on it', async (t) => {
@@ -139,17 +140,17 @@ t.test('a kept build waits for a switch, and a rollback serves the previous buil
   const [first] = await transfers.find({}, { limit: 1 })
   await transfers.put([{ ...first!, message: 'spoilt' }])
   const message = async () => (await transfers.findOne({ _id: first!._id }))?.message
-  const kept = await outcomes(stores, ['transfers'], { keep: true })
-  t.match(kept, [{ state: 'done', comparison: { differing: 1, differences: [first!._id] } }])
+  const built = await outcomes(stores, ['transfers'], { keep: true })
+  t.match(built, [{ state: 'done', comparison: { differing: 1, differences: [first!._id] } }])
   t.equal(await message(), 'spoilt')
   await projected(stores, 3)
   t.match(await outcomes(stores, ['transfers'], { what: 'verify' }), [{ comparison: { differing: 1 } }], 'still')
   t.match(await outcomes(stores, ['transfers'], { what: 'switch' }), [{ state: 'done' }])
   t.equal(await message(), null)
-  for (const [n, wanted] of ['spoilt', null].entries()) {
+  for (const [n, expected] of ['spoilt', null].entries()) {
     await projected(stores, 3)
     t.match(await outcomes(stores, ['transfers'], { what: 'rollback' }), [{ state: 'done' }])
-    t.equal(await message(), wanted)
+    t.equal(await message(), expected)
     t.equal(await transfers.countDocuments({}), 16 + 3 * n, 'all events are applied before the switch')
   }
   t.match(await outcomes(stores, ['transfers'], { what: 'switch' }), [
@@ -166,10 +167,10 @@ t.test('missing documents and documents that the log does not explain are differ
   const terms = stores.readModels.collection('transfer_terms')
   const [missing] = await terms.find({}, { limit: 1 })
   await terms.bulkWrite([{ deleteOne: { filter: { _id: missing!._id } } }])
-  await terms.put([{ _id: 'made up' }])
+  await terms.put([{ _id: 'sample' }])
   const [verified] = await outcomes(stores, ['transfer-terms'], { what: 'verify' })
   t.equal(verified?.comparison?.differing, 2)
-  t.same(verified?.comparison?.differences.toSorted(), [missing!._id, 'made up'].sort())
+  t.same(verified?.comparison?.differences.toSorted(), [missing!._id, 'sample'].sort())
   const builds = (await stores.readModels.listCollections()).filter((name) => name.startsWith('transfer_terms@'))
   t.equal(builds.length, 1, 'the verified build is dropped')
 })

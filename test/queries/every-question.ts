@@ -28,8 +28,8 @@ interface TransferQuestion extends TransferFilter {
   readonly merchantId: string | undefined
 }
 
-/** Every combination of the filters that HTTP and the CLI offer, over `count` transfers. */
-export function transferQuestions(count: number, limit: number): TransferQuestion[] {
+/** Returns every combination of the filters that HTTP and the CLI offer, over `count` transfers. */
+export function transferFilters(count: number, limit: number): TransferQuestion[] {
   const [early, late] = [timeOf(Math.floor(count / 3)), timeOf(Math.floor(count / 2))]
   const placeAt = (n: number): SortKey => ({ at: transferOf(n).createdAt, id: transferOf(n)._id })
   const cursors = [undefined, placeAt(Math.floor(count / 2.5)), placeAt(count - 1), placeAt(0)]
@@ -46,7 +46,7 @@ export function transferQuestions(count: number, limit: number): TransferQuestio
   )
 }
 
-export function callbackQuestions(count: number, limit: number): CallbackFilter[] {
+export function callbackFilters(count: number, limit: number): CallbackFilter[] {
   const { createdAt: at, _id: id } = transferOf(Math.floor(count / 20))
   const owners = [...merchants.map((each) => (each === undefined ? undefined : [each])), [busyMerchant, quietMerchant]]
   return owners.flatMap((merchantIds) =>
@@ -77,19 +77,19 @@ function combinations(values: { readonly [field in keyof TransferSearch]?: reado
   return found
 }
 
-/** Every combination that the dashboard offers. */
-export function searchQuestions(count: number): TransferSearch[] {
+/** Returns every combination that the dashboard offers. */
+export function transferSearches(count: number): TransferSearch[] {
   const chosen = [[busyMerchant], [busyMerchant, quietMerchant], ['00000000-0000-4000-8000-000000000000']]
   const inTime = {
     from: [undefined, timeOf(Math.floor(count / 3))],
     to: [undefined, timeOf(Math.floor(count / 2))],
     sort: [undefined, 'oldest'],
   } as const
-  const anybody = [undefined, ...chosen]
+  const someMerchants = [undefined, ...chosen]
   const texts = ['order-1', 'ada', 'ADA l', 'user-7', 'user-70', 'isik', 'TR330006', transferOf(7)._id, 'zz']
   return [
-    ...combinations({ merchantIds: anybody, status: statuses, kind: kinds, ...inTime }),
-    ...combinations({ merchantIds: anybody, kind: [undefined, 'deposit'], attention: ['open'], ...inTime }),
+    ...combinations({ merchantIds: someMerchants, status: statuses, kind: kinds, ...inTime }),
+    ...combinations({ merchantIds: someMerchants, kind: [undefined, 'deposit'], attention: ['open'], ...inTime }),
     ...combinations({ merchantIds: chosen, kind: kinds, method: [1, 2, 3], ...inTime }),
     ...combinations({
       ...{ merchantIds: chosen, kind: kinds, status: statuses, sort: ['largest', 'smallest'] },
@@ -100,7 +100,10 @@ export function searchQuestions(count: number): TransferSearch[] {
   ]
 }
 
-/** Returns the rows for one page: those of each range, and for terms also the transfers of up to a thousand terms. */
+/**
+ * Returns the maximum number of rows for one page: the rows of each range and, for terms, the transfers of up to a
+ * thousand terms.
+ */
 function mostRows({ merchantIds, kind, status, text, method, limit }: TransferSearch): number {
   const ranges = (merchantIds?.length ?? 1) * (kind ? 1 : 2)
   if (text !== undefined || method !== undefined) return (ranges + 1) * 1_100
@@ -108,29 +111,29 @@ function mostRows({ merchantIds, kind, status, text, method, limit }: TransferSe
 }
 
 /** Checks that the plan of every list searches an index and reads no more rows than the pages contain. */
-export async function askEverything(t: Test, readModels: WatchedReadModels, count: number): Promise<void> {
+export async function runEveryQuery(t: Test, readModels: WatchedReadModels, count: number): Promise<void> {
   const limit = 100
   let longestMs = 0
   let longestCpuMs = 0
   const bounded = async (name: string, rows: number, question: () => Promise<unknown>) => {
     const beganMs = performance.now()
     const cpuBefore = process.cpuUsage()
-    const { looked, plans } = await readModels.watch(question)
+    const { rowsRead, plans } = await readModels.watch(question)
     longestMs = Math.max(longestMs, performance.now() - beganMs)
     const { user, system } = process.cpuUsage(cpuBefore)
     longestCpuMs = Math.max(longestCpuMs, (user + system) / 1_000)
     const wrong = plans.filter((plan) => !isServedByIndex(plan))
     if (plans.length === 0 || wrong.length > 0) t.fail(`${name}: ${plans.join('; ')}`)
-    if (looked > rows) t.fail(`${name} looked at ${looked} rows, more than ${rows}`)
+    if (rowsRead > rows) t.fail(`${name} read ${rowsRead} rows, more than ${rows}`)
   }
-  const questions = transferQuestions(count, limit)
+  const questions = transferFilters(count, limit)
   for (const { merchantId, ...filter } of questions) {
     const runs = (filter.kind ? 1 : 2) * (filter.status ? 1 : 5)
     await bounded(JSON.stringify({ merchantId, ...filter }), runs * (limit + 1), () =>
       listTransfers(readModels, merchantId, filter),
     )
   }
-  for (const search of searchQuestions(count)) {
+  for (const search of transferSearches(count)) {
     let cursor: string | null = null
     for (let page = 0; page < 2 && (page === 0 || cursor !== null); page++) {
       await bounded(`${JSON.stringify(search)}, page ${page}`, mostRows(search), async () => {
@@ -145,7 +148,7 @@ export async function askEverything(t: Test, readModels: WatchedReadModels, coun
     await bounded(`durations of ${merchantIds}`, owners * 2 * 1_000, () => timeToCompletion(readModels, range))
     await bounded(`oldest pending of ${merchantIds}`, owners * 2 * 10, () => oldestPending(readModels, merchantIds))
   }
-  for (const filter of callbackQuestions(count, limit)) {
+  for (const filter of callbackFilters(count, limit)) {
     const runs = (filter.status ? 1 : 3) * (filter.merchantIds?.length ?? 1)
     await bounded(`callbacks ${JSON.stringify(filter)}`, runs * (limit + 1), () => listCallbacks(readModels, filter))
   }
@@ -163,6 +166,6 @@ export async function askEverything(t: Test, readModels: WatchedReadModels, coun
   }
   t.equal(questions.length, 4 * 6 * 3 * 2 * 2 * 4)
   t.comment(
-    `${questions.length + searchQuestions(count).length} questions, the longest took ${longestMs.toFixed(0)} ms, or ${longestCpuMs.toFixed(0)} ms of CPU`,
+    `${questions.length + transferSearches(count).length} queries, the longest took ${longestMs.toFixed(0)} ms, or ${longestCpuMs.toFixed(0)} ms of CPU`,
   )
 }

@@ -18,7 +18,7 @@ import { methodTerm, termKey, termsPrefix, textTermsOf } from '../../src/read-mo
 /** A connection that records its statements and counts the rows that SQLite reads for a SELECT of documents. */
 class WatchedConnection extends Connection {
   readonly statements = new Set<string>()
-  looked = 0
+  rowsRead = 0
   #counting: Database.Database | undefined
 
   override statement(sql: string): Database.Statement<unknown[]> {
@@ -26,13 +26,13 @@ class WatchedConnection extends Connection {
     this.statements.add(sql)
     if (this.#counting !== this.database) {
       this.#counting = this.database
-      this.database.function('looked', { deterministic: false }, (_id) => {
-        this.looked++
+      this.database.function('count_row', { deterministic: false }, (_id) => {
+        this.rowsRead++
         return 1
       })
     }
-    // As the first condition, it is evaluated for each row that the index returns.
-    return super.statement(sql.replace(' WHERE ', ' WHERE looked(id) AND '))
+    // SQLite evaluates the first condition for each row that the index returns.
+    return super.statement(sql.replace(' WHERE ', ' WHERE count_row(id) AND '))
   }
 
   /** Returns SQLite's plan of a statement without the counter. */
@@ -50,11 +50,11 @@ export class WatchedReadModels extends EmbeddedReadModels {
 
   /** Returns the number of rows read for a query, and the plans of its statements. */
   async watch<Answer>(question: () => Promise<Answer>) {
-    this.connection.looked = 0
+    this.connection.rowsRead = 0
     this.connection.statements.clear()
     const answer = await question()
     const plans = [...this.connection.statements].flatMap((sql) => this.connection.planOf(sql))
-    return { answer, looked: this.connection.looked, plans }
+    return { answer, rowsRead: this.connection.rowsRead, plans }
   }
 }
 
@@ -82,15 +82,15 @@ export function timeOf(n: number): string {
   return new Date(startMs + Math.floor(n / perMillisecond) * 1000).toISOString()
 }
 
-/** Returns one of the amounts, which each occur many times and in no order. */
+/** Returns one of the amounts. Each amount occurs many times, in random order. */
 function amountOf(n: number): number {
   return 1_000 + ((n * 7_919) % 5_003) * 100
 }
 
-/** Two have the same prefix, and one starts like a userId. */
+/** Two names have the same prefix, and one starts like a userId. */
 const names = ['Ada Lovelace', 'Adam Smith', 'IŞIK Öz', 'user-7 Bond']
 
-/** Nearly all are completed deposits of one merchant. The kinds and statuses that queries ask for are rare. */
+/** Nearly all transfers are completed deposits of one merchant. The kinds and statuses in queries are rare. */
 export function transferOf(n: number): TransferDocument {
   const merchantId = n % 499 === 7 ? quietMerchant : busyMerchant
   const kind: TransferKind = n % 9_973 === 5 ? 'withdrawal' : 'deposit'
@@ -167,7 +167,7 @@ async function insertTerms(readModels: ReadModels, transfers: readonly TransferD
   await readModels.collection(collections.transferTerms).put(ids.map((_id) => ({ _id })))
 }
 
-/** Writes transfers, a tenth as many callbacks and events, and terms. */
+/** Writes transfers with their terms, and a tenth as many callbacks and events. */
 export async function fillReadModels(readModels: WatchedReadModels, count: number, searched = count): Promise<void> {
   await readModels.createUnfilled(collections.transfers, indexes.transfers)
   await readModels.createUnfilled(collections.callbacks, indexes.callbacks)

@@ -13,7 +13,7 @@ import { searchTransfers, type TransferSearch } from '../../src/queries/transfer
 import { indexes, type TransferDocument } from '../../src/read-models/documents.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { openTestReadModels, removeTestReadModels, withSlowReadModels } from '../support/read-models.js'
-import { askEverything, searchQuestions, transferQuestions } from './every-question.js'
+import { runEveryQuery, transferFilters, transferSearches } from './every-question.js'
 import {
   busyMerchant,
   callbackOf,
@@ -37,11 +37,11 @@ const newestFirst = all
   .sort((a, b) => (a.key < b.key ? 1 : -1))
 
 t.test('an index serves every combination of filters and reads one page of rows per range', async (t) => {
-  await askEverything(t, readModels, count)
+  await runEveryQuery(t, readModels, count)
 })
 
 t.test('every combination of filters returns the same as a full scan', async (t) => {
-  for (const question of transferQuestions(count, 25)) {
+  for (const question of transferFilters(count, 25)) {
     const { merchantId, status, kind, from, to, cursor, limit } = question
     const after = cursor && `${cursor.at}|${cursor.id}`
     const expected: string[] = []
@@ -57,7 +57,7 @@ t.test('every combination of filters returns the same as a full scan', async (t)
     if (found.join() !== expected.slice(0, limit).join() || (nextCursor !== null) !== expected.length > limit)
       t.fail(JSON.stringify(question))
   }
-  t.pass('none differs')
+  t.pass('no combination differs')
 })
 
 /** Returns the ordered result of a full scan. */
@@ -74,7 +74,7 @@ function searched(search: TransferSearch): readonly string[] {
     const plain = terms.map((term) => term.toLowerCase().replaceAll(' ', ''))
     return plain.sort().find((term) => term.startsWith(begin))
   }
-  const wanted = all.flatMap((transfer) => {
+  const matching = all.flatMap((transfer) => {
     const { merchantId, createdAt, amountMinor } = transfer
     const term = termOf(transfer)
     const isWanted =
@@ -89,7 +89,7 @@ function searched(search: TransferSearch): readonly string[] {
       amountMinor <= maxAmountMinor
     return isWanted && term !== undefined ? [{ transfer, term, countdown: -Date.parse(createdAt) }] : []
   })
-  type Found = (typeof wanted)[number]
+  type Found = (typeof matching)[number]
   const byTerm = (a: Found, b: Found) =>
     a.term === b.term
       ? a.countdown - b.countdown || (a.transfer._id < b.transfer._id ? -1 : 1)
@@ -100,21 +100,21 @@ function searched(search: TransferSearch): readonly string[] {
   const byAmount = (a: Found, b: Found) =>
     a.transfer.amountMinor - b.transfer.amountMinor || (a.transfer._id < b.transfer._id ? -1 : 1)
   if (text !== undefined || method !== undefined) {
-    // For all merchants only ids are looked up, in order of time.
-    wanted.sort(merchantIds ? byTerm : (a, b) => byTime(b, a))
-    if (sort === 'oldest') wanted.reverse()
+    // Across all merchants, only ids are searched, in order of time.
+    matching.sort(merchantIds ? byTerm : (a, b) => byTime(b, a))
+    if (sort === 'oldest') matching.reverse()
   } else if (sort === 'largest' || sort === 'smallest') {
-    wanted.sort(byAmount)
-    if (sort === 'largest') wanted.reverse()
+    matching.sort(byAmount)
+    if (sort === 'largest') matching.reverse()
   } else {
-    wanted.sort(byTime)
-    if (sort !== 'oldest') wanted.reverse()
+    matching.sort(byTime)
+    if (sort !== 'oldest') matching.reverse()
   }
-  return wanted.map(({ transfer }) => transfer._id)
+  return matching.map(({ transfer }) => transfer._id)
 }
 
 t.test('the pages of every search together equal a full scan', async (t) => {
-  for (const search of searchQuestions(count)) {
+  for (const search of transferSearches(count)) {
     const expected = searched(search)
     const seen: string[] = []
     let cursor: string | null = null
@@ -127,7 +127,7 @@ t.test('the pages of every search together equal a full scan', async (t) => {
     if (seen.join() !== expected.slice(0, seen.length).join() || (cursor === null && seen.length !== expected.length))
       t.fail(`${JSON.stringify(search)}: ${seen.length} of ${expected.length}`)
   }
-  t.pass('none differs')
+  t.pass('no combination differs')
 })
 
 const anything: TransferSearch = {
@@ -163,7 +163,7 @@ t.test('finds a complete referenceId across all merchants by its ids', async (t)
   t.same(await find({ text: ids[0]!.slice(0, 5) }), [])
 })
 
-t.test('refuses a query without an index and names its filters', async (t) => {
+t.test('rejects a query without an index and names its filters', async (t) => {
   const refused: readonly (readonly [Partial<TransferSearch>, string, RuleName, RuleValues?])[] = [
     [{ minAmountMinor: 1 }, 'minAmountMinor', 'needs-field', { other: 'merchantId' }],
     [{ maxAmountMinor: 1 }, 'maxAmountMinor', 'needs-field', { other: 'merchantId' }],
@@ -226,10 +226,10 @@ t.test(
         await own.drop('transfers')
         await own.drop('transfer_terms')
         await own.createIndexes('transfers', indexes.transfers)
-        const there = new Set<number>()
+        const existing = new Set<number>()
         const arrive = async (numbers: readonly number[]) => {
-          const added = [...new Set(numbers)].filter((n) => !there.has(n))
-          for (const n of added) there.add(n)
+          const added = [...new Set(numbers)].filter((n) => !existing.has(n))
+          for (const n of added) existing.add(n)
           await insertSearched(own, added.map(transferOf))
         }
         await arrive(Array.from({ length: 200 }, (_, n) => 2 * n))
@@ -244,8 +244,8 @@ t.test(
           await arrive(arrivals.shift() ?? [])
         } while (cursor !== null)
         const first = everything.items.map(({ _id }) => _id)
-        const kept = seen.filter((id) => first.includes(id))
-        return new Set(seen).size === seen.length && kept.join() === first.join()
+        const seenBefore = seen.filter((id) => first.includes(id))
+        return new Set(seen).size === seen.length && seenBefore.join() === first.join()
       }),
       { numRuns: 25 },
     )
@@ -311,7 +311,7 @@ t.test('a list contains a transfer that changes during the read once, in its cur
     count: number,
   ) => {
     t.equal(items.length, count)
-    t.equal(new Map(items).size, count, 'none is there twice')
+    t.equal(new Map(items).size, count, 'no transfer is listed twice')
     t.equal(new Map(items).get(id), status)
   }
   const { _id: transfer, status } = transferOf(0)
@@ -386,6 +386,6 @@ t.test('accepts a valid date, or a time with its zone', async (t) => {
   )
 })
 
-t.test('the test rows are close in time, so that pages end within a millisecond', async (t) => {
+t.test('the rows of the test are close in time, so that pages end within a millisecond', async (t) => {
   t.equal(timeOf(0), timeOf(59))
 })

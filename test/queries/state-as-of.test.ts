@@ -32,11 +32,11 @@ t.test('the state of a transfer at any time equals the fold of the log up to tha
       fc.pre(log.length > 0)
       const { position, recordedAtMs } = log[place % log.length]!
       const moment = byTime ? { recordedMs: recordedAtMs } : { position }
-      const there = log.filter((each) =>
+      const earlier = log.filter((each) =>
         byTime ? each.recordedAtMs <= recordedAtMs : each.position.commit <= position.commit,
       )
       for (const trackingId of transfersOf(log)) {
-        const own = there.filter(({ stream }) => stream === `transfer-${trackingId}`)
+        const own = earlier.filter(({ stream }) => stream === `transfer-${trackingId}`)
         const expected = own.reduce(
           (state, recorded) => transferDecider.evolve(state, decodeEvent(recorded) as TransferEvent),
           transferDecider.initialState,
@@ -65,14 +65,15 @@ t.test('a statement at any time equals the one that the page would have shown th
       const log = logOf(history)
       fc.pre(log.length > 0)
       const { position } = log[place % log.length]!
-      const there = log.filter((each) => each.position.commit <= position.commit)
+      const earlier = log.filter((each) => each.position.commit <= position.commit)
       await readModels.drop('totals')
-      const events = there.filter(({ stream }) => stream.startsWith('transfer-'))
+      const events = earlier.filter(({ stream }) => stream.startsWith('transfer-'))
       await applyTo(readModels.collection('totals'), totalsProjection, events)
       const range = { from: '2026-11-01T00:00:00.000Z', to: '2027-02-01T00:00:00.000Z' }
       for (const merchantId of new Set(events.map(({ data }) => String(data.merchantId)))) {
         const expected = await statementOf(readModels, [merchantId], range)
-        // The page includes every day with open transfers, and the log only days up to the last event.
+        // The page includes every day with open transfers. The statement from the log ends with the day of the last
+        // event.
         const { lines, position: last } = await statementFromLog(givenLog(log), merchantId, undefined, { position })
         const end = lines.at(-1)?.day ?? ''
         t.strictSame(
@@ -114,7 +115,11 @@ t.test('returns the past state of a merchant with settings and key names, withou
   const text = JSON.stringify(await merchantAsOf(store, id, undefined))
   for (const field of ['apiKeySha256', 'secretKey', 'webhookSecret'])
     t.notOk(text.includes(String(registered?.data[field])), field)
-  t.equal(await merchantAsOf(store, id, { position: parsePosition('0')! }), undefined, 'not there yet')
+  t.equal(
+    await merchantAsOf(store, id, { position: parsePosition('0')! }),
+    undefined,
+    'the merchant does not exist yet',
+  )
 })
 
 t.test('parses the kind and id of a query', async (t) => {
@@ -125,5 +130,5 @@ t.test('parses the kind and id of a query', async (t) => {
   t.equal(await stateAsOf(store, 'transfer', trackingId, { recordedMs: 0 }), undefined)
   for (const id of [`${merchantId}/today`, `${merchantId}/2026-02-30`, `${merchantId}/2026-11-20/x`])
     t.equal(await stateAsOf(store, 'statement', id, undefined), 'malformed', id)
-  t.equal(await stateAsOf(store, 'statement', merchantId, undefined), undefined, 'no such merchant')
+  t.equal(await stateAsOf(store, 'statement', merchantId, undefined), undefined, 'an unknown merchant')
 })

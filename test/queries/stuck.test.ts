@@ -34,45 +34,45 @@ const approval = { by: 'user:eve', at: ago(50), accountNumber: 'TR33', amountMin
 const large: Changes = { merchantId: quietMerchant, amountMinor: 60_000 }
 
 const cases: { readonly [name: string]: readonly [TransferDocument, StuckReason | undefined, since?: string] } = {
-  'a deposit in time': [deposit(ago(10), { openUntil: ago(-20) }), undefined],
-  'a deposit whose time has just ended': [deposit(ago(31), { openUntil: ago(0.5) }), undefined],
-  'a deposit past its time': [deposit(ago(32), { openUntil: ago(2) }), 'pending-past-expiry', ago(2)],
-  'one in ManualControl since a moment ago': [
+  'a deposit that has not expired': [deposit(ago(10), { openUntil: ago(-20) }), undefined],
+  'a deposit that has just expired': [deposit(ago(31), { openUntil: ago(0.5) }), undefined],
+  'a deposit that expired two minutes ago': [deposit(ago(32), { openUntil: ago(2) }), 'pending-past-expiry', ago(2)],
+  'a deposit that has just entered ManualControl': [
     deposit(ago(90), { status: 'ManualControl', updatedAt: ago(5) }),
     undefined,
   ],
-  'one in ManualControl for long': [
+  'a deposit that has been in ManualControl for long': [
     deposit(ago(90), { status: 'ManualControl', updatedAt: ago(40) }),
     'manual-control',
     ago(40),
   ],
   'a withdrawal created just now': [withdrawal(ago(30)), undefined],
-  'a withdrawal nobody pays': [withdrawal(ago(90)), 'unpaid', ago(90)],
-  'one that is being paid': [
+  'a withdrawal without a claim': [withdrawal(ago(90)), 'unpaid', ago(90)],
+  'a withdrawal that is being paid': [
     withdrawal(ago(90), { payout: { ...payout, claim: claim(ago(-1)), steps: 5 } }),
     undefined,
   ],
-  'one whose only claim has lapsed': [
+  'a withdrawal whose only claim has lapsed': [
     withdrawal(ago(90), { payout: { ...payout, claim: claim(ago(3)), steps: 1 } }),
     'unpaid',
     ago(90),
   ],
-  'one whose claims lapse': [
+  'a withdrawal whose claims keep lapsing': [
     withdrawal(ago(50), { payout: { ...payout, claim: claim(ago(3)), steps: 2 } }),
     'claims-lapse',
     ago(3),
   ],
-  'a large one': [withdrawal(ago(20), large), 'awaiting-approval', ago(20)],
-  'a large one that was approved, and claimed once': [
+  'a large withdrawal': [withdrawal(ago(20), large), 'awaiting-approval', ago(20)],
+  'a large withdrawal that was approved and claimed once': [
     withdrawal(ago(40), { ...large, payout: { ...payout, approval, claim: claim(ago(3)), steps: 2 } }),
     undefined,
   ],
-  'a large one that was approved of another amount': [
+  'a large withdrawal that was approved for a different amount': [
     withdrawal(ago(40), { ...large, payout: { ...payout, approval: { ...approval, amountMinor: 59_999 }, steps: 1 } }),
     'awaiting-approval',
     ago(40),
   ],
-  'a completed one': [withdrawal(ago(900), { status: 'Completed' }), undefined],
+  'a completed withdrawal': [withdrawal(ago(900), { status: 'Completed' }), undefined],
 }
 
 t.test('lists exactly the stuck transfers, with the reason and the time', async (t) => {
@@ -87,21 +87,21 @@ t.test('lists exactly the stuck transfers, with the reason and the time', async 
   t.equal(more.size, 0)
 })
 
-t.test('lists the oldest of many through indexes only, within the limit of rows', async (t) => {
+t.test('lists the oldest of many by index, within the limit of rows', async (t) => {
   const documents = Array.from({ length: 3_000 }, (_, n) => {
     const [minutes, kind] = [5_000 - n, n % 3]
     if (kind === 0) return deposit(ago(minutes + 30), { openUntil: ago(minutes) })
     return kind === 1 ? deposit(ago(minutes), { status: 'ManualControl' }) : withdrawal(ago(minutes))
   })
   const readModels = await readModelsOf(documents)
-  const { answer, looked, plans } = await readModels.watch(() =>
+  const { answer, rowsRead, plans } = await readModels.watch(() =>
     stuckTransfers({ readModels, approvalAboveMinor }, now),
   )
   t.same(
     plans.filter((plan) => !isServedByIndex(plan)),
     [],
   )
-  t.ok(looked <= 101 + 2 * 101 + 500, `${looked} rows`)
+  t.ok(rowsRead <= 101 + 2 * 101 + 500, `${rowsRead} rows`)
   t.same([...answer.more].sort(), [
     'awaiting-approval',
     'claims-lapse',
@@ -116,7 +116,7 @@ t.test('lists the oldest of many through indexes only, within the limit of rows'
   ] as const) {
     const listed = answer.items.filter((item) => item.reason === reason)
     t.equal(listed.length, 100)
-    t.equal(listed[0]?.since, ago(first), 'the oldest first')
+    t.equal(listed[0]?.since, ago(first), 'starts with the oldest')
     t.same(
       listed.map(({ since }) => since),
       listed.map(({ since }) => since).sort(),

@@ -86,8 +86,8 @@ const events = {
 
 const metadata = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
 
-/** Appends one event after the other, each at the end of its stream. */
-async function given(store: EventStore, ...happened: (readonly [stream: string, event: DomainEvent | NewEvent])[]) {
+/** Appends the events sequentially, each at the end of its stream. */
+async function appendAll(store: EventStore, ...happened: (readonly [stream: string, event: DomainEvent | NewEvent])[]) {
   for (const [stream, event] of happened) {
     const revision = (await store.readStream(stream)).length - 1
     const recorded = 'id' in event ? event : encodeEvent(event, metadata)
@@ -109,7 +109,7 @@ t.test(
   'includes every stream with events of the transfer, and the changes of the merchant that affected it',
   async (t) => {
     const store = await openTestStore(t)
-    await given(
+    await appendAll(
       store,
       [merchant, events.registered],
       [merchant, events.settings('First')],
@@ -158,25 +158,30 @@ t.test(
     const then = await auditedHistory(store, trackingId, {
       position: { commit: BigInt(positions[4]!), prepare: BigInt(positions[4]!) },
     })
-    t.strictSame(then, story.slice(0, 5), 'as it was known then')
+    t.strictSame(then, story.slice(0, 5), 'equals the history at that time')
   },
 )
 
 t.test('includes changes of the merchant while the transfer is expected to change', async (t) => {
   const store = await openTestStore(t)
-  await given(store, [merchant, events.registered], [ofTransfer, events.created], [ofTransfer, events.completed])
-  await given(store, [callbackStream(trackingId), events.callback], [merchant, events.settings('While it waits')])
+  await appendAll(store, [merchant, events.registered], [ofTransfer, events.created], [ofTransfer, events.completed])
+  await appendAll(store, [callbackStream(trackingId), events.callback], [merchant, events.settings('While it waits')])
   t.match((await storyIn(store))?.at(-1), { type: 'MerchantSettingsChanged' })
-  await given(store, [callbackStream(trackingId), events.delivered], [merchant, events.settings('Afterwards')])
+  await appendAll(store, [callbackStream(trackingId), events.delivered], [merchant, events.settings('Afterwards')])
   t.match((await storyIn(store))?.at(-1), { type: 'CallbackDelivered' })
 })
 
 t.test('reports an unreadable event and shows all others', async (t) => {
   const store = await openTestStore(t)
   const id = '3f0c4c7e-8f6b-4d0a-9a52-6a4b6e5d1c01'
-  const strange: NewEvent = { id, type: 'TransferVanished', data: { secret: 'tk_1' }, metadata: { schemaVersion: 1 } }
-  await given(store, [merchant, events.registered], [ofTransfer, events.created], [ofTransfer, strange])
-  await given(store, [ofTransfer, events.completed])
+  const unknownEvent: NewEvent = {
+    id,
+    type: 'TransferVanished',
+    data: { secret: 'tk_1' },
+    metadata: { schemaVersion: 1 },
+  }
+  await appendAll(store, [merchant, events.registered], [ofTransfer, events.created], [ofTransfer, unknownEvent])
+  await appendAll(store, [ofTransfer, events.completed])
   const story = await storyIn(store)
   t.strictSame(
     story?.map(({ type }) => type),

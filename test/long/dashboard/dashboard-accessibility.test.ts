@@ -6,7 +6,7 @@ import { createEveryState } from '../../browser/dashboard/transfer-states.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
 import { until } from '../../browser/watched-page.js'
 
-/** Each theme and each size once, on the same page, which is faster than loading it for every combination. */
+/** Checks each theme and size on the loaded page, which is faster than loading it for every combination. */
 const looks = [
   { colorScheme: 'light', viewport: wide },
   { colorScheme: 'dark', viewport: narrow },

@@ -26,7 +26,11 @@ else {
     t.equal(await search.inputValue(), 'Ada Love', 'the space is still there')
     await page.goBack()
     await until(page, `new URLSearchParams(location.search).get('text') !== 'Ada Love'`)
-    t.equal(await search.inputValue(), new URL(page.url()).searchParams.get('text') ?? '', 'the field follows Back')
+    t.equal(
+      await search.inputValue(),
+      new URL(page.url()).searchParams.get('text') ?? '',
+      'the field follows the Back button',
+    )
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await page.waitForURL((url) => !url.searchParams.has('text'))
     t.equal(await search.inputValue(), '')

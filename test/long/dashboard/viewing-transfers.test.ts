@@ -18,7 +18,7 @@ else {
     { transactionAmountMinor: 150_25n, reason: 'paid in part' },
     context,
   )
-  await service.transfers.changeStatus(trackingIds[2]!, 'Cancel', 'not wanted', context)
+  await service.transfers.changeStatus(trackingIds[2]!, 'Cancel', 'no longer needed', context)
   for (const trackingId of trackingIds) await listed(trackingId)
   const other = await service.merchant({ name: 'Green Shop' })
   const othersTransfer = await create('native', '5', { referenceId: 'others-1' }, other)

@@ -111,7 +111,7 @@ else {
     t.equal(await page.evaluate("getComputedStyle(document.querySelector('.pulse')).animationName"), 'none')
   })
 
-  t.test('without JavaScript the page says so and shows the state', async (t) => {
+  t.test('without JavaScript the page shows a notice and the state of the payment', async (t) => {
     const { deposit, open, service } = await startPaymentPage(t, browser)
     const { url, trackingId } = await deposit()
     const { page } = await open(url, { javaScriptEnabled: false })

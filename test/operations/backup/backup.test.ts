@@ -104,7 +104,7 @@ async function logIn(directory: string) {
   return log
 }
 
-t.test('rejects a target within its source, or a file, before anything is written', async (t) => {
+t.test('rejects a target that is a file or inside its source before it writes anything', async (t) => {
   const { root, data, back } = await world(t, 1)
   const link = join(root, 'link')
   symlinkSync(data, link)
@@ -118,7 +118,7 @@ t.test('rejects a target within its source, or a file, before anything is writte
   await back(1, { target: `${data}-backups` })
 })
 
-t.test('restores what was backed up, and nothing else', async (t) => {
+t.test('restores exactly the stored files', async (t) => {
   const { data, store, readModels, keyStore, receipt, target, back, to, again, append } = await world(t)
   const log = await wholeLog(store)
   const keys = await keyStore.after('', 100)
@@ -141,14 +141,14 @@ t.test('restores what was backed up, and nothing else', async (t) => {
   t.same(await findReceipt(models, receipt), await findReceipt(readModels, receipt))
   t.same(await models.listCollections(), ['receipts'], 'the lists are rebuilt from the log')
   await models.close()
-  t.notOk(existsSync(join(data, 'backup.staging')), 'no copy is left')
-  t.notOk(contains(target, canary), 'the master key is in no backup; the rest is compressed')
+  t.notOk(existsSync(join(data, 'backup.staging')), 'the temporary copy is removed')
+  t.notOk(contains(target, canary), 'the backup does not contain the master key, and the rest is compressed')
 })
 
 t.test('includes the read models on request', async (t) => {
   const { data, readModels, receipt, back, to, again } = await world(t)
   await back(1, { withReadModels: true })
-  t.notOk(existsSync(join(data, 'backup.staging')), 'no copy is left')
+  t.notOk(existsSync(join(data, 'backup.staging')), 'the temporary copy is removed')
   await again()
   const models = await openEmbeddedReadModels({ directory: to })
   t.same(await models.collection('transfers').findOne({ _id: 'a' }), { _id: 'a', listed: true })
@@ -156,12 +156,12 @@ t.test('includes the read models on request', async (t) => {
   await models.close()
 })
 
-t.test('a second backup stores what is new in the log, and either backup can be restored', async (t) => {
+t.test('a second backup stores only new parts of the log, and either backup can be restored', async (t) => {
   const { store, readModels, keyStore, append, seal, addKeys, back, root, target } = await world(t, 12_000)
   for (let first = 20; first < 5_000; first += 1_000) await addKeys(first, first + 1_000)
   for (let n = 0; n < 10; n++) await storeReceipt(readModels, pdf(randomBytes(60_000).toString('hex')), at(1))
   const first = await back(1)
-  t.ok(first.newBytes > 8_000_000, `${first.newBytes} bytes at first`)
+  t.ok(first.newBytes > 8_000_000, `${first.newBytes} bytes in the first backup`)
   const before = await wholeLog(store)
   const unchanged = await back(2)
   t.ok(unchanged.newBytes < 50_000, `${unchanged.newBytes} bytes if nothing is new`)
@@ -210,14 +210,14 @@ t.test('copies the tree of its checkpoint while the tree grows', async (t) => {
 t.test('rejects a damaged, incomplete or foreign backup, names the file, and leaves nothing behind', async (t) => {
   const { root, target, back, to, again } = await world(t)
   const { backup } = await back(1)
-  const kept = join(root, 'kept')
-  renameSync(target, kept)
-  const chunk = filesBelow(join(kept, 'chunks'))[0]!.slice(kept.length + 1)
+  const intact = join(root, 'kept')
+  renameSync(target, intact)
+  const chunk = filesBelow(join(intact, 'chunks'))[0]!.slice(intact.length + 1)
   const set = backup.slice(target.length + 1)
   const fresh = () => {
     rmSync(target, { recursive: true, force: true })
-    for (const file of filesBelow(kept)) {
-      const place = join(target, file.slice(kept.length + 1))
+    for (const file of filesBelow(intact)) {
+      const place = join(target, file.slice(intact.length + 1))
       mkdirSync(join(place, '..'), { recursive: true })
       copyFileSync(file, place)
     }
@@ -227,10 +227,10 @@ t.test('rejects a damaged, incomplete or foreign backup, names the file, and lea
     if (change(text) === text) throw new Error('nothing was changed')
     writeFileSync(join(target, set), change(text))
   }
-  const stored = readFileSync(join(kept, chunk))
+  const stored = readFileSync(join(intact, chunk))
   const flipped = Buffer.from(stored)
   flipped[stored.length >> 1]! ^= 1
-  const ways: [string, () => void, RegExp][] = [
+  const damages: [string, () => void, RegExp][] = [
     ['a flipped bit', () => writeFileSync(join(target, chunk), flipped), /damaged: .*chunks/],
     ['a truncated chunk', () => writeFileSync(join(target, chunk), stored.subarray(0, -1)), /damaged: .*chunks/],
     ['a missing chunk', () => rmSync(join(target, chunk)), /incomplete: .*chunks/],
@@ -250,19 +250,19 @@ t.test('rejects a damaged, incomplete or foreign backup, names the file, and lea
         ),
       /damaged/,
     ],
-    ['another end', () => edit((text) => text.replace(/"events":\d+/, '"events":999')), /the manifest states 999/],
-    ['another length', () => edit((text) => text.replace(/"bytes":\d+/, '"bytes":1')), /damaged: .*chunks/],
+    ['a different end', () => edit((text) => text.replace(/"events":\d+/, '"events":999')), /the manifest states 999/],
+    ['a different length', () => edit((text) => text.replace(/"bytes":\d+/, '"bytes":1')), /damaged: .*chunks/],
   ]
-  for (const [what, harm, message] of ways) {
+  for (const [what, damage, message] of damages) {
     fresh()
-    harm()
+    damage()
     await t.rejects(again(), { name: 'BackupError', message }, what)
     t.same(readdirSync(root).sort(), ['data', 'kept', 'target'], what)
   }
   fresh()
   await t.rejects(again(undefined, join(root, 'nowhere')), { message: /backup not found/ })
   mkdirSync(to)
-  await t.rejects(again(), { message: /already exists/ }, 'even an empty directory')
+  await t.rejects(again(), { message: /already exists/ }, 'even if it is empty')
 })
 
 t.test('refuses to back up a log with a missing event', async (t) => {
@@ -283,38 +283,41 @@ t.test('stores a chunk again that was damaged in the target', async (t) => {
   await t.resolves(again())
 })
 
-t.test('encrypts to recipients: the target shows nothing, and only an identity opens it', async (t) => {
-  const { generateIdentity, identityToRecipient } = await import('age-encryption')
-  const [identity, spare, other] = [await generateIdentity(), await generateIdentity(), await generateIdentity()]
-  const recipients = [await identityToRecipient(identity), await identityToRecipient(spare)]
-  const { root, target, back, again, to } = await world(t)
-  await back(1)
-  const plain = filesBelow(join(target, 'chunks'))
-  const first = await back(2, { encryptTo: { recipients } })
-  t.ok(
-    chunksOf(first.manifest).every(({ key }) => key !== null),
-    'no chunk of an unencrypted backup is used',
-  )
-  for (const file of filesBelow(join(target, 'chunks')).filter((path) => !plain.includes(path)))
-    t.not(readFileSync(file).subarray(0, 2).toString('hex'), '1f8b', 'not gzip')
-  const second = await back(3, { encryptTo: { recipients } })
-  t.ok(second.newBytes < first.newBytes)
-  const stored = filesBelow(target).length
-  await t.rejects(back(4), { name: 'BackupError', message: /are encrypted: add --recipient/ })
-  t.equal(filesBelow(target).length, stored, 'nothing is stored in plaintext next to them')
-  await t.rejects(again(), { message: /is encrypted: add --identity-file/ })
-  await t.rejects(again({ identities: [other] }), { message: /cannot be opened/ })
-  await t.rejects(again({ identities: ['no identity'] }), { message: /AGE-SECRET-KEY/ })
-  await again({ identities: [spare] })
-  t.ok((await logIn(to)).length > 0)
-  const badly = back(4, { encryptTo: { recipients: ['age1nobody'] } })
-  await t.rejects(badly, { message: /is not an age recipient/ })
-  const [chunk] = chunksOf(readManifest(second.backup))
-  rmSync(join(target, 'keys', `${chunk!.key}.age`))
-  const openWith = { identities: [identity] }
-  const lost = restoreBackup({ backup: target, to: join(root, 'x'), openWith, verify: nothing })
-  await t.rejects(lost, { message: /incomplete: .*keys/ })
-})
+t.test(
+  'encrypts to recipients: only their identities open the backup, and the target contains no plaintext',
+  async (t) => {
+    const { generateIdentity, identityToRecipient } = await import('age-encryption')
+    const [identity, spare, other] = [await generateIdentity(), await generateIdentity(), await generateIdentity()]
+    const recipients = [await identityToRecipient(identity), await identityToRecipient(spare)]
+    const { root, target, back, again, to } = await world(t)
+    await back(1)
+    const plain = filesBelow(join(target, 'chunks'))
+    const first = await back(2, { encryptTo: { recipients } })
+    t.ok(
+      chunksOf(first.manifest).every(({ key }) => key !== null),
+      'no chunk of an unencrypted backup is used',
+    )
+    for (const file of filesBelow(join(target, 'chunks')).filter((path) => !plain.includes(path)))
+      t.not(readFileSync(file).subarray(0, 2).toString('hex'), '1f8b', 'not gzip')
+    const second = await back(3, { encryptTo: { recipients } })
+    t.ok(second.newBytes < first.newBytes)
+    const stored = filesBelow(target).length
+    await t.rejects(back(4), { name: 'BackupError', message: /are encrypted: add --recipient/ })
+    t.equal(filesBelow(target).length, stored, 'no plaintext is stored next to the encrypted chunks')
+    await t.rejects(again(), { message: /is encrypted: add --identity-file/ })
+    await t.rejects(again({ identities: [other] }), { message: /cannot be opened/ })
+    await t.rejects(again({ identities: ['no identity'] }), { message: /AGE-SECRET-KEY/ })
+    await again({ identities: [spare] })
+    t.ok((await logIn(to)).length > 0)
+    const invalid = back(4, { encryptTo: { recipients: ['age1nobody'] } })
+    await t.rejects(invalid, { message: /is not an age recipient/ })
+    const [chunk] = chunksOf(readManifest(second.backup))
+    rmSync(join(target, 'keys', `${chunk!.key}.age`))
+    const openWith = { identities: [identity] }
+    const incomplete = restoreBackup({ backup: target, to: join(root, 'x'), openWith, verify: nothing })
+    await t.rejects(incomplete, { message: /incomplete: .*keys/ })
+  },
+)
 
 t.test('runs one backup at a time', async (t) => {
   const { back } = await world(t)
@@ -324,7 +327,7 @@ t.test('runs one backup at a time', async (t) => {
   await back(1, { verify })
 })
 
-t.test('stores nothing if the log does not verify', async (t) => {
+t.test('stores nothing if the log fails verification', async (t) => {
   const { data, target, back } = await world(t)
   const verify = () => Promise.reject(new Error('the tree does not match'))
   await t.rejects(back(1, { verify, withReadModels: true }), { message: /does not match/ })
@@ -345,24 +348,27 @@ t.test('includes a receipt that is stored after the backup started', async (t) =
   await copy.close()
 })
 
-t.test('chunks are the bytes of the records, and most of them stay when records are inserted or removed', async (t) => {
-  const record = (n: number) =>
-    createHash('shake256', { outputLength: 500 + (n % 500) })
-      .update(String(n))
-      .digest()
-  const records = Array.from({ length: 40_000 }, (_, n) => record(n))
-  const chunksOfAll = async (all: readonly Buffer[]) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of cutIntoChunks(all)) chunks.push(chunk)
-    t.ok(Buffer.concat(chunks).equals(Buffer.concat(all)))
-    return chunks
-  }
-  const before = await chunksOfAll(records)
-  const known = new Set(before.map((chunk) => chunk.toString('latin1')))
-  t.ok(known.size > 6)
-  const middle = [...records.slice(0, 20_000), record(50_000), ...records.slice(20_001)]
-  const isNew = (chunk: Buffer) => !known.has(chunk.toString('latin1'))
-  t.ok((await chunksOfAll(middle)).filter(isNew).length <= 3)
-  const longer = (await chunksOfAll([...records, record(50_000)])).filter(isNew)
-  t.ok(longer.reduce((sum, { length }) => sum + length, 0) < 2 ** 17 + 1_000, 'an addition changes the end only')
-})
+t.test(
+  'chunks contain the exact bytes of the records, and most are unchanged after an insertion or removal',
+  async (t) => {
+    const record = (n: number) =>
+      createHash('shake256', { outputLength: 500 + (n % 500) })
+        .update(String(n))
+        .digest()
+    const records = Array.from({ length: 40_000 }, (_, n) => record(n))
+    const chunksOfAll = async (all: readonly Buffer[]) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of cutIntoChunks(all)) chunks.push(chunk)
+      t.ok(Buffer.concat(chunks).equals(Buffer.concat(all)))
+      return chunks
+    }
+    const before = await chunksOfAll(records)
+    const known = new Set(before.map((chunk) => chunk.toString('latin1')))
+    t.ok(known.size > 6)
+    const middle = [...records.slice(0, 20_000), record(50_000), ...records.slice(20_001)]
+    const isNew = (chunk: Buffer) => !known.has(chunk.toString('latin1'))
+    t.ok((await chunksOfAll(middle)).filter(isNew).length <= 3)
+    const longer = (await chunksOfAll([...records, record(50_000)])).filter(isNew)
+    t.ok(longer.reduce((sum, { length }) => sum + length, 0) < 2 ** 17 + 1_000, 'an addition changes only the end')
+  },
+)

@@ -123,7 +123,7 @@ t.test('reports a URL that the driver cannot parse, without its password', async
   t.notMatch(String(error), /secret/)
 })
 
-t.test('refuses a directory that looks relative but would be absolute', async (t) => {
+t.test('rejects a directory that looks relative but would be absolute', async (t) => {
   t.match(problemsOf({ EVENT_STORE_URL: 'embedded://data' }), [/must be embedded:<directory>/])
   t.equal(readConfiguration({ EVENT_STORE_URL: 'embedded:///srv/data' }).dataDirectory, '/srv/data')
 })
@@ -136,14 +136,14 @@ t.test('accepts a master key of 32 bytes in hexadecimal or base64, which no prob
   t.same(keysOf(bytes.toString('base64')), { from: 'environment', keys: [bytes] })
   const second = 'cd'.repeat(32)
   t.same(keysOf(`${hex}\n${second}`), { from: 'environment', keys: [bytes, Buffer.from(second, 'hex')] })
-  const wrongs = [
+  const invalidCatalogues = [
     hex.slice(2),
     `${hex}00`,
     bytes.toString('base64').slice(4),
     `${hex.slice(1)}g`,
     `${hex} ${second.slice(1)}`,
   ]
-  for (const wrong of wrongs) {
+  for (const wrong of invalidCatalogues) {
     const problems = problemsOf({ TRANSFERD_MASTER_KEY: wrong })
     t.equal(problems.length, 1)
     t.notOk(problems.join().includes(wrong))
@@ -207,7 +207,7 @@ t.test('accepts currencies of ISO 4217 with two decimals or none', async (t) => 
   const currency = (CURRENCY?: string) => readConfiguration(CURRENCY === undefined ? {} : { CURRENCY }).currency
   t.strictSame(currency(), { code: 'TRY', decimals: 2 })
   t.strictSame(currency('EUR'), { code: 'EUR', decimals: 2 })
-  // These are the decimals of ISO. Intl returns how people write the amounts.
+  // These are the decimals of ISO 4217. Intl returns the decimals that people commonly write.
   t.strictSame(currency('HUF'), { code: 'HUF', decimals: 2 })
   t.strictSame(currency('JPY'), { code: 'JPY', decimals: 0 })
   for (const [wrong, why] of [
@@ -235,7 +235,7 @@ t.test('reads a catalogue of payment methods with its limits', async (t) => {
   })
 })
 
-t.test('a method is paid by a wallet by default, and the default catalogue has one method of each kind', async (t) => {
+t.test('a method is paid by wallet by default, and the default catalogue has one method of each kind', async (t) => {
   const paidBy = (environment: { readonly PAYMENT_METHODS?: string }) =>
     readConfiguration(environment).paymentMethods.map((method) => [method.name, method.paidBy])
   t.strictSame(paidBy({}), [
@@ -264,7 +264,7 @@ t.test('the built-in methods have Turkish names, and other methods have the one 
   t.strictSame(turkish({ PAYMENT_METHODS: JSON.stringify(catalogue) }), ['Banka', 'Voucher'])
 })
 
-t.test('refuses a catalogue with an invalid entry and names its place', async (t) => {
+t.test('rejects a catalogue with an invalid entry and names its place', async (t) => {
   const good = { code: 1, name: 'A', kinds: ['deposit'] }
   const wrong: [unknown, RegExp][] = [
     [{}, /JSON array/],
@@ -299,7 +299,7 @@ t.test('docs/reference/configuration.md matches the schema (npm run docs:configu
 })
 
 t.test(
-  'refuses trusted proxies that include nearly all addresses, because anyone could then forge the caller',
+  'rejects trusted proxies that include nearly all addresses, because any caller could then forge its address',
   async (t) => {
     for (const ranges of ['0.0.0.0/0', '::/0', '0.0.0.0/1, 128.0.0.0/1', '2000::/3'])
       t.throws(() => readConfiguration({ TRUSTED_PROXIES: ranges }), /TRUSTED_PROXIES trusts so many addresses/, ranges)
@@ -326,7 +326,7 @@ t.test('reads where the tree is stored, copied and cosigned', async (t) => {
   t.notMatch(problemsOf({ AUDIT_COPY_TO: 'ftp://user:hunter2@copies.example' }).join(), /hunter2/)
 })
 
-t.test('reads every secret from a file without its trailing newline, and refuses a second source', async (t) => {
+t.test('reads every secret from a file without its trailing newline, and rejects a second source', async (t) => {
   const directory = t.testdir()
   const values = {
     EVENT_STORE_URL: 'esdb://user:hunter2@log.example:2113',
@@ -360,7 +360,7 @@ t.test('reads every secret from a file without its trailing newline, and refuses
     writeFileSync(path, '\n')
     t.match(problemsOf({ [variable]: path }).join(), `${name} cannot be read from the file ${path}: it is empty`)
     writeFileSync(path, 'ı hunter2')
-    t.notMatch(problemsOf({ [variable]: path }).join(), 'hunter2', 'no problem tells what the file holds')
+    t.notMatch(problemsOf({ [variable]: path }).join(), 'hunter2', 'no problem shows the contents of the file')
   }
   t.same(problemsOf({ PORT_FILE: '/nowhere' }), [], 'only secrets can come from a file')
 })

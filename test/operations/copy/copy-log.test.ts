@@ -83,7 +83,7 @@ t.test('copies every event unchanged and in order, except the engine’s own eve
   const [first] = await source.readAll({ maxCount: 1 }).then(({ events }) => events)
   const append = { stream: first!.stream, id: first!.id, type: 'Happened', data: {}, metadata: {} }
   const again = await target.append(first!.stream, 'no_stream', [append])
-  t.equal(again.revision, 0, 'a repeated append is answered as by the source')
+  t.equal(again.revision, 0, 'a repeated append returns the original result, as it does on the source')
 })
 
 t.test('copies an empty log', async (t) => {
@@ -117,7 +117,7 @@ t.test('resumes after repeated interruptions in the middle of an append', async 
       async appendInOrder(appends) {
         left -= 1
         if (left > 0) return target.appendInOrder(appends)
-        // This is the state after a kill: some events are stored, and no response was sent.
+        // A kill leaves this state: some events are stored, and the client has received no response.
         await target.appendInOrder(appends.slice(0, Math.floor(Math.random() * appends.length)))
         throw new StoreUnavailableError('gone')
       },
@@ -163,21 +163,21 @@ t.test('two concurrent copies produce one log in order', async (t) => {
   await assertSame(t, source, target)
 })
 
-t.test('refuses a target with other events than the beginning of the source and adds nothing', async (t) => {
+t.test('rejects a target that does not match the beginning of the source, and adds nothing', async (t) => {
   const source = await openTestStore(t)
   await source.append('a', 'no_stream', [event(), event()])
   await source.append('b', 'no_stream', [event({ secret: 'canary-77' })])
   const log = await wholeLog(source)
   const [a0, a1, b0] = withoutPlace(log) as [RecordedEvent, RecordedEvent, RecordedEvent]
   const targets: { readonly [what: string]: readonly RecordedEvent[] } = {
-    'another stream': [{ ...a0, stream: 'x' }],
-    'another id': [{ ...a0, id: randomUUID() }],
-    'another type': [a0, { ...a1, type: 'Other' }],
-    'other data': [a0, a1, { ...b0, data: { secret: 'canary-78' } }],
-    'other metadata': [a0, { ...a1, metadata: {} }],
-    'another order': [a0, b0, a1],
-    'an event more': [a0, a1, b0, { ...a0, stream: 'c', id: randomUUID() }],
-    'an event that is missing in the middle': [a0, b0],
+    'a different stream': [{ ...a0, stream: 'x' }],
+    'a different id': [{ ...a0, id: randomUUID() }],
+    'a different type': [a0, { ...a1, type: 'Other' }],
+    'different data': [a0, a1, { ...b0, data: { secret: 'canary-78' } }],
+    'different metadata': [a0, { ...a1, metadata: {} }],
+    'a different order': [a0, b0, a1],
+    'an additional event': [a0, a1, b0, { ...a0, stream: 'c', id: randomUUID() }],
+    'a missing event in the middle': [a0, b0],
   }
   for (const [what, events] of Object.entries(targets)) {
     const target = await openTestStore(t)
@@ -204,7 +204,7 @@ t.test(
   },
 )
 
-t.test('refuses a target that was copied from another log', async (t) => {
+t.test('rejects a target that was copied from another log', async (t) => {
   const [source, other, target] = [await openTestStore(t), await openTestStore(t), await openTestStore(t)]
   await fill(other, 20)
   await copy(other, target)
@@ -223,7 +223,7 @@ t.test('a copy of a copy resumes at the right event, although its positions diff
   await assertSame(t, second, target)
 })
 
-t.test('refuses a source with a truncated stream and names the stream', async (t) => {
+t.test('rejects a source with a truncated stream and names the stream', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await source.append('cut', 'no_stream', [event(), event()])
   const truncated: EventStore = {
@@ -239,7 +239,7 @@ t.test('refuses a source with a truncated stream and names the stream', async (t
   })
 })
 
-t.test('finds at the end events that the target returns changed', async (t) => {
+t.test('the final verification finds events that the target returns with changes', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await fill(source, 700)
   const forgetful: EventStore = {

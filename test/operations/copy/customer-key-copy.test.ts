@@ -17,7 +17,7 @@ const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const box = createSecretBox(randomBytes(32))
 const merchantId = randomUUID()
 
-/** A stored log, and the same log as a service with its keys reads it. */
+/** A stored log, and the same log as the service reads it with its keys. */
 async function openLog(t: Test) {
   const directory = tempDirectory(t)
   const raw = await openTestEventStore(directory)

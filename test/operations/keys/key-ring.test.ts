@@ -14,14 +14,14 @@ const clock = () => '2026-03-01T09:00:00.000Z'
 const [first, second, third] = [randomBytes(32), randomBytes(32), randomBytes(32)]
 
 function keys(...all: readonly Buffer[]): MasterKeys['keys'] {
-  const given = all.map((key) => ({ key, from: 'test' }))
-  return [...given.slice(0, -1), given.at(-1)!]
+  const loaded = all.map((key) => ({ key, from: 'test' }))
+  return [...loaded.slice(0, -1), loaded.at(-1)!]
 }
 
 const digest = (box: ReturnType<typeof createSecretBox>) => box.mac('user email', 'ada@shop.example')
 
-/** Opens a log whose first key is the first one of the list. */
-async function begun(store: EventStore): Promise<string> {
+/** Opens a log with its first key and returns a digest. */
+async function openWithFirstKey(store: EventStore): Promise<string> {
   const box = createSecretBox(await openKeyRing(store, keys(first)))
   await new MerchantCommands(store, clock, box).register(merchantSettings, context)
   return digest(box)
@@ -29,13 +29,13 @@ async function begun(store: EventStore): Promise<string> {
 
 t.test('records nothing with one key', async (t) => {
   const store = await openTestStore(t)
-  t.equal(await begun(store), digest(createSecretBox(first)))
+  t.equal(await openWithFirstKey(store), digest(createSecretBox(first)))
   t.same(await store.readStream(digestKeyStream), [])
 })
 
 t.test('keeps digests with a second key, which seals the key of the digests', async (t) => {
   const store = await openTestStore(t)
-  const before = await begun(store)
+  const before = await openWithFirstKey(store)
   t.equal(digest(createSecretBox(await openKeyRing(store, keys(first, second)))), before)
   t.equal(digest(createSecretBox(await openKeyRing(store, keys(first, second)))), before)
   const recorded = await store.readStream(digestKeyStream)
@@ -46,7 +46,7 @@ t.test('keeps digests with a second key, which seals the key of the digests', as
 
 t.test('reads from the log which key was first, regardless of the order in the list', async (t) => {
   const store = await openTestStore(t)
-  const before = await begun(store)
+  const before = await openWithFirstKey(store)
   const ring = await openKeyRing(store, keys(second, first))
   t.equal(digest(createSecretBox(ring)), before)
   t.same(ring.current, first)
@@ -54,26 +54,26 @@ t.test('reads from the log which key was first, regardless of the order in the l
 
 t.test('processes that see the second key at the same time agree', async (t) => {
   const store = await openTestStore(t)
-  const before = await begun(store)
+  const before = await openWithFirstKey(store)
   const rings = await Promise.all([1, 2, 3, 4].map(() => openKeyRing(store, keys(first, second))))
   for (const ring of rings) t.equal(digest(createSecretBox(ring)), before)
   t.equal((await store.readStream(digestKeyStream)).length, 1)
 })
 
-t.test('refuses several keys without the first key of the log', async (t) => {
+t.test('rejects several keys without the first key of the log', async (t) => {
   const store = await openTestStore(t)
-  await begun(store)
+  await openWithFirstKey(store)
   const refused = { name: 'MasterKeyError', message: new RegExp(idOfMasterKey(first)) }
   await t.rejects(openKeyRing(store, keys(second, third)), refused)
   t.same(await store.readStream(digestKeyStream), [])
 })
 
-t.test('refuses keys that do not open the record in the log, and names the id of the missing key', async (t) => {
+t.test('rejects keys that do not open the record in the log, and names the id of the missing key', async (t) => {
   const store = await openTestStore(t)
-  await begun(store)
+  await openWithFirstKey(store)
   await openKeyRing(store, keys(first, second))
-  for (const given of [keys(first), keys(third), keys(first, third)])
-    await t.rejects(openKeyRing(store, given), { name: 'MasterKeyError', message: new RegExp(idOfMasterKey(second)) })
+  for (const loaded of [keys(first), keys(third), keys(first, third)])
+    await t.rejects(openKeyRing(store, loaded), { name: 'MasterKeyError', message: new RegExp(idOfMasterKey(second)) })
 })
 
 t.test('starts a new log with several keys', async (t) => {

@@ -24,7 +24,7 @@ function keyDirectory(t: Test, files: { readonly [name: string]: string }): stri
   return directory
 }
 
-t.test('generates a key once, readable by its owner only, and reports it', async (t) => {
+t.test('generates a key once, readable only by its owner, and reports it', async (t) => {
   const directory = join(temporaryDirectory(t), 'data')
   const first = loadMasterKeys(directory)
   t.equal(first.keys.length, 1)
@@ -48,7 +48,7 @@ t.test('warns about a key that other users can read, and uses it', async (t) => 
   t.match(loadMasterKeys(directory).notices, [/mode 0644, so others can read it/])
 })
 
-t.test('refuses a file without a key and does not replace it', async (t) => {
+t.test('rejects a file without a key and does not replace it', async (t) => {
   const directory = temporaryDirectory(t)
   const path = join(directory, 'master.key')
   for (const content of ['', 'ab'.repeat(31), 'not a key', `${hexOf(1)}\nnot a key\n`]) {
@@ -85,7 +85,7 @@ t.test(
   },
 )
 
-t.test('refuses a missing directory, or one without keys or with other files, and names it', async (t) => {
+t.test('rejects a directory that is missing, has no keys or has other files, and names it', async (t) => {
   const none = keyDirectory(t, {})
   const foreign = keyDirectory(t, { 'a.key': hexOf(1), notes: 'what is this' })
   for (const directory of [none, foreign, join(none, 'nowhere')]) {
@@ -101,7 +101,7 @@ t.test('reads the keys that a command prints', async (t) => {
   t.same(await bytesOf({ TRANSFERD_MASTER_KEY_COMMAND: command }), [1, 2])
 })
 
-t.test('refuses a command that fails or prints other or too much text, without repeating its output', async (t) => {
+t.test('rejects a command that fails or prints other or too much text, without repeating its output', async (t) => {
   const secret = 'canary-1187'
   for (const command of [`echo ${secret}`, `echo ${secret}; echo ${secret} >&2; exit 3`, 'true', `yes ${secret}`]) {
     const error = await bytesOf({ TRANSFERD_MASTER_KEY_COMMAND: command }).catch((error: unknown) => error)
