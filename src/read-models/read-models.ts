@@ -9,8 +9,6 @@ export type Document = { readonly _id: string; readonly [field: string]: unknown
 export type Condition =
   | Scalar
   | {
-      readonly $eq?: Scalar
-      readonly $ne?: Scalar
       readonly $gt?: Scalar
       readonly $gte?: Scalar
       readonly $lt?: Scalar
@@ -32,6 +30,7 @@ export interface FindOptions {
   readonly limit?: number
 }
 
+/** Changes fields of the document itself, not of objects in it. */
 export interface Update {
   readonly $set?: { readonly [field: string]: unknown }
   readonly $unset?: { readonly [field: string]: '' }
@@ -48,16 +47,14 @@ export type WriteOperation =
   | { readonly deleteOne: { readonly filter: WriteFilter } }
 
 export interface WriteResult {
-  readonly insertedCount: number
   readonly matchedCount: number
-  readonly modifiedCount: number
   readonly upsertedCount: number
   readonly deletedCount: number
 }
 
 export interface Index {
   /** The fields in order: 1 ascending, -1 descending. */
-  readonly key: { readonly [field: string]: 1 | -1 }
+  readonly key: Sort
   /** A field of the key that every query served by this index compares with a value. The index may omit documents without it. */
   readonly having?: string
 }
@@ -89,7 +86,7 @@ export interface DocumentText {
 }
 
 export interface ReadModels {
-  /** Opens a collection. The name of a projection's collection stands for the build that its pointer names (projection-pointers.ts). */
+  /** Opens a collection. The name of a projection's collection stands for the build that its pointer names (read-models-adapter.ts). */
   collection(name: string): Collection
   /** Creates missing indexes. A field can only be filtered or sorted by after this. */
   createIndexes(name: string, indexes: readonly Index[]): Promise<void>

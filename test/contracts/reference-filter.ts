@@ -5,7 +5,7 @@ export function selects(filter: Filter, document: Document): boolean {
   return Object.entries(filter).every(([key, value]) => {
     if (key === '$and') return (value as Filter[]).every((part) => selects(part, document))
     if (key === '$or') return (value as Filter[]).some((part) => selects(part, document))
-    return meets(value as Condition, at(document, key))
+    return meets(value as Condition, document[key])
   })
 }
 
@@ -22,17 +22,11 @@ export function compareValues(a: unknown, b: unknown): number {
 export function compareDocuments(sort: Sort): (a: Document, b: Document) => number {
   return (a, b) => {
     for (const [field, direction] of Object.entries(sort)) {
-      const order = compareValues(at(a, field), at(b, field))
+      const order = compareValues(a[field], b[field])
       if (order !== 0) return order * direction
     }
     return 0
   }
-}
-
-export function at(document: Document, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, segment) => {
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[segment] : undefined
-  }, document)
 }
 
 function meets(condition: Condition, value: unknown): boolean {
@@ -41,10 +35,6 @@ function meets(condition: Condition, value: unknown): boolean {
     const comparable = sameType(value, operand)
     const order = comparable ? compareValues(value, operand) : Number.NaN
     switch (operator) {
-      case '$eq':
-        return equal(value, operand as Scalar)
-      case '$ne':
-        return !equal(value, operand as Scalar)
       case '$gt':
         return order > 0
       case '$gte':

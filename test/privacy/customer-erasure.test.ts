@@ -8,7 +8,7 @@ import { eraseCustomer, finishErasures, type PrivacyParts } from '../../src/priv
 import { exportCustomer } from '../../src/privacy/customer-export.js'
 import { CustomerKeys } from '../../src/privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
-import { compactEmbeddedReadModels } from '../../src/read-models/embedded/compact.js'
+import { compactEmbeddedReadModels } from '../../src/read-models/embedded/maintenance.js'
 import { storeReceipt } from '../../src/read-models/receipts.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'

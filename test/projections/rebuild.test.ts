@@ -17,7 +17,7 @@ import { watchTasks } from '../../src/projections/tasks/watch-tasks.js'
 import { totalsProjection } from '../../src/projections/transfer-totals.js'
 import { transfersProjection } from '../../src/projections/transfers.js'
 import { allMerchants, totalPeriods, totalsPrefix } from '../../src/read-models/documents.js'
-import { buildName } from '../../src/read-models/projection-pointers.js'
+import { buildName } from '../../src/read-models/read-models-adapter.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { type TestStores, testStores, until } from './stores.js'
 

@@ -99,7 +99,7 @@ function delayed(collection: Collection, late: (() => Promise<unknown>)[]): Coll
     ...halfWritten(collection, 0),
     async bulkWrite(operations) {
       late.push(() => collection.bulkWrite(operations))
-      return { insertedCount: 0, matchedCount: 0, modifiedCount: 0, upsertedCount: 0, deletedCount: 0 }
+      return { matchedCount: 0, upsertedCount: 0, deletedCount: 0 }
     },
   }
 }

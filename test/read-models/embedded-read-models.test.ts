@@ -27,11 +27,12 @@ t.test('throws for an invalid filter or update and names it', async (t) => {
     [{ status: { $gt: new Date() } }, /"status".*Date/],
     [{ status: Number.NaN }, /"status" holds NaN/],
     [{ status: undefined }, /"status".*undefined/],
-    [{ status: { $eq: undefined } }, /\$eq on "status" has no operand/],
+    [{ status: { $gt: undefined } }, /\$gt on "status" has no operand/],
     [{ status: { $exists: 1 } }, /\$exists on "status" takes a boolean/],
     [{ $nor: [{}] }, /\$nor/],
     [{ $or: [] }, /\$or takes a non-empty array/],
-    [{ 'x" OR 1 --': 1 }, /is not indexed/],
+    [{ 'x" OR 1 --': 1 }, /not a field name/],
+    [{ 'status.sub': 1 }, /not a field name/],
   ] as [Filter, RegExp][]) {
     await t.rejects(things.find(filter), { name: 'TypeError', message })
     await t.rejects(things.countDocuments(filter), { name: 'TypeError', message })
@@ -48,7 +49,7 @@ t.test('throws for an invalid filter or update and names it', async (t) => {
 t.test('refuses writes that would be read back changed, and stores nothing', async (t) => {
   const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
   t.teardown(() => readModels.close())
-  await readModels.createIndexes('things', [{ key: { 'a.b': 1 } }])
+  await readModels.createIndexes('things', [{ key: { a: 1 } }])
   const things = readModels.collection('things')
   const insert = (fields: object): WriteOperation => ({ insertOne: { document: { ...fields, _id: 'bad' } } })
   for (const [fields, message] of [
@@ -59,8 +60,8 @@ t.test('refuses writes that would be read back changed, and stores nothing', asy
     [{ $x: 1 }, /"\$x".*not a field name/],
     [{ 'x.y': 1 }, /"x.y".*not a field name/],
     [JSON.parse('{"__proto__": {"x": 1}}'), /./],
-    [{ a: { b: [1] } }, /"a.b".*Array/],
-    [{ a: [{ b: 1 }] }, /"a.b" runs through an array/],
+    [{ a: [1] }, /"a".*Array/],
+    [{ a: { b: 1 } }, /"a".*Object/],
   ] as [object, RegExp][]) {
     const bulk = [{ insertOne: { document: { _id: 'good' } } }, insert(fields)]
     if (Object.keys(fields).includes('__proto__'))
@@ -161,7 +162,7 @@ t.test('a writer waits for another without blocking the event loop, and stops af
   const write = things.bulkWrite([{ insertOne: { document: { _id: 'a' } } }])
   t.same(await things.find({}), [], 'reads do not wait')
   setTimeout(() => holder.database.exec('COMMIT'), 50)
-  t.match(await write, { insertedCount: 1 })
+  await write
   holder.database.exec('BEGIN IMMEDIATE')
   await t.rejects(things.bulkWrite([{ deleteOne: { filter: { _id: 'a' } } }]), ReadModelsUnavailableError)
   holder.database.exec('COMMIT')
@@ -211,18 +212,7 @@ t.test('an index of the documents that have a field serves its queries and chang
   const dues = [undefined, null, 3, 5, '2026', true, '']
   const documents = dues.map((due, n) => ({ _id: `${n}`, of: 'a', ...(due !== undefined && { due }) }))
   for (const name of ['some', 'all']) await readModels.collection(name).put(documents)
-  const conditions = [
-    3,
-    null,
-    '',
-    true,
-    { $lte: 5 },
-    { $gte: '' },
-    { $lte: '2026' },
-    { $ne: 3 },
-    { $lt: null },
-    { $lte: null },
-  ]
+  const conditions = [3, null, '', true, { $lte: 5 }, { $gte: '' }, { $lte: '2026' }, { $lt: null }, { $lte: null }]
   const others = [{ $in: [3, null] }, { $in: ['2026', 5] }, { $exists: true }, { $exists: false }]
   for (const due of [...conditions, ...others]) {
     const [some, all] = ['some', 'all'].map((name) => readModels.collection(name))

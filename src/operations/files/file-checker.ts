@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { checkLogFile } from '../../event-store/embedded.js'
-import { checkDatabaseFile } from '../../read-models/embedded/check-file.js'
+import { checkDatabaseFile } from '../../read-models/embedded/maintenance.js'
 import type { FileToCheck } from './file-checks.js'
 
 /** The thread that checks one file, at the lowest priority. */

@@ -55,6 +55,6 @@ export async function compactForgotten(
   }
   await customerKeys.compact()
   if (location.engine !== 'embedded') return
-  const { compactEmbeddedReadModels } = await import('../../read-models/embedded/compact.js')
+  const { compactEmbeddedReadModels } = await import('../../read-models/embedded/maintenance.js')
   await compactEmbeddedReadModels(location)
 }

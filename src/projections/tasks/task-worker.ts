@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { endOfLog, formatPosition } from '../../event-store/event-store.js'
 import type { ComparisonDocument, PointerDocument, ProjectionBuild, TaskRecord } from '../../read-models/documents.js'
-import { buildName, buildPrefix } from '../../read-models/projection-pointers.js'
+import { buildName, buildPrefix } from '../../read-models/read-models-adapter.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import type { Projection, ProjectionDependencies } from '../projection.js'

@@ -1,6 +1,5 @@
-import { checkCollectionName } from '../conditions.js'
-import type { Index } from '../read-models.js'
-import { type ColumnValue, encode, jsonPathSql, NULL_SQL, valueAt } from './columns.js'
+import type { Document, Index } from '../read-models.js'
+import { type ColumnValue, encode, jsonTypeSql, NULL_SQL } from './columns.js'
 import type { Connection } from './sqlite-connection.js'
 
 /** MongoDB's limit. */
@@ -14,14 +13,11 @@ interface StoredIndex {
 /** One collection: its table `c<id>` with the columns `id`, `doc` and `f<n>` for the n-th indexed field. */
 export class Table {
   readonly sqlName: string
-  readonly columns: readonly { readonly path: string; readonly name: string }[]
   /** Ignores existing rows. */
   readonly insertMissingSql: string
   readonly loadSql: string
   readonly deleteSql: string
-  readonly #segments: readonly (readonly string[])[]
-  readonly #columnOfPath: ReadonlyMap<string, string>
-  readonly #sparse: ReadonlySet<string>
+  readonly #columns: readonly string[]
 
   constructor(
     readonly id: number,
@@ -30,44 +26,40 @@ export class Table {
     readonly indexes: readonly StoredIndex[],
   ) {
     this.sqlName = `c${id}`
-    this.columns = fields.map((path, n) => ({ path, name: `f${n}` }))
-    this.#segments = fields.map((path) => path.split('.'))
-    this.#columnOfPath = new Map([['_id', 'id'], ...this.columns.map(({ path, name }) => [path, name] as const)])
-    const names = this.columns.map((column) => column.name)
+    this.#columns = ['doc', ...fields.map((_, n) => `f${n}`)]
     this.insertMissingSql = `INSERT OR IGNORE INTO ${this.#rowsSql(1)}`
-    this.loadSql = `SELECT ${['doc', ...names]} FROM ${this.sqlName} WHERE id = ?`
+    this.loadSql = `SELECT ${this.#columns} FROM ${this.sqlName} WHERE id = ?`
     this.deleteSql = `DELETE FROM ${this.sqlName} WHERE id = ?`
-    this.#sparse = new Set(indexes.flatMap(({ having }) => (having === undefined ? [] : [having])))
   }
 
   /** One statement writes many rows, because a call of SQLite costs as much as a row. */
   putSql(rows: number): string {
-    const set = ['doc', ...this.columns.map(({ name }) => name)].map((column) => `${column} = excluded.${column}`)
+    const set = this.#columns.map((column) => `${column} = excluded.${column}`)
     return `INSERT INTO ${this.#rowsSql(rows)} ON CONFLICT(id) DO UPDATE SET ${set}`
   }
 
   /** Returns the additional condition on a field with which SQLite recognizes that its partial index is sufficient. */
-  havingSql(path: string): string | undefined {
-    return this.#sparse.has(path) ? `${this.columnOf(path)} > ${NULL_SQL}` : undefined
+  havingOf(field: string): string | undefined {
+    const isSparse = this.indexes.some(({ having }) => having === field)
+    return isSparse ? `${this.columnOf(field)} > ${NULL_SQL}` : undefined
   }
 
   /** @throws TypeError if no index contains the field */
-  columnOf(path: string): string {
-    const column = this.#columnOfPath.get(path)
-    if (column === undefined) throw new TypeError(`read models: field "${path}" of "${this.name}" is not indexed`)
-    return column
-  }
-
-  #rowsSql(rows: number): string {
-    const names = this.columns.map(({ name }) => name)
-    const row = `(?,?${',?'.repeat(names.length)})`
-    const values = `${row},`.repeat(rows).slice(0, -1)
-    return `${this.sqlName}(${['id', 'doc', ...names]}) VALUES ${values}`
+  columnOf(field: string): string {
+    if (field === '_id') return 'id'
+    const n = this.fields.indexOf(field)
+    if (n < 0) throw new TypeError(`read models: field "${field}" of "${this.name}" is not indexed`)
+    return `f${n}`
   }
 
   /** Returns the values of the indexed fields in the order of the columns. @throws TypeError on an array or object */
-  columnValues(document: unknown): ColumnValue[] {
-    return this.#segments.map((segments, n) => encode(valueAt(document, segments), this.fields[n]!))
+  columnValues(document: Document): ColumnValue[] {
+    return this.fields.map((field) => encode(document[field], field))
+  }
+
+  #rowsSql(rows: number): string {
+    const row = `(?${',?'.repeat(this.#columns.length)})`
+    return `${this.sqlName}(id,${this.#columns}) VALUES ${`${row},`.repeat(rows).slice(0, -1)}`
   }
 }
 
@@ -87,7 +79,6 @@ export class Catalogue {
 
   /** Returns `undefined` if the collection does not exist. To be called inside the read or write that uses the result. */
   find(name: string): Table | undefined {
-    checkCollectionName(name)
     this.#refresh()
     return this.#tables.get(name)
   }
@@ -124,7 +115,7 @@ export class Catalogue {
       fields.push(path)
     }
     if (fields.length === table.fields.length) return
-    this.#run('UPDATE collections SET fields = ? WHERE id = ?', json(fields), table.id)
+    this.#run('UPDATE collections SET fields = ? WHERE id = ?', JSON.stringify(fields), table.id)
     this.#changed()
   }
 
@@ -133,13 +124,13 @@ export class Catalogue {
     const table = this.findOrCreate(name)
     const key = Object.entries(index.key)
     if (key.length === 1 && key[0]![0] === '_id') return
-    if (table.indexes.some((existing) => json(existing.key) === json(key))) return
+    if (table.indexes.some((existing) => JSON.stringify(existing.key) === JSON.stringify(key))) return
     if (table.indexes.length >= INDEXES_MAX)
       throw new TypeError(`read models: "${name}" has ${INDEXES_MAX} indexes already`)
     this.addColumns(name, [index])
     const { having } = index
     const indexes = [...table.indexes, { key, ...(having !== undefined && { having }) }]
-    this.#run('UPDATE collections SET indexes = ? WHERE id = ?', json(indexes), table.id)
+    this.#run('UPDATE collections SET indexes = ? WHERE id = ?', JSON.stringify(indexes), table.id)
     this.#changed()
     const grown = this.find(name)!
     const columns = key.map(([path, direction]) => `${grown.columnOf(path)}${direction === -1 ? ' DESC' : ''}`)
@@ -171,20 +162,17 @@ export class Catalogue {
     this.#version = -1
   }
 
-  #addColumn(table: Table, column: string, path: string): void {
-    const segments = path.split('.')
-    for (let depth = 1; depth <= segments.length; depth++) {
-      const type = `json_type(doc, ${jsonPathSql(segments.slice(0, depth).join('.'))})`
-      const refused = depth === segments.length ? `${type} IN ('array', 'object')` : `${type} = 'array'`
-      const [id] = (this.#connection.statement(`SELECT id FROM ${table.sqlName} WHERE ${refused} LIMIT 1`).get() ??
-        []) as [string?]
-      if (id !== undefined)
-        throw new TypeError(`read models: field "${path}" of document "${id}" is not a scalar and cannot be indexed`)
-    }
-    const at = jsonPathSql(path)
+  #addColumn(table: Table, column: string, field: string): void {
+    const type = jsonTypeSql(field)
+    const refused = `SELECT id FROM ${table.sqlName} WHERE ${type} IN ('array', 'object') LIMIT 1`
+    const found = this.#connection.statement(refused).get() as [string] | undefined
+    if (found)
+      throw new TypeError(
+        `read models: field "${field}" of document "${found[0]}" is not a scalar and cannot be indexed`,
+      )
     this.#run(`ALTER TABLE ${table.sqlName} ADD COLUMN ${column}`)
-    this.#run(`UPDATE ${table.sqlName} SET ${column} = CASE json_type(doc, ${at})
-      WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' ELSE ifnull(json_extract(doc, ${at}), ${NULL_SQL}) END`)
+    this.#run(`UPDATE ${table.sqlName} SET ${column} = CASE ${type}
+      WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' ELSE ifnull(json_extract(doc, '$."${field}"'), ${NULL_SQL}) END`)
   }
 
   #refresh(): void {
@@ -192,14 +180,12 @@ export class Catalogue {
     const [version] = connection.statement('PRAGMA user_version').get() as [number]
     if (version === this.#version && connection.generation === this.#generation) return
     connection.forgetStatements()
-    const rows = connection.statement('SELECT id, name, fields, indexes FROM collections').all() as [
-      number,
-      string,
-      string,
-      string,
-    ][]
+    const rows = connection.statement('SELECT id, name, fields, indexes FROM collections').all()
     this.#tables = new Map(
-      rows.map(([id, name, fields, indexes]) => [name, new Table(id, name, JSON.parse(fields), JSON.parse(indexes))]),
+      (rows as [number, string, string, string][]).map(([id, name, fields, indexes]) => [
+        name,
+        new Table(id, name, JSON.parse(fields), JSON.parse(indexes)),
+      ]),
     )
     this.#version = version
     this.#generation = connection.generation
@@ -214,8 +200,4 @@ export class Catalogue {
   #run(sql: string, ...parameters: readonly unknown[]): void {
     this.#connection.database.prepare(sql).run(...parameters)
   }
-}
-
-function json(value: unknown): string {
-  return JSON.stringify(value)
 }

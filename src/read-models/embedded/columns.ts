@@ -1,4 +1,5 @@
-import { checkFieldPath, kindOf } from '../conditions.js'
+import { checkScalar } from '../checks.js'
+import type { Document, Scalar } from '../read-models.js'
 
 /**
  * Maps the scalars of documents to SQLite values, so that SQLite orders types as MongoDB does:
@@ -16,31 +17,21 @@ export type ColumnValue = number | string | Buffer
 export const NULL_SQL = '-9e999'
 export const SMALLEST_STRING_SQL = "''"
 export const SMALLEST_BOOLEAN_SQL = "x''"
+/** MongoDB's limit. */
+const DOCUMENT_CHARACTERS_MAX = 16 * 1024 * 1024
 
 const FALSE = Buffer.from([0])
 const TRUE = Buffer.from([1])
 
 /** @throws TypeError on anything that is not a JSON scalar; `field` appears in the message */
 export function encode(value: unknown, field: string): ColumnValue {
-  switch (typeof value) {
-    case 'string':
-      return value
-    case 'number':
-      if (!Number.isFinite(value)) throw new TypeError(`read models: field "${field}" holds ${value}`)
-      return value
-    case 'boolean':
-      return value ? TRUE : FALSE
-    case 'undefined':
-      return Number.NEGATIVE_INFINITY
-    default:
-      if (value === null) return Number.NEGATIVE_INFINITY
-      throw new TypeError(
-        `read models: field "${field}" is compared or indexed and must be a scalar, not ${kindOf(value)}`,
-      )
-  }
+  if (typeof value === 'string') return value
+  if (value === undefined || value === null) return Number.NEGATIVE_INFINITY
+  checkScalar(field, value)
+  return typeof value === 'boolean' ? (value ? TRUE : FALSE) : value!
 }
 
-export function decode(value: ColumnValue): string | number | boolean | null {
+export function decode(value: ColumnValue): Scalar {
   if (value instanceof Uint8Array) return value[0] === 1
   return value === Number.NEGATIVE_INFINITY ? null : value
 }
@@ -49,24 +40,28 @@ export function sameColumnValue(a: ColumnValue, b: ColumnValue): boolean {
   return a === b || (a instanceof Uint8Array && b instanceof Uint8Array && a[0] === b[0])
 }
 
-export function jsonPathSql(path: string): string {
-  checkFieldPath(path)
-  return `'$.${path
-    .split('.')
-    .map((segment) => `"${segment}"`)
-    .join('.')}'`
+/** Returns SQL for the JSON type of a field; NULL if the document does not have it. */
+export function jsonTypeSql(field: string): string {
+  return `json_type(doc, '$."${field}"')`
 }
 
-/**
- * Returns the value at a dotted path, or `undefined`.
- * @throws TypeError if the path runs through an array: MongoDB would search its elements, which SQL cannot
- */
-export function valueAt(document: unknown, segments: readonly string[]): unknown {
-  let value = document
-  for (const segment of segments) {
-    if (typeof value !== 'object' || value === null) return undefined
-    if (Array.isArray(value)) throw new TypeError(`read models: path "${segments.join('.')}" runs through an array`)
-    value = Object.hasOwn(value, segment) ? (value as Record<string, unknown>)[segment] : undefined
-  }
-  return value
+/** Returns the text that a row stores: the document without its `_id`, which has its own column. @throws TypeError */
+export function storedText(document: Document): string {
+  if (Object.keys(document).length === 1) return '{}'
+  const text = JSON.stringify(document)
+  if (text.length > DOCUMENT_CHARACTERS_MAX)
+    throw new TypeError(`read models: document "${document._id}" has ${text.length} characters, too many`)
+  const start = startOf(document._id)
+  if (text.startsWith(start)) return `{${text.slice(start.length + 1)}`
+  const { _id, ...fields } = document
+  return JSON.stringify(fields)
+}
+
+/** Returns the document's JSON, `_id` first. */
+export function wholeText(id: string, stored: string): string {
+  return stored === '{}' ? `${startOf(id)}}` : `${startOf(id)},${stored.slice(1)}`
+}
+
+function startOf(id: string): string {
+  return `{"_id":${JSON.stringify(id)}`
 }

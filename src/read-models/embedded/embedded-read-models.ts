@@ -1,11 +1,24 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { checkCollectionName, checkIndex } from '../conditions.js'
-import { ProjectionPointers } from '../projection-pointers.js'
-import { type Collection, type Index, type ReadModels, ReadModelsUnavailableError } from '../read-models.js'
-import { Catalogue } from './catalogue.js'
-import { EmbeddedCollection } from './embedded-collection.js'
+import Database from 'better-sqlite3'
+import { checkCollectionName } from '../checks.js'
+import {
+  type Document,
+  type DocumentText,
+  type Filter,
+  type FindOptions,
+  type Index,
+  type ReadModels,
+  ReadModelsUnavailableError,
+  type WriteOperation,
+  type WriteResult,
+} from '../read-models.js'
+import { ReadModelsAdapter } from '../read-models-adapter.js'
+import { Catalogue, type Table } from './catalogue.js'
+import { type ColumnValue, wholeText } from './columns.js'
+import { filterToSql, sortToSql } from './filter-to-sql.js'
+import { bulkWrite, putDocuments } from './sqlite-bulk-write.js'
 import { Connection } from './sqlite-connection.js'
 
 /**
@@ -13,38 +26,54 @@ import { Connection } from './sqlite-connection.js'
  * @throws ReadModelsUnavailableError
  */
 export async function openEmbeddedReadModels({ directory }: { readonly directory: string }): Promise<ReadModels> {
-  try {
-    await mkdir(directory, { recursive: true })
-  } catch (error) {
-    throw new ReadModelsUnavailableError(`the directory of the read models is unavailable: ${directory}`, {
-      cause: error,
-    })
-  }
+  await mkdir(directory, { recursive: true }).catch((cause) => {
+    throw new ReadModelsUnavailableError(`the directory of the read models is unavailable: ${directory}`, { cause })
+  })
   const readModels = new EmbeddedReadModels(new Connection(join(directory, 'read-models.db')))
   await readModels.listCollections()
   return readModels
 }
 
 /** The read-model port over SQLite. Only waiting for another writer is asynchronous. */
-export class EmbeddedReadModels implements ReadModels {
+export class EmbeddedReadModels extends ReadModelsAdapter {
   readonly #connection: Connection
   readonly #catalogue: Catalogue
-  readonly #pointers = new ProjectionPointers((name) => {
-    checkCollectionName(name)
-    return new EmbeddedCollection(this.#connection, this.#catalogue, name)
-  })
 
   constructor(connection: Connection) {
+    super()
     this.#connection = connection
     this.#catalogue = new Catalogue(connection)
   }
 
-  collection(name: string): Collection {
-    return this.#pointers.collection(name)
+  protected async find(name: string, filter: Filter, { sort = {}, limit }: FindOptions): Promise<readonly Document[]> {
+    const rows = await this.#select(name, filter, 'id, doc', sort, limit)
+    return rows.map(([id, text]) => JSON.parse(wholeText(id as string, text as string)) as Document)
   }
 
-  async createIndexes(name: string, indexes: readonly Index[]): Promise<void> {
-    await this.createUnfilled(name, indexes)
+  protected async count(name: string, filter: Filter, limit: number | undefined): Promise<number> {
+    const rows = await this.#select(name, filter, limit === undefined ? 'count(*)' : '1', {}, limit)
+    return limit === undefined ? Number(rows[0]?.[0] ?? 0) : rows.length
+  }
+
+  protected async bulkWrite(name: string, operations: readonly WriteOperation[]): Promise<WriteResult> {
+    const { result, duplicate } = await this.#connection.write(() =>
+      bulkWrite(this.#connection, this.#catalogue.findOrCreate(name), operations),
+    )
+    if (duplicate !== undefined) throw duplicate
+    return result
+  }
+
+  protected async put(name: string, documents: readonly Document[]): Promise<void> {
+    await this.#connection.write(() => putDocuments(this.#connection, this.#catalogue.findOrCreate(name), documents))
+  }
+
+  protected async texts(name: string, after: string | undefined, limit: number): Promise<readonly DocumentText[]> {
+    const filter: Filter = after === undefined ? {} : { _id: { $gt: after } }
+    const rows = (await this.#select(name, filter, 'id, doc', { _id: 1 }, limit)) as [string, string][]
+    return rows.map(([_id, text]) => ({ _id, text: wholeText(_id, text) }))
+  }
+
+  protected async addIndexes(name: string, indexes: readonly Index[]): Promise<void> {
     // One at a time, because each holds the write lock for a second per million documents.
     for (const index of indexes) {
       await this.#connection.write(() => this.#catalogue.createIndex(name, index))
@@ -52,12 +81,12 @@ export class EmbeddedReadModels implements ReadModels {
     }
   }
 
-  async createUnfilled(name: string, indexes: readonly Index[]): Promise<void> {
-    indexes.forEach(checkIndex)
+  protected async create(name: string, indexes: readonly Index[]): Promise<void> {
     await this.#connection.write(() => this.#catalogue.addColumns(name, indexes))
   }
 
   async rename(from: string, to: string): Promise<void> {
+    checkCollectionName(to)
     await this.#connection.write(() => this.#catalogue.rename(from, to))
   }
 
@@ -71,5 +100,34 @@ export class EmbeddedReadModels implements ReadModels {
 
   async close(): Promise<void> {
     this.#connection.close()
+  }
+
+  #select(
+    name: string,
+    filter: Filter,
+    columns: string,
+    sort: FindOptions['sort'] & {},
+    limit: number | undefined,
+  ): Promise<readonly unknown[][]> {
+    const select = (table: Table | undefined): readonly unknown[][] => {
+      // A collection that does not exist has no rows.
+      if (table === undefined) return []
+      const parameters: ColumnValue[] = []
+      const where = filterToSql(filter, table, parameters)
+      const order = sortToSql(sort, (field) => table.columnOf(field))
+      if (limit !== undefined) parameters.push(limit)
+      const sql = `SELECT ${columns} FROM ${table.sqlName} WHERE ${where}${order}${limit === undefined ? '' : ' LIMIT ?'}`
+      return this.#connection.statement(sql).all(...parameters) as unknown[][]
+    }
+    return this.#connection.read(() => {
+      try {
+        return select(this.#catalogue.find(name))
+      } catch (error) {
+        // Another connection dropped the table after the catalogue was read.
+        if (!(error instanceof Database.SqliteError) || !error.message.startsWith('no such table')) throw error
+        this.#catalogue.forget()
+        return select(this.#catalogue.find(name))
+      }
+    })
   }
 }

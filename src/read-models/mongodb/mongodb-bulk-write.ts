@@ -1,71 +1,60 @@
-import {
-  type AnyBulkWriteOperation,
-  type BulkWriteResult,
-  MongoBulkWriteError,
-  type UpdateFilter,
-  type WriteError,
-} from 'mongodb'
-import { DuplicateKeyError, type Update, type WriteOperation, type WriteResult } from '../read-models.js'
-import { checkWrites } from '../writes.js'
+import { type AnyBulkWriteOperation, type BulkWriteResult, MongoBulkWriteError, type WriteError } from 'mongodb'
+import { DuplicateKeyError, type WriteOperation, type WriteResult } from '../read-models.js'
 import type { Connection, Stored } from './mongodb-connection.js'
 import { duplicateKey, portError, rejection, serverCodes } from './mongodb-errors.js'
-import { driverFilter } from './mongodb-filter.js'
 
-type Operation = AnyBulkWriteOperation<Stored>
-type Write = (operations: readonly Operation[]) => Promise<BulkWriteResult>
 type Counts = { -readonly [count in keyof WriteResult]: number }
-
-/** The outcome of a bulk. A failure is kept until all other operations are tried, as in any unordered bulk. */
-interface Outcome {
-  readonly counts: Counts
-  /** The error to throw at the end. A more serious error replaces a duplicate key. */
-  failure: Error | undefined
-}
+type Write = (operations: readonly WriteOperation[]) => Promise<BulkWriteResult>
 
 interface Failed {
-  readonly operation: Operation
+  readonly operation: WriteOperation
   readonly code: number
 }
 
-/** @throws DuplicateKeyError, ReadModelsUnavailableError, TypeError */
+/** Applies checked operations. @throws DuplicateKeyError, ReadModelsUnavailableError, TypeError */
 export async function bulkWrite(
   connection: Connection,
   name: string,
   operations: readonly WriteOperation[],
 ): Promise<WriteResult> {
-  checkWrites(operations)
-  const compiled = operations.map(driverOperation)
-  const outcome: Outcome = { counts: counts(), failure: undefined }
-  if (compiled.length === 0) return outcome.counts
+  const counts = { matchedCount: 0, upsertedCount: 0, deletedCount: 0 }
+  if (operations.length === 0) return counts
   const { isFerretDb1 } = await connection.server()
-  const write: Write = (operations) =>
-    connection.withinTime(({ db }) => db.collection<Stored>(name).bulkWrite(operations, { ordered: false }))
+  const write: Write = (some) =>
+    connection.withinTime(({ db }) =>
+      db.collection<Stored>(name).bulkWrite(some as readonly AnyBulkWriteOperation<Stored>[], { ordered: false }),
+    )
+  const codes: number[] = []
   if (isFerretDb1) {
     await connection.sequentially(async () => {
-      for (const operation of compiled) await apply(write, [operation], outcome)
+      for (const operation of operations) codes.push(...(await apply(write, [operation], counts)))
     })
-  } else await apply(write, compiled, outcome)
-  if (outcome.failure) throw outcome.failure
-  return outcome.counts
+  } else codes.push(...(await apply(write, operations, counts)))
+  // Any other error is more serious than a duplicate key.
+  const code = codes.find((each) => each !== serverCodes.duplicateKey) ?? codes[0]
+  if (code !== undefined) throw code === serverCodes.duplicateKey ? duplicateKey() : rejection(code)
+  return counts
 }
 
 /**
- * An upsert whose guard fails on an existing document results in a duplicate key. The same error results if another writer inserts the
- * document at the same time; then the guard is not evaluated yet. So each of these upserts is repeated as an update.
+ * Returns the codes of the operations that failed. An upsert whose guard fails on an existing document results in a duplicate key. The same
+ * error results if another writer inserts the document at the same time; then the guard is not evaluated yet. So each of these upserts is
+ * repeated as an update.
  */
-async function apply(write: Write, operations: readonly Operation[], outcome: Outcome) {
-  const again: Operation[] = []
-  for (const failed of await writeAll(write, operations, outcome.counts)) {
-    const update = isDuplicate(failed) ? withoutUpsert(failed.operation) : undefined
+async function apply(write: Write, operations: readonly WriteOperation[], counts: Counts): Promise<number[]> {
+  const again: WriteOperation[] = []
+  const codes: number[] = []
+  for (const { operation, code } of await writeAll(write, operations, counts)) {
+    const update = code === serverCodes.duplicateKey ? withoutUpsert(operation) : undefined
     if (update) again.push(update)
-    else fail(outcome, failed)
+    else codes.push(code)
   }
-  if (again.length === 0) return
-  for (const failed of await writeAll(write, again, outcome.counts)) fail(outcome, failed)
+  if (again.length === 0) return codes
+  return [...codes, ...(await writeAll(write, again, counts)).map(({ code }) => code)]
 }
 
 /** Returns the operations that failed individually. @throws if the whole bulk failed */
-async function writeAll(write: Write, operations: readonly Operation[], total: Counts) {
+async function writeAll(write: Write, operations: readonly WriteOperation[], total: Counts): Promise<Failed[]> {
   try {
     add(total, await write(operations))
     return []
@@ -85,48 +74,13 @@ async function writeAll(write: Write, operations: readonly Operation[], total: C
   }
 }
 
-function fail(outcome: Outcome, failed: Failed): void {
-  const failure = isDuplicate(failed) ? duplicateKey() : rejection(failed.code)
-  if (outcome.failure === undefined || outcome.failure instanceof DuplicateKeyError) outcome.failure = failure
-}
-
-function isDuplicate({ code }: Failed): boolean {
-  return code === serverCodes.duplicateKey
-}
-
 /** Returns `undefined` if the operation is not an upsert. */
-function withoutUpsert(operation: Operation): Operation | undefined {
-  if ('updateOne' in operation && operation.updateOne.upsert === true) {
-    const { filter, update } = operation.updateOne
-    return { updateOne: { filter, update } }
-  }
-  if ('replaceOne' in operation && operation.replaceOne.upsert === true) {
-    const { filter, replacement } = operation.replaceOne
-    return { replaceOne: { filter, replacement } }
-  }
+function withoutUpsert(operation: WriteOperation): WriteOperation | undefined {
+  if ('updateOne' in operation && operation.updateOne.upsert === true)
+    return { updateOne: { ...operation.updateOne, upsert: false } }
+  if ('replaceOne' in operation && operation.replaceOne.upsert === true)
+    return { replaceOne: { ...operation.replaceOne, upsert: false } }
   return undefined
-}
-
-function driverOperation(operation: WriteOperation): Operation {
-  if ('insertOne' in operation) return { insertOne: { document: operation.insertOne.document as Stored } }
-  if ('updateOne' in operation) {
-    const { filter, update, upsert } = operation.updateOne
-    return { updateOne: { filter: driverFilter(filter), update: withoutEmpty(update), ...(upsert && { upsert }) } }
-  }
-  if ('replaceOne' in operation) {
-    const { filter, replacement, upsert } = operation.replaceOne
-    return { replaceOne: { filter: driverFilter(filter), replacement, ...(upsert && { upsert }) } }
-  }
-  return { deleteOne: { filter: driverFilter(operation.deleteOne.filter) } }
-}
-
-/** Removes operators without fields, which have no effect and which old servers reject. */
-function withoutEmpty(update: Update): UpdateFilter<Stored> {
-  return Object.fromEntries(Object.entries(update).filter(([, fields]) => Object.keys(fields).length > 0))
-}
-
-function counts(): Counts {
-  return { insertedCount: 0, matchedCount: 0, modifiedCount: 0, upsertedCount: 0, deletedCount: 0 }
 }
 
 function add(total: Counts, more: WriteResult): void {

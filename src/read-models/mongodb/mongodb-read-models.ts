@@ -1,9 +1,22 @@
-import { checkCollectionName, checkIndex } from '../conditions.js'
-import { ProjectionPointers } from '../projection-pointers.js'
-import type { Collection, Index, ReadModels } from '../read-models.js'
-import { MongodbCollection } from './mongodb-collection.js'
-import { Connection, type Server } from './mongodb-connection.js'
+import type { Filter as DriverFilter } from 'mongodb'
+import { checkCollectionName } from '../checks.js'
+import type {
+  Document,
+  DocumentText,
+  Filter,
+  FindOptions,
+  Index,
+  ReadModels,
+  WriteOperation,
+  WriteResult,
+} from '../read-models.js'
+import { ReadModelsAdapter } from '../read-models-adapter.js'
+import { bulkWrite } from './mongodb-bulk-write.js'
+import { Connection, type Server, type Stored } from './mongodb-connection.js'
 import { codeOf, serverCodes } from './mongodb-errors.js'
+
+/** The documents per batch of a cursor. */
+const batchSize = 1_000
 
 /**
  * Opens read models in the database that a `mongodb://` or `mongodb+srv://` URL names; defaults to `transferd`. It connects on first use,
@@ -14,24 +27,57 @@ export function openMongodbReadModels({ url }: { readonly url: string }): ReadMo
   return new MongodbReadModels(new Connection(url))
 }
 
-class MongodbReadModels implements ReadModels {
+/** Checked filters and writes reach the driver as they are. FerretDB 1 uses the index of `_id` only without an operator. */
+class MongodbReadModels extends ReadModelsAdapter {
   readonly #connection: Connection
-  readonly #pointers = new ProjectionPointers((name) => {
-    checkCollectionName(name)
-    return new MongodbCollection(this.#connection, name)
-  })
 
   constructor(connection: Connection) {
+    super()
     this.#connection = connection
   }
 
-  collection(name: string): Collection {
-    return this.#pointers.collection(name)
+  protected async find(name: string, filter: Filter, { sort = {}, limit }: FindOptions): Promise<readonly Document[]> {
+    const options = {
+      sort: new Map(Object.entries(sort)),
+      batchSize: Math.min(limit ?? batchSize, batchSize),
+      ...(limit !== undefined && { limit }),
+    }
+    return this.#connection.read(({ db }) =>
+      db
+        .collection<Stored>(name)
+        .find(filter as DriverFilter<Stored>, options)
+        .toArray(),
+    )
   }
 
-  async createIndexes(name: string, indexes: readonly Index[]): Promise<void> {
-    checkCollectionName(name)
-    indexes.forEach(checkIndex)
+  protected async count(name: string, filter: Filter, limit: number | undefined): Promise<number> {
+    const options = limit === undefined ? {} : { limit }
+    return this.#connection.read(({ db }) =>
+      db.collection<Stored>(name).countDocuments(filter as DriverFilter<Stored>, options),
+    )
+  }
+
+  protected bulkWrite(name: string, operations: readonly WriteOperation[]): Promise<WriteResult> {
+    return bulkWrite(this.#connection, name, operations)
+  }
+
+  protected async put(name: string, documents: readonly Document[]): Promise<void> {
+    await this.bulkWrite(
+      name,
+      documents.map((replacement) => ({
+        replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true },
+      })),
+    )
+  }
+
+  protected async texts(name: string, after: string | undefined, limit: number): Promise<readonly DocumentText[]> {
+    const filter: Filter = after === undefined ? {} : { _id: { $gt: after } }
+    const documents = await this.find(name, filter, { sort: { _id: 1 }, limit })
+    return documents.map((document) => ({ _id: document._id, text: JSON.stringify(document) }))
+  }
+
+  /** Creates the indexes now, because building one over existing documents can take longer than the time limit of a call. */
+  protected async create(name: string, indexes: readonly Index[]): Promise<void> {
     await this.#connection.change(async ({ db }) => {
       await db.createCollection(name).catch((error) => {
         if (codeOf(error) !== serverCodes.namespaceExists) throw error
@@ -44,13 +90,9 @@ class MongodbReadModels implements ReadModels {
     })
   }
 
-  /** Creates the indexes now, because building one over existing documents can take longer than the time limit of a call. */
-  createUnfilled(name: string, indexes: readonly Index[]): Promise<void> {
-    return this.createIndexes(name, indexes)
-  }
+  protected async addIndexes(): Promise<void> {}
 
   async rename(from: string, to: string): Promise<void> {
-    checkCollectionName(from)
     checkCollectionName(to)
     await this.#connection.change(async (server) => {
       if (!(await exists(server, from)) || (await exists(server, to)))

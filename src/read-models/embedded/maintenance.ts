@@ -4,9 +4,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ReadModelsUnavailableError } from '../read-models.js'
 
+const maxProblems = 20
 const busyMs = 30_000
 const attempts = 50
 const retryAfterMs = 100
+
+/** Returns the problems of a SQLite database as sentences; an empty list if it is intact. Other processes can write concurrently. */
+export function checkDatabaseFile(path: string): readonly string[] {
+  let db: Database.Database | undefined
+  try {
+    db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 })
+    const found = db.pragma(`quick_check(${maxProblems})`) as { quick_check: string }[]
+    return found.filter(({ quick_check }) => quick_check !== 'ok').map((row) => `SQLite reports: ${row.quick_check}.`)
+  } catch (error) {
+    return [`The database cannot be read: ${(error as Error).message}.`]
+  } finally {
+    db?.close()
+  }
+}
 
 /**
  * Rewrites `read-models.db` of the directory, so that neither the file nor its log contains deleted or replaced data. Other processes can
@@ -23,11 +38,9 @@ export async function compactEmbeddedReadModels({ directory }: { readonly direct
     } finally {
       db.close()
     }
-  } catch (error) {
-    if (error instanceof ReadModelsUnavailableError) throw error
-    throw new ReadModelsUnavailableError(`the read models cannot be compacted: ${(error as Error).message}`, {
-      cause: error,
-    })
+  } catch (cause) {
+    if (cause instanceof ReadModelsUnavailableError) throw cause
+    throw new ReadModelsUnavailableError(`the read models cannot be compacted: ${(cause as Error).message}`, { cause })
   }
 }
 

@@ -1,0 +1,112 @@
+import {
+  checkCollectionName,
+  checkDocuments,
+  checkFilter,
+  checkFindOptions,
+  checkIndex,
+  checkWrites,
+} from './checks.js'
+import { collections, type PointerDocument, projectedCollections } from './documents.js'
+import type {
+  Collection,
+  Document,
+  DocumentText,
+  Filter,
+  FindOptions,
+  Index,
+  ReadModels,
+  WriteOperation,
+  WriteResult,
+} from './read-models.js'
+
+/** After a switch, every process reads the new documents within this time. */
+export const pointerMaxAgeMs = 500
+
+const buildMark = '@'
+
+/** Returns the name of one build of a projection's documents, such as `transfers@5-9f86d081`. */
+export function buildName(collection: string, version: number, id: string): string {
+  return `${collection}${buildMark}${version}-${id}`
+}
+
+/** Returns what the names of all builds of the collection start with. */
+export function buildPrefix(collection: string): string {
+  return collection + buildMark
+}
+
+/**
+ * What all implementations of the port share: it checks every argument, and resolves the name of a projected collection, such as
+ * `transfers`, to the build that the projection's pointer names.
+ */
+export abstract class ReadModelsAdapter implements ReadModels {
+  #builds: ReadonlyMap<string, string> = new Map()
+  #expiresAtMs = 0
+
+  // Collections hold no state, because they can be created, renamed or dropped at any time. The arguments are checked.
+  protected abstract find(name: string, filter: Filter, options: FindOptions): Promise<readonly Document[]>
+  protected abstract count(name: string, filter: Filter, limit: number | undefined): Promise<number>
+  protected abstract bulkWrite(name: string, operations: readonly WriteOperation[]): Promise<WriteResult>
+  protected abstract put(name: string, documents: readonly Document[]): Promise<void>
+  protected abstract texts(name: string, after: string | undefined, limit: number): Promise<readonly DocumentText[]>
+  protected abstract addIndexes(name: string, indexes: readonly Index[]): Promise<void>
+  protected abstract create(name: string, indexes: readonly Index[]): Promise<void>
+  abstract rename(from: string, to: string): Promise<void>
+  abstract drop(name: string): Promise<void>
+  abstract listCollections(): Promise<readonly string[]>
+  abstract close(): Promise<void>
+
+  collection(name: string): Collection {
+    checkCollectionName(name)
+    const stored = projectedCollections.has(name) ? () => this.#resolve(name) : () => name
+    const find = async (filter: Filter, options: FindOptions = {}) => {
+      checkFilter(filter)
+      checkFindOptions(options)
+      return this.find(await stored(), filter, options)
+    }
+    return {
+      find,
+      findOne: async (filter, options) => (await find(filter, { ...options, limit: 1 }))[0] ?? null,
+      countDocuments: async (filter, options = {}) => {
+        checkFilter(filter)
+        checkFindOptions(options)
+        return this.count(await stored(), filter, options.limit)
+      },
+      bulkWrite: async (operations) => {
+        checkWrites(operations)
+        return this.bulkWrite(await stored(), operations)
+      },
+      put: async (documents) => {
+        checkDocuments(documents)
+        await this.put(await stored(), documents)
+      },
+      texts: async (after, limit) => this.texts(await stored(), after, limit),
+    }
+  }
+
+  async createIndexes(name: string, indexes: readonly Index[]): Promise<void> {
+    await this.createUnfilled(name, indexes)
+    await this.addIndexes(name, indexes)
+  }
+
+  async createUnfilled(name: string, indexes: readonly Index[]): Promise<void> {
+    checkCollectionName(name)
+    indexes.forEach(checkIndex)
+    await this.create(name, indexes)
+  }
+
+  async #resolve(name: string): Promise<string> {
+    // A missing pointer is not cached, so that a projection that has just started does not look empty.
+    if (!this.#builds.has(name) || performance.now() >= this.#expiresAtMs) await this.#loadPointers()
+    return this.#builds.get(name) ?? name
+  }
+
+  async #loadPointers(): Promise<void> {
+    // Counted from before the read, so that the limit also holds for a slow one.
+    const expiresAtMs = performance.now() + pointerMaxAgeMs
+    const pointers = (await this.find(collections.pointers, {}, {})) as readonly PointerDocument[]
+    this.#builds = new Map(
+      pointers.map(({ served: { collection } }) => [collection.slice(0, collection.indexOf(buildMark)), collection]),
+    )
+    this.#expiresAtMs = expiresAtMs
+  }
+}
