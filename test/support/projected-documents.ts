@@ -4,8 +4,8 @@ import type { Projection } from '../../src/projections/projection.js'
 import { ProjectionPointer, progressAfter } from '../../src/projections/projection-pointer.js'
 import { ServedDocuments } from '../../src/projections/served-documents.js'
 import type { Progress } from '../../src/read-models/documents.js'
-import { buildName } from '../../src/read-models/read-models-adapter.js'
 import type { Collection, ReadModels } from '../../src/read-models/read-models.js'
+import { buildName } from '../../src/read-models/read-models-adapter.js'
 
 /** Applies events to the documents of a collection. */
 export function applyTo(collection: Collection, projection: Projection, events: readonly RecordedEvent[]) {
