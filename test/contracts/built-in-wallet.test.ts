@@ -28,7 +28,7 @@ async function start(t: Test): Promise<WalletUnderTest> {
     clock,
     isSandbox: () => true,
   })
-  if (!accounts) throw new Error('the wallet is not the built-in one')
+  if (!accounts) throw new Error('the built-in wallet is not configured')
   return {
     wallet,
     openAccount: async ({ balanceMinor, ...account }) => {

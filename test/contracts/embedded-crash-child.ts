@@ -2,10 +2,10 @@ import { GroupScene } from '@transferd/event-log/test/support/group-scene'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { crashPrefix, crashRules } from './persistent/crash.js'
 
-/** Runs the first halves of all crash rules on the log in a directory, reports it, and waits to be killed. */
+// Runs the `before` part of all crash rules on the log in a directory, prints `ready`, and waits to be killed.
 const store = await openEmbeddedEventStore({ directory: process.argv[2]! })
 await Promise.all(
-  Object.entries(crashRules).map(([sentence, rule]) => rule.before(new GroupScene(store, crashPrefix(sentence)))),
+  Object.entries(crashRules).map(([title, rule]) => rule.before(new GroupScene(store, crashPrefix(title)))),
 )
 process.stdout.write('ready\n')
 setInterval(() => {}, 1_000)

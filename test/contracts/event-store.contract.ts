@@ -21,12 +21,12 @@ interface Adapter {
   readonly open: () => Promise<EventStore>
 }
 
-/** Stream names of this run: a real server may hold streams of earlier runs. */
+/** Returns a unique stream name, because a real server may hold streams of earlier runs. */
 function newStream(kind = 'x'): string {
   return `${kind}-${randomUUID()}`
 }
 
-/** Events that a letter identifies: the same letter of the same list is the same event. */
+/** Creates events that are identified by a letter: the same letter always returns the same event. */
 class Letters {
   readonly #ids = new Map<string, string>()
 
@@ -105,12 +105,12 @@ function follow(pages: AsyncIterable<Page>) {
 async function until(condition: () => boolean, what: string): Promise<void> {
   const deadlineMs = Date.now() + 10_000
   while (!condition()) {
-    if (Date.now() > deadlineMs) throw new Error(`did not happen: ${what}`)
+    if (Date.now() > deadlineMs) throw new Error(`timed out waiting for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 
-/** The rules of every event store: the behaviour of EventStoreDB 23.10 with exact revisions and no_stream. */
+/** Tests the rules of every event store: the behaviour of EventStoreDB 23.10 with exact revisions and no_stream. */
 export function eventStoreContract(t: Test, { name, open }: Adapter): void {
   t.test(name, async (t) => {
     const store = await open()
@@ -192,7 +192,7 @@ function appendRules(t: Test, store: EventStore): void {
     )
   })
 
-  t.test('of twenty simultaneous appends with the same expected revision, one succeeds', async (t) => {
+  t.test('one of twenty simultaneous appends with the same expected revision succeeds', async (t) => {
     const stream = newStream()
     await store.append(stream, 'no_stream', new Letters().events('a'))
     const answers = await Promise.all(
@@ -228,7 +228,7 @@ function appendRules(t: Test, store: EventStore): void {
     t.same(await store.appendInOrder([]), [])
   })
 
-  t.test('appends in order stop at the first rejection; the earlier ones remain', async (t) => {
+  t.test('appends in order stop at the first rejection, and the earlier ones remain', async (t) => {
     const letters = new Letters()
     const [x, y, z] = [newStream(), newStream(), newStream()]
     await store.append(y, 'no_stream', letters.events('o'))
@@ -267,17 +267,17 @@ function appendRules(t: Test, store: EventStore): void {
     }))
     const refusal = await store.appendInOrder(refused, { pipelined: true }).catch((error: unknown) => error)
     t.match(refusal, { name: 'WrongExpectedRevisionError', stream: y, expected: 'no_stream', actual: 9 })
-    t.equal((await store.readStream(x)).length, 1, 'the earlier one remains')
+    t.equal((await store.readStream(x)).length, 1, 'the earlier append remains')
   })
 
   t.test('a rejected append does not affect simultaneous ones', async (t) => {
     const good = Array.from({ length: 20 }, () => newStream())
-    const taken = newStream()
-    await store.append(taken, 'no_stream', new Letters().events('a'))
+    const existing = newStream()
+    await store.append(existing, 'no_stream', new Letters().events('a'))
     const answers = await Promise.all(
       good.flatMap((stream) => [
         attempt(store, stream, 'no_stream', new Letters().events('a')),
-        attempt(store, taken, 'no_stream', new Letters().events('b')),
+        attempt(store, existing, 'no_stream', new Letters().events('b')),
       ]),
     )
     t.equal(answers.filter((answer) => answer === 'ok 0@0').length, 20)
@@ -286,25 +286,25 @@ function appendRules(t: Test, store: EventStore): void {
 }
 
 function idempotencyRules(t: Test, store: EventStore): void {
-  // The stream is 0:a 1:b 2:c. At 2, its last revision, any list is appended; at other revisions the ids decide.
+  // The stream is 0:a 1:b 2:c. At revision 2, its last, any events are appended. At other revisions, the ids decide.
   const matrix: [pattern: string, list: string[], done: Partial<Record<string, string>>][] = [
-    ['the whole', ['a', 'b', 'c'], { no_stream: 'ok 2@2' }],
+    ['the whole append', ['a', 'b', 'c'], { no_stream: 'ok 2@2' }],
     ['its first event', ['a'], { no_stream: 'ok 0@0' }],
     ['its first two', ['a', 'b'], { no_stream: 'ok 1@1' }],
     ['its last event', ['c'], { 1: 'ok 2@2' }],
     ['its last two', ['b', 'c'], { 0: 'ok 2@2' }],
     ['its middle', ['b'], { 0: 'ok 1@1' }],
-    ['its end and a new one', ['b', 'c', 'd'], {}],
-    ['its beginning and a new one', ['a', 'd'], {}],
-    ['the whole and a new one', ['a', 'b', 'c', 'd'], {}],
-    ['a new one and an old one', ['d', 'a'], {}],
-    ['the whole in another order', ['b', 'a', 'c'], {}],
-    ['a list with a gap', ['a', 'c'], {}],
-    ['an old one twice', ['a', 'a'], {}],
-    ['the last one twice', ['c', 'c'], {}],
-    ['a new one twice', ['d', 'd'], {}],
-    ['new, old, new', ['d', 'c', 'e'], {}],
-    ['the whole with other content', ["a'", "b'", "c'"], { no_stream: 'ok 2@2' }],
+    ['its end and a new event', ['b', 'c', 'd'], {}],
+    ['its beginning and a new event', ['a', 'd'], {}],
+    ['the whole append and a new event', ['a', 'b', 'c', 'd'], {}],
+    ['a new event before an old one', ['d', 'a'], {}],
+    ['the whole append in a different order', ['b', 'a', 'c'], {}],
+    ['events with a gap', ['a', 'c'], {}],
+    ['an old event twice', ['a', 'a'], {}],
+    ['the last event twice', ['c', 'c'], {}],
+    ['a new event twice', ['d', 'd'], {}],
+    ['an old event between new ones', ['d', 'c', 'e'], {}],
+    ['the same ids with different content', ["a'", "b'", "c'"], { no_stream: 'ok 2@2' }],
   ]
   for (const [pattern, list, done] of matrix) {
     t.test(`appended again: ${pattern} (${list.join('')} on abc)`, async (t) => {
@@ -332,7 +332,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.equal(await attempt(store, stream, 0, letters.events('b')), 'ok 1@1')
   })
 
-  t.test('other events in between break a list that was two appends', async (t) => {
+  t.test('does not recognise two appends as one repeat if other events lie between them', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     await store.append(stream, 'no_stream', letters.events('a'))
@@ -342,7 +342,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.equal(await attempt(store, stream, 2, letters.events('b')), 'ok 3@3')
   })
 
-  t.test('an id belongs to its stream', async (t) => {
+  t.test('accepts the same id in another stream', async (t) => {
     const letters = new Letters()
     const [x, y] = [newStream(), newStream()]
     await store.append(x, 'no_stream', letters.events('a'))
@@ -403,7 +403,7 @@ function limitRules(t: Test, store: EventStore): void {
   })
   const half = maxAppendBytes / 2
   const sizes: [what: string, events: () => NewEvent[], fits: boolean][] = [
-    ['1 MiB of data exactly', () => [event(maxAppendBytes)], true],
+    ['exactly 1 MiB of data', () => [event(maxAppendBytes)], true],
     ['1 MiB and a byte', () => [event(maxAppendBytes + 1)], false],
     ['two halves', () => [event(half), event(half)], true],
     ['two halves and a byte', () => [event(half), event(half + 1)], false],
@@ -442,7 +442,7 @@ function limitRules(t: Test, store: EventStore): void {
   })
 
   const bad: [what: string, event: NewEvent][] = [
-    ['an id that is no UUID', event(20, { id: 'not-a-uuid' })],
+    ['an id that is not a UUID', event(20, { id: 'not-a-uuid' })],
     ['an empty id', event(20, { id: '' })],
     ['an empty type', event(20, { type: '' })],
   ]
@@ -617,7 +617,7 @@ function readAllRules(t: Test, store: EventStore): void {
     t.same(none.checkpoint, position)
   })
 
-  t.test('as stored: an event whose bytes equal its JSON has no separate bytes', async (t) => {
+  t.test('returns no separate bytes for an event whose stored bytes equal its JSON', async (t) => {
     const after = await endOf(store)
     const content = { data: { b: 1, a: ['\u20ac', 1.5e300, null, { z: '\n' }] }, metadata: { by: 'contract' } }
     await store.append(newStream(), 'no_stream', [{ id: randomUUID(), type: 'T', ...content }])
@@ -627,7 +627,7 @@ function readAllRules(t: Test, store: EventStore): void {
     t.equal(plain.events.length, 2)
   })
 
-  t.test('there are no events after the end', async (t) => {
+  t.test('a page after the end is empty', async (t) => {
     const end = await endOf(store)
     const beyond = { commit: end.commit + 1_000_000n, prepare: end.prepare + 1_000_000n }
     const page = await store.readAll({ after: beyond, maxCount: 10 })
@@ -635,7 +635,7 @@ function readAllRules(t: Test, store: EventStore): void {
     t.equal(page.atEnd, true)
   })
 
-  t.test('stream prefixes are or-ed and case-sensitive', async (t) => {
+  t.test('a stream matches any of the prefixes, which are case-sensitive', async (t) => {
     const letters = new Letters()
     const after = await endOf(store)
     const run = randomUUID()
@@ -733,20 +733,17 @@ function subscriptionRules(t: Test, store: EventStore): void {
     t.ok(comparePositions(pages[1]!.events[0]!.position, first.checkpoint!) > 0)
   })
 
-  t.test(
-    'yields a page when the end is first reached, even an empty one, then none until the next event',
-    async (t) => {
-      const stop = new AbortController()
-      const streamPrefixes = [newStream('never')]
-      const seen = follow(store.subscribeToAll({ after: await endOf(store), streamPrefixes, signal: stop.signal }))
-      await until(() => seen.pages.length > 0, 'a first page')
-      await new Promise((resolve) => setTimeout(resolve, 200))
-      t.equal(seen.pages.filter(({ atEnd }) => atEnd).length, 1)
-      t.same(seen.events, [])
-      stop.abort()
-      await seen.ended
-    },
-  )
+  t.test('yields a page, possibly empty, when the end is first reached, and none until the next event', async (t) => {
+    const stop = new AbortController()
+    const streamPrefixes = [newStream('never')]
+    const seen = follow(store.subscribeToAll({ after: await endOf(store), streamPrefixes, signal: stop.signal }))
+    await until(() => seen.pages.length > 0, 'a first page')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    t.equal(seen.pages.filter(({ atEnd }) => atEnd).length, 1)
+    t.same(seen.events, [])
+    stop.abort()
+    await seen.ended
+  })
 
   t.test('an aborted subscription ends without an error, even before its first page', async (t) => {
     const stop = new AbortController()
@@ -759,7 +756,7 @@ function subscriptionRules(t: Test, store: EventStore): void {
     t.equal(never.pages.length, 0)
   })
 
-  t.test('ten subscriptions yield the same events in order, without gaps and duplicates, during appends', async (t) => {
+  t.test('ten subscriptions yield the same events in order, without gaps or duplicates, during appends', async (t) => {
     const after = await endOf(store)
     const run = randomUUID()
     const stop = new AbortController()

@@ -14,7 +14,7 @@ function kept(owner: string, merchantId: string): KeptKey {
 
 const byId = (keys: readonly KeptKey[]) => [...keys].sort((a, b) => (a.id < b.id ? -1 : 1))
 
-/** The rules of every store for the keys of customers. */
+/** Tests the rules of every store for the keys of customers. */
 export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): void {
   const test = (title: string, body: (t: Test, store: KeyStore, another: KeyStore) => Promise<void>) =>
     t.test(`${name}: ${title}`, async (t) => {
@@ -30,7 +30,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
 
   test('an empty store has no keys, and accepts every operation on missing ones', async (t, store) => {
     t.strictSame(await store.byIds(['none']), [])
-    t.equal(await store.byOwner('nobody'), undefined)
+    t.equal(await store.byOwner('unknown'), undefined)
     t.strictSame(await store.after('', 10), [])
     t.strictSame(await store.counts(['m']), new Map())
     await store.replace([kept('ada', 'm')])
@@ -45,7 +45,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     for (const each of [store, another]) {
       t.strictSame(byId(await each.byIds([ada.id, grace.id, 'none'])), byId([ada, grace]))
       t.strictSame(await each.byOwner('grace'), grace)
-      t.equal(await each.byOwner('nobody'), undefined)
+      t.equal(await each.byOwner('unknown'), undefined)
     }
   })
 
@@ -74,12 +74,12 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
   test('pages by id return every key once', async (t, store) => {
     const keys = Array.from({ length: 25 }, (_, n) => kept(`owner-${n}`, 'm'))
     await store.ensure(keys)
-    const met: KeptKey[] = []
+    const seen: KeptKey[] = []
     for (let page = await store.after('', 7); page.length > 0; page = await store.after(page.at(-1)!.id, 7)) {
       t.ok(page.length <= 7)
-      met.push(...page)
+      seen.push(...page)
     }
-    t.strictSame(met, byId(keys))
+    t.strictSame(seen, byId(keys))
   })
 
   test('counts customers by merchant and omits merchants without any', async (t, store) => {
@@ -93,7 +93,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     await store.ensure([ada, grace])
     const resealed = { ...ada, sealed: randomUUID() }
     const moved = { ...grace, owner: 'grace under another key', sealed: randomUUID() }
-    await store.replace([resealed, moved, kept('nobody', 'm')])
+    await store.replace([resealed, moved, kept('unknown', 'm')])
     t.strictSame(await another.after('', 10), byId([resealed, moved]))
     t.strictSame(await another.byOwner('ada'), resealed)
     t.strictSame(await another.byOwner(moved.owner), moved)
@@ -114,7 +114,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
       t.equal(await each.byOwner('ada'), undefined)
     }
     await store.replace([ada])
-    t.strictSame(await store.byIds([ada.id]), [], 'to be sealed anew brings it not back')
+    t.strictSame(await store.byIds([ada.id]), [], 'replacing a destroyed key does not restore it')
     await store.destroy([ada.id])
     const again = kept('ada', 'm')
     t.strictSame(await another.ensure([again]), [again])

@@ -7,9 +7,9 @@ import { readModelsContract } from './read-models.contract.js'
 const exceptions: { readonly [server in OtherServer]: { readonly [title: string]: string } } = {
   'FerretDB 1': {},
   'mongo-java-server': {
-    'generated filters, sorts and limits answer as MongoDB does':
-      'mongo-java-server: $gte and $lte with null select nothing, and not what is null or missing',
-    'updates that make no sense are refused': 'mongo-java-server: $inc of null makes a number of it',
+    'generated filters, sorts and limits return the same as MongoDB':
+      'mongo-java-server: $gte and $lte with null do not select null and missing fields',
+    'rejects invalid updates': 'mongo-java-server: $inc turns null into a number',
   },
 }
 

@@ -13,11 +13,11 @@ export interface PersistentSubscriptionsEngine {
   readonly name: string
   /** Opens a store with its own log, preferably without other traffic. The contract closes it. */
   open(t: Test): Promise<EventStore>
-  /** Whether to test the rules that require that nothing is lost: EventStoreDB skips events in some cases. */
+  /** Whether to test the rules that forbid any loss. EventStoreDB skips events in some cases. */
   readonly losesNothing: boolean
   /**
-   * Runs `before` of all `crashRules`, each in a scene of its `crashPrefix`, kills the process as SIGKILL does, and opens the remaining log.
-   * Without it, the crash rules are omitted.
+   * Runs `before` of all `crashRules`, each in a scene of its `crashPrefix`, kills the process with SIGKILL, and opens
+   * the remaining log. The crash rules are omitted without it.
    */
   readonly crash?: (t: Test) => Promise<EventStore>
 }
@@ -25,7 +25,7 @@ export interface PersistentSubscriptionsEngine {
 interface RuleSet {
   readonly recorded: Rules
   readonly ours?: Rules
-  /** These rules count checkpoints, which appends of other tests advance, so each has its own log. */
+  /** Whether each rule needs its own log, because appends of other tests would advance its checkpoints. */
   readonly quiet?: true
 }
 
@@ -44,7 +44,7 @@ const ruleSets: readonly (readonly [area: string, rules: RuleSet])[] = [
 /** Most rules wait for ticks of a second, so they run concurrently. */
 const concurrentRules = 16
 
-/** The rules of persistent subscriptions of EventStoreDB 23.10, and those that only the embedded log promises. */
+/** Tests EventStoreDB 23.10's rules of persistent subscriptions, and those that only the embedded log guarantees. */
 export function persistentSubscriptionsContract(t: Test, engine: PersistentSubscriptionsEngine): void {
   t.jobs = concurrentRules
   const shared = opened(t, engine.open(t))

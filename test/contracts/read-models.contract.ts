@@ -19,14 +19,14 @@ export interface ReadModelsContract {
   readonly name: string
   /** Collection names are unique to a run, so the same database may be opened for every test. */
   readonly open: (t: Test) => Promise<ReadModels>
-  /** Titles of tests that a server is known not to pass, with the reason. */
+  /** The titles of tests that a server fails, with the reason. */
   readonly exceptions?: { readonly [title: string]: string }
 }
 
 const FIELDS = ['n', 's', 'mixed', 'other']
 const NO_COUNTS = { matchedCount: 0, upsertedCount: 0, deletedCount: 0 }
 
-/** The rules of every implementation of the read-model port, including MongoDB's driver. */
+/** Tests the rules of every implementation of the read-model port, including MongoDB's driver. */
 export function readModelsContract(t: Test, { name, open, exceptions = {} }: ReadModelsContract): void {
   const test = (title: string, body: (t: Test, use: Use) => Promise<void>): void => {
     t.test(`${name}: ${title}`, { skip: exceptions[title] ?? false }, async (t) => {
@@ -132,7 +132,7 @@ function queries(test: DefineTest): void {
       },
     )
     await fc.assert(property, { numRuns: 80 })
-    t.ok(stored.size > 30, 'the queries ran over a good number of documents')
+    t.ok(stored.size > 30, 'the queries cover more than 30 documents')
   })
 
   test('a collection without writes is empty', async (t, { readModels, collectionName }) => {
@@ -208,7 +208,7 @@ function writes(test: DefineTest): void {
     t.same(await subject.find({ revision: 3 }), [])
   })
 
-  test('guards on fields without an index work, since _id finds the document', async (t, { collection }) => {
+  test('guards on fields without an index work, because _id finds the document', async (t, { collection }) => {
     const subject = await collection()
     await subject.bulkWrite([{ insertOne: { document: { _id: 'a', owner: 'x', token: 1 } } }])
     const update = (owner: string | null) =>
@@ -238,7 +238,7 @@ function writes(test: DefineTest): void {
       }),
       { numRuns: 150 },
     )
-    t.pass('every guard agreed')
+    t.pass('every guard agrees with the filter')
   })
 
   test('one bulk can write the same document several times', async (t, { collection }) => {
@@ -319,7 +319,7 @@ function updates(test: DefineTest): void {
     t.match(await subject.bulkWrite([operation]), { ...NO_COUNTS, upsertedCount: 1 })
     const expected = { _id: 'a', kind: 'x', revision: 5, created: 1, n: -2 }
     t.same(await subject.find({ kind: 'x' }), [expected])
-    t.match(await subject.bulkWrite([operation]), NO_COUNTS, 'behind its guard the second time')
+    t.match(await subject.bulkWrite([operation]), NO_COUNTS, 'the guard rejects the repeat')
     t.same(await subject.find({}), [expected])
   })
 
@@ -336,7 +336,7 @@ function updates(test: DefineTest): void {
     t.same(await subject.find({}), [document])
   })
 
-  test('refuses invalid updates', async (t, { collection }) => {
+  test('rejects invalid updates', async (t, { collection }) => {
     const subject = await collection()
     const document = { _id: 'a', text: 'x', nothing: null }
     await subject.bulkWrite([{ insertOne: { document } }])
@@ -373,7 +373,7 @@ function collections(test: DefineTest): void {
     )
   })
 
-  test('renames a collection with its indexes, and never over an existing one', async (t, {
+  test('renames a collection with its indexes, and never replaces an existing one', async (t, {
     readModels,
     collectionName,
   }) => {
@@ -395,7 +395,7 @@ function collections(test: DefineTest): void {
 
   test('resolves the name of a projected collection to the build that its pointer names', async (t, { readModels }) => {
     const name = names.totals
-    t.same(await readModels.collection(name).find({}), [], 'nothing is built')
+    t.same(await readModels.collection(name).find({}), [], 'a projection without a build is empty')
     const point = (collection: string) => {
       const build = { collection, version: 1, progress: {}, at: '2026-11-22T10:00:00.000Z' }
       const replacement: PointerDocument = { _id: name, served: build, leaseToken: 1, updatedAt: build.at }
@@ -410,7 +410,7 @@ function collections(test: DefineTest): void {
       await point(build)
       const deadlineMs = performance.now() + 2 * pointerMaxAgeMs
       while (!(await found()).includes(build) && performance.now() < deadlineMs) await setImmediate()
-      t.same(await found(), [build], 'within the time limit')
+      t.same(await found(), [build], 'the reader follows the pointer within the time limit')
       t.same(await reader.findOne({ _id: build }), { _id: build })
       t.equal(await reader.countDocuments({}), 1)
     }
@@ -431,20 +431,20 @@ function collections(test: DefineTest): void {
     for (const used of [build, pointers]) await readModels.drop(used)
   })
 
-  test('a collection that is filled before it has its indexes is found by them', async (t, {
+  test('indexes that are created after a collection is filled find its documents', async (t, {
     readModels,
     collectionName,
   }) => {
     const name = collectionName()
-    const wanted = [{ key: { n: 1 } }, { key: { s: 1, n: -1 } }] as const
-    for (let n = 0; n < 2; n++) await readModels.createUnfilled(name, wanted)
+    const indexes = [{ key: { n: 1 } }, { key: { s: 1, n: -1 } }] as const
+    for (let n = 0; n < 2; n++) await readModels.createUnfilled(name, indexes)
     const subject = readModels.collection(name)
     await subject.put([
       { _id: 'a', n: 1 },
       { _id: 'b', n: 2, s: 'x' },
     ])
     await subject.put([{ _id: 'a', n: 3 }])
-    await readModels.createIndexes(name, wanted)
+    await readModels.createIndexes(name, indexes)
     t.same(await subject.find({}, { sort: { n: -1 } }), [
       { _id: 'a', n: 3 },
       { _id: 'b', n: 2, s: 'x' },
@@ -452,7 +452,7 @@ function collections(test: DefineTest): void {
     t.same(await subject.find({ s: 'x' }), [{ _id: 'b', n: 2, s: 'x' }])
   })
 
-  test('pages by a text id are in byte order', async (t, { collection }) => {
+  test('pages by a text id are in the byte order of the ids', async (t, { collection }) => {
     const subject = await collection()
     const ids = ['a', 'aa', 'b', 'é', '\uffee', '\u{1f600}']
     await subject.put(ids.toReversed().map((_id) => ({ _id, of: _id })))
@@ -480,14 +480,14 @@ function collections(test: DefineTest): void {
 }
 
 /** Reports only differences, because thousands of passing comparisons would hide them. */
-function same(t: Test, found: unknown, wanted: unknown): boolean {
+function same(t: Test, found: unknown, expected: unknown): boolean {
   const canonical = (value: unknown): string =>
     JSON.stringify(value, (_, part) =>
       typeof part === 'object' && part !== null && !Array.isArray(part)
         ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
         : part,
     )
-  if (canonical(found) === canonical(wanted)) return true
-  t.comment(`found ${canonical(found)}\nwanted ${canonical(wanted)}`)
+  if (canonical(found) === canonical(expected)) return true
+  t.comment(`found ${canonical(found)}\nexpected ${canonical(expected)}`)
   return false
 }

@@ -1,15 +1,15 @@
 import type { Condition, Document, Filter, Scalar, Sort } from '../../src/read-models/read-models.js'
 
-/** A simple implementation of MongoDB's filters in memory, with which every implementation is compared. */
+/** Evaluates a filter of MongoDB in memory. Every implementation is compared with this simple reference. */
 export function selects(filter: Filter, document: Document): boolean {
   return Object.entries(filter).every(([key, value]) => {
     if (key === '$and') return (value as Filter[]).every((part) => selects(part, document))
     if (key === '$or') return (value as Filter[]).some((part) => selects(part, document))
-    return meets(value as Condition, document[key])
+    return matches(value as Condition, document[key])
   })
 }
 
-/** Null and missing, then numbers, strings by their UTF-8 bytes, and booleans. */
+/** Orders null and missing values first, then numbers, strings by their UTF-8 bytes, and booleans. */
 export function compareValues(a: unknown, b: unknown): number {
   const rank = (value: unknown): number =>
     value === undefined || value === null ? 0 : typeof value === 'number' ? 1 : typeof value === 'string' ? 2 : 3
@@ -29,7 +29,7 @@ export function compareDocuments(sort: Sort): (a: Document, b: Document) => numb
   }
 }
 
-function meets(condition: Condition, value: unknown): boolean {
+function matches(condition: Condition, value: unknown): boolean {
   if (typeof condition !== 'object' || condition === null) return equal(value, condition)
   return Object.entries(condition).every(([operator, operand]) => {
     const comparable = sameType(value, operand)
@@ -48,7 +48,7 @@ function meets(condition: Condition, value: unknown): boolean {
       case '$exists':
         return (value !== undefined) === operand
       default:
-        throw new Error(`the reference knows no ${operator}`)
+        throw new Error(`the reference does not implement ${operator}`)
     }
   })
 }

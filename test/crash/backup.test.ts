@@ -36,10 +36,10 @@ t.test(
       )
       t.ok(events > before.length)
       t.equal(bytes, statSync(file).size)
-      t.equal(statSync(file).mode & 0o777, 0o600, 'for its owner only')
+      t.equal(statSync(file).mode & 0o777, 0o600, 'only the owner can read the file')
       backups.push({ file, before })
     }
-    t.ok(acknowledged.length > backups[1]!.before.length, 'the load went on meanwhile')
+    t.ok(acknowledged.length > backups[1]!.before.length, 'creates succeed during the backup')
     stopping = true
     await Promise.all(callers)
     await service.end('SIGTERM')
@@ -54,7 +54,7 @@ t.test(
       copyFileSync(file, join(data, 'events.db'))
       copyFileSync(join(directory, 'data', 'master.key'), join(data, 'master.key'))
       copyFileSync(join(directory, 'data', 'customer-keys.db'), join(data, 'customer-keys.db'))
-      // These are from the live service and ahead of the restored log, which must be detected.
+      // These read models are ahead of the restored log, which the service must detect.
       copyFileSync(join(directory, 'data', 'read-models.db'), join(data, 'read-models.db'))
       const store = await openServiceLog(restored)
       const restoredLog = await wholeLog(store)
@@ -63,13 +63,13 @@ t.test(
       t.same(
         before.filter((trackingId) => !streams.has(`transfer-${trackingId}`)),
         [],
-        'nothing acknowledged is missing',
+        'the backup contains every event acknowledged before it',
       )
       t.ok(restoredLog.length < log.length)
       const differing = restoredLog.findIndex(({ id, position }, n) => {
         return id !== log[n]!.id || position.commit !== log[n]!.position.commit
       })
-      t.equal(differing, -1, 'it is the beginning of the log, to the position')
+      t.equal(differing, -1, 'the backup is a prefix of the log, with the same positions')
       const db = new Database(join(data, 'events.db'), { readonly: true })
       t.equal(db.pragma('journal_mode', { simple: true }), 'wal')
       db.close()
@@ -79,7 +79,7 @@ t.test(
       t.equal(answer.status, 200)
       const status = () => cliJson<{ state: string; lagEvents: number }[]>(restored, 'projections', 'status')
       for (let waited = 0; (await status()).some(({ state }) => state === 'outdated' || state === 'behind'); waited++) {
-        if (waited > 200) throw new Error(`the read models are not rebuilt: ${JSON.stringify(await status())}`)
+        if (waited > 200) throw new Error(`the read models were not rebuilt: ${JSON.stringify(await status())}`)
       }
       await again.end('SIGTERM')
       const [now, models] = [await openServiceLog(restored), await openEmbeddedReadModels({ directory: data })]
@@ -99,11 +99,11 @@ t.test('never replaces an existing file and leaves no incomplete one', async (t)
   t.match(none, { status: 1, stderr: /there is no log in/ })
   await cliJson(directory, 'merchants', 'create', '--name', 'A', '--callback-url', 'http://127.0.0.1:9/', '--sandbox')
   writeFileSync(join(directory, 'log.db'), 'mine')
-  const there = await runCli(directory, ['events', 'backup', 'log.db'])
-  t.match(there, { status: 1, stdout: '', stderr: /log\.db already exists/ })
-  const nowhere = await runCli(directory, ['events', 'backup', join('missing', 'log.db')])
-  t.match(nowhere, { status: 1, stdout: '', stderr: /log\.db could not be written/ })
-  writeFileSync(join(directory, 'new.db.part'), 'of a backup that was killed')
+  const existing = await runCli(directory, ['events', 'backup', 'log.db'])
+  t.match(existing, { status: 1, stdout: '', stderr: /log\.db already exists/ })
+  const missingDirectory = await runCli(directory, ['events', 'backup', join('missing', 'log.db')])
+  t.match(missingDirectory, { status: 1, stdout: '', stderr: /log\.db could not be written/ })
+  writeFileSync(join(directory, 'new.db.part'), 'partial backup')
   t.match(await cliJson(directory, 'events', 'backup', 'new.db'), { events: 1 })
   t.same(readdirSync(directory).sort(), ['data', 'log.db', 'new.db'])
   const server = { EVENT_STORE_URL: 'esdb://127.0.0.1:1?tls=false' }

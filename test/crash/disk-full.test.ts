@@ -9,7 +9,7 @@ import { wholeLog } from '../support/expected-documents.js'
 import { type Answer, type Credentials, createDeposit } from '../support/merchant-client.js'
 import { startServiceProcess } from '../support/processes.js'
 
-/** A file system of 24 MiB, or undefined if this user cannot mount one. */
+/** Mounts a file system of 24 MiB and returns its directory, or undefined if this user cannot mount one. */
 function smallFileSystem(): string | undefined {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-full-'))
   try {
@@ -24,7 +24,7 @@ function smallFileSystem(): string | undefined {
 const mounted = smallFileSystem()
 
 t.test(
-  'answers 503 on a full disk, acknowledges nothing, and recovers automatically',
+  'returns 503 on a full disk, acknowledges nothing, and recovers automatically',
   { skip: !mounted && 'needs root' },
   async (t) => {
     const mount = mounted!
@@ -49,20 +49,20 @@ t.test(
     try {
       writeFileSync(ballast, Buffer.alloc(bavail * bsize))
     } catch (error) {
-      // The service may have used some of the space in the meantime, so the disk is full either way.
+      // The service may have used some of the space since, so the disk is full either way.
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
     }
     let refused: Answer[] = []
     for (let round = 0; round < 40 && refused.length === 0; round++) {
       refused = (await burst(50)).filter(({ status }) => status !== 200)
     }
-    t.ok(refused.length > 0, 'the disk does fill up')
+    t.ok(refused.length > 0, 'the disk fills up')
     for (const { status, retryAfter, body } of refused) {
       t.equal(status, 503)
-      t.ok(Number(retryAfter) > 0, 'with Retry-After')
+      t.ok(Number(retryAfter) > 0, 'the response has Retry-After')
       t.equal(body.success, false)
     }
-    t.equal((await fetch(`${service.baseUrl}/health/live`)).status, 200, 'the process lives on')
+    t.equal((await fetch(`${service.baseUrl}/health/live`)).status, 200, 'the process stays alive')
 
     rmSync(ballast)
     let recovered = false
@@ -70,7 +70,7 @@ t.test(
       recovered = (await burst(1))[0]!.status === 200
       if (!recovered) await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    t.ok(recovered, 'recovers automatically once there is space')
+    t.ok(recovered, 'the service recovers once space is free')
     t.equal(await service.end('SIGTERM'), 0)
 
     const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
@@ -79,7 +79,7 @@ t.test(
     t.strictSame(
       acknowledged.filter((trackingId) => !stored.has(trackingId)),
       [],
-      'the log contains everything acknowledged',
+      'the log contains every acknowledged create',
     )
   },
 )

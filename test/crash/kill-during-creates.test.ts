@@ -33,7 +33,7 @@ t.test(`loses nothing acknowledged in ${kills} kills during ${createsEach} concu
   const credentials = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Crash', ...options)
 
   const acknowledged: string[] = []
-  /** Each create stores a key first. */
+  /** Numbers the customers, so that each create stores a key first. */
   let customers = 0
   let broken = 0
   for (let kill = 0; kill < kills; kill++) {
@@ -48,7 +48,7 @@ t.test(`loses nothing acknowledged in ${kills} kills during ${createsEach} concu
         },
       ),
     )
-    // The kill comes before or during the responses. The rest of the test delivers a callback for each stored create.
+    // The kill comes before or during the responses. The rest of the test waits for a callback for each stored create.
     if (kill % 2 === 1) await Promise.race([...creates])
     await new Promise((resolve) => setTimeout(resolve, randomInt(20, 350)))
     await service.end('SIGKILL')
@@ -67,11 +67,11 @@ t.test(`loses nothing acknowledged in ${kills} kills during ${createsEach} concu
     [],
     'the log contains every acknowledged create',
   )
-  t.equal(stored.size, created.length, 'each once')
+  t.equal(stored.size, created.length, 'each create is stored once')
   t.strictSame(
     created.filter(({ data }) => data.name !== 'Ada Lovelace').map(({ data }) => data),
     [],
-    'each key was stored before its create, so personal data is readable',
+    'each key is stored before its create, so personal data is readable',
   )
 
   const called = () => new Set(receiver.received.map(({ webhookId }) => webhookId))
@@ -79,7 +79,7 @@ t.test(`loses nothing acknowledged in ${kills} kills during ${createsEach} concu
     const seen = called()
     return created.every(({ id }) => seen.has(id))
   }, 400_000)
-  t.ok(allCalled, `every one of ${created.length} stored creates was called back`)
+  t.ok(allCalled, `each of ${created.length} stored creates is called back`)
 
   const readModels = await openEmbeddedReadModels({ directory: join(directory, 'data') })
   t.teardown(() => readModels.close())
@@ -91,9 +91,9 @@ t.test(`loses nothing acknowledged in ${kills} kills during ${createsEach} concu
     return waiting === 0 && projections.every(({ lagEvents }) => lagEvents === 0)
   }
   t.ok(await until(settled, 120_000), 'the projections catch up')
-  t.strictSame(await service.end('SIGTERM'), 0, 'a graceful end')
+  t.strictSame(await service.end('SIGTERM'), 0, 'the service exits gracefully')
   const { holds, unsealed } = await cliJson<VerifiedLog>(directory, 'audit', 'verify')
-  t.strictSame([holds, unsealed], [true, 0], 'the tree that was cut off while it was sealed has gone on')
+  t.strictSame([holds, unsealed], [true, 0], 'the interrupted seal continues and covers the whole log')
   const expected = expectedDocuments(await wholeLog(store))
   const found = await storedDocuments(readModels)
   for (const [collection, documents] of Object.entries(expected)) {

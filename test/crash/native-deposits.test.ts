@@ -31,11 +31,11 @@ interface Customer {
   readonly openingMinor: bigint
 }
 
-// Two minutes, or four on a busy machine. Logins are limited to five a minute per account, which a kill resets.
+// The test takes two minutes, or four on a busy machine. A kill resets the limit of five logins a minute per account.
 t.setTimeout(900_000)
 
 t.test(
-  `${depositsEach * accountCount} native deposits on ${accountCount} accounts, killed ${kills} times: money debited is money completed`,
+  `${depositsEach * accountCount} native deposits on ${accountCount} accounts, ${kills} kills: the debited money equals the completed money`,
   async (t) => {
     const directory = temporaryDirectory(t)
     const options = ['--callback-url', 'http://127.0.0.1:1/', '--sandbox', '--rate-limit', '100000']
@@ -73,7 +73,7 @@ t.test(
     for (let n = 0; n < accountCount; n++) {
       const email = `customer${n}@example.com`
       const password = String(randomInt(1_000_000)).padStart(6, '0')
-      // The balance of three of them covers one deposit but not all.
+      // The balance of three customers covers one deposit but not all.
       const openingMinor = n < 3 ? 21_00n : 1_000_00n
       const opened = await accounts.open(
         { email, password, phone: `+90555000000${n}`, openingBalanceMinor: openingMinor, sandbox: true },
@@ -91,7 +91,7 @@ t.test(
     let isOver = false
     const acknowledged = new Set<string>()
     const retries = { cut: 0 }
-    // All codes are sent together, so that the kill interrupts many payments.
+    // The clients send all codes together, so that the kill interrupts many payments.
     let gate = newGate()
 
     const post = async (step: string, body: object) => {
@@ -108,8 +108,8 @@ t.test(
         waitMs: Number(response.headers.get('retry-after') ?? 1) * 1000,
       }
     }
-    /** Repeats the request until it is answered, because its outcome is unknown after a broken connection. */
-    const insist = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+    /** Repeats the request until it gets a response, because its outcome is unknown after a broken connection. */
+    const retryUntilResponse = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
       for (;;) {
         try {
           return await ask()
@@ -122,7 +122,9 @@ t.test(
 
     const pollDevice = async (trackingId: string, token: string, customer: Customer): Promise<string> => {
       for (;;) {
-        const { code, result, waitMs } = await insist(() => post('WalletValidateUserDevice', { trackingId, token }))
+        const { code, result, waitMs } = await retryUntilResponse(() =>
+          post('WalletValidateUserDevice', { trackingId, token }),
+        )
         if (result) return 'completed'
         if (code === 20001) await trust(customer)
         else if (code !== 20002 && code !== 50301) return String(code)
@@ -131,7 +133,7 @@ t.test(
     }
     const tryOnce = async (trackingId: string, customer: Customer): Promise<string> => {
       const { email: userName, password } = customer
-      const loggedIn = await insist(() => post('WalletCustomerLogin', { trackingId, userName, password }))
+      const loggedIn = await retryUntilResponse(() => post('WalletCustomerLogin', { trackingId, userName, password }))
       if (!loggedIn.result) {
         // A kill resets the limit, so a repeated request is faster than a wait.
         if (loggedIn.code === 42902) await sleep(1_000 + randomInt(1_000))
@@ -141,7 +143,7 @@ t.test(
       const code = await codeFor(token, customer)
       await gate.passed
       for (;;) {
-        const verified = await insist(() => post('Wallet2Fa', { trackingId, token, code }))
+        const verified = await retryUntilResponse(() => post('Wallet2Fa', { trackingId, token, code }))
         if (verified.code === 50301 || verified.code === 50302) continue
         if (!verified.result) return String(verified.code)
         const { next_step: nextStep, token: next } = verified.result as { next_step: string; token: string }
@@ -152,14 +154,14 @@ t.test(
     const client = async (customer: Customer) => {
       const amount = `${randomInt(11, 20)}.${randomInt(10, 99)}`
       const referenceId = randomUUID()
-      const { body } = await insist(() => createDeposit(baseUrl, merchant, referenceId, amount))
+      const { body } = await retryUntilResponse(() => createDeposit(baseUrl, merchant, referenceId, amount))
       const { trackingId } = body.result!
       let refusedForBalance = 0
       while (!isOver) {
         const outcome = await tryOnce(trackingId, customer)
         outcomes.set(trackingId, outcome)
         if (outcome === 'completed') acknowledged.add(trackingId)
-        // A request whose response was lost may have paid it.
+        // A request whose response was lost may have paid the deposit.
         if (outcome === 'completed' || outcome === '40903') return
         if (outcome === '40906' && ++refusedForBalance === 2) return
         await sleep(100 + randomInt(400))
@@ -182,7 +184,7 @@ t.test(
     }, 500_000)
     await allDone
     clearTimeout(timer)
-    t.notOk(isOver, 'every client came to an end')
+    t.notOk(isOver, 'every client ends')
     t.ok(retries.cut > kills, `${retries.cut} requests were cut off`)
 
     // Interrupted payments are completed without a request.
@@ -201,7 +203,7 @@ t.test(
         const amount = BigInt(String(data.amountMinor))
         balance -= amount
         t.ok(balance >= 0n, 'no balance is ever negative')
-        t.notOk(debited.has(String(data.trackingId)), 'debited once')
+        t.notOk(debited.has(String(data.trackingId)), 'each deposit is debited once')
         debited.set(String(data.trackingId), amount)
       }
       t.ok(balance >= 0n && balance < openingMinor)
@@ -215,16 +217,12 @@ t.test(
       t.equal(unsettledMinor(transfer), 0n)
       if (transfer.status === 'Completed') completed.set(transfer.trackingId, transfer.transactionAmountMinor)
     }
-    t.strictSame(
-      [...debited].sort(),
-      [...completed].sort(),
-      'each debit is a completion of the same amount, and no other',
-    )
+    t.strictSame([...debited].sort(), [...completed].sort(), 'the debits equal the completions')
     const sum = (amounts: Iterable<bigint>) => [...amounts].reduce((total, amount) => total + amount, 0n)
     t.equal(sum(debited.values()), sum(completed.values()))
     for (const trackingId of acknowledged) t.ok(completed.has(trackingId), 'every acknowledged payment is completed')
     const refused = [...outcomes.values()].filter((outcome) => outcome === '40906').length
-    t.ok(refused > 0, 'some could not pay')
+    t.ok(refused > 0, 'some deposits exceed the balance')
     const recovered = log.filter(
       ({ type, metadata }) => type.startsWith('Transfer') && metadata.actor === 'system:payments',
     )
@@ -234,7 +232,7 @@ t.test(
   },
 )
 
-/** A gate. Work that awaits `passed` continues when the gate is opened. */
+/** Returns a gate. Work that awaits `passed` continues when the gate is opened. */
 function newGate(): { readonly passed: Promise<void>; open(): void } {
   let open = () => {}
   const passed = new Promise<void>((resolve) => {
@@ -243,7 +241,7 @@ function newGate(): { readonly passed: Promise<void>; open(): void } {
   return { passed, open: () => open() }
 }
 
-/** Returns open collections, and those whose money the transfer has not recorded. */
+/** Returns the open collections, and those whose money the transfer has not recorded. */
 function unfinishedPayments(log: readonly RecordedEvent[]): string[] {
   const open = new Set<string>()
   for (const { stream, type, data } of log) {

@@ -7,7 +7,7 @@ import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../sup
 import { openServiceLog } from '../support/service-log.js'
 
 t.test(
-  '50 concurrent completions and cancellations of two processes give one terminal event and one callback',
+  'appends one terminal event and sends one callback for 50 concurrent completions and cancellations',
   async (t) => {
     const directory = temporaryDirectory(t)
     const receiver = await startReceiver(t)
@@ -22,32 +22,32 @@ t.test(
     const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false }
     const clock = () => new Date().toISOString()
     const commands = new TransferCommands(store, clock, async () => settings as never)
-    const here = Array.from({ length: 46 }, (_, n) =>
+    const local = Array.from({ length: 46 }, (_, n) =>
       n % 2 === 0
         ? commands.complete(trackingId, {}, context)
         : commands.changeStatus(trackingId, 'Cancel', null, context),
     )
-    const elsewhere = ['complete', 'cancel', 'complete', 'cancel'].map((command) =>
+    const fromCli = ['complete', 'cancel', 'complete', 'cancel'].map((command) =>
       runCli(directory, ['transfers', command, trackingId, '--json']),
     )
-    const results = await Promise.all(here)
-    const exits = await Promise.all(elsewhere)
+    const results = await Promise.all(local)
+    const exits = await Promise.all(fromCli)
 
     const [, terminal, ...more] = await store.readStream(`transfer-${trackingId}`)
-    t.strictSame(more, [], 'one event behind the creation')
+    t.strictSame(more, [], 'only one event follows the creation')
     const changed = results.filter((result) => result.accepted && result.changed).length
-    t.ok(changed <= 1, 'at most one of this process changed it')
-    const won = terminal?.type === 'TransferCompleted' ? 'complete' : 'cancel'
-    const wonHere = terminal?.metadata.actor === context.actor
+    t.ok(changed <= 1, 'at most one command of this process changes the transfer')
+    const outcome = terminal?.type === 'TransferCompleted' ? 'complete' : 'cancel'
+    const isLocal = terminal?.metadata.actor === context.actor
     for (const [n, { status }] of exits.entries()) {
-      const isSame = ['complete', 'cancel', 'complete', 'cancel'][n] === won
-      t.equal(status, !isSame ? 1 : wonHere ? 3 : 0, 'exit status of the command line')
+      const isSame = ['complete', 'cancel', 'complete', 'cancel'][n] === outcome
+      t.equal(status, !isSame ? 1 : isLocal ? 3 : 0, 'the exit status reports who changed the transfer')
     }
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     t.strictSame(
       receiver.received.map(({ webhookId }) => webhookId),
       [terminal?.id],
-      'one callback',
+      'the terminal event is called back once',
     )
     await service.end('SIGTERM')
   },

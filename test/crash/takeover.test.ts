@@ -104,7 +104,7 @@ async function readModelsAreTheFold(t: Test, { store, readModels }: Scene): Prom
 t.setTimeout(600_000)
 
 for (const engine of engines) {
-  t.test(`${engine}: replaces a killed node within seconds: every lease and the next callback`, async (t) => {
+  t.test(`${engine}: replaces a killed node within seconds, including every lease and the next callback`, async (t) => {
     const scene = await openScene(t, engine)
     let holder = await scene.start()
     await scene.holdsAll(holder)
@@ -130,71 +130,68 @@ for (const engine of engines) {
     t.equal(await holder.end('SIGTERM'), 0)
   })
 
-  t.test(
-    `${engine}: a holder that was stopped for longer than its lease undoes nothing when it wakes up`,
-    async (t) => {
-      const scene = await openScene(t, engine)
-      const { receiver, store, transfers } = scene
-      const paused = await scene.start()
-      await scene.holdsAll(paused)
-      const standby = await scene.start()
-      const trackingId = await scene.deposit(standby)
+  t.test(`${engine}: a holder that is paused for longer than its lease undoes nothing when it resumes`, async (t) => {
+    const scene = await openScene(t, engine)
+    const { receiver, store, transfers } = scene
+    const paused = await scene.start()
+    await scene.holdsAll(paused)
+    const standby = await scene.start()
+    const trackingId = await scene.deposit(standby)
 
-      // It waits for a response when it is paused. The next callback is recorded, so that the other node can continue.
-      const held: (() => void)[] = []
-      receiver.behave = (received, response, request) => {
-        // Only the first, because the other node may send before this test notices the takeover.
-        if (held.length > 0) return accepts(received, response, request)
-        held.push(() => response.writeHead(500).end())
-      }
-      await transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
-      await transfers.complete(trackingId, {}, context)
-      const stream = `callback-${trackingId}`
-      await until(async () => held.length === 1 && (await store.readStream(stream)).length === 2, generousMs)
-      const stoppedMs = await stopped(scene, paused, standby)
-      t.comment(`a silent node is replaced after ${stoppedMs} ms`)
-      await until(async () => (await store.readStream(stream)).length === 4, generousMs)
-      for (let n = 0; n < 20; n++) await transfers.changeStatus(await scene.deposit(standby), 'Cancel', null, context)
-      await until(async () => (await scene.readModels.collection('transfers').countDocuments({})) === 21, generousMs)
+    // The holder is paused while it waits for a response. The next callback is recorded for the other node to send.
+    const held: (() => void)[] = []
+    receiver.behave = (received, response, request) => {
+      // Only the first request is held, because the other node may send before this test notices the takeover.
+      if (held.length > 0) return accepts(received, response, request)
+      held.push(() => response.writeHead(500).end())
+    }
+    await transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
+    await transfers.complete(trackingId, {}, context)
+    const stream = `callback-${trackingId}`
+    await until(async () => held.length === 1 && (await store.readStream(stream)).length === 2, generousMs)
+    const stoppedMs = await pauseUntilReplaced(scene, paused, standby)
+    t.comment(`the paused node is replaced after ${stoppedMs} ms`)
+    await until(async () => (await store.readStream(stream)).length === 4, generousMs)
+    for (let n = 0; n < 20; n++) await transfers.changeStatus(await scene.deposit(standby), 'Cancel', null, context)
+    await until(async () => (await scene.readModels.collection('transfers').countDocuments({})) === 21, generousMs)
 
-      // Now its attempt fails, and all its state is outdated.
-      process.kill(paused.pid, 'SIGCONT')
-      for (const answer of held) answer()
-      t.equal((await fetch(`${paused.baseUrl}/health/live`)).status, 200)
-      await scene.holdsAll(standby)
-      await until(() => new Set(receiver.received.map(({ webhookId }) => webhookId)).size === 22, generousMs)
-      await scene.settled()
-      t.strictSame(
-        (await store.readStream(stream)).map(({ type, data }) => [type, data.attempt]),
-        [
-          ['CallbackRecorded', undefined],
-          ['CallbackRecorded', undefined],
-          ['CallbackDelivered', 1],
-          ['CallbackDelivered', 1],
-        ],
-        'its failure is not in the log',
-      )
-      const received = receiver.received.filter((callback) => callback.trackingId === trackingId)
-      t.strictSame([...new Set(received.map(({ revision }) => revision))], [1, 2])
-      await readModelsAreTheFold(t, scene)
+    // The attempt of the resumed node fails, and all its state is outdated.
+    process.kill(paused.pid, 'SIGCONT')
+    for (const answer of held) answer()
+    t.equal((await fetch(`${paused.baseUrl}/health/live`)).status, 200)
+    await scene.holdsAll(standby)
+    await until(() => new Set(receiver.received.map(({ webhookId }) => webhookId)).size === 22, generousMs)
+    await scene.settled()
+    t.strictSame(
+      (await store.readStream(stream)).map(({ type, data }) => [type, data.attempt]),
+      [
+        ['CallbackRecorded', undefined],
+        ['CallbackRecorded', undefined],
+        ['CallbackDelivered', 1],
+        ['CallbackDelivered', 1],
+      ],
+      'the failure of the resumed node is not in the log',
+    )
+    const received = receiver.received.filter((callback) => callback.trackingId === trackingId)
+    t.strictSame([...new Set(received.map(({ revision }) => revision))], [1, 2])
+    await readModelsAreTheFold(t, scene)
 
-      await standby.end('SIGKILL')
-      await scene.holdsAll(paused)
-      const later = await scene.deposit(paused)
-      await transfers.complete(later, {}, context)
-      await until(() => receiver.received.at(-1)!.trackingId === later, generousMs)
-      await scene.settled()
-      await readModelsAreTheFold(t, scene)
-      t.equal(await paused.end('SIGTERM'), 0, 'and it is a node like any other again')
-    },
-  )
+    await standby.end('SIGKILL')
+    await scene.holdsAll(paused)
+    const later = await scene.deposit(paused)
+    await transfers.complete(later, {}, context)
+    await until(() => receiver.received.at(-1)!.trackingId === later, generousMs)
+    await scene.settled()
+    await readModelsAreTheFold(t, scene)
+    t.equal(await paused.end('SIGTERM'), 0, 'the resumed node works normally and exits gracefully')
+  })
 }
 
 /**
- * Pauses the process, waits until the other holds every lease, and returns the milliseconds. A process that is paused
- * during a write keeps its lock on the file and blocks all others. Then it is resumed and paused again.
+ * Pauses the process until the other holds every lease, and returns the duration in milliseconds. A process that is
+ * paused during a write keeps its lock on the file and blocks all others, so it is resumed and paused again.
  */
-async function stopped(scene: Scene, paused: ServiceProcess, standby: ServiceProcess): Promise<number> {
+async function pauseUntilReplaced(scene: Scene, paused: ServiceProcess, standby: ServiceProcess): Promise<number> {
   for (;;) {
     const stoppedMs = performance.now()
     process.kill(paused.pid, 'SIGSTOP')

@@ -1,7 +1,7 @@
 import { DirectoryTiles, formatCheckpoint, parseSigner, signNote, TreeAppender } from '@transferd/transparency-log'
 import { checkpointPath, signedCheckpoint } from '../../src/audit/integrity/log-sealer.js'
 
-/** Extends a tree from its last checkpoint until it is killed. Arguments: the directory, the step and the key. */
+// Extends a tree from its last checkpoint until it is killed. The arguments are the directory, the step and the key.
 const [directory = '', step = '1', key = ''] = process.argv.slice(2)
 const [tiles, signer] = [new DirectoryTiles(directory), parseSigner(key)]
 const before = await signedCheckpoint(tiles, signer)

@@ -20,8 +20,8 @@ const rounds = long ? 25 : 3
 const key = generateSigner('log.example/killed')
 const signer = parseSigner(key)
 
-/** Extends the tree in a process, kills it after the number of checkpoints, and returns the last size it printed. */
-async function grown(directory: string, step: number, checkpoints: number): Promise<number> {
+/** Extends the tree in a process, kills it after some checkpoints, and returns the last size that it printed. */
+async function growUntilKilled(directory: string, step: number, checkpoints: number): Promise<number> {
   const writer = spawn(process.execPath, ['dist/test/crash/tree-writer.js', directory, String(step), key])
   let size = 0
   let printed = 0
@@ -37,8 +37,8 @@ t.test('a writer of tiles that is killed repeatedly leaves the same tree as an u
   const directory = temporaryDirectory(t)
   let size = 0
   for (let round = 0; round < rounds; round++) {
-    // Different steps fill tiles during a flush or between two.
-    const reported = await grown(directory, [7, 100, 300][round % 3]!, 5 + (round % 4))
+    // Different steps fill tiles during a flush or between two flushes.
+    const reported = await growUntilKilled(directory, [7, 100, 300][round % 3]!, 5 + (round % 4))
     const tiles = new DirectoryTiles(directory)
     const checkpoint = (await signedCheckpoint(tiles, signer))!
     // The reported size was signed. The process may have signed more before it ended.
@@ -54,7 +54,7 @@ t.test('a writer of tiles that is killed repeatedly leaves the same tree as an u
       const found = Buffer.from((await read(path)) ?? [])
       if (!found.subarray(0, expected.length).equals(expected)) t.fail(`${path} at ${size}`)
     }
-    t.ok(checkpoint.root.equals(appender.root()), 'its files are those of the checkpoint that is signed')
+    t.ok(checkpoint.root.equals(appender.root()), 'the files match the signed checkpoint')
     t.ok((await new TreeReader(tiles, size).root()).equals(appender.root()))
     t.ok((await TreeAppender.open(tiles, size)).root().equals(appender.root()))
   }

@@ -7,7 +7,7 @@ const kills = long ? 20 : 3
 
 t.setTimeout(900_000)
 
-t.test(`two nodes on one directory keep the rules of one node after ${kills} kills of either`, async (t) => {
+t.test(`two nodes on one directory keep the guarantees of one node after ${kills} kills`, async (t) => {
   const directory = temporaryDirectory(t)
   await killEitherNode(t, { directory, environment: {}, kills })
 })

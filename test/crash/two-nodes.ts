@@ -20,26 +20,25 @@ export interface TwoNodes {
   /** The directory of the read models, and of an embedded log. */
   readonly directory: string
   readonly environment: { readonly [name: string]: string }
-  /** How often one of the two is killed. */
+  /** How often one of the two nodes is killed. */
   readonly kills: number
-  /** Opens the log for the test, which is a third process on it. */
 }
 
 const transfersPerBurst = 30
 const settledWithinMs = 300_000
 
-/** The acknowledged requests while nodes were killed. */
-interface Promised {
+/** The results that the nodes acknowledged while one of them was killed repeatedly. */
+interface Acknowledged {
   /** The trackingIds of successful creates. */
   readonly created: Set<string>
-  /** For each transfer, how many of a concurrent completion and cancellation changed it, or undefined if unknown. */
+  /** How many of the two concurrent terminal commands changed each transfer, or undefined if unknown. */
   readonly finished: Map<string, number | undefined>
   cutOff: number
 }
 
 /**
  * Runs two nodes on one log and the same read models, and kills one repeatedly during concurrent creates, completions
- * and cancellations. Then checks the rules of one node.
+ * and cancellations. Then checks the guarantees of one node.
  */
 export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
   const { directory, kills } = scene
@@ -53,31 +52,34 @@ export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
   t.teardown(() => store.close())
   const start = () => startServiceProcess(t, { directory, environment })
   const nodes: [ServiceProcess, ServiceProcess] = [await start(), await start()]
-  const tell = stopwatch(t)
-  const promised: Promised = { created: new Set(), finished: new Map(), cutOff: 0 }
+  const lap = stopwatch(t)
+  const acknowledged: Acknowledged = { created: new Set(), finished: new Map(), cutOff: 0 }
 
   for (let kill = 0; kill < kills; kill++) {
     const victim = randomInt(2) as 0 | 1
-    const burst = sendBurst(t, nodes, credentials, store, promised)
+    const burst = sendBurst(t, nodes, credentials, store, acknowledged)
     await sleep(randomInt(5, 300))
     await nodes[victim].end('SIGKILL')
     await burst
     const survivor = nodes[1 - victim]!
-    const [restarted] = await Promise.all([start(), sendBurst(t, [survivor, survivor], credentials, store, promised)])
+    const [restarted] = await Promise.all([
+      start(),
+      sendBurst(t, [survivor, survivor], credentials, store, acknowledged),
+    ])
     nodes[victim] = restarted
   }
-  const summary = `${promised.created.size} creates acknowledged, ${promised.cutOff} requests cut off`
+  const summary = `${acknowledged.created.size} creates acknowledged, ${acknowledged.cutOff} requests cut off`
   t.comment(summary)
   // A few kills may all fall between the responses of two bursts.
-  if (long) t.ok(promised.cutOff > 0, summary)
+  if (long) t.ok(acknowledged.cutOff > 0, summary)
 
-  tell(`${kills} kills`)
+  lap(`${kills} kills`)
   const log = await wholeLog(store)
-  checkLog(t, log, promised)
+  checkLog(t, log, acknowledged)
   await checkCallbacks(t, log, receiver)
-  tell('the last callback')
+  lap('callbacks')
   await checkReadModels(t, directory, store, nodes)
-  tell('read models compared')
+  lap('read models')
 }
 
 /** Reports the durations of a slow run. */
@@ -110,7 +112,7 @@ async function sendBurst(
   nodes: readonly [ServiceProcess, ServiceProcess],
   credentials: Credentials,
   store: EventStore,
-  promised: Promised,
+  acknowledged: Acknowledged,
 ): Promise<void> {
   const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false }
   const commands = new TransferCommands(
@@ -120,40 +122,40 @@ async function sendBurst(
   )
   const one = async (_: unknown, n: number) => {
     const referenceId = randomUUID()
-    // With one node only, no other node could restore a create that it acknowledged and lost.
+    // A create that only one node receives cannot be restored by the other if the first acknowledges and loses it.
     const asked = n % 2 === 0 ? nodes : [nodes[randomInt(2)]!]
     const answers = await Promise.all(
       asked.map(({ baseUrl }) => createDeposit(baseUrl, credentials, referenceId).catch(() => undefined)),
     )
-    promised.cutOff += answers.filter((answer) => answer === undefined).length
+    acknowledged.cutOff += answers.filter((answer) => answer === undefined).length
     const ids = answers.flatMap((answer) => (answer?.status === 200 ? [answer.body.result!.trackingId] : []))
-    if (new Set(ids).size > 1) t.fail(`two answers to one create: ${ids}`)
+    if (new Set(ids).size > 1) t.fail(`two trackingIds for one create: ${ids}`)
     const [trackingId] = ids
     if (trackingId === undefined) return
-    promised.created.add(trackingId)
-    await commands.changeStatus(trackingId, 'SendToManualControl', null, context).catch(unlessAway)
+    acknowledged.created.add(trackingId)
+    await commands.changeStatus(trackingId, 'SendToManualControl', null, context).catch(ignoreUnavailable)
     const results = await Promise.all([
-      commands.complete(trackingId, {}, context).catch(unlessAway),
-      commands.changeStatus(trackingId, 'Cancel', null, context).catch(unlessAway),
+      commands.complete(trackingId, {}, context).catch(ignoreUnavailable),
+      commands.changeStatus(trackingId, 'Cancel', null, context).catch(ignoreUnavailable),
     ])
     const unknown = results.includes(undefined)
     const changes = results.filter((result) => result?.accepted && result.changed).length
-    promised.finished.set(trackingId, unknown ? undefined : changes)
+    acknowledged.finished.set(trackingId, unknown ? undefined : changes)
   }
   await Promise.all(Array.from({ length: transfersPerBurst }, one))
 }
 
-/** Ignores that the store was unavailable, because the outcome is then unknown. @throws any other error */
-function unlessAway(error: unknown): undefined {
+/** Ignores an unavailable store, because the outcome is then unknown. @throws any other error */
+function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof StoreUnavailableError)) throw error
 }
 
 const terminal = new Set(['TransferCompleted', 'TransferCancelled', 'TransferFailed'])
 
-function checkLog(t: Test, log: readonly RecordedEvent[], { created, finished }: Promised): void {
+function checkLog(t: Test, log: readonly RecordedEvent[], { created, finished }: Acknowledged): void {
   const creations = log.filter(({ type }) => type === 'DepositCreated').map(({ data }) => data.trackingId)
   const stored = new Set(creations)
-  t.equal(stored.size, creations.length, 'each transfer is created once')
+  t.equal(stored.size, creations.length, 'each transfer has one creation')
   t.strictSame(
     [...created].filter((trackingId) => !stored.has(trackingId)),
     [],
@@ -166,12 +168,12 @@ function checkLog(t: Test, log: readonly RecordedEvent[], { created, finished }:
   t.strictSame(
     [...ends].filter(([, count]) => count > 1),
     [],
-    'no transfer ends twice',
+    'no transfer has two terminal events',
   )
-  const untrue = [...finished].filter(
+  const inconsistent = [...finished].filter(
     ([trackingId, changes]) => changes !== undefined && (changes !== 1 || ends.get(trackingId) !== 1),
   )
-  t.strictSame(untrue, [], 'of a completion and a cancellation at once, one was accepted and is in the log')
+  t.strictSame(inconsistent, [], 'one of two concurrent terminal commands is accepted and in the log')
 }
 
 async function checkCallbacks(t: Test, log: readonly RecordedEvent[], { received }: Receiver): Promise<void> {
@@ -188,7 +190,7 @@ async function checkCallbacks(t: Test, log: readonly RecordedEvent[], { received
     return [...owed].filter((id) => !seen.has(id))
   }
   await until(() => missing().length === 0, settledWithinMs).catch(() => undefined)
-  t.strictSame(missing(), [], `each of ${owed.size} changes was called back; ${received.length} requests in all`)
+  t.strictSame(missing(), [], `each of ${owed.size} changes is called back (${received.length} requests)`)
   const firsts = new Map<string, Set<number>>()
   for (const { trackingId, revision } of received) {
     firsts.set(trackingId, (firsts.get(trackingId) ?? new Set()).add(revision))
@@ -196,7 +198,7 @@ async function checkCallbacks(t: Test, log: readonly RecordedEvent[], { received
   const disordered = [...expected].filter(([trackingId, revisions]) => {
     return JSON.stringify([...(firsts.get(trackingId) ?? [])]) !== JSON.stringify(revisions)
   })
-  t.strictSame(disordered, [], 'those of one transfer in order, leaving repeats aside')
+  t.strictSame(disordered, [], 'the callbacks of a transfer arrive in order, apart from repeats')
 }
 
 async function checkReadModels(
@@ -213,7 +215,7 @@ async function checkReadModels(
     return waiting === 0 && projections.every(({ state }) => state === 'current')
   }
   await until(settled, settledWithinMs)
-  t.strictSame(await Promise.all(nodes.map((node) => node.end('SIGTERM'))), [0, 0], 'both end in good order')
+  t.strictSame(await Promise.all(nodes.map((node) => node.end('SIGTERM'))), [0, 0], 'both nodes exit gracefully')
   const expected = expectedDocuments(await wholeLog(store))
   const found = await storedDocuments(readModels)
   for (const [collection, documents] of Object.entries(expected)) {

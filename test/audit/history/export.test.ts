@@ -24,8 +24,8 @@ class Killed extends Error {
   override readonly name = 'Killed'
 }
 
-/** Dies at its nth read of the log. */
-function dying(log: GivenLog, reads: number): GivenLog {
+/** Returns a log that throws after the given number of reads, as if the process was killed. */
+function killedAfter(log: GivenLog, reads: number): GivenLog {
   let left = reads
   return {
     ...log,
@@ -36,7 +36,7 @@ function dying(log: GivenLog, reads: number): GivenLog {
   }
 }
 
-/** By name. */
+/** Returns the content of every file by its name. */
 function filesIn(directory: string): { [name: string]: string } {
   return Object.fromEntries(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), 'utf8')]))
 }
@@ -45,26 +45,26 @@ const isManifest = (name: string) => name.endsWith('manifest.json')
 const isData = (name: string) => /^events-|^log\.(csv|ndjson)$/.test(name)
 
 t.test(
-  'an export that is killed any number of times, anywhere, ends as the same files as one that is not',
+  'an export that is killed repeatedly, at any place, writes the same files as an uninterrupted one',
   async (t) => {
     const root = t.testdir()
     const kills = fc.array(fc.record({ reads: fc.nat(20), torn: fc.boolean() }), { maxLength: 4 })
     let runs = 0
     await fc.assert(
-      fc.asyncProperty(steps, kills, fc.boolean(), fc.boolean(), async (history, deaths, asCsv, isDirectory) => {
+      fc.asyncProperty(steps, kills, fc.boolean(), fc.boolean(), async (history, interruptions, asCsv, isDirectory) => {
         const log = givenLog(logOf(history), 2)
-        const question = { ...everything, format: asCsv ? 'csv' : 'ndjson' } as const
+        const criteria = { ...everything, format: asCsv ? 'csv' : 'ndjson' } as const
         const run = (store: GivenLog, directory: string) => {
-          const path = isDirectory ? directory : join(directory, `log.${question.format}`)
-          return exportToFiles(store, question, { path, isDirectory }, quiet)
+          const path = isDirectory ? directory : join(directory, `log.${criteria.format}`)
+          return exportToFiles(store, criteria, { path, isDirectory }, quiet)
         }
         const [whole, killed] = [join(root, `whole-${++runs}`), join(root, `killed-${runs}`)]
         await run(log, whole)
-        for (const { reads, torn } of deaths) {
-          await run(dying(log, reads), killed).catch((error) => t.ok(error instanceof Killed, String(error)))
+        for (const { reads, torn } of interruptions) {
+          await run(killedAfter(log, reads), killed).catch((error) => t.ok(error instanceof Killed, String(error)))
           const names = readdirSync(killed)
           if (names.some(isManifest)) break
-          // Half a line that had been on its way to the disk.
+          // A kill can leave half a line on the disk.
           const last = names.filter(isData).sort().at(-1)
           if (torn && last !== undefined) appendFileSync(join(killed, last), '{"posi')
         }
@@ -76,29 +76,29 @@ t.test(
   },
 )
 
-t.test('a manifest says what the files hold, and who measures without writing says the same', async (t) => {
+t.test('the manifest describes the files, and a measurement without writing returns the same manifest', async (t) => {
   const log = longLog(11)
   const store = givenLog(log, 3)
   const until = log.at(-1)!.position
   const [merchantId] = log.map(({ data }) => String(data.merchantId))
   const from = new Date(log[Math.floor(log.length / 3)]!.recordedAtMs).toISOString()
   for (const format of ['ndjson', 'csv'] as const satisfies readonly ExportFormat[]) {
-    const question = { format, merchantId: merchantId!, from, to: null }
+    const criteria = { format, merchantId: merchantId!, from, to: null }
     const directory = t.testdir()
-    const manifest = await exportToFiles(store, question, { path: join(directory, 'x'), isDirectory: false }, quiet)
-    const meant = log.filter(
+    const manifest = await exportToFiles(store, criteria, { path: join(directory, 'x'), isDirectory: false }, quiet)
+    const selected = log.filter(
       ({ data, recordedAtMs }) => data.merchantId === merchantId && recordedAtMs >= Date.parse(from),
     )
-    t.ok(meant.length > 0 && meant.length < log.length, 'some, and not all')
+    t.ok(selected.length > 0 && selected.length < log.length, 'the export covers a part of the log')
     const text = readFileSync(join(directory, 'x'), 'utf8')
     const sha256 = createHash('sha256').update(text).digest('hex')
     t.match(manifest, {
-      ...{ format, merchantId, from, to: null, until: String(until.commit), events: meant.length },
-      firstPosition: String(meant[0]?.position.commit),
-      lastPosition: String(meant.at(-1)?.position.commit),
-      files: [{ name: 'x', events: meant.length, bytes: Buffer.byteLength(text), sha256 }],
+      ...{ format, merchantId, from, to: null, until: String(until.commit), events: selected.length },
+      firstPosition: String(selected[0]?.position.commit),
+      lastPosition: String(selected.at(-1)?.position.commit),
+      files: [{ name: 'x', events: selected.length, bytes: Buffer.byteLength(text), sha256 }],
     })
-    const query = { ...question, until }
+    const query = { ...criteria, until }
     t.strictSame(manifestOf(query, await measuredExport(store, query, 'x'), undefined), manifest)
     if (format === 'csv') t.match(text, /^position,recordedAt,at,stream,.*\r\n/)
     else {
@@ -108,7 +108,7 @@ t.test('a manifest says what the files hold, and who measures without writing sa
         .map((line) => JSON.parse(line) as AuditRecord)
       t.strictSame(
         records.map(({ stream, revision, id, data }) => ({ stream, revision, id, data })),
-        meant.map(({ stream, revision, id, data }) => ({ stream, revision, id, data })),
+        selected.map(({ stream, revision, id, data }) => ({ stream, revision, id, data })),
       )
     }
   }
@@ -116,17 +116,17 @@ t.test('a manifest says what the files hold, and who measures without writing sa
 
 t.test('an export overwrites no file and does not resume a different export', async (t) => {
   const store = givenLog(logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }]), 1)
-  const directory = t.testdir({ theirs: 'another file' })
+  const directory = t.testdir({ existing: 'another file' })
   const to = (name: string) => ({ path: join(directory, name), isDirectory: false })
-  await t.rejects(exportToFiles(store, everything, to('theirs'), quiet), ExportError)
-  t.equal(readFileSync(join(directory, 'theirs'), 'utf8'), 'another file')
-  await t.rejects(exportToFiles(dying(store, 0), everything, to('mine'), quiet), Killed)
+  await t.rejects(exportToFiles(store, everything, to('existing'), quiet), ExportError)
+  t.equal(readFileSync(join(directory, 'existing'), 'utf8'), 'another file')
+  await t.rejects(exportToFiles(killedAfter(store, 0), everything, to('export'), quiet), Killed)
   await t.rejects(
-    exportToFiles(store, { ...everything, format: 'csv' }, to('mine'), quiet),
+    exportToFiles(store, { ...everything, format: 'csv' }, to('export'), quiet),
     /belongs to a different export/,
   )
-  t.ok(await exportToFiles(store, everything, to('mine'), quiet))
-  await t.rejects(exportToFiles(store, everything, to('mine'), quiet), /already exists/)
+  t.ok(await exportToFiles(store, everything, to('export'), quiet))
+  await t.rejects(exportToFiles(store, everything, to('export'), quiet), /already exists/)
   const stopped = new AbortController()
   stopped.abort()
   t.equal(await exportToFiles(store, everything, to('stopped'), { ...quiet, signal: stopped.signal }), undefined)
@@ -134,7 +134,7 @@ t.test('an export overwrites no file and does not resume a different export', as
   await t.rejects(exportToFiles(store, everything, to('stopped'), quiet), /was changed since/)
 })
 
-/** Where a schema has what is sealed, or a digest that a secret can be tried against. */
+/** Returns the paths of sealed values in a schema, and of digests that allow guesses of a secret. */
 function secretPaths(schema: object, above: readonly string[] = []): string[][] {
   const { pattern, properties, items, anyOf } = schema as {
     readonly pattern?: string
@@ -151,21 +151,18 @@ function secretPaths(schema: object, above: readonly string[] = []): string[][] 
   ]
 }
 
-t.test(
-  'no export holds what opens something, and an event that cannot be read is there without its data',
-  async (t) => {
-    for (const [type, schema] of Object.entries(eventSchemas))
-      for (const path of secretPaths(schema))
-        t.ok(
-          path.some((name) => withheldFields.has(name)),
-          `${type} ${path}`,
-        )
-    const [first] = logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }])
-    const strange: RecordedEvent = { ...first!, data: { secretOfAnotherKind: 'tk_1' }, type: 'DepositCreated' }
-    const directory = t.testdir()
-    await exportToFiles(givenLog([strange]), everything, { path: join(directory, 'x'), isDirectory: false }, quiet)
-    const record = JSON.parse(readFileSync(join(directory, 'x'), 'utf8'))
-    t.equal(record.data, null)
-    t.match(record.unreadable, /does not fit its schema/)
-  },
-)
+t.test('an export contains no secret, and an unreadable event without its data', async (t) => {
+  for (const [type, schema] of Object.entries(eventSchemas))
+    for (const path of secretPaths(schema))
+      t.ok(
+        path.some((name) => withheldFields.has(name)),
+        `${type} ${path}`,
+      )
+  const [first] = logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }])
+  const unreadable: RecordedEvent = { ...first!, data: { secretOfAnotherKind: 'tk_1' }, type: 'DepositCreated' }
+  const directory = t.testdir()
+  await exportToFiles(givenLog([unreadable]), everything, { path: join(directory, 'x'), isDirectory: false }, quiet)
+  const record = JSON.parse(readFileSync(join(directory, 'x'), 'utf8'))
+  t.equal(record.data, null)
+  t.match(record.unreadable, /does not fit its schema/)
+})

@@ -8,7 +8,7 @@ import {
 
 export type GivenLog = Pick<EventStore, 'readAll' | 'readStream' | 'subscribeToAll'>
 
-/** A fixed log that is read in pages of limited size. */
+/** Returns a fixed log whose pages have a limited size. */
 export function givenLog(events: readonly RecordedEvent[], maxPage = 500): GivenLog {
   const checkpoint = events.at(-1)?.position
   function readAll({ after, streamPrefixes, maxCount }: ReadAllOptions): Page {

@@ -50,8 +50,8 @@ const found = (results: readonly Reconciled[] | undefined) =>
     ...differences.map((each) => ({ projection, ...each })),
   ])
 
-/** A write that no projection makes. */
-function harm(document: Document, how: 'change' | 'remove' | 'add', field: string): WriteOperation {
+/** Returns a write that no projection would make. */
+function damage(document: Document, how: 'change' | 'remove' | 'add', field: string): WriteOperation {
   const { _id } = document
   if (how === 'remove') return { deleteOne: { filter: { _id } } }
   if (how === 'add') return { insertOne: { document: { ...document, _id: `${_id}~` } } }
@@ -74,44 +74,51 @@ t.test('finds no difference in healthy read models at any checkpoint, with any l
 })
 
 t.test('finds exactly the one document that was changed, removed or added, with its id and field', async (t) => {
-  const hows = fc.constantFrom('change', 'remove', 'add')
+  const kindsOfDamage = fc.constantFrom('change', 'remove', 'add')
   const projections = fc.constantFrom(...allProjections.filter(({ name }) => name !== 'problems'))
   await fc.assert(
-    fc.asyncProperty(steps, fc.nat(), projections, hows, fc.nat(), async (history, ahead, projection, how, which) => {
-      const log = logOf(history)
-      await withStores(async (live, fresh) => {
-        const upTo = log.length - (ahead % (log.length + 1))
-        await project(live, log, upTo, 0)
-        // Documents that only events after the checkpoint create are not missing: they are written again.
-        const owed = await live.collection(projection.collection).find({})
-        await project(live, log, upTo, ahead % 40)
-        const _id = owed[which % Math.max(1, owed.length)]?._id ?? ''
-        const document = await live.collection(projection.collection).findOne({ _id })
-        if (!document) return
-        const fields = Object.keys(document).filter((name) => typeof document[name] !== 'object' && name !== '_id')
-        // A term consists of its id, so nothing in it can change.
-        const field = fields[which % Math.max(1, fields.length)] ?? 'added'
-        await live.collection(projection.collection).bulkWrite([harm(document, how, field)])
-        const kind = how === 'change' ? 'changed' : how === 'remove' ? 'missing' : 'added'
-        const id = how === 'add' ? `${document._id}~` : document._id
-        const [only, ...others] = found(await reconciled(log, live, fresh)) ?? []
-        t.match(only, { projection: projection.name, id, kind, ...(how === 'change' && { fields: [field] }) })
-        t.strictSame(others, [])
-      })
-    }),
+    fc.asyncProperty(
+      steps,
+      fc.nat(),
+      projections,
+      kindsOfDamage,
+      fc.nat(),
+      async (history, ahead, projection, how, which) => {
+        const log = logOf(history)
+        await withStores(async (live, fresh) => {
+          const upTo = log.length - (ahead % (log.length + 1))
+          await project(live, log, upTo, 0)
+          // Documents that only events after the checkpoint create do not count as missing, because they are written again.
+          const owed = await live.collection(projection.collection).find({})
+          await project(live, log, upTo, ahead % 40)
+          const _id = owed[which % Math.max(1, owed.length)]?._id ?? ''
+          const document = await live.collection(projection.collection).findOne({ _id })
+          if (!document) return
+          const fields = Object.keys(document).filter((name) => typeof document[name] !== 'object' && name !== '_id')
+          // A term consists of its id, so nothing in it can change.
+          const field = fields[which % Math.max(1, fields.length)] ?? 'added'
+          await live.collection(projection.collection).bulkWrite([damage(document, how, field)])
+          const kind = how === 'change' ? 'changed' : how === 'remove' ? 'missing' : 'added'
+          const id = how === 'add' ? `${document._id}~` : document._id
+          const [only, ...others] = found(await reconciled(log, live, fresh)) ?? []
+          t.match(only, { projection: projection.name, id, kind, ...(how === 'change' && { fields: [field] }) })
+          t.strictSame(others, [])
+        })
+      },
+    ),
     { numRuns: 20 },
   )
 })
 
-t.test('reports read models of another version, of another log, or without a build', async (t) => {
+t.test('reports read models of another version and of another log, but not a missing build', async (t) => {
   const log = longLog(5)
   await withStores(async (live, fresh) => {
-    t.strictSame(found(await reconciled(log, live, fresh)), [], 'nothing is behind by everything')
+    t.strictSame(found(await reconciled(log, live, fresh)), [], 'a projection without a build has no differences')
     await project(live, log, log.length, 0)
     const { position } = log.at(-1)!
     await point(live, { ...allProjections[0]!, version: 99 }, progressAfter(position, log.at(-1), {}))
-    const elsewhere = { ...log.at(-1)!, position: { commit: 9_999n, prepare: 9_999n } }
-    await point(live, allProjections[2]!, progressAfter(elsewhere.position, elsewhere, {}))
+    const fromAnotherLog = { ...log.at(-1)!, position: { commit: 9_999n, prepare: 9_999n } }
+    await point(live, allProjections[2]!, progressAfter(fromAnotherLog.position, fromAnotherLog, {}))
     t.match(found(await reconciled(log, live, fresh)), [
       { projection: allProjections[0]!.name, problem: /version 99/ },
       { projection: allProjections[2]!.name, problem: /another log/ },
@@ -122,9 +129,9 @@ t.test('reports read models of another version, of another log, or without a bui
 t.test('finds no difference in live read models that advance during the comparison', async (t) => {
   const log = longLog(3)
   await withStores(async (live, fresh) => {
-    let come = Math.floor(log.length / 2)
-    await project(live, log, come, 0)
-    /** Each read of the live documents finds them one event further. */
+    let projected = Math.floor(log.length / 2)
+    await project(live, log, projected, 0)
+    /** Advances the live documents by one event at each read. */
     const moving: ReadModels = {
       ...live,
       collection: (name) => ({
@@ -134,12 +141,12 @@ t.test('finds no difference in live read models that advance during the comparis
         put: (documents) => live.collection(name).put(documents),
         texts: (after, limit) => live.collection(name).texts(after, limit),
         async find(filter, options) {
-          if (come < log.length) await project(live, log, ++come, 0)
+          if (projected < log.length) await project(live, log, ++projected, 0)
           return live.collection(name).find(filter, options)
         },
       }),
     }
     t.strictSame(found(await reconciled(log, moving, fresh)), [])
-    t.ok(come > Math.floor(log.length / 2) + 10, 'they have gone on')
+    t.ok(projected > Math.floor(log.length / 2) + 10, 'the read models advance during the comparison')
   })
 })

@@ -107,34 +107,37 @@ async function startPublishTarget(t: Test) {
   return { url, witness, files, authorizations }
 }
 
-t.test('seals existing events, and at a stop the newest ones; the checkpoint is cosigned and copied', async (t) => {
-  const { directory, store, start, until, commands } = await openWorld(t)
-  const { url, witness, files, authorizations } = await startPublishTarget(t)
-  const settings = {
-    witnesses: [{ url, key: witness }],
-    copyTo: { kind: 'url', url: `${url}/log`, authorization: 'Basic dTpw' } as const,
-  }
-  await appendTransfers(store, 0, 120)
-  const keeper = start(settings)
-  const first = await until(({ witnesses, troubles }) => witnesses.length === 1 && troubles.length === 0)
-  t.equal(sizeOf(first), 300)
-  t.same(first.witnesses, ['witness.example'])
-  await appendTransfers(store, 120, 150)
-  await keeper.stop()
-  const again = start(settings)
-  const second = await until((status) => sizeOf(status) === 373 && status.witnesses.length === 1)
-  t.match(second.verifications, [{ occasion: /start|rest/, findings: [] }], 'verified at the start')
-  await again.stop()
-  t.match(await verifyDirectory(directory), { findings: [], unsealed: 0, to: 373 })
-  t.same(files.get('/log/checkpoint')?.toString(), readFileSync(join(directory, 'audit/checkpoint'), 'utf8'))
-  t.same(files.get('/log/tile/entries/000'), readFileSync(join(directory, 'audit/tile/entries/000')))
-  t.ok(files.has('/log/tile/0/001.p/117'))
-  t.strictSame([...new Set(authorizations)], ['Basic dTpw'])
-  t.equal(parseNote(second.note!).signatures.length, 2)
-  t.equal((await commands.state()).stoppedSince, null)
-})
+t.test(
+  'seals existing events at the start and the newest ones at a stop, and publishes the cosigned checkpoint',
+  async (t) => {
+    const { directory, store, start, until, commands } = await openWorld(t)
+    const { url, witness, files, authorizations } = await startPublishTarget(t)
+    const settings = {
+      witnesses: [{ url, key: witness }],
+      copyTo: { kind: 'url', url: `${url}/log`, authorization: 'Basic dTpw' } as const,
+    }
+    await appendTransfers(store, 0, 120)
+    const keeper = start(settings)
+    const first = await until(({ witnesses, troubles }) => witnesses.length === 1 && troubles.length === 0)
+    t.equal(sizeOf(first), 300)
+    t.same(first.witnesses, ['witness.example'])
+    await appendTransfers(store, 120, 150)
+    await keeper.stop()
+    const again = start(settings)
+    const second = await until((status) => sizeOf(status) === 373 && status.witnesses.length === 1)
+    t.match(second.verifications, [{ occasion: /start|rest/, findings: [] }], 'the log is verified at the start')
+    await again.stop()
+    t.match(await verifyDirectory(directory), { findings: [], unsealed: 0, to: 373 })
+    t.same(files.get('/log/checkpoint')?.toString(), readFileSync(join(directory, 'audit/checkpoint'), 'utf8'))
+    t.same(files.get('/log/tile/entries/000'), readFileSync(join(directory, 'audit/tile/entries/000')))
+    t.ok(files.has('/log/tile/0/001.p/117'))
+    t.strictSame([...new Set(authorizations)], ['Basic dTpw'])
+    t.equal(parseNote(second.note!).signatures.length, 2)
+    t.equal((await commands.state()).stoppedSince, null)
+  },
+)
 
-t.test('reports an unreachable witness or copy, which stops nothing', async (t) => {
+t.test('reports an unreachable witness or copy without stopping payouts', async (t) => {
   const { directory, store, start, until, commands } = await openWorld(t)
   const { url, witness } = await startPublishTarget(t)
   const file = join(directory, 'a-file')
@@ -151,7 +154,7 @@ t.test('reports an unreachable witness or copy, which stops nothing', async (t) 
   await keeper.stop()
 })
 
-t.test('stops payouts at the next start after the log was edited, and only once', async (t) => {
+t.test('stops payouts at the next start after an edit of the log, and only once', async (t) => {
   const { directory, store, readModels, start, until, commands } = await openWorld(t)
   await appendTransfers(store, 0, 40)
   await start().stop()
@@ -167,29 +170,29 @@ t.test('stops payouts at the next start after the log was edited, and only once'
   t.match(verifications.at(-1), { findings: [{ kind: 'log', problem: 'The event is not the one that was sealed.' }] })
   const { stoppedSince, findings } = await commands.state()
   t.ok(stoppedSince)
-  await commands.resumePayouts('it was a test', { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' })
+  await commands.resumePayouts('a test', { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' })
   await requestVerification(readModels, clock())
   await until((status) =>
     status.verifications.some(({ occasion, finishedAt }) => occasion === 'asked' && finishedAt !== null),
   )
-  t.equal((await commands.state()).stoppedSince, null, 'a decided finding does not stop payouts again')
+  t.equal((await commands.state()).stoppedSince, null, 'a resolved finding does not stop payouts again')
   t.ok(findings.length > 0)
   await next.stop()
 })
 
-t.test('reports a damaged file other than the log, which stops no payouts', async (t) => {
+t.test('reports a damaged file other than the log without stopping payouts', async (t) => {
   const { readModels, store, start, until, commands } = await openWorld(t)
   await appendTransfers(store, 0, 4)
-  const keeper = start({ damaged: ['read-models.db: SQLite says: a page is missing.'] })
+  const keeper = start({ damaged: ['read-models.db: SQLite reports: a page is missing.'] })
   await until((status) => sizeOf(status) === 10)
   await requestVerification(readModels, clock())
   const { troubles } = await until((status) => status.troubles.length > 0)
-  t.same(troubles, ['read-models.db: SQLite says: a page is missing.'])
+  t.same(troubles, ['read-models.db: SQLite reports: a page is missing.'])
   t.equal((await commands.state()).stoppedSince, null)
   await keeper.stop()
 })
 
-t.test('the copy reveals a log that was cut back with its tree', async (t) => {
+t.test('the copy reveals that the log and its tree were truncated', async (t) => {
   const { directory, store, start, until, commands } = await openWorld(t)
   const copy = join(directory, 'elsewhere')
   mkdirSync(copy)

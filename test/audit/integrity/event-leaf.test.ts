@@ -45,7 +45,7 @@ t.test('serializes the examples of RFC 8785', async (t) => {
   t.equal(canonicalJson(JSON.parse('{"b":1,"__proto__":{"a":2}}')), '{"__proto__":{"a":2},"b":1}')
 })
 
-t.test('a leaf has everything of the event except its position in the log', async (t) => {
+t.test('a leaf contains every field of the event except its position in the log', async (t) => {
   const text =
     '{"data":{"a":{"y":[true,null],"z":1},"b":"€"},"id":"id-1","metadata":{"actor":"cli:ada"},"recordedAtMs":1700000000123,"revision":2,"stream":"transfer-1","type":"Happened"}'
   t.equal(leafOf(event).toString(), text)

@@ -59,7 +59,7 @@ export async function createSealedLog(transfers: number): Promise<string> {
   return directory
 }
 
-/** Moves the whole log into its main file. */
+/** Moves the contents of the write-ahead log into the main file. */
 function checkpointWal(directory: string): void {
   const db = new Database(logPath(directory))
   db.pragma('wal_checkpoint(TRUNCATE)')
@@ -79,7 +79,7 @@ export async function onCopy<Result>(directory: string, work: (copy: string) => 
 
 type VerifiedDirectory = Pick<Verification, 'findings' | 'count'> & Partial<Verification>
 
-/** Verifies as `transferd audit verify` does: a log that cannot be opened is a finding too. */
+/** Verifies like `transferd audit verify`: a log that cannot be opened is also a finding. */
 export async function verifyDirectory(
   directory: string,
   options: Partial<VerifyOptions> = {},

@@ -90,7 +90,7 @@ const edits: { readonly [title: string]: (db: Database.Database, at: number) => 
     insert(db, { ...b, position: a.position })
     return undefined
   },
-  'an event is copied in between': (db, at) => {
+  'a copy of an event is inserted': (db, at) => {
     db.prepare('UPDATE events SET position = -position WHERE position > ?').run(at)
     db.prepare('UPDATE events SET position = -position + 1 WHERE position < 0').run()
     insert(db, { ...rowAt(db, at), position: at + 1, stream: 1_000_000, revision: 0, name: 'transfer-new' })
@@ -107,7 +107,7 @@ const edits: { readonly [title: string]: (db: Database.Database, at: number) => 
     insert(db, { ...rowAt(db, at), position: -5, revision: last + 1 })
     return `${rowAt(db, at).name}@${last + 1}`
   },
-  'the tail is cut off': (db) => {
+  'the newest events are removed': (db) => {
     const place = nameOf(db, (db.prepare('SELECT max(position) FROM events').pluck().get() as number) - 2)
     db.prepare('DELETE FROM events WHERE position > (SELECT max(position) FROM events) - 3').run()
     return place
@@ -147,7 +147,7 @@ t.test('verifies an unchanged log, and a log that has grown', async (t) => {
   })
 })
 
-t.test('verifies the newest part from any bundle, although no tree was sealed at that size', async (t) => {
+t.test('verifies the newest part from any bundle, even if no tree was sealed at that size', async (t) => {
   const { checkpoint } = await verifyDirectory(directory)
   for (let from = 0; from <= checkpoint!.size; from += 128) {
     const verified = await verifyDirectory(directory, { from })
@@ -198,7 +198,7 @@ t.test('finds a tree and signature that were created after an edit', async (t) =
     t.match(
       (await verifyDirectory(copy)).findings,
       [{ kind: 'checkpoint', problem: /different tree/ }],
-      'the genuine signature',
+      'the original signature does not match the new tree',
     )
     await reseal(signer)
     t.same((await verifyDirectory(copy)).findings, [], 'the holder of the key can create a valid tree')
@@ -212,11 +212,11 @@ t.test('finds a tree and signature that were created after an edit', async (t) =
 })
 
 t.test(
-  'any older checkpoint reveals a log that was cut back with its tree and signed again with the key',
+  'an older checkpoint reveals a log that was truncated with its tree and signed again with the key',
   async (t) => {
     await onCopy(directory, async (copy) => {
       const kept = [{ name: 'kept', note: readFileSync(join(directory, 'audit/checkpoint'), 'utf8') }]
-      edit(copy, (db) => edits['the tail is cut off']!(db, 0))
+      edit(copy, (db) => edits['the newest events are removed']!(db, 0))
       rmSync(join(copy, 'audit'), { recursive: true })
       const store = await openEmbeddedEventStore({ directory: copy })
       await seal(store, copy)
@@ -228,13 +228,13 @@ t.test(
       t.match(
         (await verifyDirectory(copy, { kept })).findings,
         [{ problem: /not a continuation/ }],
-        'also after it has grown again',
+        'new events do not hide the truncation',
       )
     })
   },
 )
 
-t.test('names a damaged file of the tree and reports no problem of the log', async (t) => {
+t.test('names a damaged file of the tree and reports no problem with the log', async (t) => {
   for (const path of ['tile/entries/000', 'tile/0/001', 'tile/1/000.p/2', 'tile/entries/002.p/111']) {
     await onCopy(directory, async (copy) => {
       const file = join(copy, 'audit', path)
@@ -260,7 +260,7 @@ t.test('names a damaged file of the tree and reports no problem of the log', asy
   }
 })
 
-t.test('finds any flipped bit of the log’s file that changes what is read', async (t) => {
+t.test('finds every flipped bit in the log’s file that changes a read event', async (t) => {
   const before = await readEverything(directory)
   const bytes = readFileSync(logPath(directory))
   let [found, harmless] = [0, 0]

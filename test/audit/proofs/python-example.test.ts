@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../support/processes.js'
 import { appendTransfers, signer, TestSealedLog } from './test-sealed-log.js'
 
 const hasPython = spawnSync('python3', ['--version']).status === 0
-const skip = hasPython ? false : 'no python3'
+const skip = hasPython ? false : 'python3 is not installed'
 
 /** Runs Python code that reads the example as `c` and the input as `given`, and returns the value that the code assigns to `answer`. */
 function python(lines: string, given: unknown): unknown {
@@ -62,12 +62,12 @@ t.test('runs alone, and its exit status reports the result', { skip }, async (t)
       cwd: directory,
       encoding: 'utf8',
     })
-  const holding = check()
-  t.equal(holding.status, 0)
-  t.match(holding.stdout, /transfer-tracking-2@2 Step2\nThe proof is valid\.\n$/)
-  const notFrom = check('--checkpoint', 'kept')
-  t.equal(notFrom.status, 1)
-  t.match(notFrom.stderr, /The proof is invalid: a log that does not lead from your checkpoint/)
+  const valid = check()
+  t.equal(valid.status, 0)
+  t.match(valid.stdout, /transfer-tracking-2@2 Step2\nThe proof is valid\.\n$/)
+  const unrelated = check('--checkpoint', 'kept')
+  t.equal(unrelated.status, 1)
+  t.match(unrelated.stderr, /The proof is invalid: a log that does not lead from your checkpoint/)
   writeFileSync(join(directory, 'newest'), newer)
   t.equal(check('--checkpoint', 'newest').status, 0)
   writeFileSync(join(directory, 'proof.json'), `${(await proveTransfer(sealed, 'tracking-2'))!.proof} `)

@@ -14,7 +14,7 @@ import type { EventStore, Position } from '../../../src/event-store/event-store.
 
 export const signer = parseSigner(generateSigner('log.example/transferd'))
 
-/** A log whose tree a test extends when it needs a checkpoint. */
+/** A log whose tree grows only when a test calls `seal`. */
 export class TestSealedLog implements SealedLog {
   readonly tiles = new MemoryTiles()
   readonly key = signer

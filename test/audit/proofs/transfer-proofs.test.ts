@@ -48,7 +48,7 @@ t.test('proves every event of a transfer in order, with only the public key', as
 t.test('proves that the log continues a kept checkpoint', async (t) => {
   const proof = await proofOf('tracking-4', { older: first })
   t.equal(checkProof(proof, signer, first).continues, 60)
-  t.equal(checkProof(proof, signer, second).continues, 60, 'the newest checkpoint is kept too')
+  t.equal(checkProof(proof, signer, second).continues, 60, 'a proof also continues the newest checkpoint')
   t.throws(() => checkProof(proof, parseSigner(generateSigner(signer.name)), first), /has no signature by/)
   const without = await proofOf('tracking-4')
   t.throws(() => checkProof(without, signer, first), /does not start at the checkpoint of 60 leaves/)

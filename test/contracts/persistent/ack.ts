@@ -156,7 +156,7 @@ export const checkpointRules: Rules = {
     ])
   },
 
-  'is written immediately when the maximum is reached, not before': async (t, scene) => {
+  'the checkpoint is written immediately when the maximum is reached, not before': async (t, scene) => {
     await scene.put(9)
     await scene.create({ minCheckpointCount: 100, maxCheckpointCount: 4, checkpointAfterMs: 60_000 })
     const taker = await scene.consume()
@@ -173,7 +173,7 @@ export const checkpointRules: Rules = {
     t.equal(await scene.untilCovered(8), 8)
   },
 
-  'is written on the tick when the minimum is reached, never before': async (t, scene) => {
+  'the checkpoint is written on the tick after the minimum is reached, never before': async (t, scene) => {
     await scene.put(9)
     await scene.create({ minCheckpointCount: 3, maxCheckpointCount: 1_000, checkpointAfterMs: 500 })
     const taker = await scene.consume()
@@ -223,7 +223,7 @@ export const checkpointRules: Rules = {
     t.equal(await scene.untilCovered(2), 2)
   },
 
-  'stays before an event that is retried': async (t, scene) => {
+  'the checkpoint stays before an event that is retried': async (t, scene) => {
     await scene.put(3)
     await scene.create(each)
     const taker = await scene.consume()
@@ -237,7 +237,7 @@ export const checkpointRules: Rules = {
     t.equal(await scene.untilCovered(3), 3)
   },
 
-  'stays before an event that waits for a consumer again': async (t, scene) => {
+  'the checkpoint stays before an event that waits for another consumer': async (t, scene) => {
     await scene.put(3)
     await scene.create(each)
     const one = await scene.consume()
@@ -269,7 +269,7 @@ export const checkpointRules: Rules = {
     t.equal(await scene.untilCovered(7), 7)
   },
 
-  'advances over events that do not match, but not over an unacknowledged one': async (t, scene) => {
+  'the checkpoint advances over events that do not match, but not over an unacknowledged one': async (t, scene) => {
     await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 5, checkpointAfterMs: 500 })
     const taker = await scene.consume()
     const checkpoint = async () => (await scene.groups.info(scene.group)).checkpoint?.commit ?? 0n
@@ -290,7 +290,7 @@ export const checkpointRules: Rules = {
 }
 
 export const checkpointOurs: Rules = {
-  'does not pass events that wait in the buffer': async (t, scene) => {
+  'the checkpoint does not pass events that wait in the buffer': async (t, scene) => {
     await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 5, checkpointAfterMs: 500 })
     const one = await scene.consume(1)
     await scene.put(3)

@@ -19,7 +19,7 @@ const hasOne = (set: Set<number>) => set.size === 1
 const over = (streams: number) => (n: number) => `${n % streams}`
 
 export const competeRules: Rules = {
-  'RoundRobin: two alternate': async (t, scene) => {
+  'RoundRobin: two consumers alternate': async (t, scene) => {
     await scene.create()
     const one = await scene.consume()
     const two = await scene.consume()
@@ -29,7 +29,7 @@ export const competeRules: Rules = {
     t.same(two.numbers, [1, 3, 5, 7, 9, 11, 13, 15])
   },
 
-  'RoundRobin: three receive the same number, in order': async (t, scene) => {
+  'RoundRobin: three consumers receive the same number of events, in order': async (t, scene) => {
     await scene.create()
     const takers = [await scene.consume(), await scene.consume(), await scene.consume()]
     await scene.put(24)
@@ -96,7 +96,7 @@ export const competeRules: Rules = {
     )
   },
 
-  'RoundRobin: a retry goes to the next': async (t, scene) => {
+  'RoundRobin: the next consumer receives a retry': async (t, scene) => {
     await scene.create()
     const one = await scene.consume()
     const two = await scene.consume()
@@ -107,7 +107,7 @@ export const competeRules: Rules = {
     t.same([one.tries, two.tries], [[[0, 0]], [[0, 1]]])
   },
 
-  'DispatchToSingle: all to one until it is full': async (t, scene) => {
+  'DispatchToSingle: one consumer receives all events until it is full': async (t, scene) => {
     await scene.create({ consumerStrategy: 'DispatchToSingle' })
     const one = await scene.consume()
     const two = await scene.consume()
@@ -166,7 +166,7 @@ export const competeRules: Rules = {
     t.same((await two.count(4)).numbers, [0, 2, 3, 4])
   },
 
-  'Pinned: one stream, one consumer': async (t, scene) => {
+  'Pinned: one consumer receives all events of a stream': async (t, scene) => {
     await scene.create({ consumerStrategy: 'Pinned' })
     const takers = [await scene.consume(20), await scene.consume(20)]
     await scene.put(12)

@@ -1,7 +1,7 @@
 import { acking, each, type GroupScene, never } from '@transferd/event-log/test/support/group-scene'
 import type { Test } from 'tap'
 
-/** A rule in two halves: the actions before every process is killed, and the checks afterwards. */
+/** A rule with the actions before every process is killed, and the checks afterwards. */
 export interface CrashRule {
   before(scene: GroupScene): Promise<void>
   after(t: Test, scene: GroupScene): Promise<void>
@@ -9,12 +9,12 @@ export interface CrashRule {
   readonly oursOnly?: true
 }
 
-/** The streams and the group of a rule have names that both halves know. */
-export function crashPrefix(sentence: string): string {
-  return `crash-${Object.keys(crashRules).indexOf(sentence)}-`
+/** Returns the prefix of the stream and group names of a rule, which is the same in both processes. */
+export function crashPrefix(title: string): string {
+  return `crash-${Object.keys(crashRules).indexOf(title)}-`
 }
 
-export const crashRules: { readonly [sentence: string]: CrashRule } = {
+export const crashRules: { readonly [title: string]: CrashRule } = {
   'only events after the checkpoint are redelivered': {
     async before(scene) {
       await scene.put(6)
@@ -187,7 +187,7 @@ export const crashRules: { readonly [sentence: string]: CrashRule } = {
     },
   },
 
-  'a checkpoint over several streams is kept': {
+  'a checkpoint over several streams persists': {
     async before(scene) {
       await scene.put(4, (n) => (n === 0 ? 'a' : 'b'))
       await scene.create(each)

@@ -18,7 +18,7 @@ const exists = { name: new PersistentSubscriptionExistsError().name }
 const missing = { name: new PersistentSubscriptionMissingError().name }
 const invalid = { name: new InvalidSettingsError().name }
 
-async function fateOf(taker: Taker): Promise<string | undefined> {
+async function errorNameOf(taker: Taker): Promise<string | undefined> {
   await until(() => taker.error !== undefined)
   return taker.error?.name
 }
@@ -32,11 +32,11 @@ export const manageRules: Rules = {
     await t.rejects(scene.create({ maxRetryCount: 7 }), exists)
     await t.rejects(scene.create({ readBatchSize: 500, historyBufferSize: 10 }), exists)
     t.equal((await scene.groups.info(scene.group)).settings.maxRetryCount, 3)
-    await t.resolves(scene.create({}, scene.group.toUpperCase()), 'a different case is a different name')
+    await t.resolves(scene.create({}, scene.group.toUpperCase()), 'names are case-sensitive')
     await scene.groups.delete(scene.group.toUpperCase())
   },
 
-  'every operation on a missing group fails accordingly': async (t, scene) => {
+  'every operation on a missing group throws PersistentSubscriptionMissingError': async (t, scene) => {
     const { groups, group } = scene
     await t.rejects(groups.info(group), missing)
     await t.rejects(scene.update(), missing)
@@ -76,13 +76,13 @@ export const manageRules: Rules = {
   'rejects a start after the end of the log, and an unknown strategy': async (t, scene) => {
     await scene.put(1)
     const [event] = await scene.store.readStream(`${scene.prefix}a`)
-    const far = event!.position.commit + 1_000_000_000n
-    await t.rejects(scene.create({ startFrom: { commit: far, prepare: far } }), invalid)
+    const pastEnd = event!.position.commit + 1_000_000_000n
+    await t.rejects(scene.create({ startFrom: { commit: pastEnd, prepare: pastEnd } }), invalid)
     await t.rejects(scene.create({ consumerStrategy: 'roundrobin' as 'RoundRobin' }), invalid)
     await t.resolves(scene.create({ startFrom: { commit: 0n, prepare: 0n } }))
   },
 
-  'accepts unusual numbers without harm': async (t, scene) => {
+  'accepts unusual numbers and still delivers every event': async (t, scene) => {
     const odd: Settings[] = [
       { readBatchSize: 0 },
       { liveBufferSize: 0 },
@@ -126,7 +126,7 @@ export const manageRules: Rules = {
     const two = await scene.consume()
     await until(() => one.got.length + two.got.length === 4)
     await scene.update({ messageTimeoutMs: 9_000, consumerStrategy: 'DispatchToSingle' })
-    t.same([await fateOf(one), await fateOf(two)], [dropped, dropped])
+    t.same([await errorNameOf(one), await errorNameOf(two)], [dropped, dropped])
     const info = await scene.groups.info(scene.group)
     t.equal(info.consumers, 0)
     t.same(info.settings, scene.settings({ messageTimeoutMs: 9_000, consumerStrategy: 'DispatchToSingle' }))
@@ -169,7 +169,7 @@ export const manageRules: Rules = {
     const two = await scene.consume()
     await one.count(1)
     await scene.groups.delete(scene.group)
-    t.same([await fateOf(one), await fateOf(two)], [dropped, dropped])
+    t.same([await errorNameOf(one), await errorNameOf(two)], [dropped, dropped])
     await t.rejects(scene.groups.delete(scene.group), missing)
     await t.rejects(scene.consume(), missing)
     t.equal((await scene.store.readStream(`${scene.prefix}a`)).length, 2)
@@ -184,7 +184,7 @@ export const manageRules: Rules = {
     await one.ack(1, 2, 3)
     t.equal(await scene.untilCovered(4), 4)
     await scene.groups.delete(scene.group)
-    await fateOf(one)
+    await errorNameOf(one)
     await scene.create(each)
     t.equal(await scene.parkedCount(), 0)
     t.same((await (await scene.consume()).count(5)).tries, [
@@ -209,7 +209,7 @@ export const manageQuietRules: Rules = {
     await one.ack(0, 1, 2, 3)
     await scene.untilInFlight(2)
     await scene.update({ ...settings, maxRetryCount: 4 })
-    await fateOf(one)
+    await errorNameOf(one)
     t.same((await (await scene.consume()).count(6)).numbers, [0, 1, 2, 3, 4, 5])
     t.equal((await scene.groups.info(scene.group)).checkpoint, undefined)
   },
@@ -221,13 +221,13 @@ export const manageQuietRules: Rules = {
     const one = await scene.consume()
     await one.count(4)
     await scene.update({ ...each, startFrom: events[2]!.position })
-    await fateOf(one)
+    await errorNameOf(one)
     const two = await scene.consume()
     t.same((await (await two.count(2)).quiet()).numbers, [2, 3])
     await two.ack(0)
     t.equal(await scene.untilCovered(3), 3)
     await scene.update({ ...each, startFrom: 'start' })
-    await fateOf(two)
+    await errorNameOf(two)
     const three = await scene.consume()
     t.same((await (await three.count(1)).quiet()).numbers, [3])
     t.equal((await scene.groups.info(scene.group)).settings.startFrom, 'start')

@@ -25,7 +25,7 @@ export const replayRules: Rules = {
     await taker.ack(4, 5, 6)
     await scene.untilInFlight(0)
     await scene.replay()
-    t.equal((await taker.quiet(400)).got.length, 7, 'nothing is left to replay')
+    t.equal((await taker.quiet(400)).got.length, 7, 'a second replay delivers nothing')
   },
 
   'stopAt is exclusive and can exceed the end; numbers continue': async (t, scene) => {
@@ -80,7 +80,7 @@ export const replayRules: Rules = {
     ])
   },
 
-  'without a consumer they wait': async (t, scene) => {
+  'replayed events wait for a consumer': async (t, scene) => {
     await scene.put(3)
     await scene.create()
     const one = await scene.consume()
@@ -98,7 +98,7 @@ export const replayRules: Rules = {
     ])
   },
 
-  'they precede buffered events': async (t, scene) => {
+  'replayed events precede buffered events': async (t, scene) => {
     await scene.put(6)
     await scene.create()
     const taker = await scene.consume(1)
@@ -119,7 +119,7 @@ export const replayRules: Rules = {
     ])
   },
 
-  'parked again, they name the original under the next number': async (t, scene) => {
+  'a replayed event that is parked again names the original under the next number': async (t, scene) => {
     await scene.put(2)
     await scene.create()
     const taker = await scene.consume()
@@ -137,7 +137,7 @@ export const replayRules: Rules = {
     t.same((await taker.count(4)).tries[3], [1, 0])
   },
 
-  'retries restart at 0 and park again': async (t, scene) => {
+  'the retry count of a replayed event restarts at 0, and the maximum parks it again': async (t, scene) => {
     await scene.put(1)
     await scene.create({ maxRetryCount: 1 })
     const taker = await scene.consume()
@@ -156,7 +156,7 @@ export const replayRules: Rules = {
     ])
   },
 
-  'they time out like other events': async (t, scene) => {
+  'replayed events time out like other events': async (t, scene) => {
     await scene.put(1)
     await scene.create({ maxRetryCount: 1, messageTimeoutMs: 500 })
     const taker = await scene.consume()
@@ -171,7 +171,7 @@ export const replayRules: Rules = {
     t.equal(await scene.untilParked(1), 1)
   },
 
-  'a disconnect does not lose them': async (t, scene) => {
+  'a disconnect does not lose replayed events': async (t, scene) => {
     await scene.put(2)
     await scene.create()
     const one = await scene.consume()
@@ -186,7 +186,7 @@ export const replayRules: Rules = {
     ])
   },
 
-  'they do not hold back the checkpoint': async (t, scene) => {
+  'replayed events do not delay the checkpoint': async (t, scene) => {
     await scene.put(3)
     await scene.create(each)
     const taker = await scene.consume()

@@ -15,7 +15,7 @@ export const timeoutRules: Rules = {
       [0, 1],
       [0, 2],
     ])
-    // Measured from the append, because the arrival of a delivery depends on the machine.
+    // The time is measured from the append, because the arrival of a delivery depends on the machine.
     const after = taker.atMs.slice(1, 3).map((atMs) => atMs - putMs)
     t.ok(
       after.every((ms, n) => ms >= 950 * (n + 1) && ms <= 10_000 * (n + 1)),
@@ -103,7 +103,7 @@ export const timeoutRules: Rules = {
     await scene.untilInFlight(0)
     // A busy machine may exceed the second timeout too.
     const before = taker.tries.length
-    t.same((await taker.quiet(2_300)).tries.slice(before), [], 'nothing follows the ack')
+    t.same((await taker.quiet(2_300)).tries.slice(before), [], 'no redelivery follows the ack')
   },
 
   'redelivers to another consumer': async (t, scene) => {
@@ -134,7 +134,7 @@ export const timeoutRules: Rules = {
     t.equal(await scene.parkedCount(), 0)
   },
 
-  'parking makes room for the next': async (t, scene) => {
+  'parking an event makes room for the next one': async (t, scene) => {
     await scene.put(3)
     await scene.create({ messageTimeoutMs: 300, maxRetryCount: 0 })
     const taker = await scene.consume(1)
@@ -230,7 +230,7 @@ export const nackRules: Rules = {
     t.equal(taker.got.length, 1)
   },
 
-  'park: with the reason, the stream, the revision and the time; not delivered again': async (t, scene) => {
+  'park: stores the reason, stream, revision and time, and does not redeliver the event': async (t, scene) => {
     await scene.put(4)
     await scene.create()
     const taker = await scene.consume()
@@ -255,7 +255,7 @@ export const nackRules: Rules = {
     t.equal((await scene.groups.listParked(scene.group, { maxCount: 1 })).length, 1)
   },
 
-  'park: several in the order given': async (t, scene) => {
+  'park: keeps the given order of several events': async (t, scene) => {
     await scene.put(5)
     await scene.create()
     const taker = await scene.consume()
@@ -269,7 +269,7 @@ export const nackRules: Rules = {
     t.equal(await scene.inFlight(), 2)
   },
 
-  'park: once, regardless of repeats': async (t, scene) => {
+  'park: parks an event once, regardless of repeats': async (t, scene) => {
     await scene.put(1)
     await scene.create()
     const taker = await scene.consume()
