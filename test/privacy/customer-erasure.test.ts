@@ -28,10 +28,10 @@ const canaries = {
   account: String(accountNumber),
 }
 
-/** Returns the bytes of a text in all encodings in which files may contain it. */
+/** Returns the bytes of a text in every encoding that files may use. */
 function encodingsOf(text: string): Buffer[] {
   const bytes = Buffer.from(text)
-  // The middle of the Base64 text, for each offset of the text in a group of three bytes.
+  // Returns the middle of the Base64 text for each offset of the text in a group of three bytes.
   const base64 = [0, 1, 2].flatMap((shift) => {
     const shifted = Buffer.concat([Buffer.alloc(shift), bytes])
     const inner = (encoding: 'base64' | 'base64url') => shifted.toString(encoding).slice(4, -4)
@@ -147,7 +147,7 @@ t.test(
       findCanaries(path, (name) => name.startsWith('events.db') || name.startsWith('customer-keys')),
       [],
     )
-    t.not(findCanaries(path).length, 0, 'the lists contain them')
+    t.not(findCanaries(path).length, 0, 'the files of the lists contain canaries')
     const exported = await exportCustomer(parts, { merchantId: merchant.id, userId: canaries.userId })
     const exportedText = JSON.stringify(exported)
     for (const canary of Object.values(canaries)) t.ok(exportedText.includes(canary), canary)
@@ -168,7 +168,7 @@ t.test(
     t.strictSame(
       logLines.filter((line) => Object.values(canaries).some((canary) => line.includes(canary))),
       [],
-      'log lines contain none',
+      'log lines contain no canary',
     )
 
     const after = await storedDocuments(readModels)
@@ -200,7 +200,7 @@ t.test('an erased customer’s transfers continue to work: late money, a reopeni
   const received = { receivedAmountMinor: 100_50n, receiptUrl: null }
   t.match(await transfers.receiveFunds(trackingId, 1, received, context), { accepted: true, changed: true })
   t.match(await transfers.changeStatus(trackingId, 'Cancel', null, context), { accepted: true })
-  t.match(await transfers.reopen(trackingId, 'it came', context), { accepted: true })
+  t.match(await transfers.reopen(trackingId, 'the money arrived', context), { accepted: true })
   t.match(await transfers.complete(trackingId, {}, context), { accepted: true, transfer: { status: 'Completed' } })
   await settled()
 })

@@ -13,7 +13,8 @@ function isLocked(path: string): boolean {
     .some((line) => line.includes(`:${ino} `))
 }
 
-// Without the lock, an older SQLite, such as the machine's sqlite3, removes the log when it ends, and with it every later key.
+// Without the lock, an older SQLite (such as the installed sqlite3) removes the log when it ends, and with it every
+// later key.
 t.test(
   'closing a second connection does not release the lock of the first one',
   { skip: !existsSync(lockTable) },

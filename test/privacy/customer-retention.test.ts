@@ -9,7 +9,7 @@ import { destroyTestService, startTestService } from '../support/test-service.js
 
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
 
-t.test('erases customers without a recent transfer, and no others; an open transfer prevents it', async (t) => {
+t.test('erases only customers whose last transfer is old and who have no open transfer', async (t) => {
   let now = '2016-01-01T00:00:00.000Z'
   const service = await startTestService({ clock: () => now })
   t.teardown(() => destroyTestService(service))

@@ -21,11 +21,11 @@ const notPersonal = new Set([
   ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountText', 'paymentMethod'],
   // The URL of a receipt contains no personal data, and an erasure deletes the file.
   'receiptUrl',
-  // Texts about a transfer remain, because they account for money.
+  // Texts about a transfer remain, because they explain what happened to the money.
   ...['message', 'reason', 'payload', 'description', 'reference'],
   // The operator's staff are not customers.
   'by',
-  // Ids, names and secrets of other things.
+  // Ids, names and secrets that do not belong to customers.
   ...['webhookId', 'challengeId', 'hashId', 'keyId', 'erasureId', 'eventId', 'eventType', 'stream', 'event', 'problem'],
   ...['apiKeySha256', 'secretKey', 'webhookSecret', 'passwordHash', 'secret', 'emailMac', 'device', 'outcome'],
   ...['validUntil', 'previousValidUntil', 'nextAttemptAt', 'since', 'role', 'scopes', 'merchantIds', 'trackingIds'],

@@ -67,7 +67,7 @@ const decision = (erasureId: string) =>
     context,
   )
 
-t.test('every way of reading returns the appended data, and no file contains it unencrypted', async (t) => {
+t.test('every way of reading returns the appended data, and no file contains it in plaintext', async (t) => {
   const { store, raw, directory } = await openSealedStore(t)
   const canary = `canary-${randomUUID()}`
   const { stream, event } = deposit(canary)
@@ -87,7 +87,7 @@ t.test('every way of reading returns the appended data, and no file contains it 
   for await (const delivery of consumer) {
     const { referenceId, ...stored } = delivery.event.data
     t.equal(referenceId, event.data.referenceId)
-    t.notMatch(JSON.stringify(stored), canary, 'delivered as stored')
+    t.notMatch(JSON.stringify(stored), canary, 'the data is delivered sealed')
     await consumer.ack(delivery.ackId)
     break
   }
@@ -164,7 +164,7 @@ t.test('concurrent new customers share a write, and concurrent requests of one c
   t.equal(await countOf(keys), 3)
   const later = [ada, grace, ada, grace].map((node) => ({ node, ...deposit('d') }))
   await Promise.all(later.map(({ node, stream, event }) => node.store.append(stream, 'no_stream', [event])))
-  t.equal(await countOf(keys), 4, 'two threads use the same key for a customer who is new to both')
+  t.equal(await countOf(keys), 4, 'both threads use the same key for a customer who is new to both')
   for (const { stream, event } of [...all, ...later])
     t.strictSame((await store.readStream(stream))[0]!.data, event.data)
 })
@@ -180,7 +180,7 @@ t.test('uses a key that was stored before a crash without an event', async (t) =
   t.match((await raw.readStream(stream))[0]!.data, { sealed: new RegExp(`^c1\\.${key.id}\\.`) })
 })
 
-t.test('an erased customer’s data cannot be read, not even by a thread that knew the key', async (t) => {
+t.test('the data of an erased customer is unreadable, even for a thread that has cached the key', async (t) => {
   const { store, raw, keys, openAnother } = await openSealedStore(t)
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
@@ -193,7 +193,7 @@ t.test('an erased customer’s data cannot be read, not even by a thread that kn
   const expected = { userId: '[erased]', name: '[erased]', username: '[erased]' }
   const erased = { ...event.data, ...expected }
   t.strictSame((await store.readStream(stream))[0]!.data, erased)
-  // Every follower of the log reads this.
+  // Every follower of the log reads this stream.
   await elsewhere.store.readAll({ maxCount: 10, streamPrefixes: ['privacy-'] })
   const [read] = await elsewhere.store.readStream(stream)
   t.strictSame(read!.data, erased)
@@ -201,7 +201,7 @@ t.test('an erased customer’s data cannot be read, not even by a thread that kn
 
   const again = deposit('8412')
   await elsewhere.store.append(again.stream, 'no_stream', [again.event])
-  t.strictSame((await store.readStream(again.stream))[0]!.data, again.event.data, 'a returning customer is a new one')
+  t.strictSame((await store.readStream(again.stream))[0]!.data, again.event.data, 'a returning customer gets a new key')
   t.not((await keys.find(merchantId, '8412'))!.id, id)
 
   const approved = {
@@ -238,18 +238,18 @@ t.test('a lost key is not an erasure: the event is unreadable', async (t) => {
   t.throws(() => decodeEvent(read!), { message: /@0: the key of its personal data is missing or another$/ })
 })
 
-t.test('encrypts the keys again with a new master key', async (t) => {
+t.test('reseals the customer keys with a new master key', async (t) => {
   const { directory, store, keys } = await openSealedStore(t)
   for (const userId of ['a', 'b', 'c']) {
     const { stream, event } = deposit(userId)
     await store.append(stream, 'no_stream', [event])
   }
-  t.equal(await keys.reseal(), 0, 'the current master key has encrypted them')
+  t.equal(await keys.reseal(), 0, 'all keys are sealed with the current master key')
   const ring = { current: Buffer.alloc(32, 9), others: [masterKey], digestKey: digestKeyOf(masterKey) }
   const later = new CustomerKeys(openEmbeddedKeyStore({ directory }), createSecretBox(ring))
   t.teardown(() => later.close())
   t.equal(await later.reseal(), 3)
-  t.equal(await later.reseal(), 0, 'a repeat changes nothing')
+  t.equal(await later.reseal(), 0, 'repeating it changes nothing')
   for await (const text of later.sealedTexts()) t.equal(keyIdOf(text), idOfMasterKey(ring.current))
   await t.rejects(keys.find(merchantId, 'a'), { name: 'SecretBoxError' })
   for (const userId of ['a', 'b', 'c']) t.match(await later.find(merchantId, userId), { merchantId, userId })

@@ -17,7 +17,7 @@ async function withClock(t: Test, directory?: string) {
   return { ...stores, clock, transfers, time }
 }
 
-t.test('cancels exactly the deposits that were not finished in time', async (t) => {
+t.test('cancels exactly the deposits that were not paid in time', async (t) => {
   const stores = await withClock(t)
   const projections = startProjections(stores, [transfersProjection])
   const short = await createDeposit(stores.transfers, 15)
@@ -26,7 +26,7 @@ t.test('cancels exactly the deposits that were not finished in time', async (t) 
   const expiry = startExpiry(stores)
   stores.time.now += 14 * 60_000
   await new Promise((resolve) => setTimeout(resolve, 1_200))
-  t.equal((await stores.transfers.find(short))?.transfer.status, 'Pending', 'not before its time')
+  t.equal((await stores.transfers.find(short))?.transfer.status, 'Pending', 'not before it expires')
   stores.time.now += 60_000
   await until(cancelled(stores, short))
   t.match(await stores.transfers.find(short), { transfer: { message: 'expired' }, revision: 1 })
@@ -35,7 +35,7 @@ t.test('cancels exactly the deposits that were not finished in time', async (t) 
   await projections.stop()
 })
 
-t.test('cancels deposits after a restart that expired in the meantime', async (t) => {
+t.test('after a restart, cancels deposits that expired in the meantime', async (t) => {
   const before = await withClock(t)
   const first = [startProjections(before, [transfersProjection]), startExpiry(before)]
   const id = await createDeposit(before.transfers, 15)
@@ -56,16 +56,16 @@ t.test('a stalled read model neither causes repeated commands nor hides other de
   await stores.caughtUp(['transfers'])
   await projections.stop()
   stores.time.now += 3_600_000
-  let asked = 0
+  let attempts = 0
   const transfers: Pick<typeof stores.transfers, 'expire'> = {
     expire: (id, context) => {
-      asked++
+      attempts++
       return stores.transfers.expire(id, context)
     },
   }
   const expiry = startExpiry({ ...stores, transfers })
   await until(async () => (await Promise.all(ids.map((id) => cancelled(stores, id)()))).every(Boolean))
   await new Promise((resolve) => setTimeout(resolve, 2_500))
-  t.equal(asked, ids.length, 'each was tried once, though all are listed still')
+  t.equal(attempts, ids.length, 'each is tried once, although the stalled list still contains all of them')
   await expiry.stop()
 })

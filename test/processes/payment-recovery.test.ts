@@ -65,7 +65,7 @@ async function scene(t: Test) {
   }
   const until = async (holds: () => Promise<boolean>) => {
     for (let n = 0; n < 600 && !(await holds()); n++) await new Promise((resolve) => setTimeout(resolve, 100))
-    t.ok(await holds(), 'in time')
+    t.ok(await holds(), 'the condition did not become true in time')
   }
   const pass = (ms: number) => {
     nowMs += ms
@@ -92,7 +92,7 @@ t.test('repeats a missing collection if its absence is proven, and otherwise req
   const uncertain = await cutOff('before')
   await collections.recover(uncertain, context)
   t.match(await transferOf(uncertain), { status: 'ManualControl', message: /did not confirm/ })
-  t.equal(wallet.collects, 0, 'not asked again')
+  t.equal(wallet.collects, 0, 'the wallet is not called again')
   wallet.absenceIsProof = true
   const certain = await cutOff('before')
   await collections.recover(certain, context)
@@ -100,12 +100,12 @@ t.test('repeats a missing collection if its absence is proven, and otherwise req
   t.equal(account.balanceMinor, 399_50n)
 })
 
-t.test('takes nothing after the deposit’s time, and lets the deposit expire', async (t) => {
+t.test('takes no money for an expired deposit, and lets it expire', async (t) => {
   const { collections, cutOff, transferOf, transfers, wallet, pass } = await scene(t)
   wallet.absenceIsProof = true
   const trackingId = await cutOff('before')
   pass(31 * 60_000)
-  t.match(await transfers.expire(trackingId, context), { changed: false }, 'it waits for the outcome')
+  t.match(await transfers.expire(trackingId, context), { changed: false }, 'the deposit waits for the outcome')
   await collections.recover(trackingId, context)
   t.equal(wallet.collects, 0)
   t.match((await collections.load(trackingId)).state.collections, [{ outcome: 'not-taken' }])
@@ -137,7 +137,7 @@ t.test('records a collection that took money after the recovery had abandoned it
   const { collections, verifiedDeposit, transferOf, wallet } = await scene(t)
   wallet.absenceIsProof = true
   const { transfer, challengeId, trackingId } = await verifiedDeposit()
-  // Slower than the recovery's time limit, as if the process had been paused.
+  // This exceeds the recovery's time limit, as if the process had been paused.
   wallet.before = async (call) => {
     if (call !== 'collect') return
     wallet.before = () => {}
@@ -157,7 +157,7 @@ t.test('finds money that a killed process took after its collection had been aba
   const { transfer, challengeId, trackingId } = await verifiedDeposit()
   const collect = wallet.collect.bind(wallet)
   wallet.collect = async () => {
-    throw new WalletUnavailableError('away, it seemed')
+    throw new WalletUnavailableError('the wallet seemed unavailable')
   }
   t.match(await collections.pay(transfer, challengeId, context, await collections.load(trackingId)), {
     reason: 'wallet-unavailable',
@@ -165,7 +165,7 @@ t.test('finds money that a killed process took after its collection had been aba
   wallet.collect = collect
   const { accountNumber } = account
   await collect({ trackingId, accountNumber, amountMinor: transfer.amountMinor, description: '', sandbox: true })
-  // As the events of the built-in wallet's account record it.
+  // The form in which the log of the built-in wallet's account records it.
   const debit = {
     accountNumber,
     trackingId,
@@ -187,7 +187,7 @@ t.test('determines the outcome of an unanswered collection for the user who revi
     const collect = wallet.collect.bind(wallet)
     wallet.collect = async (request) => {
       if (when === 'after') await collect(request)
-      throw new WalletOutcomeUnknownError('no answer in time')
+      throw new WalletOutcomeUnknownError('no response in time')
     }
     t.match(await collections.pay(transfer, challengeId, context, await collections.load(trackingId)), {
       ok: false,
@@ -196,22 +196,23 @@ t.test('determines the outcome of an unanswered collection for the user who revi
     wallet.collect = collect
     return trackingId
   }
-  const taken = await unanswered('after')
-  const notTaken = await unanswered('before')
-  for (let n = 0; n < 2; n++) for (const trackingId of [taken, notTaken]) await collections.recover(trackingId, context)
-  t.match(await transferOf(taken), { status: 'ManualControl', transactionAmountMinor: 100_50n })
-  t.match(await transferOf(notTaken), { status: 'ManualControl', transactionAmountMinor: 0n })
-  t.match(await transfers.complete(taken, {}, context), { transfer: { transactionAmountMinor: 100_50n } })
+  const collected = await unanswered('after')
+  const notCollected = await unanswered('before')
+  for (let n = 0; n < 2; n++)
+    for (const trackingId of [collected, notCollected]) await collections.recover(trackingId, context)
+  t.match(await transferOf(collected), { status: 'ManualControl', transactionAmountMinor: 100_50n })
+  t.match(await transferOf(notCollected), { status: 'ManualControl', transactionAmountMinor: 0n })
+  t.match(await transfers.complete(collected, {}, context), { transfer: { transactionAmountMinor: 100_50n } })
   t.equal(wallet.collects, 1)
 })
 
-t.test('the worker completes payments from the log and resumes after them after a restart', async (t) => {
+t.test('the worker completes payments from the log, and resumes after them when it restarts', async (t) => {
   const { cutOff, transferOf, recovery, until, readModels, wallet } = await scene(t)
   const young = await cutOff('after')
-  const patient = recovery(600_000)
+  const idleRecovery = recovery(600_000)
   await new Promise((resolve) => setTimeout(resolve, 1_500))
-  t.equal((await transferOf(young)).status, 'Pending', 'what moved a moment ago is left to its request')
-  await patient.stop()
+  t.equal((await transferOf(young)).status, 'Pending', 'a recent payment is left to its own request')
+  await idleRecovery.stop()
 
   const completed = async (trackingId: string) => (await transferOf(trackingId)).status === 'Completed'
   const first = recovery(0)
@@ -222,9 +223,9 @@ t.test('the worker completes payments from the log and resumes after them after 
   await until(async () => (await checkpoint())?.stream === `payment-${second}`)
   await first.stop()
 
-  let asked = 0
+  let attempts = 0
   wallet.before = (call) => {
-    if (call === 'collectionOf' && ++asked === 1) throw new WalletUnavailableError('away')
+    if (call === 'collectionOf' && ++attempts === 1) throw new WalletUnavailableError('away')
   }
   const third = await cutOff('after')
   // Time runs at a minute per second, because an unavailable wallet is retried after ten seconds.
@@ -232,7 +233,7 @@ t.test('the worker completes payments from the log and resumes after them after 
   const fast = () => new Date(startMs + (Date.now() - startMs) * 60).toISOString()
   const last = recovery(0, fast)
   await until(() => completed(third))
-  t.equal(asked, 2, 'the one that was away is asked again, and no other')
+  t.equal(attempts, 2, 'only the failed request is repeated')
   await last.stop()
 })
 
@@ -244,7 +245,7 @@ t.test('reads a log without wallet payments once', async (t) => {
   for (let from = 0; from < events.length; from += 2_020)
     await store.append(stream, from === 0 ? 'no_stream' : from - 1, events.slice(from, from + 2_020))
   recovery(0)
-  const kept = () => readModels.collection(collections.paymentRecovery).findOne({ _id: 'payments' })
-  await until(async () => (await kept()) !== null)
-  t.notMatch(String((await kept())!.stream), /^(payment|wallet)-/)
+  const checkpoint = () => readModels.collection(collections.paymentRecovery).findOne({ _id: 'payments' })
+  await until(async () => (await checkpoint()) !== null)
+  t.notMatch(String((await checkpoint())!.stream), /^(payment|wallet)-/)
 })

@@ -55,9 +55,9 @@ async function isComplete(store: EventStore): Promise<boolean> {
     if (page.atEnd) break
     after = { after: page.checkpoint }
   }
-  const there = new Set(events.map(({ stream }) => stream))
+  const existing = new Set(events.map(({ stream }) => stream))
   const hasAll = events.every(({ stream, isUpTo }) => !isUpTo || streams.has(stream))
-  return hasAll && [...streams].every((stream) => there.has(stream))
+  return hasAll && [...streams].every((stream) => existing.has(stream))
 }
 
 t.test('the list follows the log and resumes after a restart, and a small log has no list', async (t) => {

@@ -5,13 +5,13 @@ import { runWithLease } from '../../src/read-models/leases.js'
 import { openTestReadModels } from '../support/read-models.js'
 
 /**
- * One of several processes of a test. Takes a lease repeatedly and, while it holds it, a file that only one process
- * can have. Then increments a counter, guarded by the value read. Prints a line for each.
+ * One of several competing processes. It takes a lease repeatedly and, while it holds the lease, a file that only one
+ * process can have. Then it increments a counter, guarded by the value read. It prints a line for each.
  */
 const [directory, leases, increments] = process.argv.slice(2)
 const readModels = await openTestReadModels(directory!)
-const held = join(directory!, 'held')
-const say = (...words: unknown[]): void => {
+const heldFile = join(directory!, 'held')
+const print = (...words: unknown[]): void => {
   process.stdout.write(`${words.join(' ')}\n`)
 }
 
@@ -19,12 +19,12 @@ for (let n = 0; n < Number(leases); n++) {
   await runWithLease(readModels, 'contended', { signal: new AbortController().signal }, async ({ token }) => {
     const other = takeFile()
     if (other) {
-      say('both', process.pid, other)
+      print('both', process.pid, other)
       return
     }
-    say('held', token)
+    print('held', token)
     await sleep(20)
-    rmSync(held)
+    rmSync(heldFile)
   })
 }
 const counters = readModels.collection('counters')
@@ -35,19 +35,19 @@ for (let added = 0; added < Number(increments); ) {
   const { matchedCount } = await counters.bulkWrite([{ updateOne: update }])
   if (matchedCount === 0) continue
   added++
-  say('added', n + 1)
+  print('added', n + 1)
 }
 await readModels.close()
 
-/** Returns the live process that holds the file, if there is one. */
+/** Takes the file. Returns the live process that already holds it, if any. */
 function takeFile(): number | undefined {
   try {
-    writeFileSync(held, String(process.pid), { flag: 'wx' })
+    writeFileSync(heldFile, String(process.pid), { flag: 'wx' })
     return undefined
   } catch {
-    const holder = Number(readFileSync(held, 'utf8'))
+    const holder = Number(readFileSync(heldFile, 'utf8'))
     if (isAlive(holder)) return holder
-    writeFileSync(held, String(process.pid))
+    writeFileSync(heldFile, String(process.pid))
     return undefined
   }
 }

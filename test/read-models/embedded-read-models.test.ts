@@ -46,7 +46,7 @@ t.test('throws for an invalid filter or update and names it', async (t) => {
     t.throws(() => readModels.collection(name), /not a collection name/)
 })
 
-t.test('refuses writes that would be read back changed, and stores nothing', async (t) => {
+t.test('rejects writes that would change when read back, and stores nothing', async (t) => {
   const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
   t.teardown(() => readModels.close())
   await readModels.createIndexes('things', [{ key: { a: 1 } }])
@@ -67,7 +67,7 @@ t.test('refuses writes that would be read back changed, and stores nothing', asy
     if (Object.keys(fields).includes('__proto__'))
       bulk[1] = { insertOne: { document: Object.assign(fields, { _id: 'bad' }) } }
     await t.rejects(things.bulkWrite(bulk), { name: 'TypeError', message })
-    t.equal(await things.countDocuments({}), 0, 'the whole bulk is undone')
+    t.equal(await things.countDocuments({}), 0, 'the whole bulk is rolled back')
   }
   await t.rejects(things.bulkWrite([{ insertOne: { document: { _id: '' } } }]), /_id/)
   await t.rejects(things.bulkWrite(Array.from({ length: 10_001 }, () => insert({}))), /bulk of 10001/)
@@ -99,7 +99,7 @@ t.test('another connection notices new collections, fields, renames and drops', 
   t.same(
     await one.collection('live').find({ n: 2 }),
     [{ _id: 'a', n: 2 }],
-    'a column added elsewhere is kept up to date',
+    'a column that another connection added is kept up to date',
   )
   await one.collection('next').bulkWrite([{ insertOne: { document: { _id: 'b' } } }])
   await one.drop('live')
@@ -109,7 +109,7 @@ t.test('another connection notices new collections, fields, renames and drops', 
   t.same(
     await one.collection('live').find({}),
     [{ _id: 'b' }],
-    'a writer that still knows the old name does not reach the new table',
+    'a writer with the old name does not write to the new table',
   )
   await one.drop('live')
   t.same(await seen.find({}), [])
@@ -131,7 +131,7 @@ t.test('loses no increment of three concurrent processes', async (t) => {
   t.same(await counters.findOne({ _id: 'shared' }), { _id: 'shared', n: 900 })
 })
 
-t.test('a full disk fails writes but not reads, and writes succeed again once there is space', async (t) => {
+t.test('a full disk fails writes but not reads, and writes succeed again when there is space', async (t) => {
   const connection = new Connection(join(t.testdir(), 'read-models.db'))
   const readModels = new EmbeddedReadModels(connection)
   t.teardown(() => readModels.close())
@@ -143,13 +143,13 @@ t.test('a full disk fails writes but not reads, and writes succeed again once th
   await t.rejects(things.bulkWrite([large]), ReadModelsUnavailableError)
   await t.rejects(readModels.createIndexes('others', [{ key: { n: 1 } }]), ReadModelsUnavailableError)
   t.same(await things.find({}), [{ _id: 'a' }])
-  t.same(await readModels.listCollections(), ['things'], 'the collection that did not fit does not exist')
+  t.same(await readModels.listCollections(), ['things'], 'the collection without space is not created')
   connection.database.pragma('max_page_count = 100000')
   await things.bulkWrite([large])
   t.equal(await things.countDocuments({}), 2)
 })
 
-t.test('a writer waits for another without blocking the event loop, and stops after a time limit', async (t) => {
+t.test('a writer waits for another one without blocking the event loop, and stops after a time limit', async (t) => {
   const directory = t.testdir()
   const holder = new Connection(join(directory, 'read-models.db'))
   const readModels = await openEmbeddedReadModels({ directory })
@@ -201,7 +201,7 @@ t.test('reports a directory that cannot be created as unavailable', async (t) =>
   await t.rejects(openEmbeddedReadModels({ directory }), ReadModelsUnavailableError)
 })
 
-t.test('an index of the documents that have a field serves its queries and changes no result of others', async (t) => {
+t.test('an index on a field of some documents serves its queries and changes no other result', async (t) => {
   const connection = new Connection(join(t.testdir(), 'read-models.db'))
   const readModels = new EmbeddedReadModels(connection)
   t.teardown(() => readModels.close())

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runWithLease } from '../../src/read-models/leases.js'
 import { openTestReadModels } from '../support/read-models.js'
 
-/** A process that holds a lease until SIGTERM and prints when it gains or loses it. */
+/** Holds a lease until SIGTERM and prints when it gains or loses the lease. */
 const readModels = await openTestReadModels(process.argv[2]!)
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())

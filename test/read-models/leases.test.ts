@@ -27,7 +27,7 @@ function spans(generated: readonly { readonly fromMs: number; readonly forMs: nu
 }
 
 /** Returns read models as a remote process sees them: slow, with failures before and after a write. */
-function troubled(
+function withFaults(
   readModels: ReadModels,
   process: SimulatedProcess,
   trouble: { readonly seed: number; readonly outages: readonly Span[]; readonly calmFromMs: number },
@@ -58,7 +58,7 @@ function troubled(
 }
 
 /** Opens read models that are closed and removed after the test. */
-async function opened(t: Test, directory: string): Promise<ReadModels> {
+async function openReadModels(t: Test, directory: string): Promise<ReadModels> {
   const readModels = await openTestReadModels(directory)
   t.teardown(async () => {
     await readModels.close()
@@ -86,7 +86,7 @@ t.test('no two holders overlap, regardless of delays, failures, pauses and wrong
     const calmFromMs = startMs + 80_000
     const endMs = startMs + 110_000
     const stop = new AbortController()
-    const begun: number[] = []
+    const tokens: number[] = []
     const problems: string[] = []
     let lastStepMs = 0
     const ended = holders.map(async ({ seed, skewMs, pauses, outages, diesAtMs, worksForMs }, n) => {
@@ -96,28 +96,28 @@ t.test('no two holders overlap, regardless of delays, failures, pauses and wrong
       ])
       const work = async ({ token, signal }: Lease): Promise<void> => {
         if (signal.aborted) return
-        if (begun.length > 0 && token <= begun.at(-1)!) problems.push(`token ${token} after ${begun.at(-1)}`)
-        begun.push(token)
+        if (tokens.length > 0 && token <= tokens.at(-1)!) problems.push(`token ${token} after ${tokens.at(-1)}`)
+        tokens.push(token)
         const untilMs = time.nowMs + worksForMs
         while (!signal.aborted && time.nowMs < untilMs) {
           // A paused process notices only when its first timer fires. Until then the token protects the work.
           const justResumed = process.pauses.some(({ toMs }) => toMs === time.nowMs)
-          if (!justResumed && token !== begun.at(-1))
+          if (!justResumed && token !== tokens.at(-1))
             problems.push(`holder ${n} worked at ${time.nowMs - startMs} under ${token}`)
           lastStepMs = time.nowMs
           await process.sleep(20)
         }
       }
-      const seen = troubled(readModels, process, { seed, outages: spans(outages, startMs), calmFromMs })
+      const seen = withFaults(readModels, process, { seed, outages: spans(outages, startMs), calmFromMs })
       while (!stop.signal.aborted) await runWithLease(seen, 'worker', { signal: stop.signal, clock: process }, work)
     })
     await time.runUntil(endMs)
-    if (lastStepMs < endMs - 15_000) problems.push(`nobody worked after ${lastStepMs - startMs}`)
+    if (lastStepMs < endMs - 15_000) problems.push(`no holder worked after ${lastStepMs - startMs}`)
     stop.abort()
     await time.runUntil(endMs + 60_000)
     await ended[0]
     await readModels.close()
-    handovers += begun.length - 1
+    handovers += tokens.length - 1
     if (problems.length > 0) t.comment(problems.slice(0, 5).join('\n'))
     return problems.length === 0
   })
@@ -126,41 +126,41 @@ t.test('no two holders overlap, regardless of delays, failures, pauses and wrong
 })
 
 t.test('a release hands the lease over immediately and increases the token', async (t) => {
-  const readModels = await opened(t, t.testdir())
+  const readModels = await openReadModels(t, t.testdir())
   const tokens: number[] = []
   const first = new AbortController()
   const second = new AbortController()
-  let secondBegan: () => void = () => {}
+  let secondStarted: () => void = () => {}
   const began = new Promise<void>((resolve) => {
-    secondBegan = resolve
+    secondStarted = resolve
   })
-  let firstBegan: () => void = () => {}
+  let firstStarted: () => void = () => {}
   const held = new Promise<void>((resolve) => {
-    firstBegan = resolve
+    firstStarted = resolve
   })
   const untilAborted = async ({ token, signal }: Lease): Promise<void> => {
     tokens.push(token)
-    if (tokens.length === 1) firstBegan()
-    else secondBegan()
+    if (tokens.length === 1) firstStarted()
+    else secondStarted()
     if (!signal.aborted) await once(signal, 'abort')
   }
   const holding = runWithLease(readModels, 'worker', { signal: first.signal }, untilAborted)
   await held
   const waiting = runWithLease(readModels, 'worker', { signal: second.signal }, untilAborted)
   await sleep(300)
-  t.equal(tokens.length, 1, 'the second waits')
+  t.equal(tokens.length, 1, 'the second holder waits')
   const releasedMs = performance.now()
   first.abort()
   await holding
   await began
-  t.ok(performance.now() - releasedMs < 3_000, 'long before the lease would have run out')
+  t.ok(performance.now() - releasedMs < 3_000, 'long before the lease expires')
   t.ok(tokens[1]! > tokens[0]!)
   second.abort()
   await waiting
 })
 
 t.test('holds the lease until the work has finished after a stop', async (t) => {
-  const readModels = await opened(t, t.testdir())
+  const readModels = await openReadModels(t, t.testdir())
   const stop = new AbortController()
   const holder = async (): Promise<unknown> =>
     (await readModels.collection('leases').findOne({ _id: 'worker' }))?.holder
@@ -174,7 +174,7 @@ t.test('holds the lease until the work has finished after a stop', async (t) => 
 })
 
 t.test('throws the error of the work and releases the lease', async (t) => {
-  const readModels = await opened(t, t.testdir())
+  const readModels = await openReadModels(t, t.testdir())
   const { signal } = new AbortController()
   const broken = runWithLease(readModels, 'worker', { signal }, () => Promise.reject(new Error('broken')))
   await t.rejects(broken, { message: 'broken' })
@@ -186,7 +186,7 @@ t.test('throws the error of the work and releases the lease', async (t) => {
 })
 
 t.test('a dropped collection never decreases tokens', async (t) => {
-  const readModels = await opened(t, t.testdir())
+  const readModels = await openReadModels(t, t.testdir())
   const tokens: number[] = []
   for (let n = 0; n < 2; n++) {
     await runWithLease(readModels, 'worker', { signal: new AbortController().signal }, async ({ token }) => {
@@ -198,23 +198,23 @@ t.test('a dropped collection never decreases tokens', async (t) => {
   t.ok(tokens[1]! > tokens[0]!, `${tokens}`)
 })
 
-t.test('a holder is dead only when its process is known to be gone', async (t) => {
+t.test('a holder is dead only if its process is known to have ended', async (t) => {
   const mine = newHolderId()
   t.notOk(isDeadHolder(mine))
   const child = spawn(process.execPath, ['-e', ''])
   await once(child, 'exit')
   const gone = mine.replace(`/${process.pid}/`, `/${child.pid}/`)
   t.ok(isDeadHolder(gone))
-  t.notOk(isDeadHolder(`elsewhere-${gone}`), 'another host has process ids of its own')
+  t.notOk(isDeadHolder(`elsewhere-${gone}`), 'another host has its own process ids')
   t.notOk(isDeadHolder('nonsense'))
 })
 
 t.test('threads of one process exclude each other', async (t) => {
   const directory = t.testdir()
-  const readModels = await opened(t, directory)
+  const readModels = await openReadModels(t, directory)
   const worker = new Worker(LEASE_PROCESS, { argv: [directory], stdout: true })
   const lines = createInterface({ input: worker.stdout })[Symbol.asyncIterator]()
-  await said(lines, 'held')
+  await numberAfter(lines, 'held')
   const stop = AbortSignal.timeout(600)
   await runWithLease(readModels, 'worker', { signal: stop }, async () => {
     t.fail('the thread still holds it')
@@ -224,7 +224,7 @@ t.test('threads of one process exclude each other', async (t) => {
 })
 
 t.test(
-  'replaces a killed process immediately, and a paused one when its lease expires, which it notices',
+  'replaces a killed process immediately, and a paused one when its lease expires, which the paused one notices',
   { timeout: 60_000 },
   async (t) => {
     const directory = t.testdir()
@@ -239,41 +239,41 @@ t.test(
       return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
     }
     const killed = start()
-    const firstToken = await said(killed.lines, 'held')
+    const firstToken = await numberAfter(killed.lines, 'held')
     const stopped = start()
-    await said(stopped.lines, 'waiting')
+    await numberAfter(stopped.lines, 'waiting')
     const killedMs = performance.now()
     killed.child.kill('SIGKILL')
-    const secondToken = await said(stopped.lines, 'held')
+    const secondToken = await numberAfter(stopped.lines, 'held')
     t.ok(performance.now() - killedMs < 3_000, `replaced after ${Math.round(performance.now() - killedMs)} ms`)
     t.ok(secondToken > firstToken)
 
     const last = start()
-    await said(last.lines, 'waiting')
+    await numberAfter(last.lines, 'waiting')
     const stoppedMs = performance.now()
     stopped.child.kill('SIGSTOP')
-    const thirdToken = await said(last.lines, 'held')
+    const thirdToken = await numberAfter(last.lines, 'held')
     t.ok(
       performance.now() - stoppedMs > 3_000,
-      `not before its lease was over: ${Math.round(performance.now() - stoppedMs)} ms`,
+      `not before the lease expired: ${Math.round(performance.now() - stoppedMs)} ms`,
     )
     t.ok(thirdToken > secondToken)
     stopped.child.kill('SIGCONT')
-    t.equal(await said(stopped.lines, 'ended'), secondToken)
+    t.equal(await numberAfter(stopped.lines, 'ended'), secondToken)
 
     last.child.kill('SIGTERM')
-    t.equal(await said(last.lines, 'ended'), thirdToken)
-    t.ok((await said(stopped.lines, 'held')) > thirdToken, 'and has it again after a release')
+    t.equal(await numberAfter(last.lines, 'ended'), thirdToken)
+    t.ok((await numberAfter(stopped.lines, 'held')) > thirdToken, 'gets the lease again after a release')
     stopped.child.kill('SIGTERM')
     t.same(await once(stopped.child, 'exit'), [0, null])
   },
 )
 
 /** Returns the number on the next line that starts with `word`. */
-async function said(lines: AsyncIterator<string>, word: string): Promise<number> {
+async function numberAfter(lines: AsyncIterator<string>, word: string): Promise<number> {
   for (;;) {
     const { value, done } = await lines.next()
-    if (done === true) throw new Error(`the process ended before it said ${word}`)
+    if (done === true) throw new Error(`the process ended before it printed ${word}`)
     const [first, number] = String(value).split(' ')
     if (first === word) return Number(number)
   }

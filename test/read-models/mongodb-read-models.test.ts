@@ -10,10 +10,12 @@ import { mongodbUrl, testDatabaseUrl, withoutMongodb } from '../support/mongodb.
 import { startOldMongodb } from '../support/old-mongodb.js'
 import { severableProxy } from '../support/severable-proxy.js'
 
-/** Nothing listens on port 1, so a request that reaches the network fails differently from an earlier refusal. */
+/**
+ * Nothing listens on port 1, so a request that reaches the network fails with a different error than a rejected call.
+ */
 const nowhere = 'mongodb://user:hunter2@127.0.0.1:1/transferd'
 
-t.test('refuses values that are not scalars, and unknown operators, before it sends anything', async (t) => {
+t.test('rejects values that are not scalars, and unknown operators, before it sends anything', async (t) => {
   const readModels = openMongodbReadModels({ url: nowhere })
   t.teardown(() => readModels.close())
   const things = readModels.collection('things')
@@ -43,7 +45,7 @@ t.test('refuses values that are not scalars, and unknown operators, before it se
   for (const name of ['', 'a b', '$cmd', 'a\0b']) t.throws(() => readModels.collection(name), /not a collection name/)
 })
 
-t.test('refuses writes that would be read back changed, before it sends anything', async (t) => {
+t.test('rejects writes that would change when read back, before it sends anything', async (t) => {
   const readModels = openMongodbReadModels({ url: nowhere })
   t.teardown(() => readModels.close())
   const things = readModels.collection('things')
@@ -62,7 +64,7 @@ t.test('refuses writes that would be read back changed, before it sends anything
     { nonsense: {} },
   ] as unknown as WriteOperation[])
     await t.rejects(things.bulkWrite([operation]), { name: 'TypeError' }, JSON.stringify(operation))
-  t.match(await things.bulkWrite([]), { matchedCount: 0 }, 'nothing to write needs no server')
+  t.match(await things.bulkWrite([]), { matchedCount: 0 }, 'an empty bulk needs no server')
 })
 
 t.test('reports a missing server as unavailable, without the password in the error', { timeout: 60_000 }, async (t) => {
@@ -80,7 +82,7 @@ for (const [version, wireVersion] of [
   ['4.4.29', 9],
   ['5.0.31', 13],
 ] as const) {
-  t.test(`refuses MongoDB ${version} and names the required version`, async (t) => {
+  t.test(`rejects MongoDB ${version} and names the required version`, async (t) => {
     const port = await startOldMongodb(t, version, wireVersion)
     const readModels = openMongodbReadModels({ url: `mongodb://127.0.0.1:${port}/?directConnection=true` })
     t.teardown(() => readModels.close())
@@ -88,7 +90,7 @@ for (const [version, wireVersion] of [
       `MongoDB 6\\.0 \\(wire version 17\\) or later.*version ${version}, wire version ${wireVersion}$`,
     )
     await t.rejects(readModels.listCollections(), { name: 'ReadModelsUnavailableError', message })
-    await t.rejects(readModels.drop('things'), { name: 'ReadModelsUnavailableError', message }, 'whenever it is asked')
+    await t.rejects(readModels.drop('things'), { name: 'ReadModelsUnavailableError', message }, 'every call reports it')
   })
 }
 
@@ -103,7 +105,7 @@ t.test('ignores a drop of a missing collection', { skip: withoutMongodb }, async
 })
 
 t.test(
-  'connects to a server that starts late, and again after an outage',
+  'connects to a server that starts late, and reconnects after an outage',
   { skip: withoutMongodb, timeout: 90_000 },
   async (t) => {
     const { hostname, port } = new URL(testDatabaseUrl('reconnect').replace(/^mongodb/, 'http'))

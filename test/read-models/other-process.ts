@@ -1,6 +1,6 @@
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 
-/** A process that increments a counter `times` times in separate bulks, concurrently with other processes. */
+/** Increments a counter `times` times in separate bulks, concurrently with other processes. */
 const [directory, times] = process.argv.slice(2)
 const readModels = await openEmbeddedReadModels({ directory: directory! })
 const counters = readModels.collection('counters')

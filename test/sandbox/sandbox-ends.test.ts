@@ -18,10 +18,10 @@ const outboxOf = ({ baseUrl, sandbox }: ServiceProcess) =>
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
   for (let i = 0; i < 3_000 && !(await condition()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
-  if (!(await condition())) throw new Error('waited in vain')
+  if (!(await condition())) throw new Error('the condition did not become true in time')
 }
 
-/** Returns how many users of the banner can sign in. */
+/** Returns the number of users in the banner who can sign in. */
 async function signIns({ baseUrl }: ServiceProcess, { sandbox }: ServiceProcess): Promise<number> {
   const asked = sandbox!.users.map(async ({ email, password }) => {
     const body = JSON.stringify({ email, password })
@@ -35,7 +35,7 @@ async function signIns({ baseUrl }: ServiceProcess, { sandbox }: ServiceProcess)
 const credentialsFile = (directory: string) => join(directory, 'data', 'sandbox.json')
 const live = ['--name', 'Live', '--callback-url', 'https://example.com/callbacks', '--allow-ip', '192.0.2.1']
 
-/** Registers a live merchant without ending the sandbox, like another node or a process that was killed. */
+/** Registers a live merchant without ending the sandbox, like another node or a killed process. */
 async function registerLive(directory: string): Promise<void> {
   const data = join(directory, 'data')
   const stores = await openStores(
@@ -79,13 +79,17 @@ t.test('the first live merchant ends the sandbox of a running service: key, file
   await service.end('SIGTERM')
   const again = await startServiceProcess(t, { directory })
   t.equal(again.sandbox, undefined)
-  t.match(await cliJson(directory, 'merchants', 'show', merchantId), { suspended: false }, 'an operator has resumed it')
-  t.equal(await signIns(again, service), 1, 'and enabled one of its users')
+  t.match(
+    await cliJson(directory, 'merchants', 'show', merchantId),
+    { suspended: false },
+    'an operator has resumed the merchant',
+  )
+  t.equal(await signIns(again, service), 1, 'an operator has enabled one of its users')
   await again.end('SIGTERM')
 })
 
 t.test(
-  'a live merchant that another process registered ends the sandbox immediately or at the next start',
+  'a live merchant that another process registers ends the sandbox immediately or at the next start',
   async (t) => {
     for (const running of [true, false]) {
       const directory = temporaryDirectory(t)
@@ -98,7 +102,11 @@ t.test(
       const { merchantId } = service.sandbox!
       await until(async () => !existsSync(credentialsFile(directory)))
       t.match(await cliJson(directory, 'merchants', 'show', merchantId), { suspended: true })
-      t.match(await cliJson(directory, 'merchants', 'show', id), { suspended: false }, "an operator's own stays")
+      t.match(
+        await cliJson(directory, 'merchants', 'show', id),
+        { suspended: false },
+        "an operator's own merchant is unchanged",
+      )
       await now.end('SIGTERM')
       t.match(now.log(), merchantId)
     }
@@ -114,7 +122,7 @@ t.test('shows the credentials of a live merchant although the sandbox cannot be 
   t.match(JSON.parse(created.stdout), { id: String, webApiKey: /^tk_/, secretKey: /^sk_/ })
 })
 
-t.test('SANDBOX=off ends the sandbox, and a later sandbox has another merchant', async (t) => {
+t.test('SANDBOX=off ends the sandbox, and a later sandbox has a different merchant', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory })
   await first.end('SIGTERM')
@@ -141,7 +149,11 @@ t.test(
       const answer = await fetch(`${baseUrl}/health/ready`)
       return { status: answer.status, body: (await answer.json()) as { readonly details: readonly string[] } }
     }
-    t.match(await warnings(service), { status: 200, body: { status: 'ok', details: [] } }, 'the sandbox has its outbox')
+    t.match(
+      await warnings(service),
+      { status: 200, body: { status: 'ok', details: [] } },
+      'sandbox messages go to the outbox',
+    )
     const created = await runCli(directory, ['merchants', 'create', ...live], gateways)
     t.match(created.stderr, /emails cannot be sent: SMTP_URL is not set/)
     t.notMatch(created.stderr, /SMS_URL/)

@@ -29,7 +29,7 @@ t.test(
     t.match(outboxToken, /^[A-Za-z0-9_-]{43}$/)
     t.equal(await outboxOf(first, outboxToken), 200)
     for (const wrong of ['', 'x', outboxToken.slice(1), `${outboxToken}A`]) {
-      t.equal(await outboxOf(first, wrong), 404, 'the outbox opens with the token of the banner, and with nothing else')
+      t.equal(await outboxOf(first, wrong), 404, 'only the token in the banner opens the outbox')
     }
     const shown = banner({ ...first, currency: { code: 'TRY', decimals: 2 }, roles: ['api'], sandbox: first.sandbox })
     t.match(shown, `/sandbox/outbox?token=${outboxToken}`)
@@ -46,7 +46,7 @@ t.test(
     t.equal(statSync(join(directory, 'data', 'sandbox.json')).mode & 0o777, 0o600)
     const core = { WALLET_URL: 'https://wallet.example', WALLET_TOKEN: 't' }
     const third = await startServiceProcess(t, { directory, environment: core })
-    t.equal(third.sandbox?.wallet, undefined, 'a wallet core has customers of its own')
+    t.equal(third.sandbox?.wallet, undefined, 'a wallet core has its own customers')
     await third.end('SIGTERM')
   },
 )
@@ -70,7 +70,7 @@ t.test('issues new credentials for the same merchant if they were lost or rotate
   await third.end('SIGTERM')
 })
 
-t.test("an operator's merchant of the same name is not the sandbox's: its credentials are left alone", async (t) => {
+t.test("does not change an operator's merchant with the name of the sandbox merchant", async (t) => {
   const directory = temporaryDirectory(t)
   const own = ['--sandbox', '--name', 'Sandbox', '--callback-url', 'http://127.0.0.1:9/']
   const { id, webApiKey } = await cliJson<{ id: string; webApiKey: string }>(directory, 'merchants', 'create', ...own)
@@ -84,7 +84,7 @@ t.test("an operator's merchant of the same name is not the sandbox's: its creden
   await service.end('SIGTERM')
 })
 
-t.test('starts no sandbox if there is a live merchant or it is disabled', async (t) => {
+t.test('starts no sandbox if there is a live merchant or if the sandbox is disabled', async (t) => {
   const directory = temporaryDirectory(t)
   const off = await startServiceProcess(t, { directory, environment: { SANDBOX: 'off' } })
   t.equal(off.sandbox, undefined)
@@ -97,19 +97,22 @@ t.test('starts no sandbox if there is a live merchant or it is disabled', async 
   await live.end('SIGTERM')
 })
 
-t.test('writes no credential of the banner and no master key to log lines or in plain text to the log', async (t) => {
-  const directory = temporaryDirectory(t)
-  const service = await startServiceProcess(t, { directory, environment: { LOG_LEVEL: 'trace' } })
-  await clientOf(service).hostedDeposit('canary', '100.00')
-  await service.end('SIGTERM')
-  const masterKey = readFileSync(join(directory, 'data', 'master.key'), 'utf8').trim()
-  const { webApiKey, secretKey, webhookSecret } = service.sandbox!
-  const stores = readdirSync(join(directory, 'data')).filter((name) => name.includes('.db'))
-  t.ok(stores.length >= 2)
-  const passwords = service.sandbox!.users.map(({ password }) => password)
-  t.equal(passwords.length, 6)
-  for (const secret of [webApiKey, secretKey, webhookSecret.slice('whsec_'.length), masterKey, ...passwords]) {
-    t.notOk(service.log().includes(secret))
-    for (const name of stores) t.notOk(readFileSync(join(directory, 'data', name)).includes(secret), name)
-  }
-})
+t.test(
+  'writes neither credentials of the banner nor the master key to log lines or in plaintext to the log',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const service = await startServiceProcess(t, { directory, environment: { LOG_LEVEL: 'trace' } })
+    await clientOf(service).hostedDeposit('canary', '100.00')
+    await service.end('SIGTERM')
+    const masterKey = readFileSync(join(directory, 'data', 'master.key'), 'utf8').trim()
+    const { webApiKey, secretKey, webhookSecret } = service.sandbox!
+    const stores = readdirSync(join(directory, 'data')).filter((name) => name.includes('.db'))
+    t.ok(stores.length >= 2)
+    const passwords = service.sandbox!.users.map(({ password }) => password)
+    t.equal(passwords.length, 6)
+    for (const secret of [webApiKey, secretKey, webhookSecret.slice('whsec_'.length), masterKey, ...passwords]) {
+      t.notOk(service.log().includes(secret))
+      for (const name of stores) t.notOk(readFileSync(join(directory, 'data', name)).includes(secret), name)
+    }
+  },
+)

@@ -29,7 +29,7 @@ t.test('a seed always gives the same plan, within the catalogue, limits and curr
     return !isWithin || !isInOrder || paymentMethod !== (kind === 'deposit' ? 1 : 2)
   })
   t.same(wrong, [])
-  t.same(planOfAnHour(1, { ...frame, paymentMethods: [] }), [], 'without a method there is nothing to make up')
+  t.same(planOfAnHour(1, { ...frame, paymentMethods: [] }), [], 'there is nothing to create without a payment method')
 })
 
 interface Listed {
@@ -60,7 +60,7 @@ t.test('fills a sandbox once with transfers in every state and sends nothing', a
   const service = await startServiceProcess(t, { directory })
   const list = (...args: string[]) => cliItems<Transfer>(directory, 'transfers', 'list', ...args, '--limit', '1000')
   let listed = await list()
-  // The read models lag.
+  // The read models lag behind the seed.
   while (listed.length < transfers) listed = await list()
   const found = new Set(listed.map(({ kind, statusDescription }) => `${kind} ${statusDescription}`))
   for (const status of ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed']) {
@@ -76,7 +76,8 @@ t.test('fills a sandbox once with transfers in every state and sends nothing', a
   const live = ['--name', 'Live', '--callback-url', 'https://example.com/callbacks', '--allow-ip', '192.0.2.1']
   await cliJson(directory, 'merchants', 'create', ...live)
   const after = await cliItems<Listed>(directory, 'merchants', 'list')
-  for (const { name, suspended } of after) t.equal(suspended, name !== 'Live', `${name} ends with the sandbox`)
+  for (const { name, suspended } of after)
+    t.equal(suspended, name !== 'Live', `the suspension of ${name} after the sandbox has ended`)
 })
 
 t.test('creates no sample data if there is a live merchant or no sandbox', async (t) => {

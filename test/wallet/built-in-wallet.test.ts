@@ -27,7 +27,7 @@ interface Options {
   readonly newNumber?: () => number
 }
 
-/** Opens accounts and their wallet. Several on one store act as several processes. */
+/** Opens the accounts and the wallet on a store. Several on one store act as several processes. */
 function parts(store: EventStore, options: Options = {}) {
   const box = createSecretBox(options.masterKey ?? Buffer.alloc(32, 7))
   const clock = () => new Date().toISOString()
@@ -85,7 +85,7 @@ function failing(store: EventStore, methods: { readonly [name in 'appendInOrder'
   })
 }
 
-t.test('every login does the same work for any account, and hashes nothing that could be guessed', async (t) => {
+t.test('every login takes the same work for any account, and hashes only a keyed digest', async (t) => {
   const passwords = countingPasswords()
   const store = await openTestStore(t)
   const reads: string[] = []
@@ -118,10 +118,11 @@ t.test('every login does the same work for any account, and hashes nothing that 
     t.equal(passwords.counts.hash, before.hash)
     t.same(reads, ['walletemail', 'wallet'], `${email} ${password}: the same reads`)
   }
-  for (const secret of passwords.counts.secrets) t.match(secret, /^[\w-]{43}$/, 'keyed before it is hashed')
+  for (const secret of passwords.counts.secrets)
+    t.match(secret, /^[\w-]{43}$/, 'a keyed digest is hashed, not the password')
 })
 
-t.test('does not accept a sandbox account or its money outside of the sandbox', async (t) => {
+t.test('accepts neither a sandbox account nor its money outside the sandbox', async (t) => {
   const store = await openTestStore(t)
   const inside = parts(store, { isSandbox: true })
   const outside = parts(store, { isSandbox: false })
@@ -136,11 +137,11 @@ t.test('does not accept a sandbox account or its money outside of the sandbox', 
     outside.wallet.sendCode({ id: randomUUID(), accountNumber }, { merchantName: 'Shop', amountMinor: 100n }),
     WalletUnavailableError,
   )
-  t.match(await outside.wallet.collect(before), { outcome: 'collected' }, 'what was taken before stays taken')
+  t.match(await outside.wallet.collect(before), { outcome: 'collected' }, 'an earlier collection is still known')
   t.match(await inside.wallet.logIn(customer.email, customer.password, shop), { outcome: 'accepted' })
 })
 
-t.test('refuses to set a weak password, and accepts one that was set earlier', async (t) => {
+t.test('rejects setting a weak password, and accepts one that was set earlier', async (t) => {
   const store = await openTestStore(t)
   const { accounts, wallet } = parts(store, { isSandbox: true })
   for (const password of ['000000', '123456', '987654', '121212', '112233']) {
@@ -159,7 +160,7 @@ t.test('rejects every login with a different master key', async (t) => {
   t.match(await other.wallet.logIn(customer.email, customer.password, shop), { outcome: 'refused' })
 })
 
-t.test('opens one account for an email although several processes open ten at the same time', async (t) => {
+t.test('opens one account for an email although several processes open ten concurrently', async (t) => {
   const store = await openTestStore(t)
   const results = await Promise.all(
     Array.from({ length: 10 }, () => parts(store).accounts.open({ ...customer, email: 'ADA@example.com' }, context)),
@@ -174,22 +175,22 @@ t.test('opens one account for an email although several processes open ten at th
 
 t.test('completes an opening that was interrupted between the email and its account', async (t) => {
   const store = await openTestStore(t)
-  const halfway = new Proxy(store, {
+  const interruptedStore = new Proxy(store, {
     get(target, name, receiver) {
       const value = Reflect.get(target, name, receiver)
       if (name !== 'appendInOrder') return typeof value === 'function' ? value.bind(target) : value
       return async (appends: Parameters<EventStore['appendInOrder']>[0]) => {
         await target.appendInOrder(appends.slice(0, 1))
-        throw new StoreUnavailableError('the process was killed here')
+        throw new StoreUnavailableError('the process was killed')
       }
     },
   })
   const { accounts } = parts(store)
-  await t.rejects(open(parts(halfway).accounts), StoreUnavailableError)
+  await t.rejects(open(parts(interruptedStore).accounts), StoreUnavailableError)
   t.equal(await accounts.findByEmail(customer.email), undefined)
   const accountNumber = await open(accounts)
   const { events } = await store.readAll({ streamPrefixes: ['walletemail-'], maxCount: 100 })
-  t.equal(events.length, 1, 'under the number that was reserved')
+  t.equal(events.length, 1, 'uses the reserved account number')
   t.equal((await accounts.findByEmail(customer.email))?.accountNumber, accountNumber)
 })
 
@@ -204,7 +205,7 @@ t.test('does not assign a used account number to another email', async (t) => {
   t.match(await wallet.logIn('ada@example.com', '000001', shop), { outcome: 'refused', isAccount: true })
 })
 
-t.test('answers eighty concurrent collections of four processes without exceeding the balance', async (t) => {
+t.test('processes eighty concurrent collections of four processes without exceeding the balance', async (t) => {
   const store = await openTestStore(t)
   const accountNumber = await open(parts(store).accounts, { openingBalanceMinor: 5_050n })
   const payments = Array.from({ length: 80 }, () => ({
@@ -253,7 +254,7 @@ t.test('reads only new events of a cached account, including those of other proc
   t.match(await here.wallet.collect(payment()), { outcome: 'collected' })
   t.equal(eventsRead, 2)
   t.match(await here.wallet.collect(payment()), { outcome: 'collected' })
-  t.ok(eventsRead <= 3, 'nothing again, but perhaps its own')
+  t.ok(eventsRead <= 3, 'reads at most its own new event')
   const theirs = payment()
   t.match(await elsewhere.wallet.collect(theirs), { outcome: 'collected' })
   t.match(await here.wallet.collect(theirs), { outcome: 'collected' })
@@ -273,7 +274,7 @@ t.test('finds a debit in the log whose append succeeded without a response, and 
       return async (...args: Parameters<EventStore['appendInOrder']>) => {
         appends++
         await target.appendInOrder(...args)
-        throw new StoreUnavailableError('no answer')
+        throw new StoreUnavailableError('no response')
       }
     },
   })
@@ -284,7 +285,7 @@ t.test('finds a debit in the log whose append succeeded without a response, and 
 })
 
 t.test(
-  'during an outage of the log, a collection is unknown after an append was tried and not done before',
+  'during an outage of the log, a collection is unknown after an attempted append and not done before one',
   async (t) => {
     const store = await openTestStore(t)
     const accountNumber = await open(parts(store).accounts)
@@ -314,7 +315,7 @@ t.test('reports the wallet as unavailable if a message cannot be sent, without t
     whyUnprepared: () => undefined,
     sendSms: async ({ code }) => {
       codes.push(code)
-      throw new MessageNotSentError('the SMS gateway answered 500')
+      throw new MessageNotSentError('the SMS gateway returned status 500')
     },
     sendEmail: async () => {
       throw new MessageNotSentError('ECONNECTION')
@@ -337,27 +338,24 @@ t.test('reports the wallet as unavailable if a message cannot be sent, without t
   await t.rejects(asked, WalletUnavailableError)
 })
 
-t.test(
-  'codes are spread over all million values, with leading zeros, and differ by account and challenge',
-  async (t) => {
-    const codes: string[] = []
-    const messages: Messages = { ...silent, sendSms: async ({ code }) => void codes.push(code) }
-    const { accounts, wallet } = parts(await openTestStore(t), { messages })
-    const accountNumber = await open(accounts)
-    for (let n = 0; n < 2_000; n++)
-      await wallet.sendCode({ id: randomUUID(), accountNumber }, { merchantName: 'Shop', amountMinor: 100n })
-    for (const code of codes) if (!/^\d{6}$/.test(code)) t.fail(code)
-    // 2000 of a million codes have two equal pairs on average. Forty would mean a broken derivation.
-    t.ok(new Set(codes).size > 1_960)
-    for (let digit = 0; digit < 10; digit++) {
-      const share = codes.filter((code) => code.startsWith(String(digit))).length
-      // 200 on average, with a standard deviation of 13.
-      t.ok(share > 100 && share < 300, `${share} start with ${digit}`)
-    }
-  },
-)
+t.test('codes use all million values, with leading zeros, and differ by account and challenge', async (t) => {
+  const codes: string[] = []
+  const messages: Messages = { ...silent, sendSms: async ({ code }) => void codes.push(code) }
+  const { accounts, wallet } = parts(await openTestStore(t), { messages })
+  const accountNumber = await open(accounts)
+  for (let n = 0; n < 2_000; n++)
+    await wallet.sendCode({ id: randomUUID(), accountNumber }, { merchantName: 'Shop', amountMinor: 100n })
+  for (const code of codes) if (!/^\d{6}$/.test(code)) t.fail(code)
+  // 2000 of a million codes contain two equal pairs on average. Forty would mean a broken derivation.
+  t.ok(new Set(codes).size > 1_960)
+  for (let digit = 0; digit < 10; digit++) {
+    const share = codes.filter((code) => code.startsWith(String(digit))).length
+    // The average is 200, with a standard deviation of 13.
+    t.ok(share > 100 && share < 300, `${share} codes start with ${digit}`)
+  }
+})
 
-t.test('hashes with argon2id and a random salt, two at a time, and refuses if too many wait', async (t) => {
+t.test('hashes with argon2id and a random salt, two at a time, and rejects excess work', async (t) => {
   const passwords = createPasswords(8)
   const [a, b] = await Promise.all([passwords.hash('secret', shop), passwords.hash('secret', shop)])
   t.match(a, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -367,10 +365,10 @@ t.test('hashes with argon2id and a random salt, two at a time, and refuses if to
   const many = await Promise.allSettled(Array.from({ length: 14 }, () => passwords.verify(a!, 'secret', shop)))
   t.equal(many.filter(({ status }) => status === 'fulfilled').length, 10)
   for (const result of many) if (result.status === 'rejected') t.ok(result.reason instanceof TooManyPasswordsError)
-  t.equal(await passwords.verify(b!, 'secret', shop), true, 'and goes on')
+  t.equal(await passwords.verify(b!, 'secret', shop), true, 'works again afterwards')
 })
 
-t.test('stores no email, phone, password or code of an account in plain text', async (t) => {
+t.test('stores no email, phone, password or code of an account in plaintext', async (t) => {
   const store = await openTestStore(t)
   const codes: string[] = []
   const messages: Messages = { ...silent, sendSms: async ({ code }) => void codes.push(code) }

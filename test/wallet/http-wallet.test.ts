@@ -15,7 +15,7 @@ const payment = () => ({
 })
 const currency = { code: 'EUR', decimals: 2 } as const
 const patient = 60_000
-/** Long enough to connect on a busy machine. */
+/** This is long enough to connect on a busy machine. */
 const impatient = 3_000
 
 interface Served {
@@ -78,7 +78,7 @@ t.test('reports that nothing was done if the core cannot be reached', async (t) 
 
 t.test('sends nothing to a core with an untrusted certificate', async (t) => {
   const received: Buffer[] = []
-  // Any response is an invalid TLS handshake.
+  // The client cannot parse this response as a TLS handshake.
   const server = createTcpServer((socket) => {
     socket.on('error', () => undefined)
     socket.on('data', (bytes) => {
@@ -95,8 +95,8 @@ t.test('sends nothing to a core with an untrusted certificate', async (t) => {
 t.test('after a collection was sent, its outcome is unknown without a complete valid response', async (t) => {
   const unclear: { readonly [what: string]: (response: ServerResponse) => void } = {
     'a reset': (response) => response.socket?.resetAndDestroy(),
-    'an end without an answer': (response) => response.socket?.end(),
-    'half an answer': (response) => {
+    'a closed connection': (response) => response.socket?.end(),
+    'half a response': (response) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"outcome":"collected"')
       setTimeout(() => response.socket?.destroy(), 20)
     },
@@ -111,15 +111,15 @@ t.test('after a collection was sent, its outcome is unknown without a complete v
     'a page': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>OK</h1>'),
     'no outcome': json(200, {}),
     null: json(200, null),
-    'another outcome': json(200, { outcome: 'pending' }),
+    'a different outcome': json(200, { outcome: 'pending' }),
     'no amount': json(200, { outcome: 'collected' }),
-    'an amount in text': json(200, { outcome: 'collected', amountMinor: '100' }),
-    'a broken amount': json(200, { outcome: 'collected', amountMinor: 100.5 }),
-    'an amount of nothing': json(200, { outcome: 'collected', amountMinor: 0 }),
-    'an amount beyond all': json(200, { outcome: 'collected', amountMinor: 1e15 }),
+    'an amount as text': json(200, { outcome: 'collected', amountMinor: '100' }),
+    'a fractional amount': json(200, { outcome: 'collected', amountMinor: 100.5 }),
+    'an amount of zero': json(200, { outcome: 'collected', amountMinor: 0 }),
+    'an amount above the limit': json(200, { outcome: 'collected', amountMinor: 1e15 }),
     'an unknown reason': json(200, { outcome: 'refused', reason: 'because' }),
     'half JSON': (response) => response.writeHead(200).end('{"outcome":"refused","reason":"insufficient-bal'),
-    'too long an answer': (response) =>
+    'a response above the size limit': (response) =>
       response.writeHead(200).end(`{"outcome":"refused","reason":"account-blocked","x":"${'x'.repeat(100_000)}"}`),
   }
   for (const [what, respond] of Object.entries(unclear)) {
@@ -129,7 +129,7 @@ t.test('after a collection was sent, its outcome is unknown without a complete v
   }
 })
 
-t.test('accepts the response of a core that it did nothing', async (t) => {
+t.test('trusts a response in which the core states that it did nothing', async (t) => {
   for (const status of [400, 401, 403, 404, 405, 413, 415, 422, 429]) {
     const { wallet } = await core(t, json(status, {}))
     await t.rejects(wallet.collect(payment()), { name: 'WalletUnavailableError', message: new RegExp(`${status}`) })
@@ -180,7 +180,7 @@ t.test('reports any failure of a repeatable request as an unavailable wallet', a
     'status 500': json(500, {}),
     'a page': (response) => response.writeHead(200).end('<h1>OK</h1>'),
     'a list': json(200, []),
-    'a status of another kind': json(201, {}),
+    'an unexpected status': json(201, {}),
   }
   for (const [what, respond] of Object.entries(wrong)) {
     const { wallet } = await core(t, respond)
@@ -206,7 +206,7 @@ t.test('sends the token, the trackingId as idempotency key, and integer minor un
   const { sandbox: _, ...money } = { ...request, amountMinor: 99_999_999, currency: 'EUR' }
   t.same(JSON.parse(bodies[0]!), money)
   await wallet.collect({ ...request, sandbox: true })
-  t.same(JSON.parse(bodies[1]!), { ...money, sandbox: true }, 'a core that knows no sandbox need not hear of one')
+  t.same(JSON.parse(bodies[1]!), { ...money, sandbox: true }, 'a core without a sandbox never receives the field')
 })
 
 t.test('ignores a receipt that is not a web address and records the collection', async (t) => {
@@ -244,7 +244,7 @@ t.test('no error contains the token, the password, the code or the response of t
   }
 })
 
-t.test('refuses more concurrent requests than the limit before it sends them', async (t) => {
+t.test('rejects requests above the concurrency limit before it sends them', async (t) => {
   const { wallet, requests } = await core(t, () => undefined)
   const attempts = Array.from({ length: 70 }, () => wallet.collect(payment()).catch((error: Error) => error.name))
   const first = await Promise.race(attempts)

@@ -78,7 +78,7 @@ t.test('delivers an email to a real SMTP server, with the link as text and HTML 
   t.match(text, /^auto-submitted: auto-generated/im)
 })
 
-t.test('throws an error without the link if the mail server refuses, hangs up or is missing', async (t) => {
+t.test('throws an error without the link if the mail server rejects the message, hangs up or is missing', async (t) => {
   const refusing = (message: string) => ({
     onRcptTo: (_address: unknown, _session: unknown, done: (error: Error) => void) => done(new Error(message)),
   })
@@ -104,7 +104,7 @@ t.test('throws an error without the link if the mail server refuses, hangs up or
 })
 
 t.test('sends nothing without TLS to a server on another machine', async (t) => {
-  // The name does not look like loopback, although it resolves to it. The rule uses the configured name.
+  // The name resolves to loopback but does not look like it. The rule uses the configured name.
   const { received, port } = await mailServer(t)
   const smtp = createSmtp({ url: `smtp://user:pass%20word@0.0.0.0:${port}`, from: 'a@pay.example' })
   await t.rejects(smtp.sendEmail(email), { name: 'MessageNotSentError', message: /ETLS/ })
@@ -174,7 +174,7 @@ t.test('an SMS contains the code, merchant and amount in both languages within o
   )
   for (const text of [sms.text, ...texts]) {
     t.ok(text.length <= 160, `${text.length}`)
-    t.match(text, /^[\x20-\x7e]+$/, 'no letter that would halve what one SMS holds')
+    t.match(text, /^[\x20-\x7e]+$/, 'no character outside GSM-7, which would halve the capacity of an SMS')
   }
   t.match(texts[0], 'Isik Magazasi Urunleri')
   t.match(texts[1], 'AEro Kobmand')
@@ -184,31 +184,38 @@ t.test('an SMS contains the code, merchant and amount in both languages within o
     { merchantName: '花屋', amountMinor: 150_000n },
     { code: 'JPY', decimals: 0 },
   )
-  t.match(japanese.text, /^730914: 花屋, 1500 JPY\. /, 'a name of other letters stays, and there are no decimals')
+  t.match(
+    japanese.text,
+    /^730914: 花屋, 1500 JPY\. /,
+    'a name in another script is unchanged, and the amount has no decimals',
+  )
 })
 
 t.test('an email contains the merchant and the amount', async (t) => {
   for (const body of [email.text, email.html]) t.equal(body.split('1234.50 TRY').length - 1, 2, 'in both languages')
 })
 
-t.test('calls a gateway once that refuses, redirects or fails, and throws an error without the code', async (t) => {
-  const wrong: ((response: ServerResponse) => void)[] = [
-    (response) => response.writeHead(400).end('730914'),
-    (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
-    (response) => response.writeHead(500).end(),
-    (response) => response.socket?.resetAndDestroy(),
-    (response) => response.writeHead(200).end('x'.repeat(100_000)),
-  ]
-  for (const respond of wrong) {
-    const { requests, url } = await gateway(t, respond)
-    const error = await createSmsGateway({ url, token: 'sms-token' })
-      .sendSms(sms)
-      .catch((error: unknown) => error)
-    t.ok(error instanceof MessageNotSentError)
-    t.notMatch(`${(error as Error).stack}`, /730914|sms-token|5551234567/)
-    t.equal(requests.length, 1)
-  }
-})
+t.test(
+  'sends one request to a gateway that rejects, redirects or fails, and throws an error without the code',
+  async (t) => {
+    const wrong: ((response: ServerResponse) => void)[] = [
+      (response) => response.writeHead(400).end('730914'),
+      (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+      (response) => response.writeHead(500).end(),
+      (response) => response.socket?.resetAndDestroy(),
+      (response) => response.writeHead(200).end('x'.repeat(100_000)),
+    ]
+    for (const respond of wrong) {
+      const { requests, url } = await gateway(t, respond)
+      const error = await createSmsGateway({ url, token: 'sms-token' })
+        .sendSms(sms)
+        .catch((error: unknown) => error)
+      t.ok(error instanceof MessageNotSentError)
+      t.notMatch(`${(error as Error).stack}`, /730914|sms-token|5551234567/)
+      t.equal(requests.length, 1)
+    }
+  },
+)
 
 t.test('limits the length of a merchant’s name in an email and removes its line breaks', async (t) => {
   const { text, html, subject } = deviceEmail(
@@ -239,8 +246,8 @@ t.test('the outbox keeps the newest 200 messages, sealed and newest first', asyn
   t.equal(list.at(-1)?.code, '700005')
   await outbox.sendEmail(email)
   t.same((await outbox.list())[0], { kind: 'email', to: 'ada@example.com', code: null, link, at: list[0]?.at })
-  t.same(await open(randomBytes(32)).list(), [], 'with another key there is nothing to be seen')
-  t.equal((await open(masterKey).list()).length, 200, 'another process sees the same')
+  t.same(await open(randomBytes(32)).list(), [], 'a different key opens no message')
+  t.equal((await open(masterKey).list()).length, 200, 'another process lists the same messages')
   await readModels.close()
   for (const file of readdirSync(directory)) {
     const bytes = readFileSync(join(directory, file), 'latin1')

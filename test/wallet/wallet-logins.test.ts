@@ -11,20 +11,20 @@ const accepted: LogIn = { outcome: 'accepted', sandbox: true, accountNumber: 7 }
 const wrong: LogIn = { outcome: 'refused', isAccount: true }
 const unknown: LogIn = { outcome: 'refused' }
 
-/** Several instances on one store act as several nodes, or as restarts. */
+/** Creates a node. Several nodes on one store act as several nodes or as restarts. */
 function node(store: EventStore) {
   const time = { ms: Date.parse('2026-03-01T10:00:00.000Z') }
   const logIn = createWalletLogin(store, createSecretBox(Buffer.alloc(32, 7)), () => new Date(time.ms).toISOString())
-  let asked = 0
+  let comparisons = 0
   const attempt = (answer: LogIn | (() => Promise<LogIn>), more: Partial<WalletLoginAttempt> = {}) => {
     const of = { email, merchantId: 'm', trackingId: 't', customer: 'somebody', deviceCookie: undefined, ...more }
-    const ask = async () => {
-      asked++
+    const compare = async () => {
+      comparisons++
       return typeof answer === 'function' ? answer() : answer
     }
-    return logIn(of, ask, context)
+    return logIn(of, compare, context)
   }
-  return { time, attempt, asked: () => asked }
+  return { time, attempt, comparisons: () => comparisons }
 }
 
 async function events(store: EventStore) {
@@ -36,15 +36,19 @@ function cookieOf(result: Guarded<number>): string {
   return result.deviceCookie
 }
 
-t.test('guesses from unknown devices lock out unknown devices only', async (t) => {
+t.test('guesses from unknown devices lock out only unknown devices', async (t) => {
   const store = await openTestStore(t)
-  const { attempt, asked } = node(store)
+  const { attempt, comparisons } = node(store)
   const deviceCookie = cookieOf(await attempt(accepted, { customer: 'the customer' }))
   for (let n = 0; n < 300; n++) await attempt(wrong, { customer: `guesser ${n}`, merchantId: `m${n % 3}` })
-  t.equal(asked(), 4, 'three guesses were compared')
+  t.equal(comparisons(), 4, 'three guesses were compared')
   t.match(await attempt(accepted, { customer: 'guesser' }), { outcome: 'locked', retryAfterSeconds: 12 })
-  t.match(await attempt(accepted, { customer: 'the customer' }), { outcome: 'accepted' }, 'known by merchant and user')
-  t.match(await attempt(accepted, { deviceCookie }), { outcome: 'accepted' }, 'known by its cookie')
+  t.match(
+    await attempt(accepted, { customer: 'the customer' }),
+    { outcome: 'accepted' },
+    'the merchant and the user are known',
+  )
+  t.match(await attempt(accepted, { deviceCookie }), { outcome: 'accepted' }, 'the cookie is known')
   t.match(await attempt(accepted, { customer: 'the customer', email: ' ADA@example.com ' }), { outcome: 'accepted' })
 })
 
@@ -54,7 +58,7 @@ t.test('guesses from a known device lock only that device, and a correct passwor
   const deviceCookie = cookieOf(await attempt(accepted, { customer: 'the customer' }))
   for (let n = 0; n < 3; n++) t.match(await attempt(wrong, { deviceCookie }), { outcome: 'refused' })
   t.match(await attempt(accepted, { deviceCookie }), { outcome: 'locked', retryAfterSeconds: 12 })
-  t.match(await attempt(wrong), { outcome: 'refused' }, 'strangers are not')
+  t.match(await attempt(wrong), { outcome: 'refused' }, 'unknown devices are not locked')
   time.ms += 12_000
   const fresh = cookieOf(await attempt(accepted, { deviceCookie }))
   t.not(fresh, deviceCookie)
@@ -98,14 +102,14 @@ t.test('counts failures across restarts and nodes', async (t) => {
 
 t.test('compares three of a hundred concurrent guesses', async (t) => {
   const store = await openTestStore(t)
-  const { attempt, asked } = node(store)
+  const { attempt, comparisons } = node(store)
   const results = await Promise.all(Array.from({ length: 100 }, () => attempt(wrong)))
-  t.equal(asked(), 3)
+  t.equal(comparisons(), 3)
   t.equal(results.filter(({ outcome }) => outcome === 'refused').length, 3)
   t.equal((await events(store)).length, 3)
 })
 
-t.test('guesses that hang delay unknown devices only', async (t) => {
+t.test('guesses that hang delay only unknown devices', async (t) => {
   const store = await openTestStore(t)
   const { attempt } = node(store)
   const deviceCookie = cookieOf(await attempt(accepted))
@@ -116,7 +120,7 @@ t.test('guesses that hang delay unknown devices only', async (t) => {
   t.match(await hanging, { outcome: 'refused' })
 })
 
-t.test('answers an unknown email like a known one and appends nothing', async (t) => {
+t.test('responds to an unknown email as to a known one and appends nothing', async (t) => {
   const store = await openTestStore(t)
   const { attempt, time } = node(store)
   for (let n = 0; n < 40; n++) {
@@ -156,7 +160,7 @@ t.test('records a correct password once per device, and counts nothing while the
   t.equal((await attempt(accepted)).outcome, 'accepted')
 })
 
-t.test('does not answer a guess whose failure cannot be recorded', async (t) => {
+t.test('does not respond to a guess whose failure cannot be recorded', async (t) => {
   const store = await openTestStore(t)
   const unwritable = new Proxy(store, {
     get(target, name, receiver) {
