@@ -27,8 +27,8 @@ const entryPoints = {
 }
 // These packages are native or read their own files.
 const external = ['better-sqlite3', '@node-rs/argon2', '@fastify/swagger-ui']
-// For a dynamic import of a CommonJS package (`await import('undici')`), esbuild only creates a default export, while Node provides all
-// names. This plugin adds the names.
+// For a dynamic import of a CommonJS package (`await import('undici')`), esbuild creates only a default export, but
+// Node provides all names. This plugin adds the names.
 const allExports = {
   name: 'all exports',
   setup({ onResolve, onLoad, resolve }) {

@@ -1,8 +1,8 @@
-// A MongoDB-compatible server for the tests: FerretDB over SQLite in a directory of its own, on any free port of loopback.
-// Prints its mongodb:// URL when it can be connected to, and ends with SIGTERM, SIGINT or the end of its standard input.
+// A MongoDB-compatible server for the tests: FerretDB over SQLite in a separate directory, on a free port of loopback.
+// It prints its mongodb:// URL when it accepts connections, and ends on SIGTERM, SIGINT or the end of its standard input.
 //
-// FerretDB is embedded, not installed as a command: its own main refuses to run unless files of its repository are there that
-// the module proxy does not serve, and an embedded one has no telemetry.
+// FerretDB is embedded as a library, because its own command requires files of its repository that the module proxy does
+// not serve. The library also has no telemetry.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	go func() {
-		// Whoever started this holds the other end: a killed parent leaves no server behind.
+		// The parent process holds the other end, so the server also ends when the parent is killed.
 		io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()

@@ -22,7 +22,7 @@ interface StoryEntry {
 
 t.test(
   "the auditor's guide works from its first command to a proof that is checked on a different machine",
-  { skip: hasPython ? false : 'no python3' },
+  { skip: hasPython ? false : 'python3 is not installed' },
   async (t) => {
     const directory = temporaryDirectory(t)
     mkdirSync(join(directory, 'packages/transparency-log/examples'), { recursive: true })

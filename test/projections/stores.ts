@@ -71,7 +71,7 @@ export async function testStores(t: Test, directory = tempDirectory(t)): Promise
 }
 
 export async function createDeposit(transfers: TransferCommands, expiryMinutes: number): Promise<string> {
-  const customer = { userId: 'u', name: 'Somebody', username: 's', paymentMethod: 1, told: false, amountMinor: 10_000n }
+  const customer = { userId: 'u', name: 'Ada', username: 's', paymentMethod: 1, told: false, amountMinor: 10_000n }
   const request = { merchantId, referenceId: randomUUID(), channel: 'hosted', expiryMinutes, ...customer } as const
   const result = await transfers.create(request, context)
   if (!result.accepted) throw new Error(result.refusal.rule)

@@ -31,7 +31,7 @@ t.test('the state of a transfer at any time equals the fold of the log up to tha
       const log = logOf(history)
       fc.pre(log.length > 0)
       const { position, recordedAtMs } = log[place % log.length]!
-      const moment = byTime ? { recordedMs: recordedAtMs } : { position }
+      const pointInTime = byTime ? { recordedMs: recordedAtMs } : { position }
       const earlier = log.filter((each) =>
         byTime ? each.recordedAtMs <= recordedAtMs : each.position.commit <= position.commit,
       )
@@ -41,7 +41,7 @@ t.test('the state of a transfer at any time equals the fold of the log up to tha
           (state, recorded) => transferDecider.evolve(state, decodeEvent(recorded) as TransferEvent),
           transferDecider.initialState,
         )
-        const found = await transferAsOf(givenLog(log), trackingId, moment)
+        const found = await transferAsOf(givenLog(log), trackingId, pointInTime)
         if (own.length === 0) t.equal(found, undefined)
         else {
           t.strictSame(found?.state, { ...(plain(expected) as object), revision: own.length - 1 })

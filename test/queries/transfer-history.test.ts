@@ -189,5 +189,5 @@ t.test('reports an unreadable event and shows all others', async (t) => {
   )
   t.match(story?.[2]?.data, { unreadable: /unknown event/ })
   t.notMatch(JSON.stringify(story), 'tk_1')
-  t.equal(await auditedHistory(store, 'nobody', undefined), undefined)
+  t.equal(await auditedHistory(store, 'unknown', undefined), undefined)
 })

@@ -132,11 +132,11 @@ t.test('SANDBOX=off ends the sandbox, and a later sandbox has a different mercha
   t.equal(await callsAs({ ...off, sandbox: first.sandbox! }), 403)
   t.equal(await signIns(off, first), 0)
   await off.end('SIGTERM')
-  const anew = await startServiceProcess(t, { directory })
-  t.not(anew.sandbox?.merchantId, first.sandbox?.merchantId)
-  t.equal(await callsAs(anew), 200)
-  t.equal(await signIns(anew, anew), 6)
-  await anew.end('SIGTERM')
+  const restarted = await startServiceProcess(t, { directory })
+  t.not(restarted.sandbox?.merchantId, first.sandbox?.merchantId)
+  t.equal(await callsAs(restarted), 200)
+  t.equal(await signIns(restarted, restarted), 6)
+  await restarted.end('SIGTERM')
 })
 
 t.test(

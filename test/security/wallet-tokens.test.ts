@@ -90,9 +90,9 @@ t.test('rejects a missing, foreign or malformed claim', async (t) => {
   const wrong = [
     { aud: [claims.aud] },
     { aud: [claims.aud, 'transferd:wallet-device'] },
-    { aud: 'somebody' },
+    { aud: 'another audience' },
     { aud: '' },
-    { iss: 'somebody' },
+    { iss: 'another issuer' },
     { iss: ['transferd', 'x'] },
     { sub: [bearer.trackingId] },
     { merchant: [bearer.merchantId] },

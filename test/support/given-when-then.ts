@@ -12,7 +12,7 @@ export function specification<State, Command, Event>(decider: Decider<State, Com
     fold,
     given: (...history: Event[]) => ({
       when: (command: Command) => ({
-        // biome-ignore lint/suspicious/noThenProperty: the words of the specification; nobody awaits it
+        // biome-ignore lint/suspicious/noThenProperty: given, when and then are the words of the specification, and no caller awaits the object
         then(expected: readonly Event[] | RefusalReason, name?: string) {
           const decision = decider.decide(deepFreeze(command), fold(history))
           if (typeof expected !== 'string') {

@@ -17,9 +17,9 @@ import { MessageNotSentError } from '../../src/wallet/messages.js'
 
 const link = 'https://pay.example/device/canary-link?a=1&b=2'
 const lira: Currency = { code: 'TRY', decimals: 2 }
-const told = { merchantName: 'Çiçek & <b>Söhne</b>', amountMinor: 123_450n }
-const email = deviceEmail('ada@example.com', link, told, lira)
-const sms = codeSms('+905551234567', '730914', told, lira)
+const payment = { merchantName: 'Çiçek & <b>Söhne</b>', amountMinor: 123_450n }
+const email = deviceEmail('ada@example.com', link, payment, lira)
+const sms = codeSms('+905551234567', '730914', payment, lira)
 const secrets = /canary-link|730914/
 
 interface Received {
@@ -239,7 +239,7 @@ t.test('the outbox keeps the newest 200 messages, sealed and newest first', asyn
   t.same(await outbox.list(), [])
   await outbox.sendEmail(email)
   for (let code = 0; code < 205; code++)
-    await outbox.sendSms(codeSms('+905551234567', String(700_000 + code), told, lira))
+    await outbox.sendSms(codeSms('+905551234567', String(700_000 + code), payment, lira))
   const list = await outbox.list()
   t.equal(list.length, 200)
   t.same(list[0], { kind: 'sms', to: '+905551234567', code: '700204', link: null, at: '2026-03-01T10:00:00.000Z' })

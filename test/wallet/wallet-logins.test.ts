@@ -17,7 +17,7 @@ function node(store: EventStore) {
   const logIn = createWalletLogin(store, createSecretBox(Buffer.alloc(32, 7)), () => new Date(time.ms).toISOString())
   let comparisons = 0
   const attempt = (answer: LogIn | (() => Promise<LogIn>), more: Partial<WalletLoginAttempt> = {}) => {
-    const of = { email, merchantId: 'm', trackingId: 't', customer: 'somebody', deviceCookie: undefined, ...more }
+    const of = { email, merchantId: 'm', trackingId: 't', customer: 'a customer', deviceCookie: undefined, ...more }
     const compare = async () => {
       comparisons++
       return typeof answer === 'function' ? answer() : answer
@@ -125,12 +125,12 @@ t.test('responds to an unknown email as to a known one and appends nothing', asy
   const { attempt, time } = node(store)
   for (let n = 0; n < 40; n++) {
     const known = await attempt(wrong, { email: 'ada@example.com' })
-    const nobody = await attempt(unknown, { email: 'nobody@example.com' })
-    t.same(nobody, known)
+    const unknownEmail = await attempt(unknown, { email: 'nobody@example.com' })
+    t.same(unknownEmail, known)
     time.ms += n % 4 === 3 ? 60_000 : 1_000
   }
   const recorded = (await events(store)).length
-  for (let n = 0; n < 300; n++) await attempt(unknown, { email: `somebody${n}@example.com` })
+  for (let n = 0; n < 300; n++) await attempt(unknown, { email: `unknown${n}@example.com` })
   t.equal((await events(store)).length, recorded)
 })
 

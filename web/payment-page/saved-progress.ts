@@ -25,7 +25,7 @@ export function saveProgress(progress: Progress | undefined): void {
     if (inMemory === undefined) sessionStorage.removeItem(key)
     else sessionStorage.setItem(key, inMemory)
   } catch {
-    // Browsers may refuse storage in a frame of another site. A reload then starts at the sign-in.
+    // Browsers may block storage in a frame of another site. A reload then starts at the sign-in.
   }
 }
 

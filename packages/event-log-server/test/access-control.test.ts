@@ -44,7 +44,7 @@ class Caller {
       call.on('error', (error: ServiceError) => resolve({ code: error.code, messages }))
       call.on('end', () => resolve({ code: status.OK, messages }))
       call.write(Buffer.from(request.serializeBinary()))
-      // A consumer that ends its requests would leave its group.
+      // A consumer that half-closes its call would leave its group.
       if (path !== `${groupCalls}/Read`) call.end()
     })
   }
@@ -145,7 +145,7 @@ async function scene(t: Test) {
   t.teardown(async () => {
     caller.close()
     await stop()
-    if (faults.length > 0) throw new AggregateError(faults, 'calls failed because of faults of the server')
+    if (faults.length > 0) throw new AggregateError(faults, 'the server had faults during the calls')
   })
   return { store, caller }
 }
@@ -176,7 +176,7 @@ t.test('a user without a group, or with a custom one, has only the rights that a
     t.equal(await caller.code(`${groupCalls}/List`, listAll, user), status.PERMISSION_DENIED)
     t.equal((await caller.call(`${groupCalls}/Read`, consume('orders'), user, 1)).code, status.PERMISSION_DENIED)
   }
-  t.equal(await caller.code(read, readStream('orders'), 'keeper:secret'), status.OK, 'operators read')
+  t.equal(await caller.code(read, readStream('orders'), 'keeper:secret'), status.OK, 'an operator can read it')
   t.equal(await caller.code(read, readStream('$ce-orders'), 'keeper:secret'), status.PERMISSION_DENIED)
 
   await acl(store, 'orders', { $r: ['loner'], $w: 'clerks' })
@@ -184,14 +184,18 @@ t.test('a user without a group, or with a custom one, has only the rights that a
   t.equal(
     await caller.code(read, readStream('$$orders'), 'loner:secret'),
     status.PERMISSION_DENIED,
-    'and grants nothing else',
+    'it grants nothing else',
   )
   t.equal(await caller.code(read, readStream('orders'), 'clerk:secret'), status.PERMISSION_DENIED)
   const [append, remove] = changes('orders')
   t.equal(await caller.code(append![0], append![1], 'loner:secret'), status.PERMISSION_DENIED)
   t.equal(await caller.code(append![0], append![1], 'clerk:secret'), status.OK)
   t.equal(await caller.code(remove![0], remove![1], 'clerk:secret'), status.PERMISSION_DENIED)
-  t.equal(await caller.code(`${groupCalls}/GetInfo`, info, 'loner:secret'), status.OK, 'the state of a group')
+  t.equal(
+    await caller.code(`${groupCalls}/GetInfo`, info, 'loner:secret'),
+    status.OK,
+    'a user with access to the stream can read the state of its group',
+  )
   t.equal((await caller.call(`${groupCalls}/Read`, consume('orders'), 'loner:secret', 1)).code, status.OK)
 })
 

@@ -40,10 +40,13 @@ interface Scenario {
   readonly live: readonly boolean[]
 }
 
-/** A message about event n: `e<n>` is the event, `c<n>` a checkpoint at it, `b<n>` one before it, without its prepare half. */
+/**
+ * A message about event n: `e<n>` is the event, `c<n>` a checkpoint at it, and `b<n>` a checkpoint before it, without
+ * its prepare position.
+ */
 type Message = string
 
-/** Returns the messages of EventStoreDB, which reads pages of a window of events or 32 that match. */
+/** Returns the messages that EventStoreDB sends. It reads pages of one window of events or 32 matching events. */
 function expected({ window, interval, existing, live }: Scenario): Message[] {
   const messages: Message[] = []
   let count = 0
@@ -119,7 +122,7 @@ async function observed(store: StreamStore, client: Client, scenario: Scenario):
   }
   await until('caught up')
   for (const matches of scenario.live) await put(matches)
-  await put(true) // all messages about the other events precede this one
+  await put(true) // The messages about all other events precede this one.
   const end = scenario.existing.length + scenario.live.length
   await until(`e${end}`)
   call.cancel()

@@ -49,7 +49,7 @@ function responseOf(client: Client, path: string, request: Message): Promise<unk
   })
 }
 
-t.test('there is a request for every method of the server, and for no other', async (t) => {
+t.test('the table has a request for every method of the server, and for no other', async (t) => {
   t.strictSame(Object.keys(methods).sort(), [...paths].sort())
 })
 

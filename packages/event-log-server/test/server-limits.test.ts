@@ -124,7 +124,7 @@ for (const { transport, options, skip } of transports) {
       t.equal((await all(client.readStream('s'))).length, 1)
     })
 
-    await t.test('no fault of the server', async (t) => t.strictSame(faults, []))
+    await t.test('the server has no fault', async (t) => t.strictSame(faults, []))
     await stop()
   })
 }
@@ -159,7 +159,7 @@ t.test('stops working on a call that the client has cancelled', async (t) => {
   t.equal(pages, before)
   await client.appendToStream('s', jsonEvent({ type: 'T', data: {} }))
   await new Promise((resolve) => setTimeout(resolve, 300))
-  t.equal(pages, before, 'a new event wakes no cancelled call')
+  t.equal(pages, before, 'a new event starts no work for the cancelled calls')
   t.strictSame(faults, [])
   await stop()
 })
@@ -176,7 +176,7 @@ t.test('an expression that backtracks endlessly ends only its own call', async (
   await client.createPersistentSubscriptionToAll(group, settings, { filter: endless })
   const dropped = { type: 'persistent-subscription-dropped' } as unknown as Error
   await t.rejects(all(client.subscribeToPersistentSubscriptionToAll(group)), dropped)
-  t.ok(performance.now() - start < waitMs, 'none of them blocks the server permanently')
+  t.ok(performance.now() - start < waitMs, 'no expression blocks the server permanently')
   await client.deletePersistentSubscriptionToAll(group)
 
   const harmless = streamNameFilter({ regex: '^a{3,}b$|^(?:x|y)+z$' })
@@ -246,7 +246,7 @@ t.test('a connection has a tenth of the time for expressions, and an aborted mat
   }
   t.equal(await budget.spend(takes(240)), 'done')
   t.equal(await budget.spend(takes(100)), 'done', 'aborted after 25 ms, then repeated with a full budget')
-  t.equal(await budget.spend(takes(10_000)), undefined, 'not completed with a full budget either')
+  t.equal(await budget.spend(takes(10_000)), undefined, 'a full budget is not enough either')
   t.strictSame(allowed, [250, 25, 250, 150, 250])
   const before = nowMs
   for (let i = 0; i < 1_000; i += 1) await budget.spend(takes(1))

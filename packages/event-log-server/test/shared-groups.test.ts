@@ -99,7 +99,7 @@ t.test('clients of the protocol can use a group of the service', async (t) => {
   t.strictSame(faults, [])
 })
 
-t.test('the service knows the group of a client but cannot consume it', async (t) => {
+t.test('the service sees the group of a client but cannot consume it', async (t) => {
   const { service, groups, client, faults } = await scene(t)
   await put(service, 2)
   await client.createPersistentSubscriptionToAll('readers', { ...ofClient, checkPointLowerBound: 1 }, transfers)

@@ -42,7 +42,11 @@ t.test('the service and clients of the protocol share a log', async (t) => {
   const repeated = { id: theirs.id, type: 'Theirs', data: { n: 1 }, metadata: { m: 2 } }
   t.equal((await service.append('transfer-1', 0, [repeated])).revision, 1, 'appends are idempotent across both APIs')
   const bareRepeated = { id: bare.id, type: 'Bare', data: { n: 3 }, metadata: {} }
-  t.equal((await service.append('transfer-1', 2, [bareRepeated])).revision, 3, 'regardless of the stored format')
+  t.equal(
+    (await service.append('transfer-1', 2, [bareRepeated])).revision,
+    3,
+    'appends are idempotent for every stored format',
+  )
   await service.append('transfer-1', 3, [{ ...own, id: randomUUID(), type: 'Last' }])
   await until(() => seen.length === 5)
   t.strictSame(seen, ['Own', 'Theirs', 'Raw', 'Bare', 'Last'], 'the subscription receives the events of both')

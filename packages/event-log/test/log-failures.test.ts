@@ -25,7 +25,7 @@ function mountSmall(directory: string): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', directory], { stdio: 'ignore' })
 }
 
-/** Returns the reason why no small file system can be mounted, or `false` if it can. */
+/** Returns the reason why the test cannot mount a small file system, or `false` if it can. */
 function cannotMount(): string | false {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-mount-'))
   try {
@@ -137,7 +137,7 @@ t.test('explains why a directory cannot be opened', async (t) => {
   })
 
   const text = create('text')
-  writeFileSync(join(text, 'events.db'), 'certainly not a database, but some text of a length')
+  writeFileSync(join(text, 'events.db'), 'this text is not a database, but it is long enough')
   await t.rejects(open(text), { name: 'CannotOpenLogError', message: /is not an event log/ })
 
   const foreign = create('foreign')

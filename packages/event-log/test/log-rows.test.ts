@@ -47,7 +47,7 @@ t.test('a log written from its rows has the same events at the same positions, a
   await Promise.all([before.close(), after.close()])
 })
 
-t.test('the end of an empty log is position 0, and it is written as an empty log', async (t) => {
+t.test('an empty log ends at position 0 and is written as an empty log', async (t) => {
   const directory = tempDirectory(t)
   await (await openEventLog({ directory })).close()
   t.same(readLogEnd(directory), { position: 0, recordedAtMs: undefined })

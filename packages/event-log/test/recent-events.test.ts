@@ -61,7 +61,7 @@ t.test('returns only events of the log, to any number of readers in any order', 
   )
 })
 
-t.test('shares the events of a reader with the readers of the same filter only', async (t) => {
+t.test('shares the events of a reader only with readers of the same filter', async (t) => {
   const recent = new RecentEvents()
   recent.add('f', scan(0, 30, 100))
   recent.add('f', scan(30, 60, 100))
@@ -70,7 +70,7 @@ t.test('shares the events of a reader with the readers of the same filter only',
   t.same(recent.after('g', 15, 100), { events: [], through: 15 })
 })
 
-t.test('keeps a limited number of events, the newest ones', async (t) => {
+t.test('keeps a limited number of the newest events', async (t) => {
   const recent = new RecentEvents()
   for (let after = 0; after < 30_000; after += 30) recent.add('f', scan(after, after + 30, 100))
   t.equal(recent.after('f', 0, 1).through, 0)
@@ -80,7 +80,7 @@ t.test('keeps a limited number of events, the newest ones', async (t) => {
 })
 
 t.test(
-  'a reader of some of the streams that another reader reads shares its events and sees each of its own once',
+  'a reader whose streams are a subset of another reader’s shares its events and sees each of its own once',
   async (t) => {
     const log = await openEventLog({ directory: tempDirectory(t) })
     t.teardown(() => log.close())

@@ -9,7 +9,7 @@ import { tempDirectory } from './support/temp-directory.js'
 
 const sizes = { recentAt: 12, indexedAt: 40, namesPerStep: 4 }
 
-/** A process that appends. */
+/** A process that appends to the log. */
 class Writer {
   readonly #db: Database.Database
   #transaction: LogTransaction
@@ -79,9 +79,10 @@ t.test('finds every stream after every commit, regardless of merges and crashes'
             writers[1]!.find(name),
             findWithoutRecent(db, name),
           ]
-          if (found.some((one) => one !== number)) throw new Error(`${name} is ${number} and not ${found}`)
+          if (found.some((one) => one !== number))
+            throw new Error(`${name} has number ${number}, but ${found} was found`)
         }
-        if (fresh.youngCount > 10 * sizes.recentAt) throw new Error(`${fresh.youngCount} names are young`)
+        if (fresh.youngCount > 10 * sizes.recentAt) throw new Error(`${fresh.youngCount} names are recent`)
         if (findStream(db, fresh, `transfer-${n}-none`) !== undefined) throw new Error('found a nonexistent stream')
       }
       indexed += db.prepare('SELECT indexed_through FROM log_state').pluck().get() as number
@@ -89,7 +90,7 @@ t.test('finds every stream after every commit, regardless of merges and crashes'
     }),
     { numRuns: 6, endOnFailure: true },
   )
-  t.ok(indexed > 200, 'names reached the whole index')
+  t.ok(indexed > 200, 'names were moved to the whole index')
 })
 
 t.test('moves recent names to the whole index', async (t) => {
@@ -102,7 +103,7 @@ t.test('moves recent names to the whole index', async (t) => {
   const count = (where: string) =>
     db.prepare(`SELECT count(*) FROM stream_names WHERE ${where}`).pluck().get() as number
   const recent = count(`hash >= ${recentKeys} AND hash < ${mergedThroughKey}`)
-  t.ok(recent > 0 && recent < 3 * sizes.indexedAt, `${recent} are recent`)
+  t.ok(recent > 0 && recent < 3 * sizes.indexedAt, `${recent} names are recent`)
   t.ok(count(`hash < ${recentKeys}`) > 200)
   t.equal(count(`hash = ${mergedThroughKey}`), 1)
   db.close()

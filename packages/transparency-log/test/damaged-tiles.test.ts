@@ -42,7 +42,7 @@ t.test(
     t.strictSame(paths.sort(), [...filesSince(0, 600), ...stillAsked].sort())
     t.ok(
       (await new TreeReader(tiles, 300).root()).equals(naiveRoot(entries.slice(0, 300))),
-      'an older size is read from full tiles',
+      'the reader computes an older size from full tiles',
     )
   },
 )
@@ -73,7 +73,7 @@ t.test('names a file that is missing, truncated or has a partial entry', async (
   }
   for (const path of ['tile/0/001', 'tile/1/000.p/2', 'tile/entries/002.p/88']) {
     const named = { name: 'VerificationError', message: new RegExp(path.replaceAll('.', '\\.')) }
-    // The root needs level 1, but not the tile below it.
+    // The root requires level 1 but not this tile below it.
     if (path !== 'tile/0/001') {
       await t.rejects(broken(path, undefined), named)
       await t.rejects(broken(path, store.files.get(path)!.subarray(0, -1)), named)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Implements RFC 6962, 2.1, literally: slow and obviously correct. */
+/** A literal implementation of RFC 6962, section 2.1: slow, but easy to check. */
 
 function sha256(...parts: readonly Uint8Array[]): Buffer {
   const hash = createHash('sha256')

@@ -1,6 +1,6 @@
 /**
- * Published values in hexadecimal: the hashes of RFC 6962 that implementations of Certificate Transparency test, and the examples of
- * C2SP signed-note, tlog-checkpoint and golang.org/x/mod/sumdb/note.
+ * Published values in hexadecimal: the hashes for RFC 6962 that the tests of Certificate Transparency implementations
+ * use, and the examples of C2SP signed-note, tlog-checkpoint and golang.org/x/mod/sumdb/note.
  */
 export const publicHashes = {
   empty: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',

@@ -3,7 +3,7 @@ import t from 'tap'
 import { publicEntries, publicNotes, publicProofs, publicRoots, publicSignatures } from './public-vectors.js'
 
 const hasPython = spawnSync('python3', ['--version']).status === 0
-const skip = hasPython ? false : 'no python3'
+const skip = hasPython ? false : 'python3 is not installed'
 
 /** Runs Python code that reads the example as `c` and the input as `given`, and returns the value that the code assigns to `answer`. */
 function python(lines: string, given: unknown): unknown {

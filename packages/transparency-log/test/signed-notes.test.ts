@@ -40,8 +40,12 @@ t.test('verifies the signatures of known keys and ignores unknown keys', async (
     openNote(note, [log]).signatures.map(({ name }) => name),
     [log.name],
   )
-  const stranger = parseSigner(generateSigner(log.name))
-  t.throws(() => openNote(note, [stranger]), /no signature by a known key/, 'the same name is not the same key')
+  const otherSigner = parseSigner(generateSigner(log.name))
+  t.throws(
+    () => openNote(note, [otherSigner]),
+    /no signature by a known key/,
+    'a different key with the same name is unknown',
+  )
   t.throws(() => openNote(note.replace('a text', 'a test'), [log]), /signature by log\.example.* is invalid/)
 })
 
@@ -77,7 +81,7 @@ t.test('rejects a malformed checkpoint even if it is signed', async (t) => {
   }
   const foreign = signNote(formatCheckpoint({ ...checkpoint, origin: 'another' }), [log])
   t.throws(() => openCheckpoint(foreign, log), /belongs to another, not to log\.example/)
-  t.equal(parseCheckpoint(`${text}an extension\n`).size, 42, 'ignores further lines')
+  t.equal(parseCheckpoint(`${text}an extension\n`).size, 42, 'ignores additional lines')
 })
 
 t.test('a cosignature covers the checkpoint and the time', async (t) => {

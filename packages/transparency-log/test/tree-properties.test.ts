@@ -34,7 +34,7 @@ function sum(sizes: readonly number[]): number {
   return sizes.reduce((total, size) => total + size, 0)
 }
 
-t.test('the root matches the recursive definition for any batches', async () => {
+t.test('the root matches the recursive definition for every sequence of batches', async () => {
   await fc.assert(
     fc.asyncProperty(batches, async (sizes) => {
       const store = new MemoryTiles()
@@ -48,7 +48,7 @@ t.test('the root matches the recursive definition for any batches', async () => 
   )
 })
 
-t.test('any batches produce the same complete set of files', async () => {
+t.test('every sequence of batches produces the same complete set of files', async () => {
   await fc.assert(
     fc.asyncProperty(batches, async (sizes) => {
       const [inBatches, atOnce] = [new MemoryTiles(), new MemoryTiles()]
@@ -93,7 +93,7 @@ t.test(
         const atOnce = new MemoryTiles()
         await appended(atOnce, [sum(sizes)])
         for (const [path, bytes] of atOnce.files) assert(killed.files.get(path)?.equals(bytes), path)
-        // A remaining file of a size in between is a prefix of its successor.
+        // A remaining file of an intermediate size is a prefix of its successor.
         const whole = new MemoryTiles()
         await appended(whole, [entries.length - (entries.length % tileWidth)])
         for (const [path, bytes] of killed.files) {
@@ -128,7 +128,7 @@ await appended(store, [entries.length])
 const tree = new TreeReader(store, entries.length)
 
 t.test(
-  'every inclusion proof is the one of the definition and verifies; any bit of it, the leaf or the root changed, it does not',
+  'every inclusion proof matches the definition and verifies, but not with a changed bit in the proof, the leaf or the root',
   async () => {
     await fc.assert(
       fc.asyncProperty(sizes, fc.nat(), flip, fc.nat(), async (size, at, bit, step) => {
@@ -140,8 +140,8 @@ t.test(
         assert(verifyInclusion(leaf, index, size, root, proof))
         assertNot(verifyInclusion(flipped(leaf, bit), index, size, root, proof))
         assertNot(verifyInclusion(leaf, index, size, flipped(root, bit), proof))
-        assertNot(verifyInclusion(leaf, index ^ (1 << (bit % 10)), size, root, proof), 'another index')
-        assertNot(verifyInclusion(leaf, index, size, root, [...proof, root]), 'one too many')
+        assertNot(verifyInclusion(leaf, index ^ (1 << (bit % 10)), size, root, proof), 'a different index')
+        assertNot(verifyInclusion(leaf, index, size, root, [...proof, root]), 'an additional hash')
         if (proof.length === 0) return
         const changed = proof.map((hash, place) => (place === step % proof.length ? flipped(hash, bit) : hash))
         assertNot(verifyInclusion(leaf, index, size, root, changed))
@@ -153,7 +153,7 @@ t.test(
 )
 
 t.test(
-  'every consistency proof is the one of the definition and verifies; any bit of it or a root changed, it does not',
+  'every consistency proof matches the definition and verifies, but not with a changed bit in the proof or a root',
   async () => {
     await fc.assert(
       fc.asyncProperty(sizes, sizes, flip, fc.nat(), async (one, other, bit, step) => {

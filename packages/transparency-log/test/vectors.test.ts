@@ -61,7 +61,7 @@ t.test('tiles have the specified paths and widths', async (t) => {
   t.equal(tilePath(0, 1234067), 'tile/0/x001/x234/067')
   t.equal(tilePath('entries', 0, 5), 'tile/entries/000.p/5')
   t.equal(tilePath(3, 1000), 'tile/3/x001/000')
-  // The specification's own example: a tree of 70,000.
+  // The tree of 70,000 entries is the specification's own example.
   t.same([widthOf(0, 272, 70_000), widthOf(0, 273, 70_000), widthOf(0, 274, 70_000)], [256, 112, 0])
   t.same([widthOf(1, 0, 70_000), widthOf(1, 1, 70_000), widthOf(2, 0, 70_000)], [256, 17, 1])
   t.same([widthOf(0, 0, 256), widthOf(1, 0, 256)], [256, 1])

@@ -9,7 +9,7 @@ const store = await openEventLog({ directory })
 const scene = new GroupScene(store, prefix)
 
 function finished(id: string): void {
-  writeSync(1, `${id}\n`) // print before the ack: every printed event was handled, even if the process dies now
+  writeSync(1, `${id}\n`) // Print before the ack: every printed event was handled, even if the process is killed now.
 }
 
 async function handle({ event, ackId }: Taker['got'][number], { consumer }: Taker): Promise<void> {

@@ -110,9 +110,9 @@ t.test('a group without consumers is released, and resumes with its state', { bu
   await one.count(3)
   await one.ack(0)
   await one.consumer.close()
-  await t.rejects(there.consume(), { name: 'GroupHeldElsewhereError' }, 'not immediately')
+  await t.rejects(there.consume(), { name: 'GroupHeldElsewhereError' }, 'the group is not free immediately')
   await sleep(7_500)
-  t.equal(await here.covered(), 1, 'with a checkpoint, regardless of the counts')
+  t.equal(await here.covered(), 1, 'the checkpoint is written although neither count is reached')
   const again = await here.consume()
   t.same((await again.count(2)).tries, [
     [1, 1],

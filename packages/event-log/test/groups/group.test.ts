@@ -169,7 +169,7 @@ t.test('delivery', async (t) => {
     scene.join(1)
     t.equal(scene.delivered.length, 2)
     scene.group.ack([scene.delivered[1]?.ackId ?? ''])
-    t.same(scene.settle().checkpoints, [], 'the first is not acked')
+    t.same(scene.settle().checkpoints, [], 'the first event is not acknowledged')
     t.same(scene.ack(0).checkpoints, [1])
   })
 
@@ -378,7 +378,7 @@ t.test('checkpoints', async (t) => {
     t.same(scene.join(1).ack(3).checkpoints, [60])
   })
 
-  t.test('count unmatched events of a page when they may pass them', async (t) => {
+  t.test('count the unmatched events of a page that they can pass', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 5 })
     const first = { ...itemOf(3), unmatchedBefore: { count: 3, through: positionOf(2) } }
     const second = { ...itemOf(9), unmatchedBefore: { count: 8, through: positionOf(8) } }

@@ -47,7 +47,10 @@ export const api = {
     await save(await sendChange('POST', path, body))
   },
 
-  /** Saves the response of a GET as a file. Unlike a plain link, it lets the page show a refusal instead of saving it. */
+  /**
+   * Saves the response of a GET as a file. Unlike a plain link, it lets the page show an error response instead of
+   * saving it.
+   */
   async save(path: string): Promise<void> {
     await save(await request(api.href(path), { method: 'GET' }, readTimeoutMs))
   },

@@ -12,9 +12,9 @@ export interface Reason {
   /** `undefined` in a response from outside the dashboard's API. */
   readonly rule?: RuleName | CommonRefusalName
   readonly values?: Readonly<Record<string, unknown>>
-  /** The server's English text, for a rule that the page has no text for. */
+  /** The server's English text, for a rule without a text on the page. */
   readonly message: string
-  /** The item of a batch that the reason is about. */
+  /** The item of a batch to which the reason applies. */
   readonly subject?: string
 }
 
@@ -32,7 +32,7 @@ export class ApiError extends Error {
     message: string,
     /** `undefined` without a response from the service. */
     readonly reason?: Reason,
-    /** By the request's field. */
+    /** The messages by field of the request. */
     readonly fields: Readonly<Record<string, Reason>> = {},
     readonly status = 0,
   ) {

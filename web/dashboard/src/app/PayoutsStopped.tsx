@@ -4,7 +4,7 @@ import { usePayoutsStopped } from './payouts-stopped-query'
 import { useText } from './texts'
 import './PayoutsStopped.css'
 
-/** Shown above every page, with a link to the findings for users who may read them. */
+/** Shown above every page, with a link to the findings for users who have access to them. */
 export function PayoutsStopped() {
   const text = useText()
   const canReadFindings = usePermission('audit:read')

@@ -1,4 +1,6 @@
-/** Returns a preference stored in this browser, or `undefined` if the browser refuses storage, as private windows may. */
+/**
+ * Returns a preference stored in this browser, or `undefined` if the browser blocks storage, as private windows may.
+ */
 export function preference(name: string): string | undefined {
   try {
     return localStorage.getItem(`transferd.${name}`) ?? undefined

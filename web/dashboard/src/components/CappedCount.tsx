@@ -1,6 +1,6 @@
 import { useText } from '../app/texts'
 
-/** The server stops counting here. */
+/** The limit at which the server stops counting. */
 const maxCounted = 1_000
 
 export function CappedCount({ count }: { readonly count: number }) {

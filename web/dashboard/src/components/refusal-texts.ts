@@ -13,7 +13,7 @@ export function useRefusalText(): (reason: Reason) => string {
   const known = useKnownText()
   const intl = useIntl()
   const actorName = useActorName()
-  // Nobody is signed in yet on the sign-in page.
+  // On the sign-in page, no user is signed in yet.
   const currency = useContext(SessionContext)?.currency
   return useMemo(() => {
     const amounts = currency && amountsIn(intl.locale, currency)

@@ -3,7 +3,7 @@ import de.bwaldvogel.mongo.MongoVersion;
 import de.bwaldvogel.mongo.backend.memory.MemoryBackend;
 import java.util.List;
 
-/** mongo-java-server in memory, as MongoDB 6.0. Prints its URL, and ends when the other end of its standard input does. */
+/** Runs mongo-java-server in memory as MongoDB 6.0. Prints its URL, and ends at the end of its standard input. */
 public final class Main {
     private static final MongoVersion MONGO_6_0 = new MongoVersion() {
         @Override

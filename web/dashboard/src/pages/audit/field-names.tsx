@@ -3,7 +3,7 @@ import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useKnownText } from '../../app/texts'
 import { EventValue } from '../../components/EventValue'
 
-/** Returns the display name of an event field, or the field itself if the texts do not know it. */
+/** Returns the display name of an event field, or the field itself if the texts do not contain it. */
 export function useFieldName(): (name: string) => ReactNode {
   const known = useKnownText()
   return (name) => known(`fields.${name}`) ?? <code>{name}</code>

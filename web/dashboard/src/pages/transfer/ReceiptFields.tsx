@@ -4,7 +4,7 @@ import { FileField } from '../../components/FileField'
 import { Segments } from '../../components/Segments'
 import { TextField } from '../../components/TextField'
 
-/** A link, or a file that is stored here. */
+/** A link, or a file that the service stores. */
 export function ReceiptFields({ required = false }: { required?: boolean }) {
   const text = useText()
   const [as, setAs] = useState('link')
