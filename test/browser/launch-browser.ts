@@ -4,7 +4,7 @@ import { type Browser, chromium } from 'playwright-core'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** Returns CHROMIUM_PATH, or the first of the usual names found on PATH. */
+/** Returns CHROMIUM_PATH, or the first browser on PATH with one of the usual names. */
 function chromiumPath(): string | undefined {
   const { CHROMIUM_PATH, PATH = '' } = process.env
   if (CHROMIUM_PATH) return CHROMIUM_PATH

@@ -12,7 +12,7 @@ import { destroyTestService, startTestService } from '../support/test-service.js
 import { openContext, type Watched } from './watched-page.js'
 
 export const customer = { email: 'ada@example.com', password: '246813' }
-/** A customer of live merchants, which sandbox accounts cannot pay. */
+/** A customer for live merchants, because sandbox accounts cannot pay them. */
 export const liveCustomer = { email: 'grace@example.com', password: '135792' }
 export const phone = { width: 390, height: 844 }
 export const desktop = { width: 1280, height: 800 }
@@ -74,8 +74,8 @@ export async function signInToWallet(page: Page | FrameLocator, { email, passwor
 }
 
 /** Signs in to the wallet and waits for the code field. */
-export async function signInToCode(page: Page | FrameLocator, who = customer) {
-  await signInToWallet(page, who)
+export async function signInToCode(page: Page | FrameLocator, account = customer) {
+  await signInToWallet(page, account)
   await page.getByLabel('Code', { exact: true }).waitFor()
 }
 

@@ -58,7 +58,7 @@ else {
     await page.getByRole('heading', { name: 'Confirm that this is you' }).waitFor()
     t.equal(await status(), 'Pending')
     const link = new URL(wallet.confirmUrls[0]!)
-    // Mail scanners open links.
+    // Mail scanners open links without a click.
     for (const method of ['GET', 'HEAD'] as const) await service.app.inject({ method, url: link.pathname })
     await page.getByRole('button', { name: 'I have confirmed' }).click()
     await page.getByRole('alert').filter({ hasText: 'Not confirmed yet' }).waitFor()
@@ -86,7 +86,7 @@ else {
     t.strictSame(problems, [])
   })
 
-  t.test('pays in a frame of another origin, and notifies the shop with messages of one fixed shape', async (t) => {
+  t.test('pays in a frame of another origin, and notifies the shop with messages of a fixed shape', async (t) => {
     const { deposit, open, wallet, trustAllDevices } = await startPaymentPage(t, browser)
     trustAllDevices()
     const shop = await startShop(t)
@@ -107,17 +107,17 @@ else {
     t.strictSame(problems, [])
 
     const other = await startShop(t)
-    const stranger = await open(`${other}/?frame=${encodeURIComponent((await deposit('20', live)).url)}`)
-    await until(stranger.page, "document.querySelector('iframe').contentDocument === null")
+    const foreign = await open(`${other}/?frame=${encodeURIComponent((await deposit('20', live)).url)}`)
+    await until(foreign.page, "document.querySelector('iframe').contentDocument === null")
     t.equal(
-      await stranger.page.frameLocator('iframe').getByLabel('Email').count(),
+      await foreign.page.frameLocator('iframe').getByLabel('Email').count(),
       0,
       'other origins cannot frame the page',
     )
-    t.match(stranger.problems.join(), /frame-ancestors/)
+    t.match(foreign.problems.join(), /frame-ancestors/)
   })
 
-  t.test('the frame in the guide works as pasted, and its example equals the message that is sent', async (t) => {
+  t.test('the snippet in the guide works as pasted, and its example equals the message that is sent', async (t) => {
     const guide = readFileSync('docs/merchants/hosted.md', 'utf8')
     const [, snippet = ''] = /^```html\n([\s\S]*?)^```$/m.exec(guide) ?? []
     const [, example = ''] = /^```json\n([\s\S]*?)^```$/m.exec(guide) ?? []
@@ -174,7 +174,7 @@ else {
     t.strictSame(problems, [])
   })
 
-  t.test('a reload keeps the step of its tab, and the log decides the state of all tabs', async (t) => {
+  t.test('a reload keeps the step of its tab, and all tabs show the state in the log', async (t) => {
     const { deposit, open, wallet, trustAllDevices } = await startPaymentPage(t, browser)
     trustAllDevices()
     const { url } = await deposit()
@@ -195,13 +195,13 @@ else {
     t.equal(wallet.debits.size, 1)
   })
 
-  t.test('pays in a browser that refuses storage, as some do in frames', async (t) => {
+  t.test('pays in a browser that blocks storage, as some browsers do in frames', async (t) => {
     const { deposit, open, wallet, trustAllDevices } = await startPaymentPage(t, browser)
     trustAllDevices()
     const { url } = await deposit()
     const { page, problems } = await open('about:blank')
-    const refusal = "{ get() { throw new DOMException('refused', 'SecurityError') } }"
-    await page.addInitScript(`Object.defineProperty(window, 'sessionStorage', ${refusal})`)
+    const blockedStorage = "{ get() { throw new DOMException('blocked', 'SecurityError') } }"
+    await page.addInitScript(`Object.defineProperty(window, 'sessionStorage', ${blockedStorage})`)
     await page.goto(url)
     await signInToCode(page)
     await enterCode(page, wallet.lastCode())

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
-/** A page with the errors and forbidden requests it has caused. */
+/** A page with the errors and forbidden requests that it caused. */
 export interface Watched {
   readonly page: Page
   readonly problems: string[]
@@ -37,7 +37,7 @@ function watch(page: Page, problems: string[]): void {
     if (response.status() >= 500) problems.push(`${response.status()} ${response.url()}`)
   })
   page.on('console', (message) => {
-    // The console also reports refusals that the page handles.
+    // The console also reports rejected requests that the page handles.
     if (['warning', 'error'].includes(message.type()) && !message.text().startsWith('Failed to load resource'))
       problems.push(message.text())
   })

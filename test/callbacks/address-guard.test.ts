@@ -95,11 +95,19 @@ t.test('rejects URLs with another scheme, credentials, a local name or excessive
 t.test('requires that every resolved address is public', async (t) => {
   const check = (...addresses: string[]) => checkedAddresses('https://shop.example/', false, async () => addresses)
   t.strictSame(await check('8.8.8.8', '2606:4700::1111'), ['8.8.8.8', '2606:4700::1111'])
-  for (const bad of ['10.0.0.1', '127.0.0.1', '::1', '::ffff:10.0.0.1', '169.254.169.254', 'fe80::1', 'nonsense']) {
-    await t.rejects(check(bad), AddressRefusedError, bad)
-    await t.rejects(check('8.8.8.8', bad), AddressRefusedError, `one good address and ${bad}`)
+  for (const forbidden of [
+    '10.0.0.1',
+    '127.0.0.1',
+    '::1',
+    '::ffff:10.0.0.1',
+    '169.254.169.254',
+    'fe80::1',
+    'nonsense',
+  ]) {
+    await t.rejects(check(forbidden), AddressRefusedError, forbidden)
+    await t.rejects(check('8.8.8.8', forbidden), AddressRefusedError, `a public address and ${forbidden}`)
   }
-  await t.rejects(check(), AddressRefusedError, 'no address')
+  await t.rejects(check(), AddressRefusedError, 'a name without addresses')
 })
 
 t.test('checks the addresses of a name at each attempt', async (t) => {
@@ -118,12 +126,12 @@ t.test('checks the addresses of a name at each attempt', async (t) => {
   t.match(await connection.send(request, signal), { httpStatus: null, failure: 'address refused' })
   t.match(await connection.send(request, signal), { httpStatus: null, failure: 'address refused' })
   t.equal(receiver.received.length, 1)
-  t.equal(receiver.received[0]!.headers.host, `rebinding.example:${port}`, 'sends the name in the Host header')
+  t.equal(receiver.received[0]!.headers.host, `rebinding.example:${port}`, 'the Host header contains the name')
 })
 
 t.test('connects to the checked address, even if the name now resolves to a different one', async (t) => {
   const receiver = await startReceiver(t)
-  // A second query would return an internal address, and `.invalid` has no address at all.
+  // A second query would return an internal address, and `.invalid` names never resolve.
   let queries = 0
   const connection = new EndpointConnection({
     resolve: async () => (queries++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']),
@@ -137,8 +145,8 @@ t.test('connects to the checked address, even if the name now resolves to a diff
   t.equal(queries, 1)
 })
 
-t.test('throws a bug instead of recording it as a failure of the endpoint', async (t) => {
-  const bug = new TypeError('resolve is not a function')
+t.test('throws a programming error instead of recording it as a failure of the endpoint', async (t) => {
+  const programmingError = new TypeError('resolve is not a function')
   const failing = (error: Error) => {
     const connection = new EndpointConnection({
       resolve: () => Promise.reject(error),
@@ -149,7 +157,7 @@ t.test('throws a bug instead of recording it as a failure of the endpoint', asyn
     const request = { url: 'http://shop.invalid/', sandbox: true, headers: {}, body: '{}' }
     return connection.send(request, new AbortController().signal)
   }
-  await t.rejects(failing(bug), bug)
+  await t.rejects(failing(programmingError), programmingError)
   const response = await failing(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
   t.match(response, { httpStatus: null, failure: 'name not resolved' })
 })

@@ -6,7 +6,7 @@ t.test('the breaker opens after 20 consecutive failures over ten seconds, then a
   for (let i = 0; i < 500; i++) breaker.recordFailure(i)
   t.notOk(breaker.isOpen, 'a burst does not open it')
   t.ok(breaker.allows(15, 500))
-  t.notOk(breaker.allows(16, 500), 'at most sixteen at a time while it is closed')
+  t.notOk(breaker.allows(16, 500), 'a closed breaker allows at most sixteen concurrent attempts')
   let nowMs = 10_000
   breaker.recordFailure(nowMs)
   t.ok(breaker.isOpen)
@@ -14,11 +14,11 @@ t.test('the breaker opens after 20 consecutive failures over ten seconds, then a
   for (let i = 0; i < 6; i++) {
     const fromMs = nowMs
     while (!breaker.allows(0, nowMs)) nowMs += 100
-    t.notOk(breaker.allows(1, nowMs), 'one probe at a time')
+    t.notOk(breaker.allows(1, nowMs), 'an open breaker allows one probe at a time')
     pauses.push(nowMs - fromMs)
     breaker.recordFailure(nowMs)
   }
-  t.strictSame(pauses, [1_000, 2_000, 4_000, 8_000, 10_000, 10_000], 'with growing pauses')
+  t.strictSame(pauses, [1_000, 2_000, 4_000, 8_000, 10_000, 10_000], 'the pauses between probes grow')
   breaker.probeNow()
   t.ok(breaker.allows(0, nowMs), 'requested')
   breaker.recordSuccess()
@@ -43,14 +43,14 @@ t.test('attempts that were in flight when the breaker opened are not probes', as
   t.ok(breaker.allows(0, 16_000), 'the first probe is allowed after a second')
 })
 
-t.test('a lane is in flight once at a time, and again if it was offered in the meantime', async (t) => {
+t.test('a lane is in flight once at a time, and again if it was offered during the attempt', async (t) => {
   const lanes = new LaneQueue()
   lanes.offer('a')
   lanes.offer('a')
   t.equal(lanes.take(), 'a')
   t.equal(lanes.take(), undefined)
   lanes.offer('a')
-  t.equal(lanes.take(), undefined, 'in flight')
+  t.equal(lanes.take(), undefined, 'a lane in flight is not taken again')
   lanes.release('a')
   t.equal(lanes.take(), 'a')
   lanes.release('a')
@@ -66,7 +66,7 @@ t.test('a postponed lane is offered when it is due', async (t) => {
   t.equal(lanes.take(), 'a')
 })
 
-t.test('memory is bounded with a million lanes, and the overflow is known', async (t) => {
+t.test('holds a bounded number of a million lanes and reports the overflow', async (t) => {
   const lanes = new LaneQueue()
   for (let i = 0; i < 1_000_000; i++) {
     lanes.offer(`ready-${i}`)

@@ -13,7 +13,7 @@ const payload = {
 }
 const trackingId = '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10'
 
-t.test('the body has the ten fields of the specification, in its order and spelling', async (t) => {
+t.test('the body has the ten fields of the specification, in the specified order and spelling', async (t) => {
   t.equal(
     callbackBody(payload, trackingId, 'sk_test'),
     '{"Status":2,"StatusDescription":"Completed","TrackingId":"0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10",' +
@@ -22,7 +22,7 @@ t.test('the body has the ten fields of the specification, in its order and spell
   )
 })
 
-t.test('HashCode is the MD5 of SecretKey, Amount as sent and RefereneceId, in upper case', async (t) => {
+t.test('HashCode is the upper-case MD5 of the SecretKey, the Amount as sent and the RefereneceId', async (t) => {
   const vectors = [
     [100_00n, '42', '100', 'E8B0A90C919CBB8B332FDEBDF6ACADE6'],
     [100_50n, '42', '100.5', 'EFB19669D7DF7ADE89DCDF4C887A5359'],
@@ -36,7 +36,7 @@ t.test('HashCode is the MD5 of SecretKey, Amount as sent and RefereneceId, in up
   }
 })
 
-t.test('the parsed Amount prints as it was sent and gives the same hash, for any number of cents', async (t) => {
+t.test('an Amount that a receiver parses and prints gives the same hash, for any number of cents', async (t) => {
   for (let amountMinor = 1n; amountMinor < 100_000_000n; amountMinor = amountMinor * 3n + 7n) {
     const body = JSON.parse(callbackBody({ ...payload, amountMinor }, trackingId, 'sk_test'))
     const hash = createHash('md5').update(`sk_test${body.Amount}${body.RefereneceId}`).digest('hex').toUpperCase()

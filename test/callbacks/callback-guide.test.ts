@@ -13,13 +13,13 @@ type Verify = (headers: object, body: string, secret: string, nowSeconds?: numbe
 /** Imports the guide's code as a module. */
 async function importSnippet(directory: string): Promise<Verify> {
   const code = /```js\n([\s\S]*?)```/.exec(guide)?.[1]
-  if (!code) throw new Error('the guide has no snippet')
+  if (!code) throw new Error('the guide contains no snippet')
   const file = join(directory, 'verify.mjs')
   writeFileSync(file, code)
   return ((await import(pathToFileURL(file).href)) as { isFromTransferd: Verify }).isFromTransferd
 }
 
-t.test('the guide’s code accepts genuine callbacks only, also during a rotation', async (t) => {
+t.test('the guide’s code accepts only genuine callbacks, even during a rotation', async (t) => {
   const isFromTransferd = await importSnippet(t.testdir())
   const world = await openWorld(t)
   const receiver = await startReceiver(t)
@@ -28,22 +28,25 @@ t.test('the guide’s code accepts genuine callbacks only, also during a rotatio
   await world.completed(id)
   await until(() => receiver.received.length === 1)
   const rotated = await world.merchants.rotateSecret(id, 'webhookSecret', 10, context)
-  if (!rotated.accepted) throw new Error('not rotated')
+  if (!rotated.accepted) throw new Error('the rotation was rejected')
   await until(() => world.directory.byId(id)?.webhookSecret.previous !== undefined)
   await world.completed(id)
   await until(() => receiver.received.length === 2)
 
   const [first, second] = receiver.received
   t.ok(isFromTransferd(first!.headers, first!.text, webhookSecret))
-  t.ok(isFromTransferd(second!.headers, second!.text, webhookSecret), 'with the previous secret')
-  t.ok(isFromTransferd(second!.headers, second!.text, rotated.value), 'with the new one')
-  t.notOk(isFromTransferd(first!.headers, first!.text, rotated.value), 'a different secret')
+  t.ok(isFromTransferd(second!.headers, second!.text, webhookSecret), 'accepts the previous secret during the overlap')
+  t.ok(isFromTransferd(second!.headers, second!.text, rotated.value), 'accepts the new secret')
+  t.notOk(isFromTransferd(first!.headers, first!.text, rotated.value), 'rejects a different secret')
   t.notOk(isFromTransferd(first!.headers, first!.text.replace('"Status":2', '"Status":5'), webhookSecret))
   t.notOk(isFromTransferd({ ...first!.headers, 'webhook-id': 'x' }, first!.text, webhookSecret))
-  t.notOk(isFromTransferd(first!.headers, first!.text, webhookSecret, Date.now() / 1_000 + 600), 'too old')
+  t.notOk(
+    isFromTransferd(first!.headers, first!.text, webhookSecret, Date.now() / 1_000 + 600),
+    'rejects an old timestamp',
+  )
 })
 
-t.test('the guide’s example is a body as it is sent', async (t) => {
+t.test('the guide’s example equals the body that is sent', async (t) => {
   const example = /```json\n(.*)\n```/.exec(guide)?.[1]
   const payload = {
     status: 2,

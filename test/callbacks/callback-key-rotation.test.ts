@@ -11,17 +11,17 @@ t.test(
   async (t) => {
     const world = await openWorld(t)
     const rejected: unknown[] = []
-    let ownKey = ''
+    let merchantKey = ''
     const receiver = await startReceiver(t, ({ body }, response) => {
-      const text = `${ownKey}${JSON.stringify(body.Amount)}${body.RefereneceId}`
-      const isRight = createHash('md5').update(text).digest('hex').toUpperCase() === body.HashCode
-      if (!isRight) rejected.push(body)
-      response.writeHead(isRight ? 200 : 400).end()
+      const text = `${merchantKey}${JSON.stringify(body.Amount)}${body.RefereneceId}`
+      const isValid = createHash('md5').update(text).digest('hex').toUpperCase() === body.HashCode
+      if (!isValid) rejected.push(body)
+      response.writeHead(isValid ? 200 : 400).end()
     })
     const issued = await world.merchant(receiver.url)
-    ownKey = issued.secretKey
+    merchantKey = issued.secretKey
     world.start()
-    // A different node serves the merchant's requests, so that delivery knows of them only through the log.
+    // Another node serves the merchant's requests, so delivery sees them only in the log.
     const box = createSecretBox(world.masterKey)
     const node = new MerchantDirectory(world.store, box, world.clock.now, () => undefined)
     await node.start()
@@ -36,7 +36,7 @@ t.test(
     }
     const rotate = async (overlapMinutes: number) => {
       const rotated = await world.merchants.rotateSecret(issued.id, 'secretKey', overlapMinutes, context)
-      if (!rotated.accepted) throw new Error('refused')
+      if (!rotated.accepted) throw new Error('the rotation was rejected')
       return rotated.value
     }
     let changes = 0
@@ -48,25 +48,29 @@ t.test(
 
     for (let round = 0; round < 6; round++) {
       const first = await rotate(60)
-      await Promise.all([change(), change(), request(ownKey)])
+      await Promise.all([change(), change(), request(merchantKey)])
       const next = round % 2 === 0 ? first : await rotate(30)
       await change()
       // Callbacks that are still in flight are hashed with the previous key.
       await allReceived()
       await request(next)
-      ownKey = next
+      merchantKey = next
       await Promise.all([change(), request(next), change()])
       await allReceived()
     }
     t.equal(receiver.received.length, changes)
     t.strictSame(rejected, [])
     const events = await world.store.readStream(`merchant-${issued.id}`)
-    t.equal(events.filter(({ type }) => type === 'SecretKeyTakenUp').length, 6, 'one event per rotation')
+    t.equal(
+      events.filter(({ type }) => type === 'SecretKeyTakenUp').length,
+      6,
+      'the first use of each key is recorded once',
+    )
     await rotate(60)
     world.clock.forward(61 * 60_000)
-    ownKey = ''
+    merchantKey = ''
     await change()
     await until(() => rejected.length > 0)
-    t.equal(receiver.received.length, changes, 'uses the new key once the overlap has ended')
+    t.equal(receiver.received.length, changes, 'delivery uses the new key once the overlap has ended')
   },
 )

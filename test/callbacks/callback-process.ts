@@ -10,7 +10,7 @@ import { createSecretBox } from '../../src/security/secret-box.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels } from '../support/read-models.js'
 
-/** Delivers the callbacks of a data directory until it is killed. Arguments: the directory, and the master key in hex. */
+// Delivers the callbacks of a data directory until it is killed. Arguments: the directory and the master key in hex.
 const [path = '', masterKey = ''] = process.argv.slice(2)
 const clock = () => new Date().toISOString()
 const store = await openTestEventStore(path)

@@ -57,7 +57,7 @@ t.test('parks a callback that always fails after ten attempts over 75 to 84 hour
 t.test('Retry-After delays the next attempt and never advances it', async (t) => {
   t.equal(retryDelayMs(1, 0, 60_000), 60_000)
   t.equal(retryDelayMs(2, 0, 1_000), 300_000)
-  t.equal(retryDelayMs(10, 0, 60_000), undefined, 'and adds no attempt')
+  t.equal(retryDelayMs(10, 0, 60_000), undefined, 'Retry-After adds no attempt')
 })
 
 t.test('parses Retry-After as seconds or a date, at most a day, and ignores other values', async (t) => {
@@ -67,7 +67,7 @@ t.test('parses Retry-After as seconds or a date, at most a day, and ignores othe
   t.equal(read(' 0 '), 0)
   t.equal(read('999999999'), 24 * hour)
   t.equal(read('Thu, 01 Jan 2026 00:10:00 GMT'), 600_000)
-  t.equal(read('Thu, 01 Jan 2026 00:10:00 GMT'.replace('2026', '2025')), 0, 'in the past')
+  t.equal(read('Thu, 01 Jan 2026 00:10:00 GMT'.replace('2026', '2025')), 0, 'a date in the past means no delay')
   for (const header of ['', '-5', '1.5', 'soon', '1e3', '2026-01-01', '99999999999999999999']) {
     t.equal(read(header), undefined, header)
   }

@@ -3,39 +3,36 @@ import { type EventStore, StoreUnavailableError } from '../../src/event-store/ev
 import { accepts, startReceiver } from './receiver.js'
 import { openWorld, until } from './world.js'
 
-t.test(
-  'does not send a callback again while the log accepts no report, and reports the delivery afterwards',
-  async (t) => {
-    let isUnavailable = false
-    let rejectedAppends = 0
-    const world = await openWorld(t, {
-      wrapStore: (store): EventStore => ({
-        ...store,
-        appendInOrder: async (appends) => {
-          if (!isUnavailable) return store.appendInOrder(appends)
-          rejectedAppends++
-          throw new StoreUnavailableError('the disk is full')
-        },
-      }),
-    })
-    const receiver = await startReceiver(t, (_received, response) => {
-      isUnavailable = true
-      response.writeHead(200).end()
-    })
-    const { id } = await world.merchant(receiver.url)
-    world.start()
-    const trackingId = await world.completed(id)
-    await until(() => rejectedAppends > 0)
-    world.clock.forward(60_000)
-    await world.dueChecks()
-    await until(() => rejectedAppends > 3)
-    t.equal(receiver.received.length, 1)
-    t.equal((await world.deliveryLog(trackingId)).length, 1)
-    isUnavailable = false
-    await until(async () => (await world.deliveryLog(trackingId)).length === 2)
-    t.equal(receiver.received.length, 1)
-  },
-)
+t.test('does not resend a callback while the log accepts no report, and reports the delivery afterwards', async (t) => {
+  let isUnavailable = false
+  let rejectedAppends = 0
+  const world = await openWorld(t, {
+    wrapStore: (store): EventStore => ({
+      ...store,
+      appendInOrder: async (appends) => {
+        if (!isUnavailable) return store.appendInOrder(appends)
+        rejectedAppends++
+        throw new StoreUnavailableError('the disk is full')
+      },
+    }),
+  })
+  const receiver = await startReceiver(t, (_received, response) => {
+    isUnavailable = true
+    response.writeHead(200).end()
+  })
+  const { id } = await world.merchant(receiver.url)
+  world.start()
+  const trackingId = await world.completed(id)
+  await until(() => rejectedAppends > 0)
+  world.clock.forward(60_000)
+  await world.dueChecks()
+  await until(() => rejectedAppends > 3)
+  t.equal(receiver.received.length, 1)
+  t.equal((await world.deliveryLog(trackingId)).length, 1)
+  isUnavailable = false
+  await until(async () => (await world.deliveryLog(trackingId)).length === 2)
+  t.equal(receiver.received.length, 1)
+})
 
 t.test('delivers in one of two processes, and continues in the other when the first stops', async (t) => {
   const world = await openWorld(t)
@@ -71,7 +68,7 @@ t.test('finds the waiting callbacks in the read model after a restart', async (t
 t.test('logs neither secrets nor the responses of endpoints', async (t) => {
   const world = await openWorld(t)
   const receiver = await startReceiver(t, (_received, _response, request) => {
-    request.socket.end('canary-4711 is no HTTP\r\n\r\n')
+    request.socket.end('canary-4711 is not HTTP\r\n\r\n')
   })
   const { id, secretKey, webhookSecret } = await world.merchant(receiver.url)
   world.start()

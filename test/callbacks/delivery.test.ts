@@ -69,7 +69,7 @@ t.test('sends a callback for a creation only if the merchant enables it', async 
   t.strictSame(callbacksOf(cancelled), [['Cancelled', 1]])
 })
 
-t.test('decides at the creation whether it triggers a callback, regardless of later settings', async (t) => {
+t.test('the settings at the creation decide whether it triggers a callback', async (t) => {
   const world = await openWorld(t)
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)
@@ -93,34 +93,37 @@ t.test('decides at the creation whether it triggers a callback, regardless of la
   t.strictSame(statuses(withCallback), ['Pending', 'Cancelled', 'ManualControl'])
 })
 
-t.test('includes the moved amount and its receipt for every status; money alone triggers no callback', async (t) => {
-  const world = await openWorld(t)
-  const receiver = await startReceiver(t)
-  const { id } = await world.merchant(receiver.url, { manualControlAboveMinor: 50_00n })
-  const trackingId = await world.deposit(id)
-  const received = { receivedAmountMinor: 95_00n, receiptUrl: 'https://receipts.example/95' }
-  await world.transfers.receiveFunds(trackingId, 1, received, context)
-  await world.transfers.changeStatus(trackingId, 'Cancel', null, context)
-  await world.transfers.reopen(trackingId, 'it came', context)
-  const returned = { amountMinor: 15_00n, receiptUrl: 'https://receipts.example/15' }
-  await world.transfers.returnFunds(trackingId, returned, context)
-  await world.transfers.complete(trackingId, {}, context)
-  await world.transfers.receiveFunds(trackingId, 2, { receivedAmountMinor: 1n, receiptUrl: null }, context)
-  await world.transfers.resolveAttention(trackingId, 'a cent', context)
-  const last = await world.completed(id)
-  world.start()
-  await until(() => receiver.received.some((callback) => callback.trackingId === last))
-  await until(() => receiver.received.filter((callback) => callback.trackingId === trackingId).length >= 4)
-  const money = { HasAmountMismatch: true, ReceiptUrl: 'https://receipts.example/95', Amount: 100 }
-  const bodies = receiver.received.filter((callback) => callback.trackingId === trackingId).map(({ body }) => body)
-  t.match(bodies, [
-    { ...money, Status: 3, TransactionAmount: 95 },
-    { ...money, Status: 4, TransactionAmount: 95 },
-    { ...money, Status: 3, TransactionAmount: 95 },
-    { ...money, Status: 2, TransactionAmount: 80 },
-  ])
-  t.equal((await eventTypes(world, trackingId)).filter((type) => type === 'CallbackRecorded').length, 4)
-})
+t.test(
+  'includes the moved amount and its receipt for every status, but sends no callback for money alone',
+  async (t) => {
+    const world = await openWorld(t)
+    const receiver = await startReceiver(t)
+    const { id } = await world.merchant(receiver.url, { manualControlAboveMinor: 50_00n })
+    const trackingId = await world.deposit(id)
+    const received = { receivedAmountMinor: 95_00n, receiptUrl: 'https://receipts.example/95' }
+    await world.transfers.receiveFunds(trackingId, 1, received, context)
+    await world.transfers.changeStatus(trackingId, 'Cancel', null, context)
+    await world.transfers.reopen(trackingId, 'it came', context)
+    const returned = { amountMinor: 15_00n, receiptUrl: 'https://receipts.example/15' }
+    await world.transfers.returnFunds(trackingId, returned, context)
+    await world.transfers.complete(trackingId, {}, context)
+    await world.transfers.receiveFunds(trackingId, 2, { receivedAmountMinor: 1n, receiptUrl: null }, context)
+    await world.transfers.resolveAttention(trackingId, 'a cent', context)
+    const last = await world.completed(id)
+    world.start()
+    await until(() => receiver.received.some((callback) => callback.trackingId === last))
+    await until(() => receiver.received.filter((callback) => callback.trackingId === trackingId).length >= 4)
+    const money = { HasAmountMismatch: true, ReceiptUrl: 'https://receipts.example/95', Amount: 100 }
+    const bodies = receiver.received.filter((callback) => callback.trackingId === trackingId).map(({ body }) => body)
+    t.match(bodies, [
+      { ...money, Status: 3, TransactionAmount: 95 },
+      { ...money, Status: 4, TransactionAmount: 95 },
+      { ...money, Status: 3, TransactionAmount: 95 },
+      { ...money, Status: 2, TransactionAmount: 80 },
+    ])
+    t.equal((await eventTypes(world, trackingId)).filter((type) => type === 'CallbackRecorded').length, 4)
+  },
+)
 
 t.test('signs with both webhook secrets during a rotation, and with the new one afterwards', async (t) => {
   const world = await openWorld(t)
@@ -128,7 +131,7 @@ t.test('signs with both webhook secrets during a rotation, and with the new one 
   const { id, webhookSecret } = await world.merchant(receiver.url)
   world.start()
   const rotated = await world.merchants.rotateSecret(id, 'webhookSecret', 10, context)
-  if (!rotated.accepted) throw new Error('not rotated')
+  if (!rotated.accepted) throw new Error('the rotation was rejected')
   await until(() => world.directory.byId(id)?.webhookSecret.previous !== undefined)
   await world.completed(id)
   await until(() => receiver.received.length === 1)
@@ -168,7 +171,7 @@ t.test(
     for (const [index, delayMs] of retryDelaysMs.entries())
       t.ok(attemptsAtMs[index + 1]! - attemptsAtMs[index]! >= delayMs, `attempt ${index + 2} after ${delayMs} ms`)
     await until(() => receiver.received.length >= 11)
-    t.equal(receiver.received[10]!.revision, 2, 'then the next callback of the transfer')
+    t.equal(receiver.received[10]!.revision, 2, 'the next callback of the transfer follows')
     t.equal(new Set(receiver.received.slice(0, 10).map(({ webhookId }) => webhookId)).size, 1)
     const log = await world.deliveryLog(trackingId)
     t.match(log.find((event) => event.type === 'CallbackParked')?.data, {
@@ -196,13 +199,13 @@ t.test('sends requeued callbacks in order and with unchanged ids', async (t) => 
     until(async () => {
       const { deliveries } = await laneOf(world, trackingId)
       const dueMs = Date.parse(deliveries.find(({ status }) => status === 'waiting')?.nextAttemptAt ?? '')
-      // Only to the next attempt: after 120 hours of failures the endpoint is disabled.
+      // The clock moves only to the next attempt, because 120 hours of failures disable the endpoint.
       const waitMs = dueMs - world.clock.nowMs()
       if (waitMs > 0) world.clock.forward(waitMs)
       return deliveries.filter(({ status }) => status === 'parked').length === count
     })
   await parked(1)
-  // A success, because otherwise the endpoint is disabled before the second callback has had its ten attempts.
+  // Without this success, the endpoint would be disabled before the tenth attempt of the second callback.
   const succeeding = await world.completed(id)
   await until(() => receiver.received.some((received) => received.trackingId === succeeding))
   await parked(2)
@@ -235,7 +238,7 @@ t.test('disables the endpoint after a 410, and sends the waiting callbacks in or
   await until(async () => (await eventTypes(world, other)).includes('CallbackRecorded'))
   world.clock.forward(hour)
   await world.dueChecks()
-  t.equal(receiver.received.length, 1, 'nothing is sent while it is disabled')
+  t.equal(receiver.received.length, 1, 'a disabled endpoint receives nothing')
   t.match((await laneOf(world, trackingId)).deliveries[0], { status: 'waiting', lastFailure: 'http 410' })
 
   receiver.behave = accepts
@@ -265,7 +268,7 @@ t.test('disables an endpoint that only fails for 120 hours, across restarts', as
   const before = await failures(one)()
   world.start()
   await until(async () => (await failures(one)()) > before)
-  t.equal(world.directory.byId(id)?.callbacksDisabled, null, 'still enabled after 119 hours')
+  t.equal(world.directory.byId(id)?.callbacksDisabled, null, 'the endpoint is still enabled after 119 hours')
   world.clock.forward(2 * hour)
   await until(() => world.directory.byId(id)?.callbacksDisabled !== null)
   t.match(world.directory.byId(id)?.callbacksDisabled, '120 hours')
@@ -281,7 +284,7 @@ t.test('disables an endpoint that only fails for 120 hours, across restarts', as
   receiver.behave = accepts
   world.clock.forward(10_000)
   await until(async () => (await world.callbacks.endpointFailingSince(id)) === null)
-  t.pass('a success ends them')
+  t.pass('a success ends the 120 hours')
 })
 
 t.test('waits as long as the Retry-After header of a 429 requests', async (t) => {

@@ -4,7 +4,7 @@ import { withSlowReadModels } from '../support/read-models.js'
 import { accepts, type Behaviour, startReceiver } from './receiver.js'
 import { context, openWorld, until, type World } from './world.js'
 
-/** Hanging attempts take 30 times as long. A busy machine and a slow store use part of it. */
+/** The longest accepted delay of other merchants, which leaves room for a busy machine and a slow store. */
 const maxDelayMs = 500
 
 const generousMs = 120_000
@@ -46,7 +46,7 @@ t.test(
       const key = `${trackingId}@${revision}`
       const ids = [...(webhookIds.get(key) ?? []), webhookId]
       webhookIds.set(key, ids)
-      // Up to four different failures.
+      // Each callback fails up to four times, in different ways.
       const failures = (Number.parseInt(trackingId.slice(0, 4), 16) + revision) % 5
       if (ids.length <= failures) return behaviours[count++ % behaviours.length]!(received, response, request)
       accepted.set(trackingId, [...(accepted.get(trackingId) ?? []), revision])
@@ -73,7 +73,7 @@ t.test(
     // A callback whose response is late on a busy machine is sent again before the next one.
     const firsts = (trackingId: string) =>
       accepted.get(trackingId)?.filter((revision, n, all) => revision !== all[n - 1])
-    for (const trackingId of trackingIds) t.strictSame(firsts(trackingId), [0, 1, 2], 'in order')
+    for (const trackingId of trackingIds) t.strictSame(firsts(trackingId), [0, 1, 2], 'the callbacks arrive in order')
     for (const [key, ids] of webhookIds) t.equal(new Set(ids).size, 1, `${key} keeps its id`)
     t.equal(new Set([...webhookIds.values()].flat()).size, 36)
   },
@@ -104,17 +104,17 @@ for (const name of ['hangs', 'resets', 'fails']) {
     const { id: goodId } = await world.merchant(good.url)
     const { id: badId } = await world.merchant(bad.url)
     const part = world.start()
-    const alone = median(await delays(world, goodId, good))
+    const idleMs = median(await delays(world, goodId, good))
     await Promise.all(Array.from({ length: 100 }, () => world.completed(badId)))
     await until(() => bad.received.length >= 16)
-    let during = 0
+    let loadedMs = 0
     for (let tries = 0; tries < 3; tries++) {
-      during = median(await delays(world, goodId, good))
-      if (during - alone <= maxDelayMs) break
+      loadedMs = median(await delays(world, goodId, good))
+      if (loadedMs - idleMs <= maxDelayMs) break
     }
-    t.comment(`median ${alone.toFixed(1)} ms alone, ${during.toFixed(1)} ms during the failures`)
-    t.ok(during - alone <= maxDelayMs, `${alone} ms alone, ${during} ms during the failures`)
-    // Otherwise the stop waits for the hanging attempts.
+    t.comment(`median ${idleMs.toFixed(1)} ms alone, ${loadedMs.toFixed(1)} ms during the failures`)
+    t.ok(loadedMs - idleMs <= maxDelayMs, `${idleMs} ms alone, ${loadedMs} ms during the failures`)
+    // Without this, the stop would wait for the hanging attempts.
     await bad.close()
     await part.stop()
   })
@@ -125,16 +125,16 @@ t.test('a name that does not resolve delays no other merchant', async (t) => {
   const good = await startReceiver(t)
   const { id: goodId } = await world.merchant(good.url)
   const { id: badId } = await world.merchant('https://slow.example/')
-  const giveUp: (() => void)[] = []
-  const resolve = () => new Promise<never>((_resolve, reject) => giveUp.push(() => reject(new Error('gave up'))))
+  const timeouts: (() => void)[] = []
+  const resolve = () => new Promise<never>((_resolve, reject) => timeouts.push(() => reject(new Error('timed out'))))
   const part = world.start({ resolve })
-  const alone = median(await delays(world, goodId, good))
+  const idleMs = median(await delays(world, goodId, good))
   await Promise.all(Array.from({ length: 100 }, () => world.completed(badId)))
-  await until(() => giveUp.length >= 16)
-  const during = median(await delays(world, goodId, good))
-  t.ok(during - alone <= maxDelayMs, `${alone} ms alone, ${during} ms during the outage`)
+  await until(() => timeouts.length >= 16)
+  const loadedMs = median(await delays(world, goodId, good))
+  t.ok(loadedMs - idleMs <= maxDelayMs, `${idleMs} ms alone, ${loadedMs} ms during the outage`)
   const stopped = part.stop()
-  for (const end of giveUp) end()
+  for (const end of timeouts) end()
   await stopped
 })
 
@@ -151,7 +151,7 @@ t.test('delivers far more callbacks than fit in memory once the endpoint recover
   await until(() => receiver.received.length >= 16, generousMs)
   receiver.behave = accepts
   receiver.received.length = 0
-  // Makes the breaker's probe due, and then the failed callbacks.
+  // Moves the clock so that the breaker's probe is due, and then the failed callbacks.
   const delivered = () => {
     world.clock.forward(1_000)
     return new Set(receiver.received.map(({ trackingId }) => trackingId)).size === 600

@@ -9,7 +9,7 @@ import { openWorld, until } from './world.js'
 t.test('sends and loses no callback when projections are rebuilt', async (t) => {
   const world = await openWorld(t, { project: false })
   const { store, readModels, clock } = world
-  // Every third callback fails once, and waits for its next attempt during the rebuilds.
+  // About a third of the callbacks fail and wait for their next attempt during the rebuilds.
   const receiver = await startReceiver(t, ({ body }, response) => {
     const fails = String(body.RefereneceId).charCodeAt(0) % 3 === 0
     response.writeHead(fails ? 503 : 200, fails ? { 'retry-after': '3600' } : {}).end()
@@ -39,12 +39,12 @@ t.test('sends and loses no callback when projections are rebuilt', async (t) => 
   await until(async () => (await eventCounts()).every((count) => count === 2))
 
   for (let round = 0; round < 2; round++) await rebuildAll()
-  // After a restart delivery finds its work in rebuilt documents.
+  // After a restart, delivery reads its work from the rebuilt documents.
   await part.stop()
   world.start()
   await rebuildAll()
   const another = await world.completed(id)
   await until(() => receiver.received.some(({ trackingId }) => trackingId === another))
-  t.equal(receiver.received.length, sent + 1, 'sends only the callback of the new change')
+  t.equal(receiver.received.length, sent + 1, 'only the callback of the new change is sent')
   t.same([...new Set(await eventCounts())], [2])
 })

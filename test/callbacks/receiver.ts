@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A tap test, or anything else with its `teardown`. */
+/** A tap test, or any object with its `teardown`. */
 export interface Teardown {
   teardown(work: () => unknown): unknown
 }

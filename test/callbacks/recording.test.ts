@@ -49,7 +49,7 @@ function withGroups(store: EventStore, changes: Partial<EventStore['persistentSu
   return { ...store, persistentSubscriptions: bound }
 }
 
-async function* twice(deliveries: AsyncIterable<PersistentDelivery>) {
+async function* deliverTwice(deliveries: AsyncIterable<PersistentDelivery>) {
   for await (const delivery of deliveries) {
     yield delivery
     yield { ...delivery, retryCount: 1 }
@@ -58,7 +58,7 @@ async function* twice(deliveries: AsyncIterable<PersistentDelivery>) {
 
 async function twoChanges(world: World, merchantId: string): Promise<string> {
   const trackingId = await world.deposit(merchantId)
-  await world.transfers.changeStatus(trackingId, 'SendToManualControl', 'look', context)
+  await world.transfers.changeStatus(trackingId, 'SendToManualControl', 'review', context)
   await world.transfers.complete(trackingId, { transactionAmountMinor: 90_00n }, context)
   return trackingId
 }
@@ -69,7 +69,7 @@ async function recordedRevisions(world: World, trackingId: string): Promise<unkn
 }
 
 t.test('records each change once, although the group delivers it twice and the sweep runs concurrently', async (t) => {
-  const world = await openWorld(t, { wrapStore: withDeliveries(twice) })
+  const world = await openWorld(t, { wrapStore: withDeliveries(deliverTwice) })
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)
   world.start()
@@ -92,7 +92,7 @@ t.test('claims and releases trigger no callback', async (t) => {
   const request = { merchantId, referenceId: randomUUID(), amountMinor: 100_00n, userId: 'u', name: 'N', username: 'n' }
   const account = { paymentMethod: 1, told: false, accountNumber: 'TR330006100519786457841326', identityNumber: null }
   const created = await world.transfers.create({ ...request, ...account }, context)
-  if (!created.accepted) throw new Error('refused')
+  if (!created.accepted) throw new Error('the create was rejected')
   const { trackingId } = created.transfer
   await world.transfers.claim(trackingId, context)
   await world.transfers.release(trackingId, context)
@@ -106,22 +106,22 @@ t.test('claims and releases trigger no callback', async (t) => {
   t.equal(receiver.received.length, 1)
 })
 
-t.test('records the earlier change too if a later one is delivered first, each with its own state', async (t) => {
-  const last: PersistentDelivery[] = []
-  const lastFirst = async function* (deliveries: AsyncIterable<PersistentDelivery>) {
+t.test('records both changes with their own state if the later one is delivered first', async (t) => {
+  const delayed: PersistentDelivery[] = []
+  const deliverLastFirst = async function* (deliveries: AsyncIterable<PersistentDelivery>) {
     for await (const delivery of deliveries) {
-      last.unshift(delivery)
-      if (delivery.event.revision === 2) yield* last.splice(0)
+      delayed.unshift(delivery)
+      if (delivery.event.revision === 2) yield* delayed.splice(0)
     }
   }
-  const world = await openWorld(t, { wrapStore: withDeliveries(lastFirst), timing: { sweepDelayMs: 60_000 } })
+  const world = await openWorld(t, { wrapStore: withDeliveries(deliverLastFirst), timing: { sweepDelayMs: 60_000 } })
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)
   world.start()
   const trackingId = await twoChanges(world, id)
   await until(() => receiver.received.length === 2)
   t.strictSame(await recordedRevisions(world, trackingId), [1, 2])
-  t.match(receiver.received[0]!.body, { Status: 3, Message: 'look', TransactionAmount: 0, HasAmountMismatch: false })
+  t.match(receiver.received[0]!.body, { Status: 3, Message: 'review', TransactionAmount: 0, HasAmountMismatch: false })
   t.match(receiver.received[1]!.body, { Status: 2, Message: null, TransactionAmount: 90, HasAmountMismatch: true })
 })
 
@@ -133,7 +133,7 @@ t.test('the sweep records what the subscription misses, and continues from its c
           throw new PersistentSubscriptionMissingError(group)
         },
         create: async () => {
-          throw new StoreUnavailableError('no groups today')
+          throw new StoreUnavailableError('groups are unavailable')
         },
       }),
   })
@@ -162,7 +162,7 @@ t.test('the sweep records what the subscription misses, and continues from its c
   }
   world.start({ store: watched })
   await until(() => reads.length > 0)
-  t.ok(reads[0], 'continues from its checkpoint')
+  t.ok(reads[0], 'a restarted sweep continues from its checkpoint')
 })
 
 t.test('the sweep ignores an unreadable checkpoint and reads everything again', async (t) => {

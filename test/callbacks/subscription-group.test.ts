@@ -12,7 +12,7 @@ import { context, openWorld, until, type World } from './world.js'
 
 const generousMs = 60_000
 
-/** A group with these settings never receives the events that are unread now. */
+/** A group with these settings never receives the events that are already in the log. */
 const fromTheEnd: PersistentSubscriptionSettings = {
   ...defaultPersistentSubscriptionSettings,
   startFrom: 'end',
@@ -26,7 +26,7 @@ async function twoChanges(world: World, merchantId: string): Promise<string> {
   return trackingId
 }
 
-/** Replaces the group by one without a position or buffered events, which starts at the end of the log. */
+/** Replaces the group with one that has no position or buffered events and starts at the end of the log. */
 async function resetGroup({ store }: World): Promise<void> {
   const groups = store.persistentSubscriptions
   const unless = (expected: new (...args: never[]) => Error) => (error: unknown) => {
@@ -52,15 +52,15 @@ t.test('sends each callback in order, regardless of what happens to the group an
       () => false,
     )
   for (let round = 0; round < 3; round++) {
-    // A restart with unread events that the group does not know of.
+    // Restarts the service with unread events that the new group does not deliver.
     await changeSome()
     await resetGroup(world)
     const part = world.start()
     await until(isConsumed, generousMs)
-    // A reload while events arrive.
+    // Reloads the group while events arrive.
     await Promise.all([changeSome(), groups.update(callbackGroup, fromTheEnd)])
     await until(isConsumed, generousMs)
-    // A deletion while events arrive.
+    // Deletes the group while events arrive.
     await Promise.all([changeSome(), resetGroup(world)])
     await until(isConsumed, generousMs)
     await part.stop()
@@ -80,22 +80,22 @@ t.test('sends each callback in order, regardless of what happens to the group an
   t.ok(sweep >= 60, `the sweep records the unread events: ${sweep} by the sweep, ${subscription} by the subscription`)
 })
 
-t.test('saves the sweep’s checkpoint after one that a different process appended', async (t) => {
+t.test('saves the sweep’s checkpoint even if another process appended one first', async (t) => {
   const world = await openWorld(t)
   const { id } = await world.merchant('http://127.0.0.1:9/')
   await twoChanges(world, id)
   const { events, checkpoint } = await world.store.readAll({ streamPrefixes: ['transfer-'], maxCount: 10 })
-  const [late, present] = [
+  const [first, second] = [
     await SweepCheckpoint.load(world.store, world.clock.now),
     await SweepCheckpoint.load(world.store, world.clock.now),
   ]
-  late.advance(events[0]!.position, events.slice(0, 1))
-  await late.save({ now: true })
-  present.advance(checkpoint!, events)
-  await present.save({ now: true })
-  const kept = await world.store.readStream('callbacks-sweep')
+  first.advance(events[0]!.position, events.slice(0, 1))
+  await first.save({ now: true })
+  second.advance(checkpoint!, events)
+  await second.save({ now: true })
+  const saved = await world.store.readStream('callbacks-sweep')
   t.strictSame(
-    kept.map(({ data }) => (data.event as { revision: number }).revision),
+    saved.map(({ data }) => (data.event as { revision: number }).revision),
     [0, 2],
   )
 })

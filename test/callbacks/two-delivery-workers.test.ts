@@ -17,7 +17,7 @@ function withSeparateLeases(readModels: ReadModels): ReadModels {
   })
 }
 
-t.test('keeps the order by the log if two processes deliver, which may send a callback twice', async (t) => {
+t.test('two processes that hold the same lease keep the order of callbacks, but may send one twice', async (t) => {
   const world = await openWorld(t)
   const accepted = new Map<string, number>()
   const early: string[] = []
@@ -28,9 +28,9 @@ t.test('keeps the order by the log if two processes deliver, which may send a ca
     if (inFlight.has(webhookId)) overlaps++
     inFlight.add(webhookId)
     if ((accepted.get(trackingId) ?? 0) < revision - 1) early.push(`${trackingId}@${revision}`)
-    // Late enough for the other process to send the same callback.
+    // The response is late enough for the other process to send the same callback.
     setTimeout(() => {
-      // The delay after a third failure would be hours on the test's clock, and minutes of the test.
+      // A third failure would cost hours on the test's clock, and minutes of real time.
       const failed = failures.get(webhookId) ?? 0
       const status = failed < 2 && randomInt(4) === 0 ? 500 : 200
       if (status === 200) accepted.set(trackingId, Math.max(accepted.get(trackingId) ?? 0, revision))
@@ -51,19 +51,19 @@ t.test('keeps the order by the log if two processes deliver, which may send a ca
     }),
   )
   await until(async () => {
-    // Makes the next attempt of failed callbacks due.
+    // Moves the clock so that the next attempt of failed callbacks is due.
     world.clock.forward(1_000)
     const lanes = await Promise.all(trackingIds.map((trackingId) => world.callbacks.lane(trackingId)))
     return lanes.every(
       ({ deliveries }) => deliveries.length === 2 && deliveries.every(({ status }) => status === 'delivered'),
     )
   }, 90_000)
-  t.strictSame(early, [], 'sends no callback before the previous one was accepted')
+  t.strictSame(early, [], 'no callback is sent before the previous one is accepted')
   t.ok(overlaps > 0, `${receiver.received.length} requests for 40 callbacks, ${overlaps} while the same was in flight`)
   for (const trackingId of trackingIds) {
     const attempts = (await world.deliveryLog(trackingId)).filter(({ data }) => 'attempt' in data)
     const numbers = attempts.map(({ data }) => `${data.webhookId} ${data.attempt}`)
-    t.equal(new Set(numbers).size, numbers.length, 'counts no attempt twice')
+    t.equal(new Set(numbers).size, numbers.length, 'no attempt is counted twice')
     t.equal(attempts.filter(({ type }) => type === 'CallbackDelivered').length, 2)
   }
 })

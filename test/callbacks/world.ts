@@ -24,10 +24,10 @@ import type { Teardown } from './receiver.js'
 
 export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
-/** The system's time plus an offset. */
+/** The system time plus an offset. */
 export class TestClock {
   #offsetMs = 0
-  /** How often the time was read. Delivery reads it at each check for due callbacks. */
+  /** The number of times that the clock was read. Delivery reads it at each check for due callbacks. */
   reads = 0
 
   now = () => {
@@ -105,11 +105,11 @@ export const quickTiming: CallbackTiming = {
 export interface WorldOptions {
   readonly timing?: Partial<CallbackTiming>
   readonly wrapStore?: (store: EventStore) => EventStore
-  /** False if the test maintains the read model of callbacks itself. */
+  /** Whether the world maintains the read model of callbacks, which is the default. */
   readonly project?: boolean
 }
 
-/** Opens a log, read models and commands in a new directory, with callbacks that can be started and stopped. */
+/** Opens a log, read models and commands in a new directory. The test starts and stops the callbacks. */
 export async function openWorld(t: Teardown, options: WorldOptions = {}): Promise<World> {
   const path = mkdtempSync(join(tmpdir(), 'transferd-callbacks-'))
   const engine = await openTestEventStore(path)
@@ -237,7 +237,7 @@ async function project(store: EventStore, readModels: ReadModels, commands: Call
 export async function until(condition: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`not true after ${ms} ms: ${condition}`)
+    if (performance.now() > deadline) throw new Error(`timed out after ${ms} ms: ${condition}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

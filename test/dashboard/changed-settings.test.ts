@@ -29,7 +29,7 @@ const shownSettings = {
 /** Returns the form data that a browser sends. */
 function form(changes: { readonly [field: string]: string | null } = {}): FormData {
   const data = new FormData()
-  const untouched = {
+  const unchanged = {
     name: shownSettings.name,
     callbackUrl: shownSettings.callbackUrl,
     allowIps: shownSettings.allowIps.join('\r\n'),
@@ -47,11 +47,11 @@ function form(changes: { readonly [field: string]: string | null } = {}): FormDa
     'instructions.2': 'First line\r\nSecond line',
     'instructions.3': '',
   }
-  for (const [field, value] of Object.entries({ ...untouched, ...changes })) if (value !== null) data.set(field, value)
+  for (const [field, value] of Object.entries({ ...unchanged, ...changes })) if (value !== null) data.set(field, value)
   return data
 }
 
-t.test('an untouched form changes nothing', async (t) => {
+t.test('an unchanged form changes nothing', async (t) => {
   t.strictSame(changedSettings(form(), shownSettings, [2, 3]), {})
 })
 

@@ -147,7 +147,7 @@ function textsIn(expression: unknown): string[] {
 /** Returns the text in a component that belongs in the text files. */
 function hardCodedTexts(source: string): string[] {
   const found: string[] = []
-  const look = (node: Node) => {
+  const visit = (node: Node) => {
     if (node.type === 'JSXText') found.push(String(node.value))
     if (node.type === 'JSXElement' || node.type === 'JSXFragment') {
       for (const child of node.children as readonly Node[]) {
@@ -161,10 +161,10 @@ function hardCodedTexts(source: string): string[] {
       found.push(...textsIn(node.value))
     }
     for (const value of Object.values(node)) {
-      for (const each of Array.isArray(value) ? value : [value]) if (isNode(each)) look(each)
+      for (const each of Array.isArray(value) ? value : [value]) if (isNode(each)) visit(each)
     }
   }
-  look(parseSync('component.tsx', source).program as unknown as Node)
+  visit(parseSync('component.tsx', source).program as unknown as Node)
   return found.filter((words) => hasLetter.test(words))
 }
 

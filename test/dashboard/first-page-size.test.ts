@@ -30,7 +30,7 @@ t.test('the first page is under 300 kB gzipped in both languages, without the ch
     const files = [...filesOf(entries)]
     const sizes = files.map((file) => statSync(`${built}/${file}.gz`).size)
     const total = sizes.reduce((sum, size) => sum + size, 0)
-    t.ok(total > 100_000, 'the files were found')
+    t.ok(total > 100_000, 'the build contains the files')
     t.ok(total < 300_000, `${total} bytes`)
     t.notOk(
       files.some((file) => readFileSync(`${built}/${file}`, 'utf8').includes('u-legend')),

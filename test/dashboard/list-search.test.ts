@@ -24,7 +24,7 @@ const values: Readonly<Record<string, Search>> = {
   text: { text: 'ORD' },
 }
 
-/** Returns every search that the page lets the user reach by adding filters and choosing orders. */
+/** Returns every search that a user can reach by adding filters and choosing orders. */
 function reachable(allMerchants: boolean): readonly Search[] {
   const found = new Map<string, Search>()
   const visit = (search: Search) => {
@@ -82,9 +82,9 @@ t.test('the server rejects every filter that the lists do not offer', async (t) 
     for (const search of reachable(allMerchants)) {
       for (const [facet, value] of Object.entries(values)) {
         if (offeredFacets(search, allMerchants).includes(facet)) continue
-        const refused = async () =>
+        const rejected = async () =>
           searchTransfers(readModels, () => [], queryOf({ ...search, ...value }, allMerchants))
-        await t.rejects(refused, SearchError, `${JSON.stringify(search)} and ${facet}`)
+        await t.rejects(rejected, SearchError, `${JSON.stringify(search)} and ${facet}`)
       }
     }
   }
@@ -130,5 +130,9 @@ t.test('rows change in place, and only to newer revisions', async (t) => {
     changed.pages.map(({ items }) => items),
     [[row('a', 0), row('b', 3)], [row('c', 2, 'Completed')]],
   )
-  t.equal(withNewerRows(pages, { transfers: [row('new', 0), row('b', 3)] }), pages, 'nothing renders again')
+  t.equal(
+    withNewerRows(pages, { transfers: [row('new', 0), row('b', 3)] }),
+    pages,
+    'the same object is returned, so that nothing renders again',
+  )
 })

@@ -54,7 +54,7 @@ const bucket = fc.record<Bucket>({
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
-t.test('live changes add up, and use a bounded number of buckets', async (t) => {
+t.test('live changes keep their sums in a bounded number of buckets', async (t) => {
   fc.assert(
     fc.property(fc.array(fc.array(bucket, { maxLength: 20 }), { maxLength: 50 }), (messages) => {
       const changes = new totals.LiveChanges()
@@ -111,8 +111,8 @@ t.test('a series has a value for every bucket, and its sums equal the totals', a
     ...options,
     measure: 'amount',
   })
-  t.strictSame(values.Completed, [0, 900, 0], 'the actual amount')
-  t.strictSame(values.Failed, [0, 1000, 0], 'the requested amount')
+  t.strictSame(values.Completed, [0, 900, 0], 'a completed transfer counts with its transaction amount')
+  t.strictSame(values.Failed, [0, 1000, 0], 'any other transfer counts with its requested amount')
   const outside = { ...completed, start: new Date(startMs + 9 * hourMs).toISOString() }
   t.equal(sum(totals.timeSeries([outside], { ...options, measure: 'count' }).values.Completed), 0)
 })
@@ -124,12 +124,12 @@ t.test('the completion rate counts only ended transfers', async (t) => {
         readonly count: number
       }>,
     )
-  t.equal(of({ Pending: 5, ManualControl: 3 }), null, 'none has ended')
+  t.equal(of({ Pending: 5, ManualControl: 3 }), null, 'the rate is null if no transfer has ended')
   t.equal(of({ Pending: 90, Completed: 3, Cancelled: 1 }), 0.75)
   t.equal(of({ Failed: 2 }), 0)
 })
 
-t.test('without a range in the address, the range is the viewer’s today in whole hours', async (t) => {
+t.test('the default range is the viewer’s current day in whole hours', async (t) => {
   const zoneBefore = process.env.TZ
   t.teardown(() => {
     process.env.TZ = zoneBefore ?? 'UTC'

@@ -90,7 +90,7 @@ t.test('splits an account number into groups of four without losing a character'
   )
 })
 
-t.test('a claim is active until exactly its end', async (t) => {
+t.test('a claim is active until its exact end', async (t) => {
   const claim = { until: '2026-11-21T10:15:00.000Z' }
   const untilMs = Date.parse(claim.until)
   t.equal(activeClaim(claim, untilMs - 1), claim)
@@ -98,6 +98,6 @@ t.test('a claim is active until exactly its end', async (t) => {
   t.equal(activeClaim(null, 0), null)
   t.equal(minutesAndSeconds(900_000), '15:00')
   t.equal(minutesAndSeconds(59_999), '0:59')
-  t.equal(minutesAndSeconds(900_900), '15:00', 'the remaining time never exceeds the actual one')
+  t.equal(minutesAndSeconds(900_900), '15:00', 'the remaining time is rounded down')
   t.equal(minutesAndSeconds(-5), '0:00')
 })

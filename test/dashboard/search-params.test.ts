@@ -56,7 +56,11 @@ t.test('days are in the zone of the viewer, even when the clocks change', async 
         const day = `2026-${String(month).padStart(2, '0')}-${String(date).padStart(2, '0')}`
         const start = startOf(day)!
         t.equal(dayOf(new Date(start)), day)
-        t.equal(dayOf(new Date(Date.parse(start) - 1)), dayOf(new Date(startOf(day, -1)!)), 'the day before ends there')
+        t.equal(
+          dayOf(new Date(Date.parse(start) - 1)),
+          dayOf(new Date(startOf(day, -1)!)),
+          'the previous day ends where the day starts',
+        )
       }
     }
     const week = lastDays(7)

@@ -28,7 +28,7 @@ t.test('a statement covers whole days in UTC', async (t) => {
   t.strictSame(lastDays(7, nowMs), { from: '2026-02-23', to: '2026-03-01' })
 })
 
-t.test('without a valid period in the address, the period is the current month', async (t) => {
+t.test('the default period is the current month, also if the address has an invalid one', async (t) => {
   const thisMonth = { from: '2026-03-01', to: '2026-03-01' }
   t.strictSame(daysOf({}, nowMs), thisMonth)
   t.strictSame(daysOf({ from: '2026-02-28', to: 'yesterday' }, nowMs), thisMonth)
@@ -36,7 +36,7 @@ t.test('without a valid period in the address, the period is the current month',
   t.strictSame(daysOf({ from: '2026-02-28', to: '2026-02-01' }, nowMs), thisMonth)
 })
 
-t.test('moved amounts add up, the open amount is that of the last day, and no amount is rounded', async (t) => {
+t.test('adds up moved amounts without rounding, and takes the open amount of the last day', async (t) => {
   const day = { requestedCount: 2, completedCount: 1, mismatchMinor: -5, returnedMinor: 7, openCount: 3 }
   const large = 9_007_199_254_740_991
   const rows = [

@@ -5,7 +5,7 @@ import { openTestStore } from '../support/embedded-store.js'
 
 const event = (): NewEvent => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} })
 
-t.test('progress is the place of an event within the read part of the log', async (t) => {
+t.test('progress is the place of an event in the part of the log that was read', async (t) => {
   const store = await openTestStore(t)
   const end = async () => (await store.readAll({ maxCount: 100 })).checkpoint!
   const progress = new ReadProgress(store, undefined)
@@ -13,12 +13,12 @@ t.test('progress is the place of an event within the read part of the log', asyn
   const second = await end()
   await store.append('a-2', 'no_stream', [event(), event()])
   t.strictSame(await progress.advanceTo(second), { stream: 'a-1', revision: 0 })
-  t.equal(await progress.advanceTo(second), undefined, 'the next event is after it')
+  t.equal(await progress.advanceTo(second), undefined, 'a repeat does not advance')
   t.strictSame(await progress.advanceTo(await end()), { stream: 'a-2', revision: 0 })
   t.equal(await progress.advanceTo(await end()), undefined)
   await store.append('a-1', 1, [event()])
-  const going = new ReadProgress(store, second)
-  t.strictSame(await going.advanceTo(await end()), { stream: 'a-2', revision: 0 })
+  const resumed = new ReadProgress(store, second)
+  t.strictSame(await resumed.advanceTo(await end()), { stream: 'a-2', revision: 0 })
 })
 
 t.test('finds the position of a place if its event is in the log', async (t) => {

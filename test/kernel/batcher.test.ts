@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Batcher } from '../../src/kernel/batcher.js'
 
-/** Records batches, and completes each when the test calls for it. */
+/** Returns a batcher that records its batches. The test completes each. */
 function recordingBatcher(maxItems: number, delayMs: number) {
   const batches: (readonly number[])[] = []
   const completions: (() => void)[] = []
@@ -24,7 +24,7 @@ t.test('gathers the items of one turn into one batch', async (t) => {
   const { batcher, batches, nextBatch } = recordingBatcher(10, 0)
   const started = nextBatch()
   for (const item of [1, 2, 3]) batcher.add(item)
-  t.strictSame(batches, [], 'waits for the turn to end')
+  t.strictSame(batches, [], 'the batch waits for the end of the turn')
   await started
   t.strictSame(batches, [[1, 2, 3]])
 })
@@ -50,7 +50,7 @@ t.test('processes one batch at a time, never larger than the limit and in order'
   const third = nextBatch()
   complete()
   await third
-  t.strictSame(batches, [[1, 2], [3, 4], [5]], 'the last item does not wait for the timer')
+  t.strictSame(batches, [[1, 2], [3, 4], [5]], 'a flush does not wait for the timer')
 })
 
 t.test('flush resolves when every item has been processed', async (t) => {
@@ -66,5 +66,5 @@ t.test('flush resolves when every item has been processed', async (t) => {
   complete()
   await flushed
   await batcher.flush()
-  t.strictSame(batches, [[1]], 'an empty batcher has nothing to process')
+  t.strictSame(batches, [[1]], 'a flush of an empty batcher processes nothing')
 })

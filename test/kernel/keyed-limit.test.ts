@@ -3,7 +3,7 @@ import { KeyedLimit } from '../../src/kernel/keyed-limit.js'
 
 const tooMany = (key: string) => new Error(`too many for ${key}`)
 
-/** A task that records its start and ends when the test releases it. */
+/** Returns a task that records its start and ends when the test calls `end`. */
 function task(started: string[], name: string) {
   let end = () => {}
   const ended = new Promise<void>((resolve) => (end = resolve))
@@ -29,7 +29,7 @@ t.test('runs the tasks of one key in order, and those of different keys simultan
   t.strictSame(await Promise.all(results), ['a', 'b', 'c'])
 })
 
-t.test('rejects a task if the maximum is waiting, and accepts one after another has ended', async (t) => {
+t.test('rejects a task while the maximum is waiting, and accepts it once another task has ended', async (t) => {
   const limit = new KeyedLimit({ concurrency: 2, maxWaiting: 1 }, tooMany)
   const tasks = ['a', 'b', 'c'].map((name) => task([], name))
   const results = tasks.map(({ run }) => limit.run('one', run))
@@ -45,7 +45,7 @@ t.test('rejects a task if the maximum is waiting, and accepts one after another 
   t.equal(await last, 'f')
 })
 
-t.test('passes on the error of a task and runs the next one', async (t) => {
+t.test('throws the error of a task to its caller and runs the next task', async (t) => {
   const limit = new KeyedLimit({ concurrency: 1, maxWaiting: 1 }, tooMany)
   const failing = limit.run('one', async () => {
     throw new Error('failed')
@@ -60,7 +60,7 @@ t.test('a task starts as soon as the previous one has ended', async (t) => {
   for (let n = 0; n < 100; n++) t.equal(await limit.run('one', async () => n), n)
 })
 
-t.test('occupies a place until it is released', async (t) => {
+t.test('a hold occupies a place until it is released', async (t) => {
   const limit = new KeyedLimit({ concurrency: 2, maxWaiting: 0 }, tooMany)
   const [first, second] = [limit.hold('one'), limit.hold('one')]
   t.throws(() => limit.hold('one'), { message: 'too many for one' })

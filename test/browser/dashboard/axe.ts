@@ -8,7 +8,7 @@ const run = `axe.run(document, { resultTypes: ['violations'] }).then(({ violatio
   const { scrollWidth, clientWidth } = document.documentElement
   return [
     ...violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' at ' + target.join(' ') + ': ' + failureSummary)),
-    ...(passes.length < 10 ? ['too little to check'] : []),
+    ...(passes.length < 10 ? ['too few elements to check'] : []),
     ...(scrollWidth > clientWidth ? ['wider than the screen: ' + scrollWidth + ' of ' + clientWidth] : []),
   ]
 })`

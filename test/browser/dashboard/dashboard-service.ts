@@ -21,8 +21,8 @@ export const narrow = { width: 360, height: 740 }
 export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
 /**
- * Starts a service with projections and callbacks, a shop, and one user for each role. Users with a role of merchants belong to the shop.
- * `problems` collects errors and forbidden requests of all pages.
+ * Starts a service with projections and callbacks, a shop, and one user for each role. Users with a merchant role belong
+ * to the shop. `problems` collects the errors and forbidden requests of all pages.
  */
 export async function startDashboard(t: Test, browser: Browser, settings: Partial<MerchantSettings> = {}) {
   const { port, release } = await reservePort()
@@ -64,7 +64,7 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
     return client
   }
 
-  /** Opens a page, signed in as the user with the role. With the same options, the page is another tab of the same browser. */
+  /** Opens a page, signed in as the user with the role. With the same options, it is another tab of the same browser. */
   async function openAs(role: Role, path: string, options: BrowserContextOptions = {}): Promise<Page> {
     const key = JSON.stringify([role, options])
     const context =
@@ -81,7 +81,7 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
     return page
   }
 
-  /** Opens a page in a browser without a session. */
+  /** Opens a page in a browser that is not signed in. */
   async function openSignedOut(path = '/dashboard', options: BrowserContextOptions = {}): Promise<Page> {
     const opened = await openContext(t, browser, problems, { viewport: wide, ...options })
     opened.setDefaultTimeout(timeoutMs)

@@ -91,7 +91,7 @@ else {
     t.equal(events.filter(({ event }) => event.type === 'FundsReturned').length, 1)
   })
 
-  t.test('a different amount has to be entered twice', async (t) => {
+  t.test('a different amount must be entered twice', async (t) => {
     const trackingId = await create('withdrawal', '50')
     const page = await openQueueAt('operator', trackingId)
     await claim(page)
@@ -117,7 +117,7 @@ else {
   })
 
   t.test(
-    'the claimant cannot approve, the approver cannot pay, and an old session has to confirm the password',
+    'an operator cannot approve, must wait for an approval, and confirms the password in an old session',
     async (t) => {
       const trackingId = await create('withdrawal', '900')
       const operator = await openQueueAt('operator', trackingId)
@@ -135,15 +135,15 @@ else {
       time.aheadMs += 11 * minuteMs
       await operator.keyboard.press('p')
       await operator.getByRole('dialog').getByRole('button', { name: 'Complete', exact: true }).click()
-      const asked = operator.getByRole('dialog', { name: 'Confirm your password' })
-      await asked.getByLabel('Password', { exact: true }).fill(password)
-      await asked.getByRole('button', { name: 'Confirm' }).click()
+      const confirmation = operator.getByRole('dialog', { name: 'Confirm your password' })
+      await confirmation.getByLabel('Password', { exact: true }).fill(password)
+      await confirmation.getByRole('button', { name: 'Confirm' }).click()
       await waitForText(operator, 'is completed.')
       t.match(await transferOf(trackingId), { status: 'Completed', transactionAmountMinor: 900_00n })
     },
   )
 
-  t.test('shows what another user did in the meantime, and overwrites nothing', async (t) => {
+  t.test('shows the changes of another user and overwrites nothing', async (t) => {
     const trackingId = await create('withdrawal', '40')
     const page = await openAs('approver', `/dashboard/transfers/${trackingId}`)
     await page.getByRole('button', { name: 'Claim' }).click()
@@ -155,7 +155,7 @@ else {
     const approver = await as('approver')
     const released = await approver.send('POST', `/transfers/${trackingId}/release`, { revision })
     t.equal(released.status, 200)
-    const cancelled = await service.transfers.changeStatus(trackingId, 'Cancel', 'A colleague was faster', colleague)
+    const cancelled = await service.transfers.changeStatus(trackingId, 'Cancel', 'Cancelled by another user', colleague)
     t.equal(cancelled.accepted, true)
     await dialog.getByRole('button').filter({ hasText: 'Complete' }).click()
     await waitForText(page, 'your action was not carried out')
@@ -163,7 +163,7 @@ else {
     t.match(await transferOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 0n })
   })
 
-  t.test('a batch reports the withdrawal that a colleague holds, and claims the others', async (t) => {
+  t.test('a batch reports the withdrawal that another user has claimed, and claims the others', async (t) => {
     const trackingIds = [
       await create('withdrawal', '1'),
       await create('withdrawal', '2'),
@@ -202,5 +202,5 @@ else {
     }
   })
 
-  t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))
+  t.test('no page causes an error or a forbidden request', async (t) => t.strictSame(problems, []))
 }

@@ -11,18 +11,18 @@ else {
   const { openSignedOut, openAs, problems, time } = world
   const heading = { exact: true }
 
-  t.test('reports a wrong password, and returns to the requested page after the right one', async (t) => {
+  t.test('reports a wrong password, and opens the requested page after the right one', async (t) => {
     const page = await openSignedOut('/dashboard/withdrawals')
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await signIn(page, emailOf('viewer'), 'not my password')
     await page.getByRole('alert').filter({ hasText: 'wrong' }).waitFor()
-    t.equal(await page.getByRole('navigation').count(), 0, 'nothing else is shown')
+    t.equal(await page.getByRole('navigation').count(), 0, 'the sign-in page has no navigation')
     await signIn(page, emailOf('viewer'))
     await page.getByRole('heading', { name: 'Withdrawals', ...heading }).waitFor()
     t.match(page.url(), /\/dashboard\/withdrawals$/)
   })
 
-  t.test('too many attempts have to wait', async (t) => {
+  t.test('rejects further attempts after too many wrong passwords', async (t) => {
     const page = await openSignedOut()
     const alert = page.getByRole('alert')
     const guesses = 12
@@ -36,7 +36,7 @@ else {
     t.match(message, /Too many sign-in attempts/)
     await signIn(page, emailOf('auditor'))
     await alert.filter({ hasText: 'Too many' }).waitFor()
-    t.pass('even the right password is rejected from an unknown browser')
+    t.pass('rejects even the right password from an unknown browser')
   })
 
   t.test('a temporary password allows only choosing a new one', async (t) => {
@@ -61,7 +61,7 @@ else {
     await page.getByRole('heading', { name: 'Callbacks', ...heading }).waitFor()
   })
 
-  t.test('two-factor authentication requires a code, which works only once', async (t) => {
+  t.test('two-factor authentication requires a code, and each code works only once', async (t) => {
     const page = await openSignedOut('/dashboard/account')
     await signIn(page, emailOf('operator'))
     await page.getByRole('button', { name: 'Set up' }).click()
@@ -100,7 +100,7 @@ else {
   })
 
   t.test('a disabled user loses access at the next click and cannot sign in again', async (t) => {
-    // A page without live updates, which would notice the end of the session by themselves.
+    // This page has no live updates, which would notice the end of the session automatically.
     const page = await openAs('viewer', '/dashboard/account')
     await page.getByRole('heading', { name: 'Your account', ...heading }).waitFor()
     const admin = await openAs('administrator', '/dashboard/users')
@@ -115,5 +115,5 @@ else {
     t.match(await page.getByRole('alert').innerText(), /email address, the password or the code is wrong/)
   })
 
-  t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))
+  t.test('no page causes an error or a forbidden request', async (t) => t.strictSame(problems, []))
 }

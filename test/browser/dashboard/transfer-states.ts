@@ -1,7 +1,7 @@
 import type { CreateKind } from '../../support/merchant-requests.js'
 import { context, type Dashboard } from './dashboard-service.js'
 
-/** Creates a transfer in every state that pages distinguish. Returns their trackingIds by state. */
+/** Creates a transfer in every state that pages distinguish, and returns the trackingIds by state. */
 export async function createEveryState({ service, create, listed, as }: Dashboard) {
   const { transfers } = service
   const created = async (kind: CreateKind, amount: string) => create(kind, amount, { name: 'Ada Lovelace' })
@@ -30,7 +30,7 @@ export async function createEveryState({ service, create, listed, as }: Dashboar
     waiting: await created('withdrawal', '70.00'),
     claimed: await settled(await created('withdrawal', '80.00'), async (id) => {
       const { status } = await operator.send('POST', `/transfers/${id}/claim`, { revision: 0 })
-      if (status !== 200) throw new Error(`not claimed: ${status}`)
+      if (status !== 200) throw new Error(`the claim was rejected: ${status}`)
     }),
   }
 }

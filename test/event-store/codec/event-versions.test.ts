@@ -3,7 +3,7 @@ import { EventFormatError, eventVersions } from '../../../src/event-store/event-
 import type { OlderVersion } from '../../../src/event-store/event-schemas.js'
 import { Type } from '../../../src/kernel/typebox.js'
 
-/** A sample event that changed twice: one field was split in two, then a field was added. */
+// A sample event that changed twice: one field was split in two, then a field was added.
 const strict = { additionalProperties: false }
 const newest = {
   Moved: Type.Object({ from: Type.String(), to: Type.String(), hurried: Type.Boolean() }, strict),
@@ -36,13 +36,13 @@ t.test('leaves stored data unchanged', async (t) => {
   t.strictSame(stored, { route: 'Ankara>Izmir' })
 })
 
-t.test('checks data against the version it was stored as', async (t) => {
+t.test('checks data against the schema of its stored version', async (t) => {
   t.throws(() => versions.upcast('Moved', 1, { from: 'a', to: 'b' }), EventFormatError)
   t.throws(() => versions.upcast('Moved', 2, { route: 'a>b' }), EventFormatError)
   t.throws(() => versions.upcast('Moved', 2, { from: 'a', to: 'b', hurried: true }), EventFormatError)
 })
 
-t.test('checks new data against the newest version, as which it is stored', async (t) => {
+t.test('checks new data against the newest version and returns the version number', async (t) => {
   t.equal(versions.checkNewest('Moved', { from: 'a', to: 'b', hurried: true }), 3)
   t.equal(versions.checkNewest('Rested', { hours: 1 }), 1)
   t.throws(() => versions.checkNewest('Moved', { from: 'a', to: 'b' }), EventFormatError)

@@ -6,7 +6,7 @@ import { knownVersions } from './golden-events.js'
 
 const page = readFileSync(new URL('../../../../docs/reference/events.md', import.meta.url), 'utf8')
 
-/** The sections of the page: type and version, the meaning, and the names of the fields. */
+/** The type, version, meaning and field names in each section of the page. */
 const rows = page.split(/^### /m).flatMap((section) => {
   const [, type, version] = /^`([A-Z]\w+)`, version (\d+)$/m.exec(section) ?? []
   if (type === undefined) return []
@@ -17,7 +17,7 @@ const rows = page.split(/^### /m).flatMap((section) => {
 
 const payload = callbackEvents.CallbackRecorded.properties.payload.properties
 
-/** Values that a fields column names in the same typeface. */
+/** Values of fields that the page formats like the names of fields. */
 const notFields = new Set(['hosted', 'native'])
 
 t.test('the reference has one row for every version of every event type, in the order of the schemas', async (t) => {
@@ -37,7 +37,7 @@ t.test('each row names exactly the fields of its schema', async (t) => {
   }
 })
 
-t.test('the settings and the metadata are listed', async (t) => {
+t.test('the reference lists the settings and the metadata', async (t) => {
   for (const name of Object.keys(merchantEvents.MerchantRegistered.properties.settings.properties)) {
     t.match(page, `\`${name}\``, name)
   }

@@ -7,7 +7,7 @@ export type StoredEvent = Omit<NewEvent, 'id'>
 
 const folder = new URL('../../../../test/fixtures/events/', import.meta.url)
 
-/** The stored JSON of each version of each event type, by `<type>.v<version>`. */
+/** The stored JSON of each version of each event type. The keys have the form `<type>.v<version>`. */
 export const goldenEvents: ReadonlyMap<string, StoredEvent> = new Map(
   readdirSync(folder).map((file) => {
     const stored = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as StoredEvent

@@ -26,7 +26,7 @@ t.test('parses nodes, credentials and parameters of a URL', async (t) => {
   })
 })
 
-t.test('rejects an invalid URL without repeating any part of it', async (t) => {
+t.test('rejects an invalid URL, and the error contains no part of it', async (t) => {
   const secret = 'hunter2'
   const wrong: [url: string, reason: RegExp][] = [
     [`esdb:${secret}`, /must name a server/],

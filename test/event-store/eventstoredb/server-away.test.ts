@@ -16,12 +16,12 @@ function event(): NewEvent {
 async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const giveUpAt = Date.now() + 60_000
   while (!(await holds())) {
-    if (Date.now() > giveUpAt) throw new Error(`did not happen within a minute: ${what}`)
+    if (Date.now() > giveUpAt) throw new Error(`timed out after a minute waiting for: ${what}`)
     await sleep(20)
   }
 }
 
-async function isThere(store: EventStore): Promise<boolean> {
+async function isAvailable(store: EventStore): Promise<boolean> {
   try {
     await store.readAll({ maxCount: 1 })
     return true
@@ -31,41 +31,41 @@ async function isThere(store: EventStore): Promise<boolean> {
   }
 }
 
-/** The same server through a local proxy. */
-function behind(url: string, port: number): string {
+/** Returns the URL of the same server through a local proxy. */
+function throughProxy(url: string, port: number): string {
   return url.replace(/:\d+\?/, `:${port}?`)
 }
 
 t.test(
-  'appends in flight when the server is killed fail or are stored, and are stored once if they are repeated',
+  'appends in flight when the server is killed either fail or are stored, and a repeat stores them once',
   async (t) => {
     const directory = temporaryDirectory(t)
     const server = await startEventsServerProcess(t, directory)
     const store = openEventStoreDb({ url: server.url })
     const appends = Array.from({ length: 2_000 }, () => ({ stream: `x-${randomUUID()}`, events: [event(), event()] }))
-    let answered = 0
+    let responses = 0
     const outcomes = appends.map(({ stream, events }) =>
       store.append(stream, 'no_stream', events).then(
         ({ revision }) => {
-          answered += 1
+          responses += 1
           return revision
         },
         (error: unknown) => error,
       ),
     )
-    await until(() => answered > 0, 'a first response')
+    await until(() => responses > 0, 'a first response')
     await server.end('SIGKILL')
     const results = await Promise.all(outcomes)
     const failed = results.filter((result) => result !== 1)
     t.ok(failed.length > 0, `${failed.length} of ${appends.length} failed`)
     t.ok(
       failed.every((error) => error instanceof StoreUnavailableError),
-      'each with StoreUnavailableError',
+      'each failed append throws StoreUnavailableError',
     )
     await t.rejects(store.append('x', 'no_stream', [event()]), unavailable)
 
     const again = await startEventsServerProcess(t, directory, server.port)
-    await until(() => isThere(store), 'the store is there again')
+    await until(() => isAvailable(store), 'the store is available again')
     for (const [n, { stream }] of appends.entries()) {
       if (results[n] === 1) t.equal((await store.readStream(stream)).length, 2, 'the acknowledged events are stored')
     }
@@ -93,10 +93,10 @@ t.test('a silent server counts as unavailable after the deadline, and the store 
   process.kill(server.pid, 'SIGSTOP')
   const waiting = store.append('frozen', 0, [two])
   await t.rejects(waiting, unavailable)
-  await t.rejects(following, unavailable, 'the follower is notified')
+  await t.rejects(following, unavailable, 'the subscription ends with the error')
   await t.rejects(store.readStream('frozen'), unavailable)
   process.kill(server.pid, 'SIGCONT')
-  await until(() => isThere(store), 'the store is there again')
+  await until(() => isAvailable(store), 'the store is available again')
   await store.append('frozen', 0, [two])
   t.same(
     (await store.readStream('frozen')).map(({ id }) => id),
@@ -110,7 +110,7 @@ t.test('a silent server counts as unavailable after the deadline, and the store 
 t.test('fails immediately while the server was never available, and connects when it starts', async (t) => {
   const target = await startTestEventsServer()
   const proxy = await severableProxy({ host: '127.0.0.1', port: Number(new URL(target.url).port) })
-  const store = openEventStoreDb({ url: behind(target.url, proxy.port) })
+  const store = openEventStoreDb({ url: throughProxy(target.url, proxy.port) })
   await t.rejects(store.append('x', 'no_stream', [event()]), unavailable)
   await t.rejects(store.readStream('x'), unavailable)
   await t.rejects(store.readAll({ maxCount: 1 }), unavailable)
@@ -120,7 +120,7 @@ t.test('fails immediately while the server was never available, and connects whe
     unavailable,
   )
   await proxy.restore()
-  await until(() => isThere(store), 'the store is there')
+  await until(() => isAvailable(store), 'the store is available')
   await store.append('x', 'no_stream', [event()])
   await proxy.sever()
   await t.rejects(store.append('x', 0, [event()]), unavailable)
@@ -133,7 +133,7 @@ t.test('a subscription resumed after a lost connection has no gap and no duplica
   const direct = openEventStoreDb({ url: target.url })
   const proxy = await severableProxy({ host: '127.0.0.1', port: Number(new URL(target.url).port) })
   await proxy.restore()
-  const store = openEventStoreDb({ url: behind(target.url, proxy.port) })
+  const store = openEventStoreDb({ url: throughProxy(target.url, proxy.port) })
   const stop = new AbortController()
   const seen: number[] = []
   let losses = 0
@@ -180,16 +180,16 @@ t.test('a subscription resumed after a lost connection has no gap and no duplica
 })
 
 t.test('a store that loses its server does not affect another store of the thread', async (t) => {
-  const [mortal, other] = [await startEventsServerProcess(t, temporaryDirectory(t)), await startTestEventsServer()]
-  const [lost, kept] = [openEventStoreDb({ url: mortal.url }), openEventStoreDb({ url: other.url })]
+  const [killed, other] = [await startEventsServerProcess(t, temporaryDirectory(t)), await startTestEventsServer()]
+  const [lost, kept] = [openEventStoreDb({ url: killed.url }), openEventStoreDb({ url: other.url })]
   await lost.append('x', 'no_stream', [event()])
   const appending = (store: EventStore) =>
     Array.from({ length: 300 }, () => store.append(`x-${randomUUID()}`, 'no_stream', [event()]))
-  const [losing, keeping] = [appending(lost), appending(kept)]
-  const fates = Promise.allSettled(losing)
-  await mortal.end('SIGKILL')
-  await t.resolves(Promise.all(keeping))
-  await fates
+  const [failing, succeeding] = [appending(lost), appending(kept)]
+  const settled = Promise.allSettled(failing)
+  await killed.end('SIGKILL')
+  await t.resolves(Promise.all(succeeding))
+  await settled
   await t.rejects(lost.append('x', 0, [event()]), unavailable)
   await t.resolves(kept.append('x', 'no_stream', [event()]))
   await Promise.all([lost.close(), kept.close()])
