@@ -72,7 +72,7 @@ function notSepa({ debtor, currency, withdrawals }: Batch): Problem[] {
   }
   for (const { transfer } of withdrawals) {
     if (transfer.amountMinor > maxSepaMinor) {
-      problems.push({ about: 'trackingIds', transfer, ...violate('sepa-amount-too-large', { most: maxSepaMinor }) })
+      problems.push({ about: 'trackingIds', transfer, ...violate('sepa-amount-too-large', { largest: maxSepaMinor }) })
     }
     if (transfer.kind !== 'withdrawal' || parseIban(transfer.accountNumber)) continue
     problems.push({ about: 'trackingIds', transfer, ...violate('account-not-iban') })

@@ -1,13 +1,12 @@
-import { ruleTexts } from '../commands/refusal-texts.js'
 import {
   type Change,
   type FieldViolation,
+  kindOf,
   type Refusal,
   type RuleName,
   type RuleValue,
-  rules,
+  ruleTexts,
   type ValueArguments,
-  type ValueKind,
   type Violation,
   violate,
 } from '../kernel/rules.js'
@@ -182,10 +181,9 @@ export function requestErrorOf(
 
 /** Replaces the actors among the values with the names under which the caller knows them. */
 export function withNames({ rule, values }: Violation, nameOf: (actor: string) => string): Violation {
-  const kinds: { readonly [name: string]: ValueKind } = rules[rule]
   const named = ([name, value]: [string, RuleValue]): [string, RuleValue] => {
-    if (kinds[name] === 'actor') return [name, nameOf(value as string)]
-    if (kinds[name] !== 'changes') return [name, value]
+    if (kindOf(name) === 'actor') return [name, nameOf(value as string)]
+    if (kindOf(name) !== 'changes') return [name, value]
     return [name, (value as readonly Change[]).map((change) => ({ ...change, by: nameOf(change.by) }))]
   }
   return { rule, values: Object.fromEntries(Object.entries(values).map(named)) }

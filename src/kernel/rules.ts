@@ -1,4 +1,4 @@
-/** The kinds of values that explain a violated rule. Each reader's texts format them in the reader's language. */
+/** The values that explain a violated rule, by their kind. Each reader's texts format them in the reader's language. */
 interface Kinds {
   /** Minor units. */
   readonly amount: bigint
@@ -27,165 +27,188 @@ export interface Change {
 export type ValueKind = keyof Kinds
 export type RuleValue = Kinds[ValueKind]
 
-/**
- * Every rule that can reject a command or a field of a request, with the values that explain it. The texts are in
- * src/commands/refusal-texts.ts for the merchant API and the command line, and in web/dashboard/texts for the dashboard.
- */
-export const rules = {
-  // Transfers
-  'unknown-transfer': {},
-  'reference-reused': {},
-  'hash-reused': {},
-  'changed-meanwhile': { changes: 'changes' },
-  'deposit-required': {},
-  'withdrawal-required': {},
-  'status-final': { status: 'status' },
-  'booking-final': { booked: 'amount', amount: 'amount' },
-  'amount-needed': {},
-  'reason-needed': { left: 'amount' },
-  'confirmation-needed': { requested: 'amount', amount: 'amount' },
-  'confirmation-differs': { confirmed: 'amount', amount: 'amount' },
-  'receipt-reused': { returned: 'amount' },
-  'nothing-to-return': {},
-  'return-too-large': { left: 'amount' },
-  'not-reopenable': {},
-  // Withdrawals
-  'payouts-stopped': {},
-  'claim-needed': {},
-  'claim-expired': { until: 'time' },
-  'claimed-by-another': { by: 'actor', until: 'time' },
-  'claim-limit': { most: 'number' },
-  'four-eyes': {},
-  'approval-needed': { amount: 'amount' },
-  'approval-not-needed': {},
-  'already-paid': {},
-  'sepa-euros-only': { currency: 'text' },
-  'sepa-amount-too-large': { most: 'amount' },
-  'account-not-iban': {},
-  // Callbacks
-  'unknown-callback': {},
-  'resent-too-often': {},
-  // Merchants
-  'unknown-merchant': {},
-  'merchant-exists': {},
-  'api-key-unknown': {},
-  'api-key-name-taken': {},
-  'too-many-api-keys': { most: 'number' },
-  // Users
-  'unknown-user': {},
-  'user-exists': {},
-  'user-disabled': {},
-  'email-taken': {},
-  'last-administrator': {},
-  'second-factor-changed': {},
-  'code-used': {},
-  'wrong-code': {},
-  'role-for-all-merchants': { role: 'role' },
-  'role-needs-merchants': { role: 'role' },
-  // Wallet accounts
-  'unknown-account': {},
-  'account-exists': {},
-  'balance-too-large': {},
-  'reference-credited': {},
-  // Events
-  'unknown-stream': { stream: 'text' },
-  'unknown-event': { stream: 'text', revision: 'number' },
-  'event-readable': {},
-  // Projections
-  'projection-busy': { projection: 'text', task: 'task' },
-  'nothing-built': {},
-  'nothing-kept': {},
-  'nothing-to-cancel': {},
-  // Access
-  'permission-missing': { permission: 'text' },
-  'scope-missing': { scope: 'text' },
-  'offer-missing': {},
-  'not-verified': { problem: 'text' },
-  'transfers-open': { trackingIds: 'text' },
-  'too-many-open': { most: 'number' },
-  'receipt-quota': { megabytes: 'number' },
-  // Bodies
-  'not-utf8': {},
-  'not-json': {},
-  'nested-too-deeply': { most: 'number' },
-  'key-not-allowed': { key: 'text' },
-  'key-repeated': { key: 'text' },
-  'body-too-large': {},
-  // Fields of any kind
-  required: {},
-  'unknown-field': {},
-  'wrong-type': { types: 'text' },
-  'not-equal': { expected: 'text' },
-  'not-one-of': { allowed: 'text' },
-  'pattern-mismatch': { pattern: 'text' },
-  invalid: {},
-  'either-or': { other: 'text' },
-  'needs-field': { other: 'text' },
-  'excludes-field': { other: 'text' },
-  // Texts
-  blank: {},
-  'hidden-characters': {},
-  'control-characters': {},
-  'blank-or-control-characters': {},
-  'too-short': { least: 'number' },
-  'too-long': { most: 'number' },
-  'text-length': { most: 'number' },
-  'one-character': {},
-  'equals-email': {},
-  unchanged: {},
-  'email-invalid': {},
-  'iban-invalid': {},
-  'bic-invalid': {},
-  'api-key-name-invalid': { most: 'number' },
-  // Numbers, lists and amounts
-  above: { limit: 'number' },
-  'too-small': { least: 'number' },
-  'too-large': { most: 'number' },
-  'whole-number': { least: 'number', most: 'number' },
-  'too-few-items': { least: 'number' },
-  'too-many-items': { most: 'number' },
-  'amount-invalid': {},
-  'amount-too-large': { most: 'amount' },
-  'amount-out-of-range': { least: 'amount', most: 'amount' },
-  'whole-amount': { currency: 'text' },
-  'min-above-max': {},
-  // Times and places in a list
-  'time-invalid': {},
-  'time-passed': {},
-  'not-after': { other: 'text' },
-  'range-too-long': { days: 'number' },
-  'cursor-invalid': {},
-  'event-not-found': {},
-  'time-or-position': {},
-  'position-invalid': {},
-  'merchant-day-invalid': {},
-  'order-unavailable': { allowed: 'text', other: 'text' },
-  // Addresses
-  'url-invalid': {},
-  'url-not-https': {},
-  'url-not-http': {},
-  'url-with-credentials': {},
-  'url-not-public': {},
-  'origin-invalid': {},
-  'ip-range-invalid': { range: 'text' },
-  // Payment methods
-  'method-unavailable': { kind: 'text' },
-  'method-not-manual': { method: 'number' },
-  'instructions-repeated': {},
-  'instructions-length': { method: 'number', most: 'number' },
-  'instructions-hidden-characters': { method: 'number' },
-} as const satisfies { readonly [rule: string]: { readonly [name: string]: ValueKind } }
+/** The kinds of the values by their names. A value with any other name is a text. */
+const kinds = {
+  ...({ amount: 'amount', booked: 'amount', confirmed: 'amount', largest: 'amount', left: 'amount' } as const),
+  ...({ requested: 'amount', returned: 'amount', smallest: 'amount' } as const),
+  ...({ days: 'number', least: 'number', limit: 'number', megabytes: 'number', method: 'number' } as const),
+  ...({ most: 'number', revision: 'number' } as const),
+  ...({ until: 'time', by: 'actor', status: 'status', role: 'role', task: 'task', changes: 'changes' } as const),
+}
 
-export type RuleName = keyof typeof rules
+export function kindOf(name: string): ValueKind {
+  const known: { readonly [name: string]: ValueKind } = kinds
+  return known[name] ?? 'text'
+}
+
+/**
+ * Every rule that can reject a command or a field of a request, with its text for the merchant API and the command line. `{field}` is the
+ * field that violates the rule, every other name a value of the rule. The dashboard has its own texts in web/dashboard/texts.
+ */
+export const ruleTexts = {
+  // Transfers
+  'unknown-transfer': 'Transfer not found.',
+  'reference-reused': 'This referenceId was already used with different content.',
+  'hash-reused': 'This hashCode was already used for a different request.',
+  'changed-meanwhile': '{changes}',
+  'deposit-required': 'This is possible only for a deposit.',
+  'withdrawal-required': 'This is possible only for a withdrawal.',
+  'status-final': 'The transfer is {status}, which is a final status.',
+  'booking-final': 'The transfer was completed with {booked}, which is final. It cannot be completed with {amount}.',
+  'amount-needed': 'None of the received money is left. Specify the amount to complete the transfer.',
+  'reason-needed': '{left} of the received money is left. Give a reason to complete with a different amount.',
+  'confirmation-needed':
+    'The requested amount is {requested}. To complete with {amount}, also specify it as the confirmed amount.',
+  'confirmation-differs': 'The confirmed amount is {confirmed}, but the amount is {amount}.',
+  'receipt-reused': 'A return of {returned} with this receipt is already recorded.',
+  'nothing-to-return': 'Nothing to return.',
+  'return-too-large': 'Only {left} can be returned.',
+  'not-reopenable': 'Only a cancelled or failed deposit can be reopened.',
+  // Withdrawals
+  'payouts-stopped': 'Payouts are stopped because the log does not verify. An administrator must resume them.',
+  'claim-needed': 'Claim the withdrawal before you settle it.',
+  'claim-expired': 'Your claim expired at {until}. Claim the withdrawal again.',
+  'claimed-by-another': '{by} has claimed the withdrawal until {until}.',
+  'claim-limit': 'The withdrawal was claimed and approved {most} times. Only the operator can settle it now.',
+  'four-eyes': 'A withdrawal cannot be approved and paid by the same user.',
+  'approval-needed': 'Another user must first approve a payment of {amount} to this account.',
+  'approval-not-needed': 'This withdrawal needs no approval.',
+  'already-paid': 'The withdrawal is already paid.',
+  'sepa-euros-only': 'A SEPA file contains euros, but the currency of the service is {currency}.',
+  'sepa-amount-too-large': 'The amount is above {largest}, the largest SEPA payment.',
+  'account-not-iban': 'The account number is not a valid IBAN.',
+  // Callbacks
+  'unknown-callback': 'Callback not found.',
+  'resent-too-often': 'This callback was resent just now.',
+  // Merchants
+  'unknown-merchant': 'Merchant not found.',
+  'merchant-exists': 'This merchant already exists.',
+  'api-key-unknown': 'API key not found.',
+  'api-key-name-taken': 'The merchant already has a key with this name.',
+  'too-many-api-keys': 'A merchant can have at most {most} keys.',
+  // Users
+  'unknown-user': 'User not found.',
+  'user-exists': 'This user already exists.',
+  'user-disabled': 'The user is disabled.',
+  'email-taken': 'This email is already in use.',
+  'last-administrator': 'This is the last administrator. Create another administrator first.',
+  'second-factor-changed': 'The second factor has changed.',
+  'code-used': 'The code was already used.',
+  'wrong-code': 'Wrong code.',
+  'role-for-all-merchants': 'The role {role} applies to all merchants, so name none.',
+  'role-needs-merchants': 'The role {role} requires one or more merchants.',
+  // Wallet accounts
+  'unknown-account': 'Wallet account not found.',
+  'account-exists': 'A wallet account with this number already exists.',
+  'balance-too-large': 'The balance would be too large.',
+  'reference-credited': 'A different amount was already credited under this reference.',
+  // Events
+  'unknown-stream': '{stream} is not a stream of the service.',
+  'unknown-event': 'Event {stream}@{revision} not found.',
+  'event-readable': 'The event can be read. Only an unreadable event can be skipped.',
+  // Projections
+  'projection-busy': 'The projection {projection} is busy: the task {task} has not ended.',
+  'nothing-built': 'Nothing to switch to: no new version is built.',
+  'nothing-kept': 'Nothing to roll back to: no version from before the last switch is kept.',
+  'nothing-to-cancel': 'Nothing to cancel: no task is in progress.',
+  // Access
+  'permission-missing': 'This requires the permission {permission}.',
+  'scope-missing': 'This requires the scope {scope}.',
+  'offer-missing': 'The offered second factor has expired. Start again.',
+  'not-verified': '{problem}',
+  'transfers-open': 'Open transfers: {trackingIds}.',
+  'too-many-open': 'You can have at most {most} of these open at the same time.',
+  'receipt-quota': 'Each user can upload {megabytes} MB of receipts per day.',
+  // Bodies
+  'not-utf8': 'The body is not valid UTF-8.',
+  'not-json': 'The body is not valid JSON.',
+  'nested-too-deeply': 'The JSON is nested deeper than {most} levels.',
+  'key-not-allowed': 'The key {key} is not allowed.',
+  'key-repeated': 'The key {key} appears twice.',
+  'body-too-large': 'The body is larger than 16 KiB.',
+  // Fields of any kind
+  required: '{field} is required.',
+  'unknown-field': '{field} is not a field of this request.',
+  'wrong-type': '{field} must be of type {types}.',
+  'not-equal': '{field} must be {expected}.',
+  'not-one-of': '{field} must be one of: {allowed}.',
+  'pattern-mismatch': '{field} must match the pattern {pattern}.',
+  invalid: '{field} is invalid.',
+  'either-or': 'Specify either {field} or {other}.',
+  'needs-field': '{field} requires {other}.',
+  'excludes-field': '{field} cannot be combined with {other}.',
+  // Texts
+  blank: '{field} must not be blank.',
+  'hidden-characters': '{field} must not contain control, invisible or direction-changing characters.',
+  'control-characters': '{field} must not contain control characters.',
+  'blank-or-control-characters': '{field} must not be blank or contain control characters.',
+  'too-short': '{field} must have at least {least} characters.',
+  'too-long': '{field} must have at most {most} characters.',
+  'text-length': '{field} must have 1 to {most} characters.',
+  'one-character': '{field} must not repeat a single character.',
+  'equals-email': '{field} must not be the email.',
+  unchanged: '{field} must be different from the current one.',
+  'email-invalid': '{field} must be an email address.',
+  'iban-invalid': '{field} must be a valid IBAN.',
+  'bic-invalid': '{field} must be a valid BIC of 8 or 11 characters.',
+  'api-key-name-invalid': '{field} must have 1 to {most} of the characters A-Z a-z 0-9 . _ -',
+  // Numbers, lists and amounts
+  above: '{field} must be greater than {limit}.',
+  'too-small': '{field} must be at least {least}.',
+  'too-large': '{field} must be at most {most}.',
+  'whole-number': '{field} must be an integer from {least} to {most}.',
+  'too-few-items': '{field} must have at least {least} entries.',
+  'too-many-items': '{field} must have at most {most} entries.',
+  'amount-invalid': '{field} must be a plain number greater than 0 with at most two decimals.',
+  'amount-too-large': '{field} must be at most {largest}.',
+  'amount-out-of-range': '{field} must be from {smallest} to {largest}.',
+  'whole-amount': '{field} must be a whole amount because {currency} has no decimals.',
+  'min-above-max': 'The minimum amount must not be greater than the maximum amount.',
+  // Times and places in a list
+  'time-invalid': '{field} must be an ISO 8601 date, or a time with a time zone.',
+  'time-passed': '{field} must be in the future.',
+  'not-after': '{field} must be after {other}.',
+  'range-too-long': 'The range must not be longer than {days} days.',
+  'cursor-invalid': '{field} must be the cursor of an earlier response.',
+  'event-not-found': '{field} names an event that is not in the log. Start again without it.',
+  'time-or-position': '{field} must be an ISO 8601 time or a position in the log.',
+  'position-invalid': '{field} must be a position in the log.',
+  'merchant-day-invalid': '{field} must be a merchantId or <merchantId>/<day>.',
+  'order-unavailable': '{field} must be one of: {allowed} when combined with {other}.',
+  // Addresses
+  'url-invalid': '{field} must be a valid URL.',
+  'url-not-https': '{field} must start with https://.',
+  'url-not-http': '{field} must be an http or https URL.',
+  'url-with-credentials': '{field} must not contain a user name or password.',
+  'url-not-public': '{field} must lead to a public address.',
+  'origin-invalid':
+    '{field} must contain only origins such as https://shop.example.com, in lower case and without a path.',
+  'ip-range-invalid': '{range} is not an IP address or CIDR range.',
+  // Payment methods
+  'method-unavailable': '{field} is not a payment method for a {kind}.',
+  'method-not-manual': '{method} is not a manual payment method of the catalogue (PAYMENT_METHODS).',
+  'instructions-repeated': '{field} must have one entry per payment method.',
+  'instructions-length': 'The instructions for payment method {method} must have 1 to {most} characters.',
+  'instructions-hidden-characters':
+    'The instructions for payment method {method} must not contain control, invisible or direction-changing characters.',
+} as const satisfies { readonly [rule: string]: string }
+
+export type RuleName = keyof typeof ruleTexts
 export type RuleValues = Readonly<Record<string, RuleValue>>
 
 type NoValues = Readonly<Record<string, never>>
 
-/** The last argument of a function that takes a rule: its values, if it has any. */
+type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Exclude<Name, 'field'> | NamesIn<Rest>
+  : never
+type KindOf<Name> = Name extends keyof typeof kinds ? (typeof kinds)[Name] : 'text'
+type ValuesNamed<Name extends string> = [Name] extends [never]
+  ? [values?: NoValues]
+  : [values: { readonly [Each in Name]: Kinds[KindOf<Each>] }]
+
+/** The last argument of a function that takes a rule: the values that its text names, if it names any. */
 export type ValueArguments<Rule extends string> = Rule extends RuleName
-  ? keyof (typeof rules)[Rule] extends never
-    ? [values?: NoValues]
-    : [values: { readonly [Name in keyof (typeof rules)[Rule]]: Kinds[(typeof rules)[Rule][Name] & ValueKind] }]
+  ? ValuesNamed<NamesIn<(typeof ruleTexts)[Rule]>>
   : [values?: NoValues]
 
 /** A rule that a command or a field violates, without a word of any language. */

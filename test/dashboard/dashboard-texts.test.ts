@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type MessageFormatElement, parse, TYPE } from '@formatjs/icu-messageformat-parser'
 import t from 'tap'
 import { parseSync } from 'vite'
-import { changeTexts, ruleTexts } from '../../src/commands/refusal-texts.js'
+import { changeTexts } from '../../src/commands/refusal-texts.js'
 import { eventSchemas } from '../../src/event-store/event-schemas.js'
 import { commonRefusals } from '../../src/http/refusals.js'
-import { type RuleName, rules } from '../../src/kernel/rules.js'
+import { ruleTexts } from '../../src/kernel/rules.js'
 
 const folder = 'web/dashboard/texts'
 const pages = 'web/dashboard/src'
@@ -63,10 +63,14 @@ t.test('both languages have the same files, keys and arguments', async (t) => {
   }
 })
 
-/** The values of every rule that the dashboard's API can answer with. */
-const valuesOf: { readonly [rule: string]: object } = {
-  ...Object.fromEntries(Object.keys(commonRefusals).map((name) => [name, {}])),
-  ...rules,
+/** The names of the values of every rule that the dashboard's API can answer with. */
+const valuesOf: { readonly [rule: string]: readonly string[] } = {
+  ...Object.fromEntries(Object.keys(commonRefusals).map((name) => [name, []])),
+  ...Object.fromEntries(Object.entries(ruleTexts).map(([rule, text]) => [rule, valueNames(text)])),
+}
+
+function valueNames(text: string): readonly string[] {
+  return text.match(/(?<=\{)\w+(?=\})/g)?.filter((name) => name !== 'field') ?? []
 }
 
 t.test('has a text for every rule, with exactly the values of the rule', async (t) => {
@@ -75,12 +79,8 @@ t.test('has a text for every rule, with exactly the values of the rule', async (
   )
   t.strictSame(texts.map(([rule]) => rule).sort(), Object.keys(valuesOf).sort())
   for (const [rule, text] of texts) {
-    const expected = Object.keys(valuesOf[rule] ?? {}).map((name) => `${name} text`)
+    const expected = (valuesOf[rule] ?? []).map((name) => `${name} text`)
     t.strictSame(argumentNames(text), expected.sort(), rule)
-  }
-  for (const [rule, text] of Object.entries(ruleTexts)) {
-    const placeholders = text.match(/(?<=\{)\w+(?=\})/g)?.filter((name) => name !== 'field') ?? []
-    t.strictSame(placeholders.sort(), Object.keys(rules[rule as RuleName]).sort(), `${rule} of the merchant API`)
   }
 })
 

@@ -168,7 +168,7 @@ t.test('rejects a SEPA file with an invalid IBAN or BIC, with a too large amount
   const largest = withdrawal({ accountNumber: iban, amountMinor: 999_999_999_99n }, claimed)
   t.equal(file('pain.001', [largest]).accepted, true)
   const tooLarge = withdrawal({ accountNumber: iban, amountMinor: 1_000_000_000_00n }, claimed)
-  const above = { rule: 'sepa-amount-too-large', values: { most: 99_999_999_999n } }
+  const above = { rule: 'sepa-amount-too-large', values: { largest: 99_999_999_999n } }
   t.match(file('pain.001', [tooLarge]), { accepted: false, problems: [above] })
   t.equal(file('csv', [tooLarge]).accepted, true)
   const about = (changes: object) => {

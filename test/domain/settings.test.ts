@@ -72,7 +72,7 @@ t.test('rejects a new setting outside its bounds, and names it', async (t) => {
     [{ depositExpiryMinutes: 14 }, 'whole-number', { least: 15, most: 1440 }],
     [{ mismatchToleranceMinor: -1n }, 'too-small', { least: 0 }],
     [{ manualControlAboveMinor: 0n }, 'above', { limit: 0 }],
-    [{ maxAmountMinor: 100_000_000_000_000n }, 'amount-too-large', { most: 99_999_999_999_999n }],
+    [{ maxAmountMinor: 100_000_000_000_000n }, 'amount-too-large', { largest: 99_999_999_999_999n }],
   ]
   for (const [given, rule, values = {}] of wrong) {
     t.match(givenSettingsProblem(given), { field: Object.keys(given)[0], rule, values }, rule)

@@ -70,7 +70,7 @@ export function givenSettingsProblem(given: Partial<MerchantSettings>): FieldVio
     if (setting === 'mismatchToleranceMinor') {
       if (value < 0n) return { field: setting, ...violate('too-small', { least: 0 }) }
     } else if (value <= 0n) return { field: setting, ...violate('above', { limit: 0 }) }
-    if (value > maxSettingMinor) return { field: setting, ...violate('amount-too-large', { most: maxSettingMinor }) }
+    if (value > maxSettingMinor) return { field: setting, ...violate('amount-too-large', { largest: maxSettingMinor }) }
   }
   return undefined
 }

@@ -77,7 +77,7 @@ export class CreateRequestChecks {
       (each) => each && (amountMinor < each.minAmountMinor || amountMinor > each.maxAmountMinor),
     )
     if (!exceeded) return undefined
-    return violate('amount-out-of-range', { least: exceeded.minAmountMinor, most: exceeded.maxAmountMinor })
+    return violate('amount-out-of-range', { smallest: exceeded.minAmountMinor, largest: exceeded.maxAmountMinor })
   }
 }
 

@@ -1,6 +1,6 @@
 import { useContext, useMemo } from 'react'
 import { useIntl } from 'react-intl'
-import { type Change, rules, type ValueKind } from '../../../../src/kernel/rules'
+import { type Change, kindOf, type ValueKind } from '../../../../src/kernel/rules'
 import type { Reason } from '../api/api-error'
 import { useActorName } from '../app/actor-names'
 import { SessionContext } from '../app/current-session'
@@ -32,10 +32,8 @@ export function useRefusalText(): (reason: Reason) => string {
       text: (text: string) => text,
     }
     return ({ rule, values = {}, message, subject }) => {
-      const kinds: { readonly [name: string]: ValueKind } =
-        (rule && rule in rules && rules[rule as keyof typeof rules]) || {}
       const shown = Object.entries(values).map(([name, value]) => {
-        const format = formats[kinds[name] ?? 'text'] as (value: unknown) => string | undefined
+        const format = formats[kindOf(name)] as (value: unknown) => string | undefined
         return [name, format(value) ?? String(value)]
       })
       // Typed, so that no rule is without a text.
