@@ -133,7 +133,11 @@ class MerchantChanges {
     const index = n % merchantCount
     const appends = round === 0 ? await this.#create(index, at) : []
     if (round > 0) {
-      await this.#commands.changeSettings(this.merchants[index]!.id, { depositExpiryMinutes: 30 + round }, metadata)
+      await this.#commands.execute(
+        this.merchants[index]!.id,
+        { type: 'ChangeSettings', changes: { depositExpiryMinutes: 30 + round } },
+        metadata,
+      )
       const data = { accountNumber: accountNumber(index), at, reference: `credit-${round}`, amountMinor: 100n }
       appends.push(append(walletAccountStream(data.accountNumber), round, [{ type: 'WalletAccountCredited', data }]))
     }

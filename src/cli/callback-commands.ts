@@ -49,7 +49,7 @@ export function addCallbackCommands(program: Command): void {
   defineCommand(
     callbacks.command('enable <merchantId>').description('enable a disabled endpoint'),
     async ({ merchants, context }: CommandStores, _options: object, id: string) => {
-      const { changed } = accepted(await merchants.enableCallbacks(id, context))
+      const { changed } = accepted(await merchants.execute(id, { type: 'EnableCallbacks' }, context))
       return { id, changed }
     },
   )

@@ -35,7 +35,7 @@ const place = matching((text) => /^.+@\d{1,10}$/s.test(text), 'It must be stream
 
 /** Returns the events that put merchants and users out of service. */
 async function knownProblems(stores: CommandStores) {
-  const { UserDirectory } = await import('../commands/user/user-directory.js')
+  const { UserDirectory } = await import('../commands/user/user-commands.js')
   const users = new UserDirectory(stores.eventStore, () => undefined)
   await users.catchUp()
   const merchants = (await stores.merchantDirectory()).problems()

@@ -110,7 +110,7 @@ export function addMerchantCommands(program: Command): void {
   defineCommand(
     merchants.command('resume <id>').description('accept requests of a merchant again'),
     async ({ merchants, context }: CommandStores, _options: object, id: string) =>
-      accepted(await merchants.resume(id, context)),
+      accepted(await merchants.execute(id, { type: 'Resume' }, context)),
     { json: changedMerchant },
   )
 }
@@ -215,7 +215,7 @@ async function changeSettings(stores: CommandStores, options: SettingOptions, id
 /** Closes the sandbox. A running service does the same when it sees the live merchant. */
 async function goLive(stores: CommandStores): Promise<void> {
   const { configuration, merchants, context, notify } = stores
-  const { createUserCommands } = await import('../commands/user/create-user-commands.js')
+  const { createUserCommands } = await import('../commands/user/user-commands.js')
   const { closeSandbox } = await import('../sandbox/sandbox.js')
   const { messageWarnings } = await import('../sandbox/going-live.js')
   for (const warning of messageWarnings(configuration)) notify(warning)

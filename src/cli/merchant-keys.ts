@@ -63,6 +63,6 @@ async function listKeys(stores: CommandStores, _options: object, id: string) {
 }
 
 async function revokeKey({ merchants, context }: CommandStores, _options: object, id: string, keyId: string) {
-  const { merchant } = accepted(await merchants.revokeApiKey(id, keyId, context))
+  const { merchant } = accepted(await merchants.execute(id, { type: 'RevokeApiKey', keyId }, context))
   return { id, keyId, keys: merchant.apiKeys.map(keyView) }
 }

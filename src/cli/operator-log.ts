@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import type { CommandContext } from '../commands/handle-command.js'
-import type { Clock } from '../kernel/clock.js'
+import type { Clock } from '../kernel/time.js'
 import { logOperatorCommand } from '../operations/logging/operator-log.js'
 
 /** The last words of the commands that change nothing. Every other command leaves a line in the security log. */

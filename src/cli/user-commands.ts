@@ -60,7 +60,7 @@ const email = matching((each) => normalEmail(visible(each)) !== undefined, 'It m
 
 /** A running service receives the changes from the log. */
 async function commandsOf(stores: CommandStores) {
-  const { createUserCommands } = await import('../commands/user/create-user-commands.js')
+  const { createUserCommands } = await import('../commands/user/user-commands.js')
   return createUserCommands(stores)
 }
 
@@ -82,7 +82,9 @@ async function listUsers(stores: CommandStores) {
 
 async function changeRole(stores: CommandStores, { role, merchant }: PositionOptions, userId: string) {
   const { users } = await commandsOf(stores)
-  const { user, changed } = accepted(await users.changeRole(userId, role, merchant ?? null, stores.context))
+  const { user, changed } = accepted(
+    await users.changeRole(userId, { role, merchantIds: merchant ?? null }, stores.context),
+  )
   return { ...viewOf(user, users.shownEmailOf(user)), changed }
 }
 
@@ -94,7 +96,7 @@ async function disableUser(stores: CommandStores, _options: object, userId: stri
 
 async function enableUser(stores: CommandStores, _options: object, userId: string) {
   const { users } = await commandsOf(stores)
-  const { user, changed } = accepted(await users.enable(userId, stores.context))
+  const { user, changed } = accepted(await users.execute(userId, { type: 'Enable' }, stores.context))
   return { ...viewOf(user, users.shownEmailOf(user)), changed }
 }
 

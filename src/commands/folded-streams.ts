@@ -9,6 +9,7 @@ import {
 } from '../event-store/event-store.js'
 import { decisionOf, foldEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
+import type { Folded } from '../kernel/rules.js'
 import { follow } from '../subscriptions/follow.js'
 
 const pageSize = 500
@@ -19,8 +20,7 @@ export interface FoldedStreamsOptions<State, Event> {
   readonly store: EventStore
   /** The prefix of the streams' names, which the id follows. */
   readonly prefix: StreamPrefix
-  readonly initialState: State
-  readonly evolve: (state: State, event: Event) => State
+  readonly decider: Folded<State, Event>
   /** Receives an error each time the log becomes unavailable, after which it is followed again, and for each unreadable event. */
   readonly onError: (error: unknown) => void
 }
@@ -167,11 +167,11 @@ export class FoldedStreams<State, Event> {
     const id = recorded.stream.slice(this.#options.prefix.length)
     if (this.#outOfService.has(id)) this.#grown.add(id)
     else if (recorded.revision > (this.#foldedTo.get(id) ?? -1))
-      this.#fold(id, this.#states.get(id) ?? this.#options.initialState, [recorded])
+      this.#fold(id, this.#states.get(id) ?? this.#options.decider.initialState, [recorded])
   }
 
   async #foldAgain(id: string): Promise<void> {
-    const { store, prefix, initialState } = this.#options
+    const { store, prefix, decider } = this.#options
     let events: readonly RecordedEvent[]
     do {
       this.#grown.delete(id)
@@ -181,20 +181,20 @@ export class FoldedStreams<State, Event> {
     this.#recovering.delete(id)
     this.#outOfService.delete(id)
     this.#foldedTo.set(id, events.at(-1)?.revision ?? -1)
-    this.#fold(id, initialState, events)
+    this.#fold(id, decider.initialState, events)
   }
 
   #fold(id: string, from: State, events: readonly RecordedEvent[]): void {
-    const { evolve, initialState, onError } = this.#options
+    const { decider, onError } = this.#options
     let after = from
     try {
-      for (const recorded of events) after = foldEvent(evolve, after, recorded)
+      for (const recorded of events) after = foldEvent(decider.evolve, after, recorded)
     } catch (error) {
       if (!(error instanceof UnreadableEventError)) throw error
       this.#outOfService.set(id, error)
       onError(error)
     }
-    this.onFold(id, this.#states.get(id) ?? initialState, after)
+    this.onFold(id, this.#states.get(id) ?? decider.initialState, after)
     this.#states.set(id, after)
   }
 }

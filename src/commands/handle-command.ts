@@ -11,11 +11,14 @@ import {
 import { foldEvent, readableEvent, readEvent } from '../event-store/read-event.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
 import { KeyedLimit } from '../kernel/keyed-limit.js'
-import { type Decider, type Refusal, type RuleName, refuse } from '../kernel/rules.js'
+import { type Decider, type Folded, type Refusal, type RuleName, refuse } from '../kernel/rules.js'
 import { annotate, inSpan, streamAttributes } from '../tracing/tracing.js'
 
 /** The actor and the cause of a command, which every event that it leads to records. */
 export type CommandContext = EventMetadata
+
+/** A command without its time, which comes from the service's clock. */
+export type Untimed<Command> = Command extends unknown ? Omit<Command, 'at'> : never
 
 /** A stream's state at the revision that was read. */
 export interface Loaded<State> {
@@ -118,7 +121,7 @@ interface LoadOptions<State> {
 /** Reads and folds a stream. @throws StoreUnavailableError, UnreadableEventError */
 export async function loadStream<State, Event extends DomainEvent>(
   store: EventStore,
-  decider: Pick<Decider<State, never, Event, never>, 'initialState' | 'evolve'>,
+  decider: Folded<State, Event>,
   stream: string,
   { onceId, known, onRead }: LoadOptions<State> = {},
 ): Promise<Loaded<State>> {

@@ -7,18 +7,11 @@ import { walletAccountDecider } from '../domain/wallet-account.js'
 import { encodeEvent, shownType, UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 import { foldEvent, whyUnreadable } from '../event-store/read-event.js'
-import type { Clock } from '../kernel/clock.js'
-import { type Refusal, refuse } from '../kernel/rules.js'
+import { type Folded, type Refused, refuse } from '../kernel/rules.js'
+import type { Clock } from '../kernel/time.js'
 import { appendToEnd, type CommandContext } from './handle-command.js'
 
-export type SkipEventResult =
-  | { readonly accepted: true; readonly problem: string; readonly changed: boolean }
-  | { readonly accepted: false; readonly refusal: Refusal }
-
-interface Folded<State, Event> {
-  readonly initialState: State
-  readonly evolve: (state: State, event: Event) => State
-}
+export type SkipEventResult = { readonly accepted: true; readonly problem: string; readonly changed: boolean } | Refused
 
 /** Folds a stream's events. @throws UnreadableEventError at the first that cannot be applied */
 type Fold = (events: readonly RecordedEvent[]) => void

@@ -1,4 +1,4 @@
-import { accept, type Decider, type Decision, refuse } from '../kernel/rules.js'
+import { accept, type Decider, type Decision, type Folded, refuse } from '../kernel/rules.js'
 import { Type } from '../kernel/typebox.js'
 import {
   AccountNumber,
@@ -62,13 +62,8 @@ export interface Movement {
   readonly previous: Movement | undefined
 }
 
-export interface WalletAccount {
-  readonly accountNumber: number
-  readonly emailMac: string
-  readonly email: string
-  readonly phone: string
-  readonly passwordHash: string
-  readonly sandbox: boolean
+/** The email and the phone are sealed. */
+export interface WalletAccount extends Omit<DataOf<WalletAccountEvent, 'WalletAccountOpened'>, 'at'> {
   readonly balanceMinor: bigint
   /** The latest movement. */
   readonly movement: Movement | undefined
@@ -79,38 +74,44 @@ export interface WalletAccount {
 
 export type WalletAccountState = { readonly accountNumber: null } | WalletAccount
 
-type Recorded<Type extends WalletAccountEvent['type']> = DataOf<WalletAccountEvent, Type>
-type OfAccount<Type extends WalletAccountEvent['type']> = Omit<Recorded<Type>, 'accountNumber'>
+type OfAccount<Type extends WalletAccountEvent['type']> = Omit<DataOf<WalletAccountEvent, Type>, 'accountNumber'>
 
 export type WalletAccountCommand =
-  | ({ readonly type: 'Open'; readonly openingBalanceMinor: bigint } & Recorded<'WalletAccountOpened'>)
+  | ({ readonly type: 'Open'; readonly openingBalanceMinor: bigint } & DataOf<
+      WalletAccountEvent,
+      'WalletAccountOpened'
+    >)
   | ({ readonly type: 'Credit' } & OfAccount<'WalletAccountCredited'>)
   | ({ readonly type: 'Debit' } & OfAccount<'WalletAccountDebited'>)
   /** Replaces each sealed text by the value of the map. A text that is not a key of the map is unchanged. */
   | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<string, string>; readonly at: string }
   | ({ readonly type: 'TrustDevice' } & OfAccount<'WalletDeviceTrusted'>)
 
-const initialState: WalletAccountState = { accountNumber: null }
+type Named<Type extends WalletAccountCommand['type']> = Extract<WalletAccountCommand, { type: Type }>
 
 export const walletAccountDecider: Decider<WalletAccountState, WalletAccountCommand, WalletAccountEvent> = {
-  initialState,
+  initialState: { accountNumber: null },
   decide,
   evolve,
 }
 
 /** Returns the debit of a trackingId, or the latest refused one if there is none. */
 export function debitOf(account: WalletAccount, trackingId: string): Movement | undefined {
-  for (let movement = account.movement; movement; movement = movement.previous) {
-    // No refusal follows a debit, so the latest movement decides.
-    if (movement.kind !== 'credit' && movement.key === trackingId) return movement
-  }
-  return undefined
+  // No refusal follows a debit, so the latest movement decides.
+  return findMovement(account, ({ kind, key }) => kind !== 'credit' && key === trackingId)
+}
+
+/** Returns the latest movement that matches. */
+function findMovement({ movement }: WalletAccount, matches: (movement: Movement) => boolean): Movement | undefined {
+  let found = movement
+  while (found && !matches(found)) found = found.previous
+  return found
 }
 
 function decide(command: WalletAccountCommand, state: WalletAccountState): Decision<WalletAccountEvent> {
   if (command.type === 'Open') return open(command, state)
   if (state.accountNumber === null) return refuse('not-found', 'unknown-account')
-  const { accountNumber } = state
+  const { accountNumber, email, phone } = state
   const { at } = command
   switch (command.type) {
     case 'Credit':
@@ -122,9 +123,8 @@ function decide(command: WalletAccountCommand, state: WalletAccountState): Decis
       return accept({ type: 'WalletDeviceTrusted', data: { accountNumber, device: command.device, at } })
     case 'Reseal': {
       const { resealed } = command
-      if (!resealed.has(state.email) && !resealed.has(state.phone)) return accept()
-      const replace = (text: string) => resealed.get(text) ?? text
-      const contact = { email: replace(state.email), phone: replace(state.phone) }
+      if (!resealed.has(email) && !resealed.has(phone)) return accept()
+      const contact = { email: resealed.get(email) ?? email, phone: resealed.get(phone) ?? phone }
       return accept({ type: 'WalletContactResealed', data: { accountNumber, ...contact, at } })
     }
     default:
@@ -132,38 +132,26 @@ function decide(command: WalletAccountCommand, state: WalletAccountState): Decis
   }
 }
 
-function open(
-  command: Extract<WalletAccountCommand, { type: 'Open' }>,
-  state: WalletAccountState,
-): Decision<WalletAccountEvent> {
+function open(command: Named<'Open'>, state: WalletAccountState): Decision<WalletAccountEvent> {
   if (state.accountNumber !== null) return refuse('conflict', 'account-exists')
-  const { type: _, openingBalanceMinor, ...data } = command
+  const { type: _, openingBalanceMinor: amountMinor, ...data } = command
   const opened = { type: 'WalletAccountOpened', data } as const
-  if (openingBalanceMinor === 0n) return accept(opened)
-  if (openingBalanceMinor > maxBalanceMinor) return refuse('conflict', 'balance-too-large')
-  const { accountNumber, at } = command
-  const credit = { accountNumber, reference: openingReference, amountMinor: openingBalanceMinor, at }
+  if (amountMinor === 0n) return accept(opened)
+  if (amountMinor > maxBalanceMinor) return refuse('conflict', 'balance-too-large')
+  const credit = { accountNumber: command.accountNumber, reference: openingReference, amountMinor, at: command.at }
   return accept<WalletAccountEvent>(opened, { type: 'WalletAccountCredited', data: credit })
 }
 
-function credit(
-  { reference, amountMinor, at }: Extract<WalletAccountCommand, { type: 'Credit' }>,
-  account: WalletAccount,
-): Decision<WalletAccountEvent> {
-  for (let movement = account.movement; movement; movement = movement.previous) {
-    if (movement.kind !== 'credit' || movement.key !== reference) continue
-    return movement.amountMinor === amountMinor ? accept() : refuse('conflict', 'reference-credited')
-  }
-  if (account.balanceMinor + amountMinor > maxBalanceMinor) return refuse('conflict', 'balance-too-large')
-  const { accountNumber } = account
-  return accept({ type: 'WalletAccountCredited', data: { accountNumber, reference, amountMinor, at } })
+function credit({ type: _, ...data }: Named<'Credit'>, account: WalletAccount): Decision<WalletAccountEvent> {
+  const before = findMovement(account, ({ kind, key }) => kind === 'credit' && key === data.reference)
+  if (before) return before.amountMinor === data.amountMinor ? accept() : refuse('conflict', 'reference-credited')
+  if (account.balanceMinor + data.amountMinor > maxBalanceMinor) return refuse('conflict', 'balance-too-large')
+  return accept({ type: 'WalletAccountCredited', data: { accountNumber: account.accountNumber, ...data } })
 }
 
 /** A refused debit is an event and not a refused command, because the account's owner can ask about it. */
-function debit(
-  { trackingId, amountMinor, description, at }: Extract<WalletAccountCommand, { type: 'Debit' }>,
-  account: WalletAccount,
-): Decision<WalletAccountEvent> {
+function debit(command: Named<'Debit'>, account: WalletAccount): Decision<WalletAccountEvent> {
+  const { trackingId, amountMinor, description, at } = command
   const before = debitOf(account, trackingId)
   if (before?.kind === 'debit') return accept()
   const data = { accountNumber: account.accountNumber, trackingId, amountMinor, description, at }
@@ -178,42 +166,37 @@ function evolve(state: WalletAccountState, event: WalletAccountEvent): WalletAcc
     return { ...data, balanceMinor: 0n, movement: undefined, trustedDevices: [], openedAt: at }
   }
   if (state.accountNumber === null) throw new Error('a wallet account changed before it was opened')
+  const { balanceMinor, movement: previous, trustedDevices } = state
   switch (event.type) {
     case 'WalletAccountCredited': {
       const { reference: key, amountMinor, at } = event.data
-      const movement = { kind: 'credit', key, amountMinor, description: null, at, previous: state.movement } as const
-      return { ...state, balanceMinor: state.balanceMinor + amountMinor, movement }
+      const movement = { kind: 'credit', key, amountMinor, description: null, at, previous } as const
+      return { ...state, balanceMinor: balanceMinor + amountMinor, movement }
     }
-    case 'WalletAccountDebited': {
-      const { trackingId: key, amountMinor, description, at } = event.data
-      const movement = { kind: 'debit', key, amountMinor, description, at, previous: state.movement } as const
-      return { ...state, balanceMinor: state.balanceMinor - amountMinor, movement }
-    }
+    case 'WalletAccountDebited':
     case 'WalletDebitRefused': {
       const { trackingId: key, amountMinor, description, at } = event.data
-      const movement = { kind: 'refused debit', key, amountMinor, description, at, previous: state.movement } as const
-      return { ...state, movement }
+      const isTaken = event.type === 'WalletAccountDebited'
+      const kind = isTaken ? 'debit' : 'refused debit'
+      const movement = { kind, key, amountMinor, description, at, previous } as const
+      return { ...state, balanceMinor: isTaken ? balanceMinor - amountMinor : balanceMinor, movement }
     }
     case 'WalletContactResealed': {
       const { email, phone } = event.data
       return { ...state, email, phone }
     }
     case 'WalletDeviceTrusted':
-      return { ...state, trustedDevices: [...state.trustedDevices, event.data.device].slice(-maxTrustedDevices) }
+      return { ...state, trustedDevices: [...trustedDevices, event.data.device].slice(-maxTrustedDevices) }
     default:
       return event satisfies never
   }
 }
 
-type WalletEmailReserved = EventsOf<typeof walletEmailEvents>
-
 /** Reserves an email for an account in the email's own stream, so that no two accounts have the same one. A free email has a null number. */
-export const emailReservationDecider: Decider<
+export const walletEmailReservation: Folded<
   { readonly accountNumber: number | null },
-  WalletEmailReserved['data'],
-  WalletEmailReserved
+  EventsOf<typeof walletEmailEvents>
 > = {
   initialState: { accountNumber: null },
-  decide: (data) => accept({ type: 'WalletEmailReserved', data }),
-  evolve: (_state, { data }) => ({ accountNumber: data.accountNumber }),
+  evolve: (_state, { data }) => data,
 }

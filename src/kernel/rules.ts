@@ -270,9 +270,13 @@ export function refuseField(field: string, violation: Violation): Refused {
   return { accepted: false, refusal: { reason: 'invalid', field, ...violation } }
 }
 
-/** A pure aggregate: the commands that it allows (`decide`) and the state that its events lead to (`evolve`). */
-export interface Decider<State, Command, Event, Rule extends string = RuleName> {
+/** The state that the events of a stream lead to. */
+export interface Folded<State, Event> {
   readonly initialState: State
-  decide(command: Command, state: State): Decision<Event, Rule>
   evolve(state: State, event: Event): State
+}
+
+/** A pure aggregate: the commands that it allows, and the state that its events lead to. */
+export interface Decider<State, Command, Event, Rule extends string = RuleName> extends Folded<State, Event> {
+  decide(command: Command, state: State): Decision<Event, Rule>
 }

@@ -3,7 +3,7 @@ import type { MerchantDirectory } from '../commands/merchant/merchant-directory.
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import { isManual } from '../domain/payment-method.js'
 import type { EventStore } from '../event-store/event-store.js'
-import type { Clock } from '../kernel/clock.js'
+import type { Clock } from '../kernel/time.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { createPasswords, type Passwords } from '../security/passwords.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { buildApp } from '../http/app.js'
-import { systemClock } from '../kernel/clock.js'
+import { systemClock } from '../kernel/time.js'
 import { witnessesOf } from '../operations/audit/audit-witnesses.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import { installationMetrics, ServiceRegistry } from '../operations/metrics.js'

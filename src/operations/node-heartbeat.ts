@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Clock } from '../kernel/clock.js'
+import type { Clock } from '../kernel/time.js'
 import { heartbeatEveryMs, OwnNode } from '../read-models/nodes.js'
 import { type ReadModels, ReadModelsUnavailableError } from '../read-models/read-models.js'
 import { version } from './version.js'

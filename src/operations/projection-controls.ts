@@ -1,7 +1,7 @@
 import type { UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore } from '../event-store/event-store.js'
-import type { Clock } from '../kernel/clock.js'
 import { type Violation, violate } from '../kernel/rules.js'
+import type { Clock } from '../kernel/time.js'
 import { allProjections } from '../projections/all-projections.js'
 import { isStillOpen, openProblems } from '../projections/open-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'

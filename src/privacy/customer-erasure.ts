@@ -10,7 +10,7 @@ import { type EventData, encodeEvent, sealedField } from '../event-store/event-c
 import type { EventStore, ExpectedRevision, RecordedEvent } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
-import type { Clock } from '../kernel/clock.js'
+import type { Clock } from '../kernel/time.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { pause } from '../subscriptions/retry.js'

@@ -13,7 +13,7 @@ import {
   type RecordedEvent,
   StoreUnavailableError,
 } from '../event-store/event-store.js'
-import type { Clock } from '../kernel/clock.js'
+import type { Clock } from '../kernel/time.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { follow } from '../subscriptions/follow.js'

@@ -5,7 +5,7 @@ import {
   parsePosition,
   type RecordedEvent,
 } from '../event-store/event-store.js'
-import type { Clock } from '../kernel/clock.js'
+import type { Clock } from '../kernel/time.js'
 import { collections, type PointerDocument, type Progress, type ProjectionBuild } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 

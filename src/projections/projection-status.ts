@@ -5,7 +5,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../event-store/event-store.js'
-import type { Clock } from '../kernel/clock.js'
+import type { Clock } from '../kernel/time.js'
 import type { PauseDocument, PointerDocument, ProjectionBuild } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'
 import type { ReadModels } from '../read-models/read-models.js'

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../event-store/event-codec.js'
 import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
-import type { Clock } from '../kernel/clock.js'
+import type { Clock } from '../kernel/time.js'
 import { sortablePosition } from '../read-models/documents.js'
 import type { Document, Index, ReadModels, WriteOperation } from '../read-models/read-models.js'
 

@@ -1,5 +1,5 @@
 import { apiKeyId } from '../domain/merchant/api-key.js'
-import { evolve, initialState, type Merchant } from '../domain/merchant/merchant.js'
+import { type Merchant, merchantDecider } from '../domain/merchant/merchant.js'
 import { merchantStream, transferStream } from '../domain/streams.js'
 import { transferDecider } from '../domain/transfer/transfer-decider.js'
 import { type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
@@ -36,7 +36,7 @@ export async function merchantAsOf(
   merchantId: string,
   asOf?: PointInTime,
 ): Promise<StateAsOf<Fields> | undefined> {
-  const { state, last } = await foldAsOf(store, { initialState, evolve }, merchantStream(merchantId), asOf)
+  const { state, last } = await foldAsOf(store, merchantDecider, merchantStream(merchantId), asOf)
   return last && state.merchantId !== null ? stateAt(last, shownMerchant(state)) : undefined
 }
 

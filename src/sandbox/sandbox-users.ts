@@ -51,8 +51,8 @@ async function offer(
     const user = (await users.findByEmail(email)) ?? (await made(users, wanted, password, context))
     if (!user || !(await isAsMade(users, user))) return []
     // The user was disabled when an earlier sandbox ended.
-    if (user.disabled) await users.enable(user.userId, context)
-    await users.changeRole(user.userId, role, merchantIds, context)
+    if (user.disabled) await users.execute(user.userId, { type: 'Enable' }, context)
+    await users.changeRole(user.userId, { role, merchantIds }, context)
     return [{ role, email, password }]
   } catch (error) {
     // The service must start even without this user.
@@ -85,7 +85,7 @@ export async function disableSandboxUsers(users: UserCommands, context: CommandC
     if (!user || user.disabled) continue
     const decisive = (await users.history(user.userId)).filter(({ event }) => deciding.has(event.type))
     const isOurs = decisive.every(({ metadata }) => metadata.actor === sandboxActor)
-    if (isOurs) await users.disableAnyway(user.userId, { ...context, actor: sandboxActor })
+    if (isOurs) await users.execute(user.userId, { type: 'Disable' }, { ...context, actor: sandboxActor })
   }
 }
 

@@ -162,7 +162,7 @@ async function register({ merchants, context }: SandboxParts): Promise<MerchantC
   }
   const { id, webApiKey, secretKey, webhookSecret } = await merchants.register(settings, context)
   // Keeps callbacks until a receiver is configured.
-  await merchants.disableCallbacks(id, noReceiver, context)
+  await merchants.execute(id, { type: 'DisableCallbacks', reason: noReceiver }, context)
   return { merchantId: id, webApiKey, secretKey, webhookSecret }
 }
 

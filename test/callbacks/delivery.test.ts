@@ -76,7 +76,7 @@ t.test('the settings at the creation decide whether it triggers a callback', asy
   const withoutCallback = await world.deposit(id)
   await world.transfers.changeStatus(withoutCallback, 'Cancel', null, context)
   const setCallbackOnCreate = async (callbackOnCreate: boolean) => {
-    await world.merchants.changeSettings(id, { callbackOnCreate }, context)
+    await world.merchants.execute(id, { type: 'ChangeSettings', changes: { callbackOnCreate } }, context)
     await until(() => world.directory.byId(id)!.settings.callbackOnCreate === callbackOnCreate)
   }
   await setCallbackOnCreate(true)
@@ -242,7 +242,7 @@ t.test('disables the endpoint after a 410, and sends the waiting callbacks in or
   t.match((await laneOf(world, trackingId)).deliveries[0], { status: 'waiting', lastFailure: 'http 410' })
 
   receiver.behave = accepts
-  await world.merchants.enableCallbacks(id, context)
+  await world.merchants.execute(id, { type: 'EnableCallbacks' }, context)
   await until(() => receiver.received.length === 4)
   const sent = receiver.received.slice(1)
   t.strictSame(
@@ -273,7 +273,7 @@ t.test('disables an endpoint that only fails for 120 hours, across restarts', as
   await until(() => world.directory.byId(id)?.callbacksDisabled !== null)
   t.match(world.directory.byId(id)?.callbacksDisabled, '120 hours')
 
-  await world.merchants.enableCallbacks(id, context)
+  await world.merchants.execute(id, { type: 'EnableCallbacks' }, context)
   await until(() => world.directory.byId(id)?.callbacksDisabled === null)
   // A disabled endpoint is held for a second, because the merchant directory may lag.
   world.clock.forward(1_000)

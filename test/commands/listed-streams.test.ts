@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
-import { UserDirectory } from '../../src/commands/user/user-directory.js'
+import { UserDirectory } from '../../src/commands/user/user-commands.js'
 import {
   listedStreamsStream,
   merchantStream,
@@ -69,9 +69,13 @@ class World {
     else if (kind === 12 && user) await this.#append(userStream(user), 'UserDisabled', { userId: user, at })
     else if (merchant === undefined) return
     else if (kind === 13) await this.#commands.suspend(merchant, context)
-    else if (kind === 14) await this.#commands.resume(merchant, context)
+    else if (kind === 14) await this.#commands.execute(merchant, { type: 'Resume' }, context)
     else if (kind === 15)
-      await this.#commands.changeSettings(merchant, { allowIps: [addresses[seed % addresses.length]!] }, context)
+      await this.#commands.execute(
+        merchant,
+        { type: 'ChangeSettings', changes: { allowIps: [addresses[seed % addresses.length]!] } },
+        context,
+      )
     else if (kind === 16) await appendNext(this.store, merchantStream(merchant), foreign())
     else await this.#decide(merchant)
   }

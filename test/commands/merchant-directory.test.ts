@@ -69,18 +69,22 @@ t.test('follows a new merchant, changed settings and a suspension', async (t) =>
   await directory.start()
   const { id } = await commands.register(settings, context)
   await eventually(() => directory.byId(id) !== undefined)
-  await commands.changeSettings(id, { allowIps: ['192.0.2.0/24', '192.0.2.0/25'], name: 'Red Shop' }, context)
+  await commands.execute(
+    id,
+    { type: 'ChangeSettings', changes: { allowIps: ['192.0.2.0/24', '192.0.2.0/25'], name: 'Red Shop' } },
+    context,
+  )
   await eventually(() => directory.byId(id)?.settings.name === 'Red Shop')
   t.equal(directory.allowsAddress(id, '10.0.0.1'), false, 'the removed address is rejected')
   t.equal(directory.allowsAddress(id, '192.0.2.200'), true)
-  await commands.changeSettings(id, { allowIps: ['192.0.2.0/25'] }, context)
+  await commands.execute(id, { type: 'ChangeSettings', changes: { allowIps: ['192.0.2.0/25'] } }, context)
   await eventually(() => !directory.allowsAddress(id, '192.0.2.200'))
   t.equal(directory.allowsAddress(id, '192.0.2.100'), true, 'the remaining overlapping range is still valid')
-  await commands.changeSettings(id, { allowIps: [] }, context)
+  await commands.execute(id, { type: 'ChangeSettings', changes: { allowIps: [] } }, context)
   await eventually(() => !directory.allowsAddress(id, '192.0.2.100'))
   await commands.suspend(id, context)
   await eventually(() => directory.byId(id)?.suspended === true)
-  await commands.resume(id, context)
+  await commands.execute(id, { type: 'Resume' }, context)
   await eventually(() => directory.byId(id)?.suspended === false)
 })
 

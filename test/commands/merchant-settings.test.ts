@@ -39,7 +39,7 @@ t.test('setting the callback URL enables disabled callbacks, even if the URL is 
   const store = await openTestStore(t)
   const commands = new MerchantCommands(store, () => '2026-03-01T10:00:00.000Z', createSecretBox(Buffer.alloc(32, 7)))
   const { id } = await commands.register(settings, context)
-  await commands.disableCallbacks(id, 'no receiver yet', context)
+  await commands.execute(id, { type: 'DisableCallbacks', reason: 'no receiver yet' }, context)
   const renamed = await changeMerchantSettings(commands, id, { name: 'Other' }, context)
   t.match(renamed, { changed: true, merchant: { callbacksDisabled: 'no receiver yet' } })
   const { callbackUrl } = settings

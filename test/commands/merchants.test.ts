@@ -53,7 +53,9 @@ t.test('keeps all concurrent changes of different settings', async (t) => {
   const commands = new MerchantCommands(store, () => at, box)
   const { id } = await commands.register(settings, context)
   const changes = [{ name: 'Red Shop' }, { sandbox: true }, { rateLimitPerSecond: 7 }, { allowIps: [] }]
-  const answers = await Promise.all(changes.map((change) => commands.changeSettings(id, change, context)))
+  const answers = await Promise.all(
+    changes.map((change) => commands.execute(id, { type: 'ChangeSettings', changes: change }, context)),
+  )
   t.ok(answers.every((answer) => answer.accepted && answer.changed))
   t.strictSame((await commands.find(id))?.settings, Object.assign({}, settings, ...changes))
 })
@@ -63,13 +65,13 @@ t.test('refuses commands for an unknown merchant and creates no stream', async (
   const commands = new MerchantCommands(store, () => at, box)
   const id = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
   const refused = { accepted: false, refusal: { reason: 'not-found' } }
-  t.match(await commands.changeSettings(id, { name: 'Red Shop' }, context), refused)
+  t.match(await commands.execute(id, { type: 'ChangeSettings', changes: { name: 'Red Shop' } }, context), refused)
   t.match(await commands.rotateApiKey(id, 60, context), refused)
   t.match(await commands.rotateSecret(id, 'webhookSecret', 60, context), refused)
   t.match(await commands.suspend(id, context), refused)
-  t.match(await commands.resume(id, context), refused)
-  t.match(await commands.disableCallbacks(id, 'gone', context), refused)
-  t.match(await commands.enableCallbacks(id, context), refused)
+  t.match(await commands.execute(id, { type: 'Resume' }, context), refused)
+  t.match(await commands.execute(id, { type: 'DisableCallbacks', reason: 'gone' }, context), refused)
+  t.match(await commands.execute(id, { type: 'EnableCallbacks' }, context), refused)
   t.equal(await commands.find(id), undefined)
   t.strictSame(await store.readStream(merchantStream(id)), [])
 })
@@ -80,5 +82,9 @@ t.test('reports that a repeated suspension or resumption changed nothing', async
   const { id } = await commands.register(settings, context)
   t.match(await commands.suspend(id, context), { accepted: true, changed: true, merchant: { suspended: true } })
   t.match(await commands.suspend(id, context), { accepted: true, changed: false, merchant: { suspended: true } })
-  t.match(await commands.resume(id, context), { accepted: true, changed: true, merchant: { suspended: false } })
+  t.match(await commands.execute(id, { type: 'Resume' }, context), {
+    accepted: true,
+    changed: true,
+    merchant: { suspended: false },
+  })
 })

@@ -13,7 +13,7 @@ const sha = (n: number) => n.toString(16).padStart(12, '0').padEnd(64, 'f')
 const first = 'a'.repeat(64)
 
 const create = (n: number, validUntil: string | null = null, own: readonly Scope[] = ['read'], time = at) =>
-  ({ type: 'CreateApiKey', sha256: sha(n), name: `key-${n}`, scopes: own, validUntil, at: time }) as const
+  ({ type: 'CreateApiKey', apiKeySha256: sha(n), name: `key-${n}`, scopes: own, validUntil, at: time }) as const
 const created = (n: number, validUntil: string | null = null, own: readonly Scope[] = ['read'], time = at) =>
   ({
     type: 'ApiKeyCreated',

@@ -55,7 +55,7 @@ t.test('rejects every command for a nonexistent merchant as not found', async ()
   const commands: MerchantCommand[] = [
     changeSettings({ name: 'Other' }),
     { type: 'RotateApiKey', apiKeySha256: 'b'.repeat(64), previousValidUntil: validUntil, at },
-    { type: 'CreateApiKey', sha256: 'b'.repeat(64), name: 'shop', scopes: ['read'], validUntil: null, at },
+    { type: 'CreateApiKey', apiKeySha256: 'b'.repeat(64), name: 'shop', scopes: ['read'], validUntil: null, at },
     { type: 'RevokeApiKey', keyId: 'a'.repeat(12), at },
     { type: 'RotateSecretKey', secretKey: 'v1.2', previousValidUntil: validUntil, at },
     { type: 'TakeUpSecretKey', number: 1, at },

@@ -81,7 +81,7 @@ t.test('rejects a suspended merchant with 403 until it is resumed', async (t) =>
     t.match([answer.statusCode, answer.json()], [403, { unAuthorizedRequest: true, error: { code: 40302 } }])
   }
   t.equal((await post(app, paths.hosted, createBody('hosted', secretKey))).statusCode, 403, 'hosted, by its hash')
-  await merchants.resume(id, context)
+  await merchants.execute(id, { type: 'Resume' }, context)
   await until(() => directory.byId(id)?.suspended === false)
   t.equal((await post(app, paths.native, createBody('native', secretKey), { key })).statusCode, 200)
 })

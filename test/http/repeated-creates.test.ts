@@ -25,7 +25,7 @@ async function service(t: Test, options: TestServiceOptions = {}) {
 
 /** Changes the merchant and waits until the change applies to requests. */
 async function change(service: TestService, merchantId: string, changes: Partial<MerchantSettings>) {
-  await service.merchants.changeSettings(merchantId, changes, context)
+  await service.merchants.execute(merchantId, { type: 'ChangeSettings', changes }, context)
   await service.directory.catchUp()
 }
 

@@ -250,7 +250,7 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
   '/v1/callbacks/endpoint/enable': {
     'an endpoint that is disabled again each time': async (w) => {
       const betweenRepeats = async () => {
-        await service.merchants.disableCallbacks(w.merchant.id, 'gone', context)
+        await service.merchants.execute(w.merchant.id, { type: 'DisableCallbacks', reason: 'gone' }, context)
         await service.directory.catchUp()
       }
       await betweenRepeats()

@@ -68,7 +68,7 @@ t.test('pays no play money to a merchant that goes live between login and paymen
   }
   wallet.isTrusted = async () => true
   const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
-  await service.merchants.changeSettings(shop.id, { sandbox: false }, context)
+  await service.merchants.execute(shop.id, { type: 'ChangeSettings', changes: { sandbox: false } }, context)
   await service.until(() => service.directory.byId(shop.id)?.settings.sandbox === false)
   await post(service.app, walletPaths.code, JSON.stringify({ trackingId, token, code: wallet.lastCode() }), {
     key: shop.webApiKey,

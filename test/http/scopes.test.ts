@@ -117,7 +117,7 @@ t.test('rejects a revoked or expired key as unknown, and still accepts the other
   const { apiKeys } = directory.byId(id)!
   const keyId = apiKeyId(directory.byApiKey(revoked)!.key)
   t.ok(apiKeys.length > 2)
-  await merchants.revokeApiKey(id, keyId, context)
+  await merchants.execute(id, { type: 'RevokeApiKey', keyId }, context)
   await service.until(() => directory.byApiKey(revoked) === undefined)
   t.equal(await list(revoked), 40101)
   await service.until(() => directory.byId(id)!.apiKeys.length === apiKeys.length - 1)

@@ -108,8 +108,8 @@ t.test('reports changes since the given revision and does nothing', async (t) =>
 
 t.test('lets a program pay above the threshold of the merchant only with the approval of a user', async (t) => {
   const trackingId = await withdrawal()
-  await merchants.changeSettings(id, { approvalAboveMinor: 100_00n }, context)
-  t.teardown(() => merchants.changeSettings(id, { approvalAboveMinor: null }, context))
+  await merchants.execute(id, { type: 'ChangeSettings', changes: { approvalAboveMinor: 100_00n } }, context)
+  t.teardown(() => merchants.execute(id, { type: 'ChangeSettings', changes: { approvalAboveMinor: null } }, context))
   await service.until(() => directory.byId(id)?.settings.approvalAboveMinor === 100_00n)
   await act(trackingId, 'claim', { revision: 0 })
   t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40924 })

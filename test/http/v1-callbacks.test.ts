@@ -136,7 +136,11 @@ t.test('shows the state of the endpoint and enables it again', async (t) => {
   const failingSince = new Date(nowMs).toISOString()
   await callbacks.noteEndpointFailing(own.id, failingSince, context)
   t.match((await get('/endpoint')).json(), { state: 'failing', failingSince })
-  await service.merchants.disableCallbacks(own.id, 'the endpoint answered 410 Gone', context)
+  await service.merchants.execute(
+    own.id,
+    { type: 'DisableCallbacks', reason: 'the endpoint answered 410 Gone' },
+    context,
+  )
   await service.until(() => service.directory.byId(own.id)?.callbacksDisabled !== null)
   t.match((await get('/endpoint')).json(), {
     state: 'disabled',

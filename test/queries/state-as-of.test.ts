@@ -103,7 +103,7 @@ t.test('returns the past state of a merchant with settings and key names, withou
   const note = async () => places.push((await store.readStream(`merchant-${id}`)).at(-1)!.position)
   await note()
   set('2026-11-20T11:00:00.000Z')
-  await merchants.changeSettings(id, { name: 'Renamed', maxAmountMinor: 5_000n }, context)
+  await merchants.execute(id, { type: 'ChangeSettings', changes: { name: 'Renamed', maxAmountMinor: 5_000n } }, context)
   await note()
   await merchants.suspend(id, context)
   await note()

@@ -2,7 +2,7 @@ import { formatVerifier, type NoteSigner, VerificationError } from '@transferd/t
 import type { Logger } from 'pino'
 import type { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { Finding } from '../../domain/integrity.js'
-import type { Clock } from '../../kernel/clock.js'
+import type { Clock } from '../../kernel/time.js'
 import type { Lease } from '../../read-models/leases.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'

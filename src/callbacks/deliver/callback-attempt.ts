@@ -6,8 +6,7 @@ import type { MerchantDirectory } from '../../commands/merchant/merchant-directo
 import type { AttemptOutcome, Delivery, Lane } from '../../domain/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
-import { hourMs, minuteMs } from '../../kernel/time.js'
+import { type Clock, hourMs, minuteMs } from '../../kernel/time.js'
 import { annotate, inSpanOf } from '../../tracing/tracing.js'
 import type { CallbackMetrics } from '../callback-metrics.js'
 import type { CallbackTiming } from '../callback-timing.js'
@@ -171,7 +170,7 @@ async function disable(deps: AttemptDependencies, endpoint: CallbackEndpoint, re
   const { merchantId } = endpoint
   endpoint.holdUntilKnownDisabled(Date.parse(deps.clock()))
   const context = { actor: 'system:callbacks', $correlationId: merchantId, $causationId: merchantId }
-  const write = () => deps.merchantCommands.disableCallbacks(merchantId, reason, context)
+  const write = () => deps.merchantCommands.execute(merchantId, { type: 'DisableCallbacks', reason }, context)
   const result = await retryWrite(write, deps.timing, signal)
   if (result.accepted && result.changed) deps.metrics.countDisabled()
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
-import type { Clock } from '../../kernel/clock.js'
+import type { Clock } from '../../kernel/time.js'
 import { signCallback } from './callback-signing.js'
 import { EndpointConnection, type EndpointResponse, type ResolveHost } from './endpoint-connection.js'
 

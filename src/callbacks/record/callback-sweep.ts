@@ -4,7 +4,7 @@ import { callbackSweepStream, skippedEventsStream, streamPrefix, transferStream 
 import { type EventData, encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore, Page, Position, RecordedEvent } from '../../event-store/event-store.js'
 import { decisionOf, readableEvent } from '../../event-store/read-event.js'
-import type { Clock } from '../../kernel/clock.js'
+import type { Clock } from '../../kernel/time.js'
 import { follow } from '../../subscriptions/follow.js'
 import { pause } from '../../subscriptions/retry.js'
 import type { CallbackMetrics } from '../callback-metrics.js'

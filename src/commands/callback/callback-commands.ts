@@ -13,7 +13,7 @@ import type { DataOf } from '../../domain/event.js'
 import { callbackStream, endpointStream } from '../../domain/streams.js'
 import type { EventMetadata } from '../../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
+import type { Clock } from '../../kernel/time.js'
 import {
   type CommandContext,
   type HandleOptions,

@@ -1,7 +1,7 @@
 import { type Finding, type Integrity, type IntegrityEvent, integrityDecider } from '../../domain/integrity.js'
 import { integrityStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
+import type { Clock } from '../../kernel/time.js'
 import { type CommandContext, handleCommand, loadStream, readHistory } from '../handle-command.js'
 
 export interface Resumed {

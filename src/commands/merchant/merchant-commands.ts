@@ -9,12 +9,11 @@ import {
 import type { MerchantEvent, MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { merchantStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
-import type { Refusal } from '../../kernel/rules.js'
-import { addMs, minuteMs } from '../../kernel/time.js'
+import type { Refused } from '../../kernel/rules.js'
+import { addMs, type Clock, minuteMs } from '../../kernel/time.js'
 import { digestApiKey, generateApiKey, generateSecretKey, generateWebhookSecret } from '../../security/credentials.js'
 import type { SecretBox } from '../../security/secret-box.js'
-import { type CommandContext, handleCommand, loadStream, readHistory } from '../handle-command.js'
+import { type CommandContext, handleCommand, loadStream, readHistory, type Untimed } from '../handle-command.js'
 import { derivedEventId } from '../ids.js'
 
 /** Credentials that are shown only once. */
@@ -27,7 +26,7 @@ export interface IssuedCredentials {
 
 export type MerchantResult =
   | { readonly accepted: true; readonly merchant: Merchant; readonly changed: boolean }
-  | { readonly accepted: false; readonly refusal: Refusal }
+  | Refused
 
 export type RotatingSecret = 'secretKey' | 'webhookSecret'
 
@@ -53,9 +52,14 @@ export class MerchantCommands {
       secretKey: this.box.seal(secretKey, secretOwner(id, 'secretKey')),
       webhookSecret: this.box.seal(webhookSecret, secretOwner(id, 'webhookSecret')),
     }
-    const apiKeySha256 = digestApiKey(webApiKey)
-    const register = { type: 'Register', merchantId: id, settings, apiKeySha256 } as const
-    const result = await this.#execute(id, { ...register, ...sealed, at: this.clock() }, context)
+    const command = {
+      type: 'Register',
+      merchantId: id,
+      settings,
+      apiKeySha256: digestApiKey(webApiKey),
+      ...sealed,
+    } as const
+    const result = await this.execute(id, command, context)
     if (!result.accepted) throw new Error(`a new merchant was refused: ${result.refusal.rule}`)
     return { id, webApiKey, secretKey, webhookSecret }
   }
@@ -66,33 +70,24 @@ export class MerchantCommands {
     return state.merchantId === null ? undefined : state
   }
 
-  changeSettings(
-    merchantId: string,
-    changes: Partial<MerchantSettings>,
-    context: CommandContext,
-  ): Promise<MerchantResult> {
-    return this.#execute(merchantId, { type: 'ChangeSettings', changes, at: this.clock() }, context)
-  }
-
   /** Creates an additional API key, which is shown only once. */
-  async createApiKey(merchantId: string, key: Pick<ApiKey, 'name' | 'scopes' | 'validUntil'>, context: CommandContext) {
+  async createApiKey(
+    merchantId: string,
+    { name, scopes, validUntil }: Pick<ApiKey, 'name' | 'scopes' | 'validUntil'>,
+    context: CommandContext,
+  ) {
     const webApiKey = generateApiKey(merchantId)
     const sha256 = digestApiKey(webApiKey)
-    const command = { type: 'CreateApiKey', sha256, ...key, at: this.clock() } as const
-    const result = await this.#execute(merchantId, command, context)
+    const command = { type: 'CreateApiKey', apiKeySha256: sha256, name, scopes, validUntil } as const
+    const result = await this.execute(merchantId, command, context)
     return result.accepted ? ({ accepted: true, webApiKey, sha256 } as const) : result
-  }
-
-  revokeApiKey(merchantId: string, keyId: string, context: CommandContext): Promise<MerchantResult> {
-    return this.#execute(merchantId, { type: 'RevokeApiKey', keyId, at: this.clock() }, context)
   }
 
   /** Replaces the main key. The previous one stays valid for `overlapMinutes`; 0 revokes it immediately. */
   async rotateApiKey(merchantId: string, overlapMinutes: number, context: CommandContext) {
     const webApiKey = generateApiKey(merchantId)
-    const apiKeySha256 = digestApiKey(webApiKey)
-    const command = { type: 'RotateApiKey', apiKeySha256, ...this.#overlap(overlapMinutes) } as const
-    const result = await this.#execute(merchantId, command, context)
+    const rotation = { apiKeySha256: digestApiKey(webApiKey), previousValidUntil: this.#after(overlapMinutes) }
+    const result = await this.execute(merchantId, { type: 'RotateApiKey', ...rotation }, context)
     return result.accepted ? ({ accepted: true, webApiKey } as const) : result
   }
 
@@ -103,24 +98,19 @@ export class MerchantCommands {
   async rotateSecret(merchantId: string, secret: RotatingSecret, overlapMinutes: number, context: CommandContext) {
     const value = secret === 'secretKey' ? generateSecretKey() : generateWebhookSecret()
     const sealed = this.box.seal(value, secretOwner(merchantId, secret))
-    const overlap = this.#overlap(overlapMinutes)
-    const command: MerchantCommand =
+    const previousValidUntil = this.#after(overlapMinutes)
+    const command: Untimed<MerchantCommand> =
       secret === 'secretKey'
-        ? { type: 'RotateSecretKey', secretKey: sealed, ...overlap }
-        : { type: 'RotateWebhookSecret', webhookSecret: sealed, ...overlap }
-    const result = await this.#execute(merchantId, command, context)
+        ? { type: 'RotateSecretKey', secretKey: sealed, previousValidUntil }
+        : { type: 'RotateWebhookSecret', webhookSecret: sealed, previousValidUntil }
+    const result = await this.execute(merchantId, command, context)
     return result.accepted ? ({ accepted: true, value } as const) : result
-  }
-
-  /** Records that the merchant has used the SecretKey with this number. */
-  takeUpSecretKey(merchantId: string, number: number, context: CommandContext): Promise<MerchantResult> {
-    return this.#execute(merchantId, { type: 'TakeUpSecretKey', number, at: this.clock() }, context)
   }
 
   /** Suspends a merchant, at most once for the purpose `onceFor`, even if the merchant was resumed since. */
   suspend(merchantId: string, context: CommandContext, onceFor?: string): Promise<MerchantResult> {
     const onceId = onceFor === undefined ? undefined : derivedEventId(merchantId, onceFor)
-    return this.#execute(merchantId, { type: 'Suspend', at: this.clock() }, context, onceId)
+    return this.execute(merchantId, { type: 'Suspend' }, context, onceId)
   }
 
   /** Returns the actor that registered the merchant, or `undefined` for an unknown merchant. */
@@ -129,34 +119,23 @@ export class MerchantCommands {
     return registered?.metadata.actor
   }
 
-  resume(merchantId: string, context: CommandContext): Promise<MerchantResult> {
-    return this.#execute(merchantId, { type: 'Resume', at: this.clock() }, context)
-  }
-
-  disableCallbacks(merchantId: string, reason: string, context: CommandContext): Promise<MerchantResult> {
-    return this.#execute(merchantId, { type: 'DisableCallbacks', reason, at: this.clock() }, context)
-  }
-
-  enableCallbacks(merchantId: string, context: CommandContext): Promise<MerchantResult> {
-    return this.#execute(merchantId, { type: 'EnableCallbacks', at: this.clock() }, context)
-  }
-
-  #overlap(minutes: number) {
-    const at = this.clock()
-    return { at, previousValidUntil: addMs(at, minutes * minuteMs) }
-  }
-
-  async #execute(
+  /** Runs a command that is complete apart from its time. */
+  async execute(
     merchantId: string,
-    command: MerchantCommand,
+    command: Untimed<MerchantCommand>,
     context: CommandContext,
     onceId?: string,
   ): Promise<MerchantResult> {
     const stream = merchantStream(merchantId)
-    const result = await handleCommand(this.store, merchantDecider, stream, command, context, { onceId })
+    const timed = { ...command, at: this.clock() }
+    const result = await handleCommand(this.store, merchantDecider, stream, timed, context, { onceId })
     if (!result.accepted) return result
     if (result.state.merchantId === null) throw new Error('an accepted command left no merchant')
     return { accepted: true, merchant: result.state, changed: result.events.length > 0 }
+  }
+
+  #after(minutes: number): string {
+    return addMs(this.clock(), minutes * minuteMs)
   }
 }
 
@@ -165,7 +144,7 @@ export class SecretKeyUse {
   readonly #recording = new Map<string, Promise<void>>()
 
   constructor(
-    private readonly commands: Pick<MerchantCommands, 'takeUpSecretKey'>,
+    private readonly commands: Pick<MerchantCommands, 'execute'>,
     private readonly clock: Clock,
   ) {}
 
@@ -189,7 +168,7 @@ export class SecretKeyUse {
   }
 
   async #record(merchantId: string, number: number, context: CommandContext): Promise<void> {
-    const result = await this.commands.takeUpSecretKey(merchantId, number, context)
+    const result = await this.commands.execute(merchantId, { type: 'TakeUpSecretKey', number }, context)
     if (!result.accepted) throw new Error(`the use of a SecretKey was not recorded: ${result.refusal.rule}`)
   }
 }

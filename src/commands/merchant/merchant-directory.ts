@@ -1,9 +1,8 @@
 import { type ApiKey, isApiKeyValid } from '../../domain/merchant/api-key.js'
 import {
-  evolve,
-  initialState,
   type Merchant,
   type MerchantState,
+  merchantDecider,
   validSecretKeys,
   validValues,
 } from '../../domain/merchant/merchant.js'
@@ -11,7 +10,7 @@ import type { MerchantEvent, MerchantSettings } from '../../domain/merchant/merc
 import { streamPrefix } from '../../domain/streams.js'
 import type { UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
+import type { Clock } from '../../kernel/time.js'
 import { findByApiKey, merchantIdOfApiKey } from '../../security/credentials.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { FoldedStreams } from '../folded-streams.js'
@@ -36,7 +35,7 @@ export class MerchantDirectory extends FoldedStreams<MerchantState, MerchantEven
     private readonly clock: Clock,
     onError: (error: unknown) => void,
   ) {
-    super({ store, prefix: streamPrefix.merchant, initialState, evolve, onError })
+    super({ store, prefix: streamPrefix.merchant, decider: merchantDecider, onError })
   }
 
   all(): Merchant[] {

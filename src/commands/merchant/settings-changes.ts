@@ -47,13 +47,13 @@ function addressProblem(
 
 /** Changes settings. A new callback URL also enables callbacks, because it is not the endpoint that was disabled. */
 export async function changeMerchantSettings(
-  merchants: Pick<MerchantCommands, 'changeSettings' | 'enableCallbacks'>,
+  merchants: Pick<MerchantCommands, 'execute'>,
   merchantId: string,
   changes: Partial<MerchantSettings>,
   context: CommandContext,
 ): Promise<MerchantResult> {
-  const result = await merchants.changeSettings(merchantId, changes, context)
+  const result = await merchants.execute(merchantId, { type: 'ChangeSettings', changes }, context)
   if (!result.accepted || changes.callbackUrl === undefined || result.merchant.callbacksDisabled === null) return result
-  const enabled = await merchants.enableCallbacks(merchantId, context)
+  const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, context)
   return enabled.accepted ? { ...enabled, changed: true } : enabled
 }

@@ -8,9 +8,8 @@ import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { whyUnreadable } from '../../event-store/read-event.js'
-import type { Clock } from '../../kernel/clock.js'
 import { refuse } from '../../kernel/rules.js'
-import { addMs, minuteMs } from '../../kernel/time.js'
+import { addMs, type Clock, minuteMs } from '../../kernel/time.js'
 import {
   type CommandContext,
   type CommandResult,

@@ -6,8 +6,8 @@ import type { User } from '../../domain/user/user.js'
 import type { DomainEvent } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { boundedCache } from '../../kernel/bounded-cache.js'
-import type { Clock } from '../../kernel/clock.js'
 import type { Decider } from '../../kernel/rules.js'
+import type { Clock } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { type CommandContext, emptyStream, type Loaded, oneAtATime, StreamCache } from '../handle-command.js'
 import type { UserCommands } from './user-commands.js'
@@ -173,7 +173,7 @@ export function createSignIn(
     if (proof.outcome === 'wrong') return { outcome: 'refused', isAccount: proof.isUser }
     if (purpose === 'PasswordOnly') return { outcome: 'accepted', value: proof.user }
     if (proof.outcome === 'code-needed') return { outcome: 'unfinished' }
-    const recorded = await users.record(purpose, proof.user.userId, proof.codeCounter, context)
+    const recorded = await users.execute(proof.user.userId, { type: purpose, codeCounter: proof.codeCounter }, context)
     // The user has just been disabled, or another request has used the code.
     return recorded.accepted ? { outcome: 'accepted', value: recorded.user } : { outcome: 'refused', isAccount: true }
   }

@@ -1,16 +1,23 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { normalEmail, passwordProblem } from '../../domain/credentials.js'
-import { userEmailStream, userStream } from '../../domain/streams.js'
-import type { Role } from '../../domain/user/permissions.js'
-import { type User, type UserCommand, type UserEvent, userDecider, userEmailDecider } from '../../domain/user/user.js'
-import { encodeEvent } from '../../event-store/event-codec.js'
+import { streamPrefix, userEmailStream, userStream } from '../../domain/streams.js'
+import {
+  type User,
+  type UserCommand,
+  type UserEvent,
+  type UserState,
+  userDecider,
+  userEmailReservation,
+} from '../../domain/user/user.js'
+import { encodeEvent, type UnreadableEventError } from '../../event-store/event-codec.js'
 import type { Append, EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
-import { type Refusal, refuse, refuseField, violate } from '../../kernel/rules.js'
+import { type Refused, refuse, refuseField, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
-import type { Passwords } from '../../security/passwords.js'
+import type { Clock } from '../../kernel/time.js'
+import { createPasswords, type Passwords } from '../../security/passwords.js'
 import { type SecretBox, SecretBoxError } from '../../security/secret-box.js'
 import { codeCounter, newTotpSecret, totpUri } from '../../security/totp.js'
+import { FoldedStreams } from '../folded-streams.js'
 import {
   type CommandContext,
   type HistoryEntry,
@@ -18,25 +25,17 @@ import {
   loadStream,
   readHistory,
   retryOnConflict,
+  type Untimed,
 } from '../handle-command.js'
-import type { UserDirectory } from './user-directory.js'
+import type { MerchantCommands } from '../merchant/merchant-commands.js'
 
-export interface NewUser {
-  readonly email: string
-  readonly name: string
-  readonly role: Role
-  /** `null` for the roles that apply to all merchants. */
-  readonly merchantIds: readonly string[] | null
-}
+/** `merchantIds` is `null` for the roles that apply to all merchants. */
+export type NewUser = Pick<User, 'name' | 'role' | 'merchantIds'> & { readonly email: string }
 
-export type UserResult =
-  | { readonly accepted: true; readonly user: User; readonly changed: boolean }
-  | { readonly accepted: false; readonly refusal: Refusal }
+export type UserResult = { readonly accepted: true; readonly user: User; readonly changed: boolean } | Refused
 
 /** A user with a password that is shown once and must be changed at the first sign-in. */
-export type IssuedUser =
-  | { readonly accepted: true; readonly user: User; readonly password: string }
-  | { readonly accepted: false; readonly refusal: Refusal }
+export type IssuedUser = { readonly accepted: true; readonly user: User; readonly password: string } | Refused
 
 /** The result of checking a password and a code. */
 export type Proof =
@@ -51,6 +50,27 @@ const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const issuedLength = 20
 const nonexistentUserId = '00000000-0000-0000-0000-000000000000'
 
+/** Keeps all users of the dashboard in memory, folded from the log. Sessions are checked against them. */
+export class UserDirectory extends FoldedStreams<UserState, UserEvent> {
+  constructor(store: EventStore, onError: (error: unknown) => void) {
+    super({ store, prefix: streamPrefix.user, decider: userDecider, onError })
+  }
+
+  /** Returns `undefined` also for a user out of service. */
+  byId(userId: string): User | undefined {
+    const user = this.stateOf(userId)
+    return user?.userId && !this.outOfService.has(userId) ? user : undefined
+  }
+
+  all(): User[] {
+    return [...this.ids()].flatMap((userId) => this.byId(userId) ?? [])
+  }
+
+  problems(): readonly UnreadableEventError[] {
+    return [...this.outOfService.values()]
+  }
+}
+
 interface UserCommandsParts {
   readonly store: EventStore
   readonly directory: UserDirectory
@@ -62,42 +82,31 @@ interface UserCommandsParts {
 
 /** Runs every command on users of the dashboard. Each method may throw StoreUnavailableError or TooMuchContentionError. */
 export class UserCommands {
-  readonly #parts: UserCommandsParts
-
-  constructor(parts: UserCommandsParts) {
-    this.#parts = parts
-  }
+  constructor(private readonly parts: UserCommandsParts) {}
 
   /**
    * Reserves the email and creates its user. If a crash left a reservation without a user, the user gets the reserved id. Issues a
    * password if `password` is omitted.
    */
   async create(request: NewUser, context: CommandContext, password?: string): Promise<IssuedUser> {
-    const { store, box, clock } = this.#parts
+    const { store, box, clock } = this.parts
+    const { role, merchantIds } = request
     const email = normalEmail(request.email)
     if (email === undefined) return refuseField('email', violate('email-invalid'))
-    const problem = nameProblem(request.name) ?? (await this.#merchantsProblem(request.merchantIds))
+    const problem = nameProblem(request.name) ?? (await this.#merchantsProblem(merchantIds))
     if (problem) return problem
     const emailMac = this.#emailMac(email)
     const reservation = userEmailStream(emailMac)
     const issued = password ?? issuePassword()
     return retryOnConflict('the creation of a user', async () => {
-      const { state, revision } = await loadStream(store, userEmailDecider, reservation)
+      const { state, revision } = await loadStream(store, userEmailReservation, reservation)
       const userId = state.userId ?? randomUUID()
       if (state.userId !== null && (await this.find(userId))) return refuse('conflict', 'email-taken')
       const at = clock()
-      const command: UserCommand = {
-        type: 'Create',
-        userId,
-        emailMac,
-        email: box.seal(email, userSecretOwner(userId, 'email')),
-        name: request.name.trim(),
-        role: request.role,
-        merchantIds: unique(request.merchantIds),
-        passwordHash: await this.#hash(userId, issued),
-        temporary: password === undefined,
-        at,
-      }
+      const sealed = box.seal(email, userSecretOwner(userId, 'email'))
+      const position = { name: request.name.trim(), role, merchantIds: unique(merchantIds) }
+      const secret = { passwordHash: await this.#hash(userId, issued), temporary: password === undefined }
+      const command = { type: 'Create', userId, emailMac, email: sealed, ...position, ...secret, at } as const
       const decision = userDecider.decide(command, userDecider.initialState)
       if (!decision.accepted) return decision
       const reserve = { type: 'UserEmailReserved', data: { userId, at } } as const
@@ -108,7 +117,7 @@ export class UserCommands {
       ]
       // A conflict means that the email has just been reserved. The next attempt reads by which user.
       await store.appendInOrder(state.userId === null ? appends : appends.slice(1))
-      await this.#parts.directory.catchUp()
+      await this.parts.directory.catchUp()
       const user = decision.events.reduce(userDecider.evolve, userDecider.initialState)
       return { accepted: true, user: existing(user), password: issued }
     })
@@ -116,29 +125,26 @@ export class UserCommands {
 
   /** Returns the current user from the log, or `undefined` if it does not exist. */
   async find(userId: string): Promise<User | undefined> {
-    const { state } = await loadStream(this.#parts.store, userDecider, userStream(userId))
+    const { state } = await loadStream(this.parts.store, userDecider, userStream(userId))
     return state.userId === null ? undefined : state
   }
 
   /** Returns every event of a user, oldest first. @throws UnreadableEventError */
   history(userId: string): Promise<readonly HistoryEntry<UserEvent>[]> {
-    return readHistory<UserEvent>(this.#parts.store, userStream(userId))
+    return readHistory(this.parts.store, userStream(userId))
   }
 
   /** Returns `undefined` if no user has this email. */
   async findByEmail(email: string): Promise<User | undefined> {
-    const { state } = await loadStream(
-      this.#parts.store,
-      userEmailDecider,
-      userEmailStream(this.#emailMac(normalEmail(email) ?? '')),
-    )
+    const stream = userEmailStream(this.#emailMac(normalEmail(email) ?? ''))
+    const { state } = await loadStream(this.parts.store, userEmailReservation, stream)
     // Also reads a user that never exists, so that an unknown email takes as long as a known one.
     return this.find(state.userId ?? nonexistentUserId)
   }
 
   /** @throws SecretBoxError if the master key is a different one */
   emailOf({ userId, email }: User): string {
-    return this.#parts.box.open(email, userSecretOwner(userId, 'email'))
+    return this.parts.box.open(email, userSecretOwner(userId, 'email'))
   }
 
   /** Returns the email for a list, in which an unreadable one must not hide the other users. */
@@ -153,39 +159,25 @@ export class UserCommands {
 
   async changeRole(
     userId: string,
-    role: Role,
-    merchantIds: readonly string[] | null,
+    { role, merchantIds }: Pick<User, 'role' | 'merchantIds'>,
     context: CommandContext,
   ): Promise<UserResult> {
     const problem = await this.#merchantsProblem(merchantIds)
     if (problem) return problem
     if (role !== 'administrator' && (await this.#isLastAdministrator(userId))) return lastAdministrator
-    return this.#execute(
-      userId,
-      { type: 'ChangeRole', role, merchantIds: unique(merchantIds), at: this.#at() },
-      context,
-    )
+    return this.execute(userId, { type: 'ChangeRole', role, merchantIds: unique(merchantIds) }, context)
   }
 
   async disable(userId: string, context: CommandContext): Promise<UserResult> {
     if (await this.#isLastAdministrator(userId)) return lastAdministrator
-    return this.#execute(userId, { type: 'Disable', at: this.#at() }, context)
-  }
-
-  /** Disables a user even if no administrator is left. */
-  disableAnyway(userId: string, context: CommandContext): Promise<UserResult> {
-    return this.#execute(userId, { type: 'Disable', at: this.#at() }, context)
-  }
-
-  enable(userId: string, context: CommandContext): Promise<UserResult> {
-    return this.#execute(userId, { type: 'Enable', at: this.#at() }, context)
+    return this.execute(userId, { type: 'Disable' }, context)
   }
 
   /** Issues a new temporary password and removes the second factor. */
   async reset(userId: string, context: CommandContext): Promise<IssuedUser> {
     const password = issuePassword()
     const passwordHash = await this.#hash(userId, password)
-    const result = await this.#execute(userId, { type: 'Reset', passwordHash, at: this.#at() }, context)
+    const result = await this.execute(userId, { type: 'Reset', passwordHash }, context)
     return result.accepted ? { accepted: true, user: result.user, password } : result
   }
 
@@ -198,7 +190,7 @@ export class UserCommands {
     const problem = next === current ? violate('unchanged') : passwordProblem(next, this.emailOf(user))
     if (problem) return refuseField('next', problem)
     const passwordHash = await this.#hash(user.userId, next)
-    return this.#execute(user.userId, { type: 'SetPassword', passwordHash, at: this.#at() }, context)
+    return this.execute(user.userId, { type: 'SetPassword', passwordHash }, context)
   }
 
   /** Returns a new secret for an authenticator. Nothing changes before {@link setSecondFactor} receives a code. */
@@ -209,30 +201,23 @@ export class UserCommands {
 
   /** Sets an offered secret, if the code shows that the user's authenticator has it. */
   async setSecondFactor(userId: string, secret: string, code: string, context: CommandContext): Promise<UserResult> {
-    const at = this.#at()
-    const counter = codeCounter(secret, code, Date.parse(at))
+    const counter = codeCounter(secret, code, Date.parse(this.parts.clock()))
     if (counter === undefined) return refuseField('code', violate('wrong-code'))
-    const sealed = this.#parts.box.seal(secret, userSecretOwner(userId, 'second factor'))
-    return this.#execute(userId, { type: 'SetSecondFactor', secret: sealed, codeCounter: counter, at }, context)
+    const sealed = this.parts.box.seal(secret, userSecretOwner(userId, 'second factor'))
+    return this.execute(userId, { type: 'SetSecondFactor', secret: sealed, codeCounter: counter }, context)
   }
 
-  removeSecondFactor(userId: string, context: CommandContext): Promise<UserResult> {
-    return this.#execute(userId, { type: 'RemoveSecondFactor', at: this.#at() }, context)
-  }
-
-  /** Ends the user's sessions on every node. */
-  endSessions(userId: string, context: CommandContext): Promise<UserResult> {
-    return this.#execute(userId, { type: 'EndSessions', at: this.#at() }, context)
-  }
-
-  /** Records the sign-in or the confirmation. This uses up the code, which is valid once. */
-  record(
-    type: 'SignIn' | 'Confirm',
-    userId: string,
-    codeCounter: number | null,
-    context: CommandContext,
-  ): Promise<UserResult> {
-    return this.#execute(userId, { type, codeCounter, at: this.#at() }, context)
+  /**
+   * Runs a command that needs no check but the decider's. `Disable` disables the last administrator too. `SignIn` and `Confirm` use up the
+   * code, which is valid once.
+   */
+  async execute(userId: string, command: Untimed<UserCommand>, context: CommandContext): Promise<UserResult> {
+    const { store, directory, clock } = this.parts
+    const result = await handleCommand(store, userDecider, userStream(userId), { ...command, at: clock() }, context)
+    if (!result.accepted) return result
+    // Sessions are checked against the directory, so it must know the change before the next request.
+    await directory.catchUp()
+    return { accepted: true, user: existing(result.state), changed: result.events.length > 0 }
   }
 
   /**
@@ -240,22 +225,18 @@ export class UserCommands {
    * time reveals who is a user. `queuedFor` is the party that the hash is queued for. @throws TooManyPasswordsError
    */
   async prove(
-    {
-      email,
-      password,
-      code,
-    }: { readonly email: string; readonly password: string; readonly code?: string | undefined },
+    claimed: { readonly email: string; readonly password: string; readonly code?: string | undefined },
     queuedFor: string,
   ): Promise<Proof> {
-    const { passwords, box } = this.#parts
-    const user = await this.findByEmail(email)
-    const keyed = this.#keyed(user?.userId ?? nonexistentUserId, password)
+    const { passwords, box, clock } = this.parts
+    const user = await this.findByEmail(claimed.email)
+    const keyed = this.#keyed(user?.userId ?? nonexistentUserId, claimed.password)
     const matches = await passwords.verify(user?.passwordHash, keyed, queuedFor)
     if (!user || !matches || user.disabled) return { outcome: 'wrong', isUser: user !== undefined }
     if (user.secondFactor === null) return { outcome: 'proven', user, codeCounter: null }
-    if (code === undefined) return { outcome: 'code-needed', user }
+    if (claimed.code === undefined) return { outcome: 'code-needed', user }
     const secret = box.open(user.secondFactor, userSecretOwner(user.userId, 'second factor'))
-    const counter = codeCounter(secret, code, Date.parse(this.#at()))
+    const counter = codeCounter(secret, claimed.code, Date.parse(clock()))
     const isFresh = counter !== undefined && counter > user.lastCodeCounter
     return isFresh ? { outcome: 'proven', user, codeCounter: counter } : { outcome: 'wrong', isUser: true }
   }
@@ -265,7 +246,7 @@ export class UserCommands {
    * command line can then create one.
    */
   async #isLastAdministrator(userId: string): Promise<boolean> {
-    const { directory } = this.#parts
+    const { directory } = this.parts
     await directory.catchUp()
     const left = directory.all().filter(({ role, disabled }) => role === 'administrator' && !disabled)
     return left.length === 1 && left[0]!.userId === userId
@@ -273,36 +254,37 @@ export class UserCommands {
 
   async #merchantsProblem(merchantIds: readonly string[] | null) {
     for (const merchantId of merchantIds ?? []) {
-      if (!(await this.#parts.isMerchant(merchantId))) return refuseField('merchantIds', violate('unknown-merchant'))
+      if (!(await this.parts.isMerchant(merchantId))) return refuseField('merchantIds', violate('unknown-merchant'))
     }
     return undefined
   }
 
-  #at(): string {
-    return this.#parts.clock()
-  }
-
   #emailMac(email: string): string {
-    return this.#parts.box.mac('user email', email)
+    return this.parts.box.mac('user email', email)
   }
 
   #hash(userId: string, password: string): Promise<string> {
-    return this.#parts.passwords.hash(this.#keyed(userId, password), 'users')
+    return this.parts.passwords.hash(this.#keyed(userId, password), 'users')
   }
 
   /** Returns the keyed text that is hashed, so that the log alone is not enough to try passwords. */
   #keyed(userId: string, password: string): string {
-    return this.#parts.box.mac('user password', `${userId}:${password.normalize('NFC')}`)
+    return this.parts.box.mac('user password', `${userId}:${password.normalize('NFC')}`)
   }
+}
 
-  async #execute(userId: string, command: UserCommand, context: CommandContext): Promise<UserResult> {
-    const { store, directory } = this.#parts
-    const result = await handleCommand(store, userDecider, userStream(userId), command, context)
-    if (!result.accepted) return result
-    // Sessions are checked against the directory, so it must know the change before the next request.
-    await directory.catchUp()
-    return { accepted: true, user: existing(result.state), changed: result.events.length > 0 }
-  }
+/** Creates the commands for a program that runs one of them, and therefore does not follow the log. */
+export function createUserCommands(parts: {
+  readonly eventStore: EventStore
+  readonly box: SecretBox
+  readonly clock: Clock
+  readonly merchants: MerchantCommands
+}) {
+  const { eventStore: store, box, clock, merchants } = parts
+  const directory = new UserDirectory(store, () => undefined)
+  const isMerchant = async (id: string) => (await merchants.find(id)) !== undefined
+  const users = new UserCommands({ store, directory, clock, box, passwords: createPasswords(), isMerchant })
+  return { directory, users }
 }
 
 const lastAdministrator = refuse('conflict', 'last-administrator')
@@ -322,7 +304,7 @@ function issuePassword(): string {
   return Array.from({ length: issuedLength }, () => passwordAlphabet[randomInt(passwordAlphabet.length)]).join('')
 }
 
-function existing(state: { readonly userId: null } | User): User {
+function existing(state: UserState): User {
   if (state.userId === null) throw new Error('an accepted command left no user')
   return state
 }

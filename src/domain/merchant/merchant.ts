@@ -3,6 +3,12 @@ import type { DataOf } from '../event.js'
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKey, mainKeyName, maxApiKeys, rotateMainKey } from './api-key.js'
 import type { MerchantEvent, MerchantSettings, SealedSecret } from './merchant-events.js'
 
+/** A credential and, while it is being rotated, the previous one. */
+export interface Rotating<Value> {
+  readonly current: Value
+  readonly previous?: { readonly value: Value; readonly validUntil: string }
+}
+
 export interface SecretKey {
   /** 0 for the SecretKey that the merchant is registered with, one more with each rotation. */
   readonly number: number
@@ -17,64 +23,6 @@ export interface SecretKeys {
   readonly all: readonly [SecretKey, ...SecretKey[]]
   /** The number of the newest SecretKey that the merchant is known to use. */
   readonly takenUp: number
-}
-
-/** The largest number of SecretKeys: each request is compared with all valid ones. The oldest is removed first. */
-const maxSecretKeys = 4
-
-export function firstSecretKey(sealed: SealedSecret): SecretKeys {
-  return { all: [{ number: 0, sealed, validUntil: null }], takenUp: 0 }
-}
-
-/**
- * Rotates the SecretKey. The previous one stays valid until `previousValidUntil`, and older ones until their own ends, which were promised to
- * the merchant. Without an overlap, all of them end.
- */
-export function rotateSecretKey(
-  { all, takenUp }: SecretKeys,
-  next: Omit<DataOf<MerchantEvent, 'SecretKeyRotated'>, 'merchantId'>,
-): SecretKeys {
-  const { secretKey: sealed, previousValidUntil, at } = next
-  const [before, ...earlier] = all
-  const current = { number: before.number + 1, sealed, validUntil: null }
-  if (previousValidUntil <= at) return { all: [current], takenUp }
-  const previous = { ...before, validUntil: previousValidUntil }
-  const kept = earlier.filter((key) => isValid(key, at)).slice(0, maxSecretKeys - 2)
-  return { all: [current, previous, ...kept], takenUp }
-}
-
-/** Replaces the sealed texts by ones that are sealed with a different master key. */
-export function resealSecretKeys(
-  { all: [first, ...others], takenUp }: SecretKeys,
-  resealed: readonly { readonly number: number; readonly secretKey: SealedSecret }[],
-): SecretKeys {
-  const sealedOf = new Map(resealed.map(({ number, secretKey }) => [number, secretKey]))
-  const reseal = (key: SecretKey) => ({ ...key, sealed: sealedOf.get(key.number) ?? key.sealed })
-  return { all: [reseal(first), ...others.map(reseal)], takenUp }
-}
-
-/** Returns the valid SecretKeys, newest first. */
-export function validSecretKeys({ all }: SecretKeys, at: string): readonly SecretKey[] {
-  // The usual case: no rotation is in progress.
-  return all.length === 1 ? all : all.filter((key) => isValid(key, at))
-}
-
-/**
- * Returns the SecretKey that callbacks are hashed with: the oldest valid one, but none older than one that the merchant is known to use. A
- * receiver that checks only the HashCode has one SecretKey, and replaces it when the merchant does.
- */
-export function callbackSecretKey(keys: SecretKeys, at: string): SecretKey {
-  return validSecretKeys(keys, at).findLast(({ number }) => number >= keys.takenUp) ?? keys.all[0]
-}
-
-function isValid({ validUntil }: SecretKey, at: string): boolean {
-  return validUntil === null || at < validUntil
-}
-
-/** A credential and, while it is being rotated, the previous one. */
-export interface Rotating<Value> {
-  readonly current: Value
-  readonly previous?: { readonly value: Value; readonly validUntil: string }
 }
 
 export interface Merchant {
@@ -92,20 +40,122 @@ export interface Merchant {
 
 export type MerchantState = { readonly merchantId: null } | Merchant
 
-export const initialState: MerchantState = { merchantId: null }
+type OfMerchant<Type extends MerchantEvent['type']> = Omit<DataOf<MerchantEvent, Type>, 'merchantId'>
 
-export function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
+export type MerchantCommand =
+  | ({ readonly type: 'Register' } & DataOf<MerchantEvent, 'MerchantRegistered'>)
+  | ({ readonly type: 'ChangeSettings' } & OfMerchant<'MerchantSettingsChanged'>)
+  | ({ readonly type: 'RotateApiKey' } & OfMerchant<'ApiKeyRotated'>)
+  | ({ readonly type: 'CreateApiKey' } & OfMerchant<'ApiKeyCreated'>)
+  | ({ readonly type: 'RevokeApiKey' } & OfMerchant<'ApiKeyRevoked'>)
+  | ({ readonly type: 'RotateSecretKey' } & OfMerchant<'SecretKeyRotated'>)
+  | ({ readonly type: 'TakeUpSecretKey' } & OfMerchant<'SecretKeyTakenUp'>)
+  | ({ readonly type: 'RotateWebhookSecret' } & OfMerchant<'WebhookSecretRotated'>)
+  /** Replaces each sealed text by the value of the map. A text that is not a key of the map is unchanged. */
+  | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<SealedSecret, SealedSecret>; readonly at: string }
+  | { readonly type: 'Suspend' | 'Resume' | 'EnableCallbacks'; readonly at: string }
+  | ({ readonly type: 'DisableCallbacks' } & OfMerchant<'CallbackEndpointDisabled'>)
+
+export const merchantDecider: Decider<MerchantState, MerchantCommand, MerchantEvent> = {
+  initialState: { merchantId: null },
+  decide(command, state) {
+    if (command.type === 'Register') {
+      if (state.merchantId !== null) return refuse('conflict', 'merchant-exists')
+      const { type: _, ...data } = command
+      return accept({ type: 'MerchantRegistered', data })
+    }
+    return state.merchantId === null ? refuse('not-found', 'unknown-merchant') : change(command, state)
+  },
+  evolve,
+}
+
+function change(command: Exclude<MerchantCommand, { type: 'Register' }>, merchant: Merchant): Decision<MerchantEvent> {
+  const { merchantId, suspended, callbacksDisabled } = merchant
+  const common = { merchantId, at: command.at }
+  switch (command.type) {
+    case 'ChangeSettings': {
+      const changes = changed(merchant.settings, command.changes)
+      if (Object.keys(changes).length === 0) return accept()
+      return accept({ type: 'MerchantSettingsChanged', data: { ...common, changes } })
+    }
+    case 'RotateApiKey':
+      return accept({ type: 'ApiKeyRotated', data: { merchantId, ...fieldsOf(command) } })
+    case 'CreateApiKey': {
+      const { name, validUntil, at } = command
+      const valid = merchant.apiKeys.filter((key) => isApiKeyValid(key, at))
+      const isTaken = name === mainKeyName || valid.some((key) => key.name === name)
+      if (isTaken) return refuse('conflict', 'api-key-name-taken')
+      if (valid.length >= maxApiKeys) return refuse('conflict', 'too-many-api-keys', { most: maxApiKeys })
+      if (validUntil !== null && validUntil <= at) return refuseField('validUntil', violate('time-passed'))
+      return accept({ type: 'ApiKeyCreated', data: { merchantId, ...fieldsOf(command) } })
+    }
+    case 'RevokeApiKey': {
+      const { keyId } = command
+      const isKnown = merchant.apiKeys.some((key) => apiKeyId(key) === keyId)
+      if (!isKnown) return refuse('not-found', 'api-key-unknown')
+      return accept({ type: 'ApiKeyRevoked', data: { ...common, keyId } })
+    }
+    case 'RotateSecretKey':
+      return accept({ type: 'SecretKeyRotated', data: { merchantId, ...fieldsOf(command) } })
+    case 'TakeUpSecretKey': {
+      const { number, at } = command
+      // Recorded once per SecretKey.
+      if (callbackSecretKey(merchant.secretKeys, at).number >= number) return accept()
+      return accept({ type: 'SecretKeyTakenUp', data: { ...common, number } })
+    }
+    case 'RotateWebhookSecret':
+      return accept({ type: 'WebhookSecretRotated', data: { merchantId, ...fieldsOf(command) } })
+    case 'Reseal': {
+      const { resealed } = command
+      const { current, previous } = merchant.webhookSecret
+      const keys = merchant.secretKeys.all
+      const sealed = [...keys.map((key) => key.sealed), current, ...(previous ? [previous.value] : [])]
+      if (!sealed.some((text) => resealed.has(text))) return accept()
+      const replace = (text: SealedSecret) => resealed.get(text) ?? text
+      const secretKeys = keys.map((key) => ({ number: key.number, secretKey: replace(key.sealed) }))
+      const previousWebhookSecret = previous ? replace(previous.value) : null
+      const secrets = { secretKeys, webhookSecret: replace(current), previousWebhookSecret }
+      return accept({ type: 'MerchantSecretsResealed', data: { ...common, ...secrets } })
+    }
+    case 'Suspend':
+      return suspended ? accept() : accept({ type: 'MerchantSuspended', data: common })
+    case 'Resume':
+      return suspended ? accept({ type: 'MerchantResumed', data: common }) : accept()
+    case 'DisableCallbacks':
+      if (callbacksDisabled !== null) return accept()
+      return accept({ type: 'CallbackEndpointDisabled', data: { ...common, reason: command.reason } })
+    case 'EnableCallbacks':
+      return callbacksDisabled === null ? accept() : accept({ type: 'CallbackEndpointEnabled', data: common })
+    default:
+      return command satisfies never
+  }
+}
+
+function fieldsOf<Command extends MerchantCommand>({ type: _, ...fields }: Command): Omit<Command, 'type'> {
+  return fields
+}
+
+function changed(settings: MerchantSettings, changes: Partial<MerchantSettings>): Partial<MerchantSettings> {
+  const entries = Object.entries(changes).filter(
+    ([name, value]) => !same(value, settings[name as keyof MerchantSettings]),
+  )
+  return Object.fromEntries(entries)
+}
+
+function same(a: unknown, b: unknown): boolean {
+  if (!Array.isArray(a) || !Array.isArray(b)) return a === b
+  // The items are texts, or objects of texts and numbers whose fields always have the same order.
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
   if (event.type === 'MerchantRegistered') {
     const { apiKeySha256, secretKey, webhookSecret, at, merchantId, settings } = event.data
     return {
-      merchantId,
-      settings,
-      apiKeys: [mainKey(apiKeySha256, at)],
-      secretKeys: firstSecretKey(secretKey),
+      ...{ merchantId, settings, apiKeys: [mainKey(apiKeySha256, at)] },
+      secretKeys: { all: [{ number: 0, sealed: secretKey, validUntil: null }], takenUp: 0 },
       webhookSecret: { current: webhookSecret },
-      suspended: false,
-      callbacksDisabled: null,
-      createdAt: at,
+      ...{ suspended: false, callbacksDisabled: null, createdAt: at },
     }
   }
   if (state.merchantId === null) throw new Error('a merchant changed before it was registered')
@@ -125,10 +175,18 @@ export function evolve(state: MerchantState, event: MerchantEvent): MerchantStat
       return { ...state, secretKeys: rotateSecretKey(state.secretKeys, event.data) }
     case 'SecretKeyTakenUp':
       return { ...state, secretKeys: { ...state.secretKeys, takenUp: event.data.number } }
-    case 'WebhookSecretRotated':
-      return { ...state, webhookSecret: rotate(state.webhookSecret, event.data.webhookSecret, event.data) }
-    case 'MerchantSecretsResealed':
-      return { ...state, ...resealed(state, event.data) }
+    case 'WebhookSecretRotated': {
+      const { webhookSecret: current, previousValidUntil: validUntil, at } = event.data
+      const previous = { value: state.webhookSecret.current, validUntil }
+      return { ...state, webhookSecret: validUntil <= at ? { current } : { current, previous } }
+    }
+    case 'MerchantSecretsResealed': {
+      const { webhookSecret: current, previousWebhookSecret } = event.data
+      const { previous } = state.webhookSecret
+      const resealed = previous && { ...previous, value: previousWebhookSecret ?? previous.value }
+      const secretKeys = resealSecretKeys(state.secretKeys, event.data.secretKeys)
+      return { ...state, secretKeys, webhookSecret: { current, ...(resealed && { previous: resealed }) } }
+    }
     case 'MerchantSuspended':
       return { ...state, suspended: true }
     case 'MerchantResumed':
@@ -142,147 +200,53 @@ export function evolve(state: MerchantState, event: MerchantEvent): MerchantStat
   }
 }
 
-function resealed(
-  { secretKeys, webhookSecret: { previous } }: Merchant,
-  data: DataOf<MerchantEvent, 'MerchantSecretsResealed'>,
-) {
-  const { webhookSecret: current, previousWebhookSecret } = data
-  const resealed = previous && { ...previous, value: previousWebhookSecret ?? previous.value }
-  return {
-    secretKeys: resealSecretKeys(secretKeys, data.secretKeys),
-    webhookSecret: { current, ...(resealed && { previous: resealed }) },
-  }
+/** The largest number of SecretKeys: each request is compared with all valid ones. The oldest is removed first. */
+const maxSecretKeys = 4
+
+/**
+ * Rotates the SecretKey. The previous one stays valid until `previousValidUntil`, and older ones until their own ends, which were promised to
+ * the merchant. Without an overlap, all of them end.
+ */
+function rotateSecretKey(
+  { all: [before, ...earlier], takenUp }: SecretKeys,
+  { secretKey: sealed, previousValidUntil, at }: DataOf<MerchantEvent, 'SecretKeyRotated'>,
+): SecretKeys {
+  const current = { number: before.number + 1, sealed, validUntil: null }
+  if (previousValidUntil <= at) return { all: [current], takenUp }
+  const previous = { ...before, validUntil: previousValidUntil }
+  const kept = earlier.filter((key) => isValid(key, at)).slice(0, maxSecretKeys - 2)
+  return { all: [current, previous, ...kept], takenUp }
 }
 
-function rotate<Value>(
-  before: Rotating<Value>,
-  current: Value,
-  event: { readonly previousValidUntil: string; readonly at: string },
-): Rotating<Value> {
-  if (event.previousValidUntil <= event.at) return { current }
-  return { current, previous: { value: before.current, validUntil: event.previousValidUntil } }
+/** Replaces the sealed texts by ones that are sealed with a different master key. */
+function resealSecretKeys(
+  { all: [first, ...others], takenUp }: SecretKeys,
+  resealed: DataOf<MerchantEvent, 'MerchantSecretsResealed'>['secretKeys'],
+): SecretKeys {
+  const sealedOf = new Map(resealed.map(({ number, secretKey }) => [number, secretKey]))
+  const reseal = (key: SecretKey) => ({ ...key, sealed: sealedOf.get(key.number) ?? key.sealed })
+  return { all: [reseal(first), ...others.map(reseal)], takenUp }
 }
 
 /** Returns the values that are valid at that time, the current one first. */
-export function validValues<Value>(rotating: Rotating<Value>, at: string): Value[] {
-  const { current, previous } = rotating
+export function validValues<Value>({ current, previous }: Rotating<Value>, at: string): Value[] {
   return previous && at < previous.validUntil ? [current, previous.value] : [current]
 }
 
-type Data<Type extends MerchantEvent['type']> = DataOf<MerchantEvent, Type>
-type OfMerchant<Type extends MerchantEvent['type']> = Omit<Data<Type>, 'merchantId'>
-
-export type MerchantCommand =
-  | ({ readonly type: 'Register' } & Data<'MerchantRegistered'>)
-  | ({ readonly type: 'ChangeSettings' } & OfMerchant<'MerchantSettingsChanged'>)
-  | ({ readonly type: 'RotateApiKey' } & OfMerchant<'ApiKeyRotated'>)
-  | ({ readonly type: 'CreateApiKey'; readonly at: string } & Omit<ApiKey, 'createdAt'>)
-  | ({ readonly type: 'RevokeApiKey' } & OfMerchant<'ApiKeyRevoked'>)
-  | ({ readonly type: 'RotateSecretKey' } & OfMerchant<'SecretKeyRotated'>)
-  | ({ readonly type: 'TakeUpSecretKey' } & OfMerchant<'SecretKeyTakenUp'>)
-  | ({ readonly type: 'RotateWebhookSecret' } & OfMerchant<'WebhookSecretRotated'>)
-  /** Replaces each sealed text by the value of the map. A text that is not a key of the map is unchanged. */
-  | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<SealedSecret, SealedSecret>; readonly at: string }
-  | { readonly type: 'Suspend' | 'Resume' | 'EnableCallbacks'; readonly at: string }
-  | ({ readonly type: 'DisableCallbacks' } & OfMerchant<'CallbackEndpointDisabled'>)
-
-export const merchantDecider: Decider<MerchantState, MerchantCommand, MerchantEvent> = { initialState, decide, evolve }
-
-export function decide(command: MerchantCommand, state: MerchantState): Decision<MerchantEvent> {
-  if (command.type === 'Register') {
-    const { type: _, ...data } = command
-    return state.merchantId === null
-      ? accept({ type: 'MerchantRegistered', data })
-      : refuse('conflict', 'merchant-exists')
-  }
-  if (state.merchantId === null) return refuse('not-found', 'unknown-merchant')
-  const { merchantId } = state
-  const { at } = command
-  switch (command.type) {
-    case 'ChangeSettings': {
-      const changes = changed(state.settings, command.changes)
-      if (Object.keys(changes).length === 0) return accept()
-      return accept({ type: 'MerchantSettingsChanged', data: { merchantId, changes, at } })
-    }
-    case 'RotateApiKey': {
-      const { type: _, ...rotation } = command
-      return accept({ type: 'ApiKeyRotated', data: { merchantId, ...rotation } })
-    }
-    case 'CreateApiKey':
-      return createApiKey(command, state)
-    case 'RevokeApiKey': {
-      const { keyId } = command
-      return state.apiKeys.some((key) => apiKeyId(key) === keyId)
-        ? accept({ type: 'ApiKeyRevoked', data: { merchantId, keyId, at } })
-        : refuse('not-found', 'api-key-unknown')
-    }
-    case 'RotateSecretKey': {
-      const { type: _, ...rotation } = command
-      return accept({ type: 'SecretKeyRotated', data: { merchantId, ...rotation } })
-    }
-    case 'TakeUpSecretKey': {
-      const { number } = command
-      // Recorded once per SecretKey.
-      if (callbackSecretKey(state.secretKeys, at).number >= number) return accept()
-      return accept({ type: 'SecretKeyTakenUp', data: { merchantId, number, at } })
-    }
-    case 'RotateWebhookSecret': {
-      const { type: _, ...rotation } = command
-      return accept({ type: 'WebhookSecretRotated', data: { merchantId, ...rotation } })
-    }
-    case 'Reseal':
-      return reseal(command, state)
-    case 'Suspend':
-      return state.suspended ? accept() : accept({ type: 'MerchantSuspended', data: { merchantId, at } })
-    case 'Resume':
-      return state.suspended ? accept({ type: 'MerchantResumed', data: { merchantId, at } }) : accept()
-    case 'DisableCallbacks':
-      if (state.callbacksDisabled !== null) return accept()
-      return accept({ type: 'CallbackEndpointDisabled', data: { merchantId, reason: command.reason, at } })
-    case 'EnableCallbacks':
-      if (state.callbacksDisabled === null) return accept()
-      return accept({ type: 'CallbackEndpointEnabled', data: { merchantId, at } })
-    default:
-      return command satisfies never
-  }
+/** Returns the valid SecretKeys, newest first. */
+export function validSecretKeys({ all }: SecretKeys, at: string): readonly SecretKey[] {
+  // The usual case: no rotation is in progress.
+  return all.length === 1 ? all : all.filter((key) => isValid(key, at))
 }
 
-function reseal(
-  { resealed, at }: Extract<MerchantCommand, { type: 'Reseal' }>,
-  { merchantId, secretKeys, webhookSecret: { current, previous } }: Merchant,
-): Decision<MerchantEvent> {
-  const sealed = [...secretKeys.all.map((key) => key.sealed), current, ...(previous ? [previous.value] : [])]
-  if (!sealed.some((text) => resealed.has(text))) return accept()
-  const replace = (text: SealedSecret) => resealed.get(text) ?? text
-  const data = {
-    secretKeys: secretKeys.all.map((key) => ({ number: key.number, secretKey: replace(key.sealed) })),
-    webhookSecret: replace(current),
-    previousWebhookSecret: previous ? replace(previous.value) : null,
-  }
-  return accept({ type: 'MerchantSecretsResealed', data: { merchantId, ...data, at } })
+/**
+ * Returns the SecretKey that callbacks are hashed with: the oldest valid one, but none older than one that the merchant is known to use. A
+ * receiver that checks only the HashCode has one SecretKey, and replaces it when the merchant does.
+ */
+export function callbackSecretKey(keys: SecretKeys, at: string): SecretKey {
+  return validSecretKeys(keys, at).findLast(({ number }) => number >= keys.takenUp) ?? keys.all[0]
 }
 
-function createApiKey(
-  { sha256, name, scopes, validUntil, at }: Extract<MerchantCommand, { type: 'CreateApiKey' }>,
-  { merchantId, apiKeys }: Merchant,
-): Decision<MerchantEvent> {
-  const valid = apiKeys.filter((key) => isApiKeyValid(key, at))
-  const isTaken = name === mainKeyName || valid.some((key) => key.name === name)
-  if (isTaken) return refuse('conflict', 'api-key-name-taken')
-  if (valid.length >= maxApiKeys) return refuse('conflict', 'too-many-api-keys', { most: maxApiKeys })
-  if (validUntil !== null && validUntil <= at) return refuseField('validUntil', violate('time-passed'))
-  return accept({ type: 'ApiKeyCreated', data: { merchantId, name, apiKeySha256: sha256, scopes, validUntil, at } })
-}
-
-function changed(settings: MerchantSettings, changes: Partial<MerchantSettings>): Partial<MerchantSettings> {
-  const entries = Object.entries(changes).filter(
-    ([name, value]) => !same(value, settings[name as keyof MerchantSettings]),
-  )
-  return Object.fromEntries(entries)
-}
-
-function same(a: unknown, b: unknown): boolean {
-  if (!Array.isArray(a) || !Array.isArray(b)) return a === b
-  // The items are texts, or objects of texts and numbers whose fields always have the same order.
-  return JSON.stringify(a) === JSON.stringify(b)
+function isValid({ validUntil }: SecretKey, at: string): boolean {
+  return validUntil === null || at < validUntil
 }

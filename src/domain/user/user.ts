@@ -1,4 +1,13 @@
-import { accept, type Decider, type Decision, type Refused, refuse, refuseField, violate } from '../../kernel/rules.js'
+import {
+  accept,
+  type Decider,
+  type Decision,
+  type Folded,
+  type Refused,
+  refuse,
+  refuseField,
+  violate,
+} from '../../kernel/rules.js'
 import { Type } from '../../kernel/typebox.js'
 import {
   Count,
@@ -14,7 +23,7 @@ import {
   Text,
   Time,
 } from '../event.js'
-import { isMerchantRole, type Role, roles } from './permissions.js'
+import { isMerchantRole, roles } from './permissions.js'
 
 const user = { userId: Id, at: Time }
 
@@ -79,20 +88,10 @@ export const signInEvents = {
   UserSignInDeviceKnown: Data({ device: Id, at: Time }),
 }
 
-/** A user of the dashboard. */
-export interface User {
-  readonly userId: string
-  readonly emailMac: string
-  /** Sealed. */
-  readonly email: string
-  readonly name: string
-  readonly role: Role
-  /** The merchants that a merchant's user sees; null for a user who sees all merchants. */
-  readonly merchantIds: readonly string[] | null
-  readonly passwordHash: string
+/** A user of the dashboard. The email and the second factor are sealed. */
+export interface User extends Omit<DataOf<UserEvent, 'UserCreated'>, 'temporary' | 'at'> {
   /** Whether the user can only change the password. */
   readonly mustChangePassword: boolean
-  /** Sealed; null without one. */
   readonly secondFactor: string | null
   /** The counter of the latest used code; -1 before the first one. */
   readonly lastCodeCounter: number
@@ -105,127 +104,72 @@ export interface User {
 
 export type UserState = { readonly userId: null } | User
 
-export const initialState: UserState = { userId: null }
-
-export function evolve(state: UserState, event: UserEvent): UserState {
-  if (event.type === 'UserCreated') {
-    const { at, temporary, ...data } = event.data
-    const nothingYet = { secondFactor: null, lastCodeCounter: -1, disabled: false, epoch: 0, lastSignInAt: null }
-    return { ...data, ...nothingYet, mustChangePassword: temporary, createdAt: at }
-  }
-  if (state.userId === null) throw new Error('a user changed before being created')
-  switch (event.type) {
-    case 'UserRoleChanged': {
-      const { role, merchantIds } = event.data
-      return inNextEpoch({ ...state, role, merchantIds })
-    }
-    case 'UserDisabled':
-      return inNextEpoch({ ...state, disabled: true })
-    case 'UserEnabled':
-      return { ...state, disabled: false }
-    case 'UserPasswordSet': {
-      const { passwordHash, temporary } = event.data
-      return inNextEpoch({ ...state, passwordHash, mustChangePassword: temporary })
-    }
-    case 'UserSecondFactorSet': {
-      const { secret, codeCounter } = event.data
-      return { ...state, secondFactor: secret, lastCodeCounter: codeCounter }
-    }
-    case 'UserSecondFactorRemoved':
-      return { ...state, secondFactor: null, lastCodeCounter: -1 }
-    case 'UserSignedIn':
-      return { ...withCode(state, event.data.codeCounter), lastSignInAt: event.data.at }
-    case 'UserConfirmed':
-      return withCode(state, event.data.codeCounter)
-    case 'UserSecretsResealed': {
-      const { email, secondFactor } = event.data
-      return { ...state, email, secondFactor }
-    }
-    case 'UserSessionsEnded':
-      return inNextEpoch(state)
-    default:
-      return event satisfies never
-  }
-}
-
-function inNextEpoch(user: User): User {
-  return { ...user, epoch: user.epoch + 1 }
-}
-
-function withCode(user: User, codeCounter: number | null): User {
-  return codeCounter === null ? user : { ...user, lastCodeCounter: codeCounter }
-}
-
 type OfUser<Type extends UserEvent['type']> = Omit<DataOf<UserEvent, Type>, 'userId'>
 
 export type UserCommand =
   | ({ readonly type: 'Create' } & DataOf<UserEvent, 'UserCreated'>)
   | ({ readonly type: 'ChangeRole' } & OfUser<'UserRoleChanged'>)
   | { readonly type: 'Disable' | 'Enable' | 'RemoveSecondFactor' | 'EndSessions'; readonly at: string }
-  | ({ readonly type: 'SetPassword' } & Omit<OfUser<'UserPasswordSet'>, 'temporary'>)
-  /** Resets the second factor too: a user who lost the password may have lost the phone as well. */
-  | ({ readonly type: 'Reset' } & Omit<OfUser<'UserPasswordSet'>, 'temporary'>)
+  /** `Reset` removes the second factor too: a user who lost the password may have lost the phone as well. */
+  | ({ readonly type: 'SetPassword' | 'Reset' } & Omit<OfUser<'UserPasswordSet'>, 'temporary'>)
   | ({ readonly type: 'SetSecondFactor' } & OfUser<'UserSecondFactorSet'>)
   /** Replaces each sealed text by the value of the map. A text that is not a key of the map is unchanged. */
   | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<string, string>; readonly at: string }
-  | ({ readonly type: 'SignIn' } & OfUser<'UserSignedIn'>)
-  | ({ readonly type: 'Confirm' } & OfUser<'UserConfirmed'>)
+  | ({ readonly type: 'SignIn' | 'Confirm' } & OfUser<'UserSignedIn'>)
 
-export const userDecider: Decider<UserState, UserCommand, UserEvent> = { initialState, decide, evolve }
+export const userDecider: Decider<UserState, UserCommand, UserEvent> = {
+  initialState: { userId: null },
+  decide(command, state) {
+    if (command.type === 'Create') {
+      if (state.userId !== null) return refuse('conflict', 'user-exists')
+      const { type: _, ...data } = command
+      return unlessMisplaced(command, { type: 'UserCreated', data })
+    }
+    return state.userId === null ? refuse('not-found', 'unknown-user') : change(command, state)
+  },
+  evolve,
+}
 
-function decide(command: UserCommand, state: UserState): Decision<UserEvent> {
-  if (command.type === 'Create') {
-    if (state.userId !== null) return refuse('conflict', 'user-exists')
-    const { type: _, ...data } = command
-    return unlessMisplaced(command, { type: 'UserCreated', data })
-  }
-  if (state.userId === null) return refuse('not-found', 'unknown-user')
-  const { userId } = state
-  const { at } = command
+function change(command: Exclude<UserCommand, { type: 'Create' }>, user: User): Decision<UserEvent> {
+  const { userId, disabled, email, secondFactor } = user
+  const common = { userId, at: command.at }
   switch (command.type) {
     case 'ChangeRole': {
       const { role, merchantIds } = command
-      if (role === state.role && String(merchantIds) === String(state.merchantIds)) return accept()
-      return unlessMisplaced(command, { type: 'UserRoleChanged', data: { userId, role, merchantIds, at } })
+      if (role === user.role && String(merchantIds) === String(user.merchantIds)) return accept()
+      return unlessMisplaced(command, { type: 'UserRoleChanged', data: { ...common, role, merchantIds } })
     }
     case 'Disable':
-      return state.disabled ? accept() : accept({ type: 'UserDisabled', data: { userId, at } })
+      return disabled ? accept() : accept({ type: 'UserDisabled', data: common })
     case 'Enable':
-      return state.disabled ? accept({ type: 'UserEnabled', data: { userId, at } }) : accept()
-    case 'SetPassword': {
-      const { passwordHash } = command
-      return accept({ type: 'UserPasswordSet', data: { userId, passwordHash, temporary: false, at } })
-    }
+      return disabled ? accept({ type: 'UserEnabled', data: common }) : accept()
+    case 'SetPassword':
     case 'Reset': {
-      const { passwordHash } = command
-      const reset = { type: 'UserPasswordSet', data: { userId, passwordHash, temporary: true, at } } as const
-      if (state.secondFactor === null) return accept(reset)
-      return accept<UserEvent>({ type: 'UserSecondFactorRemoved', data: { userId, at } }, reset)
+      const temporary = command.type === 'Reset'
+      const data = { ...common, passwordHash: command.passwordHash, temporary }
+      if (!temporary || secondFactor === null) return accept({ type: 'UserPasswordSet', data })
+      return accept<UserEvent>({ type: 'UserSecondFactorRemoved', data: common }, { type: 'UserPasswordSet', data })
     }
     case 'SetSecondFactor': {
       const { secret, codeCounter } = command
-      return accept({ type: 'UserSecondFactorSet', data: { userId, secret, codeCounter, at } })
+      return accept({ type: 'UserSecondFactorSet', data: { ...common, secret, codeCounter } })
     }
     case 'RemoveSecondFactor':
-      if (state.secondFactor === null) return accept()
-      return accept({ type: 'UserSecondFactorRemoved', data: { userId, at } })
+      return secondFactor === null ? accept() : accept({ type: 'UserSecondFactorRemoved', data: common })
     case 'EndSessions':
-      return accept({ type: 'UserSessionsEnded', data: { userId, at } })
+      return accept({ type: 'UserSessionsEnded', data: common })
     case 'Reseal': {
-      const { email, secondFactor } = state
       const { resealed } = command
       if (!resealed.has(email) && !(secondFactor && resealed.has(secondFactor))) return accept()
       const replace = (text: string) => resealed.get(text) ?? text
-      const data = { userId, email: replace(email), secondFactor: secondFactor && replace(secondFactor), at }
-      return accept({ type: 'UserSecretsResealed', data })
+      const secrets = { email: replace(email), secondFactor: secondFactor && replace(secondFactor) }
+      return accept({ type: 'UserSecretsResealed', data: { ...common, ...secrets } })
     }
     case 'SignIn':
     case 'Confirm': {
       const { codeCounter } = command
-      const refused = refusedProof(state, codeCounter)
-      if (refused) return refused
-      const data = { userId, codeCounter, at }
-      return accept(command.type === 'SignIn' ? { type: 'UserSignedIn', data } : { type: 'UserConfirmed', data })
+      const type = command.type === 'SignIn' ? 'UserSignedIn' : 'UserConfirmed'
+      return refusedProof(user, codeCounter) ?? accept({ type, data: { ...common, codeCounter } })
     }
     default:
       return command satisfies never
@@ -234,7 +178,7 @@ function decide(command: UserCommand, state: UserState): Decision<UserEvent> {
 
 /** A user with a merchant role is bound to merchants. A user with any other role sees all merchants. */
 function unlessMisplaced(
-  { role, merchantIds }: { readonly role: Role; readonly merchantIds: readonly string[] | null },
+  { role, merchantIds }: Pick<User, 'role' | 'merchantIds'>,
   event: UserEvent,
 ): Decision<UserEvent> {
   if (!isMerchantRole(role)) {
@@ -242,29 +186,62 @@ function unlessMisplaced(
       ? accept(event)
       : refuseField('merchantIds', violate('role-for-all-merchants', { role }))
   }
-  const isBound = merchantIds !== null && merchantIds.length > 0
-  return isBound ? accept(event) : refuseField('merchantIds', violate('role-needs-merchants', { role }))
+  return merchantIds?.length ? accept(event) : refuseField('merchantIds', violate('role-needs-merchants', { role }))
 }
 
 /** Two simultaneous sign-ins have read the same state, which the first of them may have changed. */
-function refusedProof(
-  { disabled, secondFactor, lastCodeCounter }: User,
-  codeCounter: number | null,
-): Refused | undefined {
-  if (disabled) return refuse('conflict', 'user-disabled')
-  if ((secondFactor === null) !== (codeCounter === null)) return refuse('conflict', 'second-factor-changed')
-  return codeCounter !== null && codeCounter <= lastCodeCounter ? refuse('conflict', 'code-used') : undefined
+function refusedProof(user: User, codeCounter: number | null): Refused | undefined {
+  if (user.disabled) return refuse('conflict', 'user-disabled')
+  if ((user.secondFactor === null) !== (codeCounter === null)) return refuse('conflict', 'second-factor-changed')
+  return codeCounter !== null && codeCounter <= user.lastCodeCounter ? refuse('conflict', 'code-used') : undefined
 }
 
-type UserEmailReserved = EventsOf<typeof userEmailEvents>
+function evolve(state: UserState, event: UserEvent): UserState {
+  if (event.type === 'UserCreated') {
+    const { at, temporary, ...data } = event.data
+    const nothingYet = { secondFactor: null, lastCodeCounter: -1, disabled: false, epoch: 0, lastSignInAt: null }
+    return { ...data, ...nothingYet, mustChangePassword: temporary, createdAt: at }
+  }
+  if (state.userId === null) throw new Error('a user changed before being created')
+  const inNextEpoch = { ...state, epoch: state.epoch + 1 }
+  switch (event.type) {
+    case 'UserRoleChanged': {
+      const { role, merchantIds } = event.data
+      return { ...inNextEpoch, role, merchantIds }
+    }
+    case 'UserDisabled':
+      return { ...inNextEpoch, disabled: true }
+    case 'UserEnabled':
+      return { ...state, disabled: false }
+    case 'UserPasswordSet': {
+      const { passwordHash, temporary } = event.data
+      return { ...inNextEpoch, passwordHash, mustChangePassword: temporary }
+    }
+    case 'UserSecondFactorSet': {
+      const { secret, codeCounter } = event.data
+      return { ...state, secondFactor: secret, lastCodeCounter: codeCounter }
+    }
+    case 'UserSecondFactorRemoved':
+      return { ...state, secondFactor: null, lastCodeCounter: -1 }
+    case 'UserSignedIn':
+    case 'UserConfirmed': {
+      const { codeCounter, at } = event.data
+      const lastSignInAt = event.type === 'UserSignedIn' ? at : state.lastSignInAt
+      return { ...state, lastCodeCounter: codeCounter ?? state.lastCodeCounter, lastSignInAt }
+    }
+    case 'UserSecretsResealed': {
+      const { email, secondFactor } = event.data
+      return { ...state, email, secondFactor }
+    }
+    case 'UserSessionsEnded':
+      return inNextEpoch
+    default:
+      return event satisfies never
+  }
+}
 
 /** Reserves an email for a user in the email's own stream, so that no two users have the same one. A free email has a null userId. */
-export const userEmailDecider: Decider<
-  { readonly userId: string | null },
-  UserEmailReserved['data'],
-  UserEmailReserved
-> = {
+export const userEmailReservation: Folded<{ readonly userId: string | null }, EventsOf<typeof userEmailEvents>> = {
   initialState: { userId: null },
-  decide: (data) => accept({ type: 'UserEmailReserved', data }),
-  evolve: (_state, { data }) => ({ userId: data.userId }),
+  evolve: (_state, { data }) => data,
 }

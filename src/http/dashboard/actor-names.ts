@@ -1,4 +1,4 @@
-import type { UserDirectory } from '../../commands/user/user-directory.js'
+import type { UserDirectory } from '../../commands/user/user-commands.js'
 import type { Viewer } from './session-guard.js'
 
 /**

@@ -200,7 +200,7 @@ const endpointRoutes: FastifyPluginAsyncTypebox<CallbackOptions> = async (app, o
       const { merchantId, callbacksDisabled } = request.merchant!
       const waitSeconds = callbacksDisabled === null ? 0 : enables.take(merchantId, enabling.perSecond, enabling.burst)
       if (waitSeconds > 0) throw new RequestError('too-many-requests', { retryAfterSeconds: waitSeconds })
-      const enabled = await merchants.enableCallbacks(merchantId, contextOf(request))
+      const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, contextOf(request))
       if (!enabled.accepted) throw new Error(`a merchant that calls is refused: ${enabled.refusal.rule}`)
       return healthOf(enabled.merchant)
     },

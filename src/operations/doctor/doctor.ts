@@ -1,5 +1,5 @@
 import { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
-import { UserDirectory } from '../../commands/user/user-directory.js'
+import { UserDirectory } from '../../commands/user/user-commands.js'
 import { collections, type PointerDocument } from '../../read-models/documents.js'
 import { listNodes, type Node } from '../../read-models/nodes.js'
 import type { ReadModels } from '../../read-models/read-models.js'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
+import type { Clock } from '../../kernel/time.js'
 import type { CustomerKeys } from '../../privacy/customer-keys.js'
 import { allProjections } from '../../projections/all-projections.js'
 import { readPointer } from '../../projections/projection-pointer.js'

@@ -11,8 +11,7 @@ import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { defaultSettings } from '../../domain/merchant/merchant-settings.js'
 import { streamPrefix, transferStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
-import { addMs, minuteMs } from '../../kernel/time.js'
+import { addMs, type Clock, minuteMs } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { sandboxActor } from '../sandbox-actor.js'
 import { type Frame, type Happening, hourLong, type PlannedTransfer, planOfAnHour } from './plan.js'
@@ -60,7 +59,7 @@ export async function seed({ store, box, clock, frame, shouldContinue, onRegiste
   const ids: string[] = []
   for (const each of settings) {
     const { id } = await merchants.register(each, registering)
-    await merchants.disableCallbacks(id, noReceiver, context)
+    await merchants.execute(id, { type: 'DisableCallbacks', reason: noReceiver }, context)
     ids.push(id)
   }
   await onRegistered?.()

@@ -13,18 +13,18 @@ import { erasedAccountNumber } from '../../domain/event.js'
 import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
 import {
   debitOf,
-  emailReservationDecider,
   type Movement,
   type WalletAccount,
   type WalletAccountCommand,
   type WalletAccountEvent,
   type WalletAccountState,
   walletAccountDecider,
+  walletEmailReservation,
 } from '../../domain/wallet-account.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { Append, EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
 import { type Refusal, refuse } from '../../kernel/rules.js'
+import type { Clock } from '../../kernel/time.js'
 import type { Passwords } from '../../security/passwords.js'
 import type { SecretBox } from '../../security/secret-box.js'
 
@@ -84,7 +84,7 @@ export class WalletAccounts {
     return retryOnConflict('the creation of a wallet account', async () => {
       const { emailMac, at } = commandFor(0)
       const reservation = walletEmailStream(emailMac)
-      const { state, revision } = await loadStream(this.store, emailReservationDecider, reservation)
+      const { state, revision } = await loadStream(this.store, walletEmailReservation, reservation)
       const reserved = state.accountNumber
       const account = reserved === null ? undefined : await this.find(reserved)
       if (account?.emailMac === emailMac) return refuse('conflict', 'email-taken')
@@ -191,7 +191,7 @@ export class WalletAccounts {
   }
 
   async #findByMac(emailMac: string): Promise<WalletAccount | undefined> {
-    const { state } = await loadStream(this.store, emailReservationDecider, walletEmailStream(emailMac))
+    const { state } = await loadStream(this.store, walletEmailReservation, walletEmailStream(emailMac))
     // No account has the number 0. It is read so that an unknown email costs as much as a known one.
     const account = await this.find(state.accountNumber ?? 0)
     return account?.emailMac === emailMac ? account : undefined

@@ -20,7 +20,7 @@ import {
 import { paymentStream } from '../../domain/streams.js'
 import { hasExpired, type Transfer } from '../../domain/transfer/transfer.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
+import type { Clock } from '../../kernel/time.js'
 import {
   type Collect,
   type Collection,

@@ -3,7 +3,7 @@ import { createLoginGuard, type Guarded } from '../../commands/user/login-guard.
 import { loginDecider } from '../../domain/login-lock.js'
 import { walletLogInsStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
+import type { Clock } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import type { LogIn } from '../wallet.js'
 

@@ -25,8 +25,7 @@ import { walletCodesStream } from '../../domain/streams.js'
 import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
 import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/clock.js'
-import { addMs } from '../../kernel/time.js'
+import { addMs, type Clock } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import {
   createWalletTokens,

@@ -132,7 +132,7 @@ t.test('shows endpoints, sends a test event, and enables them with the permissio
   const receiver = await startReceiver(t)
   const own = await service.merchant({ name: 'Endpoint', callbackUrl: receiver.url })
   const operator = await signInAs(service, 'operator', [own.id])
-  await service.merchants.disableCallbacks(own.id, 'only failures for 120 hours', context)
+  await service.merchants.execute(own.id, { type: 'DisableCallbacks', reason: 'only failures for 120 hours' }, context)
   await service.until(() => service.directory.byId(own.id)?.callbacksDisabled !== null)
   t.same((await operator.get('/endpoints')).json().items, [
     {

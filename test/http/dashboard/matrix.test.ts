@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { UserDirectory } from '../../../src/commands/user/user-directory.js'
+import { UserDirectory } from '../../../src/commands/user/user-commands.js'
 import { isAllowed, isMerchantRole, permissions, type Role, roles } from '../../../src/domain/user/permissions.js'
 import { password, postSession, signIn, signInAs } from '../../support/dashboard.js'
 import { destroyTestService, startTestService, type TestService } from '../../support/test-service.js'

@@ -72,7 +72,11 @@ t.test('rejects an invalid setting by name, like the command line, and changes n
 t.test('changes the named settings; only a different URL resumes callbacks; sandbox stays', async (t) => {
   const { id } = await service.merchant()
   const admin = await signInAs(service, 'administrator')
-  await service.merchants.disableCallbacks(id, 'gone', { actor: 'test', $correlationId: 'c', $causationId: 'c' })
+  await service.merchants.execute(
+    id,
+    { type: 'DisableCallbacks', reason: 'gone' },
+    { actor: 'test', $correlationId: 'c', $causationId: 'c' },
+  )
   const { callbackUrl } = (await admin.get(`/merchants/${id}`)).json().settings
   const change = { name: 'Other', approvalAboveMinor: 500_00, manualControlAboveMinor: null, callbackUrl }
   const ended = await admin.patch(`/merchants/${id}`, { ...change, sandbox: false })

@@ -90,8 +90,8 @@ t.test('disabling, resetting, a new role and signing out everywhere end the sess
   const endings = {
     disabled: (userId: string) => users.disable(userId, context),
     reset: (userId: string) => users.reset(userId, context),
-    'another role': (userId: string) => users.changeRole(userId, 'operations', null, context),
-    'signed out everywhere': (userId: string) => users.endSessions(userId, context),
+    'another role': (userId: string) => users.changeRole(userId, { role: 'operations', merchantIds: null }, context),
+    'signed out everywhere': (userId: string) => users.execute(userId, { type: 'EndSessions' }, context),
   }
   for (const [what, end] of Object.entries(endings)) {
     const user = await signInAs(running, 'auditor')

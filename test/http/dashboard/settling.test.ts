@@ -150,8 +150,8 @@ t.test('no field of a completion can change the command', async (t) => {
 })
 
 t.test('above the threshold another user approves, and the payer enters the password again', async (t) => {
-  await merchants.changeSettings(id, { approvalAboveMinor: 100_00n }, context)
-  t.teardown(() => merchants.changeSettings(id, { approvalAboveMinor: null }, context))
+  await merchants.execute(id, { type: 'ChangeSettings', changes: { approvalAboveMinor: 100_00n } }, context)
+  t.teardown(() => merchants.execute(id, { type: 'ChangeSettings', changes: { approvalAboveMinor: null } }, context))
   await service.until(() => directory.byId(id)?.settings.approvalAboveMinor === 100_00n)
   const dan = await person('Dan', 'approver')
   const trackingId = await withdrawal()

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import { type ExportQuery, exportPages, headOf, manifestOf, measuredExport } from '../../../audit/history/export.js'
 import { actionsPage } from '../../../audit/history/records.js'
-import type { UserDirectory } from '../../../commands/user/user-directory.js'
+import type { UserDirectory } from '../../../commands/user/user-commands.js'
 import {
   type EventStore,
   endOfLog,

@@ -120,7 +120,10 @@ const endpointRoutes: FastifyPluginAsyncTypebox<DashboardCallbackOptions> = asyn
     schema: { hide: true, params: merchantParams, response: { 200: MerchantItem } },
     handler: async (request: FastifyRequest<{ Params: { merchantId: string } }>) => {
       const merchantId = requireOwn(request, request.params.merchantId)
-      const { merchant } = accepted('merchant', await merchants.enableCallbacks(merchantId, contextOf(request)))
+      const { merchant } = accepted(
+        'merchant',
+        await merchants.execute(merchantId, { type: 'EnableCallbacks' }, contextOf(request)),
+      )
       noteMerchantChange(options, request, 'endpoint-enabled', merchantId)
       await directory.catchUp()
       return itemOf(merchant)

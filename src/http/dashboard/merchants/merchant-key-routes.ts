@@ -58,7 +58,10 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyOptions> = async (app, opti
     },
     handler: async (request) => {
       const merchantId = requireOwn(request, request.params.merchantId)
-      accepted('merchant', await merchants.revokeApiKey(merchantId, request.params.keyId, contextOf(request)))
+      accepted(
+        'merchant',
+        await merchants.execute(merchantId, { type: 'RevokeApiKey', keyId: request.params.keyId }, contextOf(request)),
+      )
       return done(request, 'key-revoked', merchantId)
     },
   })

@@ -118,7 +118,9 @@ const changeRoutes: FastifyPluginAsyncTypebox<DashboardMerchantOptions> = async 
         const merchantId = requireOwn(request, request.params.merchantId)
         const context = contextOf(request)
         const result =
-          change === 'suspended' ? merchants.suspend(merchantId, context) : merchants.resume(merchantId, context)
+          change === 'suspended'
+            ? merchants.suspend(merchantId, context)
+            : merchants.execute(merchantId, { type: 'Resume' }, context)
         return done(request, change, accepted('merchant', await result).merchant)
       },
     })

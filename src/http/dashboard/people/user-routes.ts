@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
-import type { UserCommands } from '../../../commands/user/user-commands.js'
-import type { UserDirectory } from '../../../commands/user/user-directory.js'
+import type { UserCommands, UserDirectory } from '../../../commands/user/user-commands.js'
 import type { User } from '../../../domain/user/user.js'
 import { Type } from '../../../kernel/typebox.js'
 import { accepted, RequestError } from '../../refusals.js'
@@ -58,7 +57,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<UsersOptions> = async (app, o
     handler: async (request) => {
       const { role, merchantIds = null } = request.body
       const { userId } = request.params
-      const { user } = accepted('user', await users.changeRole(userId, role, merchantIds, contextOf(request)))
+      const { user } = accepted('user', await users.changeRole(userId, { role, merchantIds }, contextOf(request)))
       noteChange(options, request, 'role', userId)
       return answered(user)
     },
@@ -75,7 +74,8 @@ export const userRoutes: FastifyPluginAsyncTypebox<UsersOptions> = async (app, o
       handler: async (request) => {
         const { userId } = request.params
         const context = contextOf(request)
-        const done = change === 'disabled' ? users.disable(userId, context) : users.enable(userId, context)
+        const done =
+          change === 'disabled' ? users.disable(userId, context) : users.execute(userId, { type: 'Enable' }, context)
         const { user } = accepted('user', await done)
         noteChange(options, request, change, userId)
         return answered(user)
@@ -112,7 +112,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<UsersOptions> = async (app, o
     schema: { hide: true, params },
     handler: async (request, reply) => {
       const { userId } = request.params
-      accepted('user', await users.endSessions(userId, contextOf(request)))
+      accepted('user', await users.execute(userId, { type: 'EndSessions' }, contextOf(request)))
       noteChange(options, request, 'sessions-ended', userId)
       return reply.code(204).send()
     },

@@ -72,7 +72,10 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountOptions> = async (a
     schema,
     handler: async (request) => {
       const { user: before, session, csrfToken } = request.visit!
-      const { user } = accepted('user', await users.removeSecondFactor(before.userId, contextOf(request)))
+      const { user } = accepted(
+        'user',
+        await users.execute(before.userId, { type: 'RemoveSecondFactor' }, contextOf(request)),
+      )
       noteChange(options, request, 'second-factor-removed')
       return answerOf(options, { user, session, csrfToken })
     },

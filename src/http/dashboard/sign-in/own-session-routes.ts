@@ -42,7 +42,7 @@ export const ownSessionRoutes: FastifyPluginAsyncTypebox<OwnSessionsOptions> = a
     ...viewers.allow('account:own'),
     schema: { hide: true },
     handler: async (request, reply) => {
-      accepted('user', await options.users.endSessions(request.viewer.userId, contextOf(request)))
+      accepted('user', await options.users.execute(request.viewer.userId, { type: 'EndSessions' }, contextOf(request)))
       noteChange(options, request, 'sessions-ended')
       viewers.cookies.clearSession(reply)
       return reply.code(204).send()

@@ -1,8 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { UserDirectory } from '../../../commands/user/user-directory.js'
+import type { UserDirectory } from '../../../commands/user/user-commands.js'
 import type { User } from '../../../domain/user/user.js'
-import type { Clock } from '../../../kernel/clock.js'
-import { addMs, hourMs, minuteMs } from '../../../kernel/time.js'
+import { addMs, type Clock, hourMs, minuteMs } from '../../../kernel/time.js'
 import type { Document, Filter, ReadModels } from '../../../read-models/read-models.js'
 import type { SecretBox } from '../../../security/secret-box.js'
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
 import type { TransferCommands } from '../../../commands/transfer/transfers.js'
-import type { UserDirectory } from '../../../commands/user/user-directory.js'
+import type { UserDirectory } from '../../../commands/user/user-commands.js'
 import type { EventStore } from '../../../event-store/event-store.js'
 import { Type } from '../../../kernel/typebox.js'
 import { changesOf } from '../../../queries/recent-changes.js'
