@@ -57,7 +57,7 @@ const imageDefaults = Object.fromEntries(
 )
 
 /** Returns the variables that are set both directly and as a file. transferd rejects that. */
-function namedTwice(environment: { readonly [name: string]: string | undefined }): string[] {
+function setTwice(environment: { readonly [name: string]: string | undefined }): string[] {
   return Object.keys(environment).filter((name) => environment[name] && environment[`${name}_FILE`])
 }
 
@@ -158,7 +158,7 @@ t.test(
             t.ok(variable.replace(/_FILE$/, '') in environmentSchema.properties, `${name} ${variable}`)
           const plain = Object.entries(environment).filter(([variable]) => !variable.endsWith('_FILE'))
           // The container's environment also contains the defaults of the image.
-          t.same(namedTwice({ ...imageDefaults, ...environment }), [], name)
+          t.same(setTwice({ ...imageDefaults, ...environment }), [], name)
           const configuration = readConfiguration({
             ...imageDefaults,
             ...Object.fromEntries(

@@ -70,14 +70,14 @@ t.test(
 
     const elsewhere = temporaryDirectory(t)
     cpSync(join(directory, 'evidence'), elsewhere, { recursive: true })
-    const alone = { PATH: '/usr/bin:/bin:/usr/local/bin' }
+    const isolated = { PATH: '/usr/bin:/bin:/usr/local/bin' }
     const script = blocks.at(-1)!
     t.notMatch(script, /transferd/)
-    const checked = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: elsewhere, env: alone })
+    const checked = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: elsewhere, env: isolated })
     t.match(checked.stdout, new RegExp(`transfer-${trackingId}@1 .*\\nThe proof is valid\\.\\n$`))
     const proof = readFileSync(join(elsewhere, 'proof.json'), 'utf8')
     writeFileSync(join(elsewhere, 'proof.json'), proof.replace(/"leaf": "(.)/, '"leaf": "$1 '))
-    await t.rejects(run('bash', ['-c', script], { cwd: elsewhere, env: alone }), {
+    await t.rejects(run('bash', ['-c', script], { cwd: elsewhere, env: isolated }), {
       code: 1,
       stderr: /The proof is invalid/,
     })

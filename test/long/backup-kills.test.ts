@@ -16,7 +16,7 @@ t.setTimeout(240_000)
 const kills = 4
 
 /** Kills a command when the condition becomes true. Returns false if the command ended before. */
-async function killedWhen(directory: string, args: readonly string[], reached: () => boolean): Promise<boolean> {
+async function killWhen(directory: string, args: readonly string[], reached: () => boolean): Promise<boolean> {
   const child: ChildProcess = spawn(process.execPath, [program, ...args], {
     cwd: directory,
     env: { PATH: process.env.PATH },
@@ -61,7 +61,7 @@ t.test(
     const killedBackup = ['backup', 'target', '--with-read-models']
     let killed = 0
     for (let round = 0; round < kills; round++)
-      if (await killedWhen(directory, killedBackup, middles[round % middles.length]!)) killed++
+      if (await killWhen(directory, killedBackup, middles[round % middles.length]!)) killed++
     t.ok(killed >= kills / 2, `${killed} were killed`)
     const sets = join(target, 'sets')
     if (!existsSync(sets))
@@ -89,7 +89,7 @@ t.test(
     for (let round = 0; round < kills; round++) {
       const known = drafts().length
       const middle = () => drafts().length > known
-      if (await killedWhen(directory, ['restore', 'target', '--to', 'restored'], middle)) restoresKilled++
+      if (await killWhen(directory, ['restore', 'target', '--to', 'restored'], middle)) restoresKilled++
       t.notOk(existsSync(join(directory, 'restored')), 'an incomplete restore does not have the name of a complete one')
     }
     t.equal(restoresKilled, kills)

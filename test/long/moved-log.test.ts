@@ -20,9 +20,9 @@ interface Feed {
 }
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const giveUpAt = Date.now() + 60_000
+  const deadline = Date.now() + 60_000
   while (!(await holds())) {
-    if (Date.now() > giveUpAt) throw new Error(`the condition did not become true within 60 s: ${holds}`)
+    if (Date.now() > deadline) throw new Error(`the condition did not become true within 60 s: ${holds}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
@@ -111,7 +111,7 @@ for (const [engine, readModels] of [
       'the feed resumes after the last read event',
     )
     const opening = { EVENT_STORE_URL: url, TRANSFERD_MASTER_KEY: key }
-    await documentsAreThoseOf(engine === 'embedded' ? opening : { ...opening, DATA_DIRECTORY: to }, used)
+    await untilDocumentsMatch(engine === 'embedded' ? opening : { ...opening, DATA_DIRECTORY: to }, used)
     t.equal(await service.end('SIGTERM'), 0)
     for (const webhookId of delivered)
       t.equal(receiver.received.filter((one) => one.webhookId === webhookId).length, 1, 'no callback is sent twice')
@@ -135,14 +135,14 @@ for (const [engine, readModels] of [
     await until(() => receiver.received.some(({ trackingId }) => trackingId === last))
     const more = async () => (await get<Feed>(`${lastService.baseUrl}/v1/events?after=${feed.next}`, merchant)).items
     await until(async () => (await more()).length === 2)
-    await documentsAreThoseOf({ ...opening, EVENT_STORE_URL: back }, used)
+    await untilDocumentsMatch({ ...opening, EVENT_STORE_URL: back }, used)
     t.equal(await lastService.end('SIGTERM'), 0)
     t.equal(receiver.received.length, 8, 'one more callback')
   })
 }
 
 /** Waits until the read models equal the fold of the log, without missing or repeated events. */
-async function documentsAreThoseOf(environment: Parameters<typeof readConfiguration>[0], readModels: string) {
+async function untilDocumentsMatch(environment: Parameters<typeof readConfiguration>[0], readModels: string) {
   const { eventStore, close } = await openLog(readConfiguration(environment))
   const models = await openEmbeddedReadModels({ directory: readModels })
   await until(async () => {

@@ -39,16 +39,16 @@ t.test(
 
 /** A proxy that can stop reading from the existing connections. */
 async function silenceableProxy({ hostname, port }: URL) {
-  const nears = new Set<Socket>()
-  const server = createServer((near) => {
-    const far = connect(Number(port || 27_017), hostname)
-    nears.add(near)
-    near.pipe(far).pipe(near)
-    for (const [one, other] of [[near, far] as const, [far, near] as const]) {
+  const clients = new Set<Socket>()
+  const server = createServer((client) => {
+    const upstream = connect(Number(port || 27_017), hostname)
+    clients.add(client)
+    client.pipe(upstream).pipe(client)
+    for (const [one, other] of [[client, upstream] as const, [upstream, client] as const]) {
       one.on('error', () => other.destroy())
       one.on('close', () => other.destroy())
     }
-    if (silent) near.unpipe(far).pause()
+    if (silent) client.unpipe(upstream).pause()
   })
   let silent = false
   server.listen(0, '127.0.0.1')
@@ -57,14 +57,14 @@ async function silenceableProxy({ hostname, port }: URL) {
     port: (server.address() as AddressInfo).port,
     silence() {
       silent = true
-      for (const near of nears) near.unpipe().pause()
+      for (const client of clients) client.unpipe().pause()
     },
     /** Accepts new connections. Silent ones remain silent. */
     speak() {
       silent = false
     },
     close() {
-      for (const near of nears) near.destroy()
+      for (const client of clients) client.destroy()
       server.close()
     },
   }

@@ -188,8 +188,8 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
     })
 
     const [first, ...rest] = all
-    const decided = await scene.cli('events', 'skip', first!, '--reason', 'a test')
-    t.match(JSON.parse(decided.stdout), { event: first, changed: true })
+    const skipped = await scene.cli('events', 'skip', first!, '--reason', 'a test')
+    t.match(JSON.parse(skipped.stdout), { event: first, changed: true })
     const { store, clock } = scene
     for (const place of rest) {
       const at = place.lastIndexOf('@')

@@ -7,7 +7,7 @@ import { cliJson } from '../cli/in-process.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
-const generousMs = 120_000
+const longMs = 120_000
 
 t.test('each node performs only its roles, and together they form the service', async (t) => {
   const directory = temporaryDirectory(t)
@@ -39,7 +39,7 @@ t.test('each node performs only its roles, and together they form the service', 
     'projection:transfers',
     'stream-list',
   ]
-  await until(async () => Object.keys(await holders()).length === names.length + 1, generousMs)
+  await until(async () => Object.keys(await holders()).length === names.length + 1, longMs)
   const expected = Object.fromEntries(names.map((name) => [name, projections.pid]))
   t.strictSame(await holders(), { ...expected, callbacks: callbacks.pid })
 
@@ -55,12 +55,12 @@ t.test('each node performs only its roles, and together they form the service', 
 
   const { status, body } = await createDeposit(api.baseUrl, credentials)
   t.equal(status, 200)
-  await until(() => receiver.received.length === 1, generousMs)
+  await until(() => receiver.received.length === 1, longMs)
   t.equal(receiver.received[0]!.trackingId, body.result!.trackingId)
   await until(async () => {
     const list = await fetch(`${api.baseUrl}/v1/transfers`, { headers: { WebApiKey: credentials.webApiKey } })
     return (await list.text()).includes(body.result!.trackingId)
-  }, generousMs)
+  }, longMs)
   const ends = await Promise.all([api, projections, callbacks].map((node) => node.end('SIGTERM')))
   t.strictSame(ends, [0, 0, 0])
 })

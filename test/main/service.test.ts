@@ -45,9 +45,9 @@ t.test('refuses to start with a master key other than that of the log', async (t
   t.equal(status, 1)
   t.match(stderr, /cannot be opened: sealed with master key/)
   rmSync(join(directory, 'data', 'master.key'))
-  const lost = await runCli(directory, ['serve'], { PORT: '0' })
-  t.equal(lost.status, 1)
-  t.match(lost.stderr, /master\.key is missing, but a log exists/)
+  const withoutKey = await runCli(directory, ['serve'], { PORT: '0' })
+  t.equal(withoutKey.status, 1)
+  t.match(withoutKey.stderr, /master\.key is missing, but a log exists/)
 })
 
 t.test('a stop under load responds to all accepted requests, loses none, and exits with status 0', async (t) => {
@@ -78,14 +78,14 @@ t.test('a stop under load responds to all accepted requests, loses none, and exi
   await Promise.all(callers)
   const second = await startServiceProcess(t, { directory })
   for (const referenceId of acknowledged) {
-    if (!(await isKept(second, referenceId))) t.fail(`${referenceId} was acknowledged and then lost`)
+    if (!(await isStored(second, referenceId))) t.fail(`${referenceId} was acknowledged and then lost`)
   }
   t.ok(acknowledged.length >= 200)
   await second.end('SIGTERM')
 })
 
 /** Sends a create with a different amount, which is rejected only if the reference exists. */
-async function isKept(service: ServiceProcess, referenceId: string): Promise<boolean> {
+async function isStored(service: ServiceProcess, referenceId: string): Promise<boolean> {
   for (;;) {
     const { status } = await clientOf(service).nativeDeposit(referenceId, '11.00')
     if (status !== 429) return status === 409

@@ -67,8 +67,8 @@ t.test('pays a deposit from a built-in wallet that the command line has set up',
   const verified = await verify(first, loggedIn.body.result, sms!.code!)
   const { next_step, token } = verified.body.result as { next_step: string; token: string }
   t.equal(next_step, 'ValidateUserDevice')
-  const [asked] = await messages()
-  t.match(asked, { kind: 'email', to: email, code: null, link: new RegExp(`^${service.baseUrl}/`) })
+  const [message] = await messages()
+  t.match(message, { kind: 'email', to: email, code: null, link: new RegExp(`^${service.baseUrl}/`) })
   t.match((await validate(first, token)).body, { success: false }, 'the customer has not confirmed the device yet')
   t.equal(await status(first), 'Pending')
   await cliJson(directory, ...['wallets', 'trust-device', `${accountNumber}`, '--merchant', merchantId, '--user', '42'])
@@ -211,10 +211,10 @@ t.test(
     t.same([await status(paid), balance()], ['Completed', 14_000])
 
     gateway.dropResponses()
-    const lost = await deposit('100.00')
-    t.match(await logInAndVerify(lost), { body: { success: false } })
+    const unanswered = await deposit('100.00')
+    t.match(await logInAndVerify(unanswered), { body: { success: false } })
     t.same(
-      [await status(lost), balance()],
+      [await status(unanswered), balance()],
       ['ManualControl', 4_000],
       'the wallet took the money, and its response was lost',
     )

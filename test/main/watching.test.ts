@@ -61,9 +61,9 @@ async function create(headers: { readonly [name: string]: string }, key = mercha
   }
 }
 
-async function until(isIt: () => boolean): Promise<void> {
-  for (let n = 0; n < 6_000 && !isIt(); n++) await new Promise((resolve) => setTimeout(resolve, 10))
-  if (!isIt()) throw new Error('the condition did not become true within 10 s')
+async function until(condition: () => boolean): Promise<void> {
+  for (let n = 0; n < 6_000 && !condition(); n++) await new Promise((resolve) => setTimeout(resolve, 10))
+  if (!condition()) throw new Error('the condition did not become true within 10 s')
 }
 
 const traced = await create({ traceparent: `00-${traceId}-${callerSpan}-01` })
@@ -128,10 +128,10 @@ t.test('does not trace an unsampled caller, and starts a trace for a caller with
   )
   t.equal(root?.parentSpanId, undefined)
   t.equal(named(ofTrace(root?.traceId ?? ''), 'callback deliver').length, 1)
-  const aboutUnsampled = collector.spans.filter(
+  const unsampledSpans = collector.spans.filter(
     ({ attributes }) => attributes['transferd.tracking_id'] === unsampled.trackingId,
   )
-  t.same(aboutUnsampled, [], 'spans that it causes are not traced either')
+  t.same(unsampledSpans, [], 'spans that it causes are not traced either')
   t.equal(refused.status, 401)
   t.equal(health.status, 200)
   t.notOk(
@@ -301,9 +301,9 @@ t.test('every alert uses exposed series and links to a runbook', async (t) => {
       .replaceAll(/[^a-z -]/g, '')
       .replaceAll(' ', '-'),
   )
-  for (const { alert, expr, for: lasting, labels, annotations } of rules) {
+  for (const { alert, expr, for: duration, labels, annotations } of rules) {
     checkExpression(t, alert, expr)
-    t.match(lasting, /^\d+[smh]$/)
+    t.match(duration, /^\d+[smh]$/)
     t.match(labels.severity, /^(page|ticket)$/, alert)
     t.match(annotations.summary, /\.$/, `the summary of ${alert} is a sentence`)
     const [path, anchor = ''] = annotations.runbook.split('#')

@@ -160,9 +160,9 @@ t.test('distinguishes a port of the service, a free port and a port of another p
   const otherProgram = createServer((_request, response) => response.end('hello'))
   const otherPort = await listening(t, otherProgram)
   t.match(await portCheck({ host: '127.0.0.1', port: otherPort }), { result: 'failed', found: /Another program/ })
-  const rude = createPlainServer((socket) => socket.end('220 mail.example ESMTP\r\n'))
-  const ruder = await listening(t, rude)
-  t.match(await portCheck({ host: '127.0.0.1', port: ruder }), { result: 'failed' })
+  const mailServer = createPlainServer((socket) => socket.end('220 mail.example ESMTP\r\n'))
+  const mailPort = await listening(t, mailServer)
+  t.match(await portCheck({ host: '127.0.0.1', port: mailPort }), { result: 'failed' })
 })
 
 const certificate = makeCertificate(temporaryDirectory(t))

@@ -24,7 +24,7 @@ interface SealedStore {
   readonly store: EventStore
   readonly keys: CustomerKeys
   /** Opens the store as a different thread or process. */
-  openAnother(): { readonly store: EventStore; readonly keys: CustomerKeys }
+  openAgain(): { readonly store: EventStore; readonly keys: CustomerKeys }
 }
 
 async function openSealedStore(t: Test): Promise<SealedStore> {
@@ -42,11 +42,11 @@ async function openSealedStore(t: Test): Promise<SealedStore> {
     await raw.close()
     rmSync(directory, { recursive: true })
   })
-  const openAnother = () => {
+  const openAgain = () => {
     const others = newKeys()
     return { keys: others, store: sealing(raw, others) }
   }
-  return { directory, raw, keys, store: sealing(raw, keys), openAnother }
+  return { directory, raw, keys, store: sealing(raw, keys), openAgain }
 }
 
 const countOf = async (keys: CustomerKeys) => (await keys.counts([merchantId])).get(merchantId) ?? 0
@@ -157,8 +157,8 @@ t.test('rejects a ciphertext that was altered or moved to a different event', as
 })
 
 t.test('concurrent new customers share a write, and concurrent requests of one customer get one key', async (t) => {
-  const { store, keys, openAnother } = await openSealedStore(t)
-  const [ada, grace] = [openAnother(), openAnother()]
+  const { store, keys, openAgain } = await openSealedStore(t)
+  const [ada, grace] = [openAgain(), openAgain()]
   const all = ['a', 'b', 'a', 'c', 'b', 'a'].map((userId) => deposit(userId))
   await Promise.all(all.map(({ stream, event }) => store.append(stream, 'no_stream', [event])))
   t.equal(await countOf(keys), 3)
@@ -170,10 +170,10 @@ t.test('concurrent new customers share a write, and concurrent requests of one c
 })
 
 t.test('uses a key that was stored before a crash without an event', async (t) => {
-  const { raw, keys, openAnother } = await openSealedStore(t)
+  const { raw, keys, openAgain } = await openSealedStore(t)
   const key = await keys.of(merchantId, '8412')
   t.equal((await raw.readAll({ maxCount: 1 })).events.length, 0)
-  const { store, keys: afterwards } = openAnother()
+  const { store, keys: afterwards } = openAgain()
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
   t.equal((await afterwards.find(merchantId, '8412'))?.id, key.id)
@@ -181,10 +181,10 @@ t.test('uses a key that was stored before a crash without an event', async (t) =
 })
 
 t.test('the data of an erased customer is unreadable, even for a thread that has cached the key', async (t) => {
-  const { store, raw, keys, openAnother } = await openSealedStore(t)
+  const { store, raw, keys, openAgain } = await openSealedStore(t)
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
-  const elsewhere = openAnother()
+  const elsewhere = openAgain()
   t.strictSame((await elsewhere.store.readStream(stream))[0]!.data, event.data)
   const { id } = (await keys.find(merchantId, '8412'))!
 
@@ -218,23 +218,23 @@ t.test('the data of an erased customer is unreadable, even for a thread that has
 })
 
 t.test('a reader of the log finishes an erasure that a crash interrupted', async (t) => {
-  const { store, keys, openAnother } = await openSealedStore(t)
+  const { store, keys, openAgain } = await openSealedStore(t)
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
   const { id } = (await keys.find(merchantId, '8412'))!
   await store.append(`privacy-${id}`, 'no_stream', [decision(id)])
   t.equal(await countOf(keys), 1)
-  await openAnother().store.readAll({ maxCount: 10, streamPrefixes: ['privacy-'] })
+  await openAgain().store.readAll({ maxCount: 10, streamPrefixes: ['privacy-'] })
   t.equal(await countOf(keys), 0)
 })
 
 t.test('a lost key is not an erasure: the event is unreadable', async (t) => {
-  const { store, directory, keys, openAnother } = await openSealedStore(t)
+  const { store, directory, keys, openAgain } = await openSealedStore(t)
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
   await keys.close()
   for (const suffix of ['', '-wal', '-shm']) rmSync(keyFileIn(directory) + suffix, { force: true })
-  const [read] = await openAnother().store.readStream(stream)
+  const [read] = await openAgain().store.readStream(stream)
   t.throws(() => decodeEvent(read!), { message: /@0: the key of its personal data is missing or another$/ })
 })
 
@@ -259,10 +259,10 @@ t.test('reseals the customer keys with a new master key', async (t) => {
 t.test('reads the stored form of the first version', async (t) => {
   const key = { id: 'AAAAAAAAAAAAAAAAAAAAAA', bytes: Buffer.alloc(32, 7), merchantId: 'm', userId: 'u' }
   const place = { stream: 'transfer-1', id: '00000000-0000-4000-8000-000000000001', type: 'DepositCreated' }
-  const golden =
+  const storedText =
     'c1.AAAAAAAAAAAAAAAAAAAAAA.CQkJCQkJCQkJCQkJXKfx59uCiAWCWOkA0tuR_fiSDZJZi9X6Te8_Y0oRISMXVIuugygIPF3G1nM2WoK5GXaktnPt3StLFiPqEVJnvNDI5BtB2EW83KydRg'
-  t.equal(keyIdIn(golden), key.id)
-  t.strictSame(openFields(key, place, golden), { userId: '8412', name: 'Ayşe Yılmaz', username: 'ayse.y' })
+  t.equal(keyIdIn(storedText), key.id)
+  t.strictSame(openFields(key, place, storedText), { userId: '8412', name: 'Ayşe Yılmaz', username: 'ayse.y' })
   const moved = '00000000-0000-4000-8000-000000000002'
-  t.equal(openFields(key, { ...place, id: moved }, golden), undefined)
+  t.equal(openFields(key, { ...place, id: moved }, storedText), undefined)
 })

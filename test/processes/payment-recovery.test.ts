@@ -44,7 +44,7 @@ async function scene(t: Test) {
     return { transfer, ...of }
   }
   /** Creates a deposit whose process was killed during the payment, before or after the money was taken. */
-  const cutOff = async (when: 'before' | 'after') => {
+  const interruptedPayment = async (when: 'before' | 'after') => {
     const { transfer, challengeId, trackingId } = await verifiedDeposit()
     const collect = wallet.collect.bind(wallet)
     wallet.collect = async (request) => {
@@ -70,12 +70,12 @@ async function scene(t: Test) {
   const pass = (ms: number) => {
     nowMs += ms
   }
-  return { ...service, wallet, account, verifiedDeposit, cutOff, transferOf, recovery, until, pass }
+  return { ...service, wallet, account, verifiedDeposit, interruptedPayment, transferOf, recovery, until, pass }
 }
 
 t.test('completes a deposit once whose money was taken before a kill, for any number of checks', async (t) => {
-  const { collections, cutOff, transferOf, transfers, account, wallet } = await scene(t)
-  const trackingId = await cutOff('after')
+  const { collections, interruptedPayment, transferOf, transfers, account, wallet } = await scene(t)
+  const trackingId = await interruptedPayment('after')
   await Promise.all(Array.from({ length: 8 }, () => collections.recover(trackingId, context)))
   t.match(await transferOf(trackingId), { status: 'Completed', transactionAmountMinor: 100_50n })
   await collections.recover(trackingId, context)
@@ -88,22 +88,22 @@ t.test('completes a deposit once whose money was taken before a kill, for any nu
 })
 
 t.test('repeats a missing collection if its absence is proven, and otherwise requests attention', async (t) => {
-  const { collections, cutOff, transferOf, account, wallet } = await scene(t)
-  const uncertain = await cutOff('before')
-  await collections.recover(uncertain, context)
-  t.match(await transferOf(uncertain), { status: 'ManualControl', message: /did not confirm/ })
+  const { collections, interruptedPayment, transferOf, account, wallet } = await scene(t)
+  const withoutProof = await interruptedPayment('before')
+  await collections.recover(withoutProof, context)
+  t.match(await transferOf(withoutProof), { status: 'ManualControl', message: /did not confirm/ })
   t.equal(wallet.collects, 0, 'the wallet is not called again')
   wallet.absenceIsProof = true
-  const certain = await cutOff('before')
-  await collections.recover(certain, context)
-  t.match(await transferOf(certain), { status: 'Completed' })
+  const withProof = await interruptedPayment('before')
+  await collections.recover(withProof, context)
+  t.match(await transferOf(withProof), { status: 'Completed' })
   t.equal(account.balanceMinor, 399_50n)
 })
 
 t.test('takes no money for an expired deposit, and lets it expire', async (t) => {
-  const { collections, cutOff, transferOf, transfers, wallet, pass } = await scene(t)
+  const { collections, interruptedPayment, transferOf, transfers, wallet, pass } = await scene(t)
   wallet.absenceIsProof = true
-  const trackingId = await cutOff('before')
+  const trackingId = await interruptedPayment('before')
   pass(31 * 60_000)
   t.match(await transfers.expire(trackingId, context), { changed: false }, 'the deposit waits for the outcome')
   await collections.recover(trackingId, context)
@@ -114,16 +114,16 @@ t.test('takes no money for an expired deposit, and lets it expire', async (t) =>
 })
 
 t.test('requests attention once for the money of a deposit that was cancelled in the meantime', async (t) => {
-  const { collections, cutOff, transferOf, transfers } = await scene(t)
-  const trackingId = await cutOff('after')
+  const { collections, interruptedPayment, transferOf, transfers } = await scene(t)
+  const trackingId = await interruptedPayment('after')
   await transfers.changeStatus(trackingId, 'Cancel', null, context)
   for (let n = 0; n < 3; n++) await collections.recover(trackingId, context)
   t.match(await transferOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 100_50n })
 })
 
 t.test('requests attention for a deposit that was completed manually while the wallet also paid', async (t) => {
-  const { collections, cutOff, transferOf, transfers } = await scene(t)
-  const trackingId = await cutOff('after')
+  const { collections, interruptedPayment, transferOf, transfers } = await scene(t)
+  const trackingId = await interruptedPayment('after')
   await transfers.complete(trackingId, {}, context)
   await collections.recover(trackingId, context)
   t.match(await transferOf(trackingId), {
@@ -207,8 +207,8 @@ t.test('determines the outcome of an unanswered collection for the user who revi
 })
 
 t.test('the worker completes payments from the log, and resumes after them when it restarts', async (t) => {
-  const { cutOff, transferOf, recovery, until, readModels, wallet } = await scene(t)
-  const young = await cutOff('after')
+  const { interruptedPayment, transferOf, recovery, until, readModels, wallet } = await scene(t)
+  const young = await interruptedPayment('after')
   const idleRecovery = recovery(600_000)
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   t.equal((await transferOf(young)).status, 'Pending', 'a recent payment is left to its own request')
@@ -217,7 +217,7 @@ t.test('the worker completes payments from the log, and resumes after them when 
   const completed = async (trackingId: string) => (await transferOf(trackingId)).status === 'Completed'
   const first = recovery(0)
   await until(() => completed(young))
-  const second = await cutOff('after')
+  const second = await interruptedPayment('after')
   await until(() => completed(second))
   const checkpoint = () => readModels.collection('payment_recovery').findOne({ _id: 'payments' })
   await until(async () => (await checkpoint())?.stream === `payment-${second}`)
@@ -227,7 +227,7 @@ t.test('the worker completes payments from the log, and resumes after them when 
   wallet.before = (call) => {
     if (call === 'collectionOf' && ++attempts === 1) throw new WalletUnavailableError('away')
   }
-  const third = await cutOff('after')
+  const third = await interruptedPayment('after')
   // Time runs at a minute per second, because an unavailable wallet is retried after ten seconds.
   const startMs = Date.now()
   const fast = () => new Date(startMs + (Date.now() - startMs) * 60).toISOString()

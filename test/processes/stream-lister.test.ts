@@ -47,16 +47,16 @@ async function listedAfter(store: EventStore, position: bigint) {
 /** Checks that the list contains exactly the streams with an event up to the position. */
 async function isComplete(store: EventStore): Promise<boolean> {
   const { streams, position } = await readStreamList(store)
-  const events: { readonly stream: string; readonly isUpTo: boolean }[] = []
+  const events: { readonly stream: string; readonly isCovered: boolean }[] = []
   for (let after = {}; ; ) {
     const page = await store.readAll({ streamPrefixes: listedPrefixes, maxCount: 1_000, ...after })
     for (const each of page.events)
-      events.push({ stream: each.stream, isUpTo: comparePositions(each.position, position!) <= 0 })
+      events.push({ stream: each.stream, isCovered: comparePositions(each.position, position!) <= 0 })
     if (page.atEnd) break
     after = { after: page.checkpoint }
   }
   const existing = new Set(events.map(({ stream }) => stream))
-  const hasAll = events.every(({ stream, isUpTo }) => !isUpTo || streams.has(stream))
+  const hasAll = events.every(({ stream, isCovered }) => !isCovered || streams.has(stream))
   return hasAll && [...streams].every((stream) => existing.has(stream))
 }
 

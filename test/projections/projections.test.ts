@@ -262,10 +262,10 @@ t.test(
     }
     const delivered: CallbackEvent = { type: 'CallbackDelivered', data: { ...attempt, httpStatus: 204, at: later } }
     t.strictSame(given(callbacksProjection, [0, recorded]), [{ ...waiting, dueAt: noon, revision: 0 }])
-    const tried = { ...waiting, attempts: 1, lastFailure: 'status 500', lastHttpStatus: 500 }
-    t.strictSame(given(callbacksProjection, [0, recorded], [1, failed]), [{ ...tried, dueAt: later, revision: 1 }])
+    const failedOnce = { ...waiting, attempts: 1, lastFailure: 'status 500', lastHttpStatus: 500 }
+    t.strictSame(given(callbacksProjection, [0, recorded], [1, failed]), [{ ...failedOnce, dueAt: later, revision: 1 }])
     t.strictSame(given(callbacksProjection, [0, recorded], [1, failed], [2, delivered]), [
-      { ...tried, status: 'delivered', lastFailure: null, lastHttpStatus: 204, updatedAt: later, revision: 2 },
+      { ...failedOnce, status: 'delivered', lastFailure: null, lastHttpStatus: 204, updatedAt: later, revision: 2 },
     ])
   },
 )
@@ -276,12 +276,12 @@ t.test('callbacks: a parked callback is listed until it is requeued, and then du
     data: { ...attempt, attempt: 10, httpStatus: null, reason: 'timeout', at: noon },
   }
   const requeued: CallbackEvent = { type: 'CallbackRequeued', data: { ...callback, at: later } }
-  const given10 = { ...waiting, attempts: 10, lastFailure: 'timeout' }
+  const failedTenTimes = { ...waiting, attempts: 10, lastFailure: 'timeout' }
   t.strictSame(given(callbacksProjection, [0, recorded], [1, parked]), [
-    { ...given10, status: 'parked', parkedAt: noon, revision: 1 },
+    { ...failedTenTimes, status: 'parked', parkedAt: noon, revision: 1 },
   ])
   t.strictSame(given(callbacksProjection, [0, recorded], [1, parked], [2, requeued]), [
-    { ...given10, attempts: 0, dueAt: later, updatedAt: later, revision: 2 },
+    { ...failedTenTimes, attempts: 0, dueAt: later, updatedAt: later, revision: 2 },
   ])
 })
 

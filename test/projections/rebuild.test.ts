@@ -41,7 +41,7 @@ async function outcomeOf(...args: Parameters<typeof progressOf>): Promise<Projec
   return (await progressOf(...args)).at(-1) ?? null
 }
 
-async function spoil(stores: TestStores): Promise<string> {
+async function changeDocument(stores: TestStores): Promise<string> {
   const [first] = await stores.readModels.collection('transfers').find({}, { limit: 1 })
   const update = { $set: { message: 'spoilt' } }
   await stores.readModels.collection('transfers').bulkWrite([{ updateOne: { filter: { _id: first!._id }, update } }])
@@ -53,7 +53,7 @@ t.test('a rebuild repairs the documents of a running service while transfers con
   await stores.work(200)
   const running = startProjections(stores)
   await stores.caughtUp()
-  const spoilt = await spoil(stores)
+  const changedDocument = await changeDocument(stores)
   const counts: number[] = []
   let rebuilding = true
   const working = (async () => {
@@ -66,10 +66,10 @@ t.test('a rebuild repairs the documents of a running service while transfers con
   t.strictSame([progress[0]?.state, progress.at(-1)?.state], ['requested', 'done'])
   for (const { reached = '0', end = '0' } of progress.flatMap((task) => task ?? []))
     t.ok(BigInt(reached) <= BigInt(end), 'never passes the end of the served documents')
-  t.match(progress.at(-1)?.comparison, { differing: 1, differences: [spoilt] }, 'names the changed document')
-  t.match(await stores.readModels.collection('transfers').findOne({ _id: spoilt }), { message: 'spoilt' })
+  t.match(progress.at(-1)?.comparison, { differing: 1, differences: [changedDocument] }, 'names the changed document')
+  t.match(await stores.readModels.collection('transfers').findOne({ _id: changedDocument }), { message: 'spoilt' })
   t.match(await outcomeOf(stores, 'transfers', { what: 'switch' }), { state: 'done' })
-  t.match(await stores.readModels.collection('transfers').findOne({ _id: spoilt }), { message: null })
+  t.match(await stores.readModels.collection('transfers').findOne({ _id: changedDocument }), { message: null })
   rebuilding = false
   await working
   t.strictSame(

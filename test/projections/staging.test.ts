@@ -16,15 +16,15 @@ t.teardown(async () => {
 const keepLease = async () => undefined
 
 /** Unordered ids with many repetitions, and documents of which several fit in a chunk. */
-const lots = fc.array(
+const batches = fc.array(
   fc
     .uniqueArray(fc.nat(3_000), { minLength: 1, maxLength: 900, size: 'max' })
     .map((ids) => [...ids].sort((a, b) => a - b)),
   { minLength: 1, maxLength: 12 },
 )
 
-function documentsOf(ids: readonly number[], lot: number): Document[] {
-  return ids.map((id) => ({ _id: String(id).padStart(5, '0'), lot }))
+function documentsOf(ids: readonly number[], batch: number): Document[] {
+  return ids.map((id) => ({ _id: String(id).padStart(5, '0'), batch }))
 }
 
 async function stored(from: ReadModels): Promise<readonly Document[]> {
@@ -35,9 +35,9 @@ class Killed extends Error {}
 
 t.test('keeps the last version of each document for any batches and any kill', async (t) => {
   await fc.assert(
-    fc.asyncProperty(lots, fc.nat(20), fc.nat(12), async (all, failsAt, settlesAt) => {
+    fc.asyncProperty(batches, fc.nat(20), fc.nat(12), async (all, failsAt, settlesAt) => {
       for (const name of await readModels.listCollections()) await readModels.drop(name)
-      const expected = new Map(all.flatMap((ids, lot) => documentsOf(ids, lot)).map((each) => [each._id, each]))
+      const expected = new Map(all.flatMap((ids, batch) => documentsOf(ids, batch)).map((each) => [each._id, each]))
       let writes = 0
       const failing = aroundWrites(readModels, async (_, write) => {
         if (++writes === failsAt) throw new Killed()
@@ -51,9 +51,9 @@ t.test('keeps the last version of each document for any batches and any kill', a
           await work()
         })
       }
-      for (const [lot, ids] of all.entries()) {
-        await untilDone(() => staging.add(documentsOf(ids, lot)))
-        if (lot === settlesAt) await untilDone(() => staging.merge())
+      for (const [batch, ids] of all.entries()) {
+        await untilDone(() => staging.add(documentsOf(ids, batch)))
+        if (batch === settlesAt) await untilDone(() => staging.merge())
       }
       await untilDone(() => staging.merge())
       t.strictSame(

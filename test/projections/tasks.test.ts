@@ -144,7 +144,11 @@ t.test('a kept build waits for a switch, and a rollback serves the previous buil
   t.match(built, [{ state: 'done', comparison: { differing: 1, differences: [first!._id] } }])
   t.equal(await message(), 'spoilt')
   await projected(stores, 3)
-  t.match(await outcomes(stores, ['transfers'], { what: 'verify' }), [{ comparison: { differing: 1 } }], 'still')
+  t.match(
+    await outcomes(stores, ['transfers'], { what: 'verify' }),
+    [{ comparison: { differing: 1 } }],
+    'it still differs',
+  )
   t.match(await outcomes(stores, ['transfers'], { what: 'switch' }), [{ state: 'done' }])
   t.equal(await message(), null)
   for (const [n, expected] of ['spoilt', null].entries()) {

@@ -104,7 +104,7 @@ export function transferSearches(count: number): TransferSearch[] {
  * Returns the maximum number of rows for one page: the rows of each range and, for terms, the transfers of up to a
  * thousand terms.
  */
-function mostRows({ merchantIds, kind, status, text, method, limit }: TransferSearch): number {
+function maxRows({ merchantIds, kind, status, text, method, limit }: TransferSearch): number {
   const ranges = (merchantIds?.length ?? 1) * (kind ? 1 : 2)
   if (text !== undefined || method !== undefined) return (ranges + 1) * 1_100
   return ranges * (status ? 1 : 5) * (limit + 1)
@@ -115,11 +115,11 @@ export async function runEveryQuery(t: Test, readModels: WatchedReadModels, coun
   const limit = 100
   let longestMs = 0
   let longestCpuMs = 0
-  const bounded = async (name: string, rows: number, question: () => Promise<unknown>) => {
-    const beganMs = performance.now()
+  const checkRows = async (name: string, rows: number, question: () => Promise<unknown>) => {
+    const startedMs = performance.now()
     const cpuBefore = process.cpuUsage()
     const { rowsRead, plans } = await readModels.watch(question)
-    longestMs = Math.max(longestMs, performance.now() - beganMs)
+    longestMs = Math.max(longestMs, performance.now() - startedMs)
     const { user, system } = process.cpuUsage(cpuBefore)
     longestCpuMs = Math.max(longestCpuMs, (user + system) / 1_000)
     const wrong = plans.filter((plan) => !isServedByIndex(plan))
@@ -129,14 +129,14 @@ export async function runEveryQuery(t: Test, readModels: WatchedReadModels, coun
   const questions = transferFilters(count, limit)
   for (const { merchantId, ...filter } of questions) {
     const runs = (filter.kind ? 1 : 2) * (filter.status ? 1 : 5)
-    await bounded(JSON.stringify({ merchantId, ...filter }), runs * (limit + 1), () =>
+    await checkRows(JSON.stringify({ merchantId, ...filter }), runs * (limit + 1), () =>
       listTransfers(readModels, merchantId, filter),
     )
   }
   for (const search of transferSearches(count)) {
     let cursor: string | null = null
     for (let page = 0; page < 2 && (page === 0 || cursor !== null); page++) {
-      await bounded(`${JSON.stringify(search)}, page ${page}`, mostRows(search), async () => {
+      await checkRows(`${JSON.stringify(search)}, page ${page}`, maxRows(search), async () => {
         const question = { ...search, cursor: cursor ?? undefined }
         cursor = (await searchTransfers(readModels, () => [busyMerchant, quietMerchant], question)).nextCursor
       })
@@ -145,19 +145,19 @@ export async function runEveryQuery(t: Test, readModels: WatchedReadModels, coun
   for (const merchantIds of [undefined, [busyMerchant], [busyMerchant, quietMerchant]]) {
     const owners = merchantIds?.length ?? 1
     const range = { merchantIds, from: timeOf(Math.floor(count / 3)), to: timeOf(count) }
-    await bounded(`durations of ${merchantIds}`, owners * 2 * 1_000, () => timeToCompletion(readModels, range))
-    await bounded(`oldest pending of ${merchantIds}`, owners * 2 * 10, () => oldestPending(readModels, merchantIds))
+    await checkRows(`durations of ${merchantIds}`, owners * 2 * 1_000, () => timeToCompletion(readModels, range))
+    await checkRows(`oldest pending of ${merchantIds}`, owners * 2 * 10, () => oldestPending(readModels, merchantIds))
   }
   for (const filter of callbackFilters(count, limit)) {
     const runs = (filter.status ? 1 : 3) * (filter.merchantIds?.length ?? 1)
-    await bounded(`callbacks ${JSON.stringify(filter)}`, runs * (limit + 1), () => listCallbacks(readModels, filter))
+    await checkRows(`callbacks ${JSON.stringify(filter)}`, runs * (limit + 1), () => listCallbacks(readModels, filter))
   }
   for (const merchantId of [busyMerchant, quietMerchant]) {
-    await bounded(`parked callbacks of ${merchantId}`, 500, () =>
+    await checkRows(`parked callbacks of ${merchantId}`, 500, () =>
       listParkedSince(readModels, merchantId, '2000-01-01T00:00:00.000Z', limit),
     )
     for (const after of [undefined, { commit: BigInt(Math.floor(count / 20)) }]) {
-      await bounded(`feed of ${merchantId}`, limit, () =>
+      await checkRows(`feed of ${merchantId}`, limit, () =>
         readModels
           .collection(collections.transferEvents)
           .find(feedAfter(merchantId, after), { sort: feedOrder, limit }),

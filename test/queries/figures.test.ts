@@ -76,7 +76,8 @@ function expectedLine(events: readonly TransferEvent[], day: string, kind: 'depo
   }
 }
 
-const isTold = ({ day: _, kind: __, ...figures }: StatementLine) => Object.values(figures).some((each) => each !== 0)
+const hasFigures = ({ day: _, kind: __, ...figures }: StatementLine) =>
+  Object.values(figures).some((each) => each !== 0)
 
 t.test('a statement equals the fold of the log for any days and any merchants', async (t) => {
   let returned = 0
@@ -86,10 +87,10 @@ t.test('a statement equals the fold of the log for any days and any merchants', 
       fc.nat(100),
       fc.integer({ min: 1, max: 90 }),
       fc.nat(2),
-      async (history, skip, days, whose) => {
+      async (history, skip, days, owner) => {
         const events = await project(transferLog(history))
         const merchants = merchantsOf(events)
-        const merchantIds = [undefined, merchants.slice(0, 1), merchants][whose]
+        const merchantIds = [undefined, merchants.slice(0, 1), merchants][owner]
         const fromMs = Date.parse('2026-11-15') + skip * dayMs
         const range = { from: isoOf(fromMs), to: isoOf(fromMs + days * dayMs) }
         const own = events.filter(({ data }) => (merchantIds ?? [data.merchantId]).includes(data.merchantId))
@@ -98,7 +99,7 @@ t.test('a statement equals the fold of the log for any days and any merchants', 
         )
         const lines = await statementOf(readModels, merchantIds, range)
         returned += lines.reduce((sum, { returnedMinor }) => sum + returnedMinor, 0)
-        t.strictSame(lines, expected.filter(isTold))
+        t.strictSame(lines, expected.filter(hasFigures))
       },
     ),
     // The month in which money was returned is always included.

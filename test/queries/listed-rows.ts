@@ -160,9 +160,9 @@ export async function insertSearched(readModels: ReadModels, transfers: readonly
 
 async function insertTerms(readModels: ReadModels, transfers: readonly TransferDocument[]): Promise<void> {
   const ids = transfers.flatMap((transfer) => {
-    const begin = termsPrefix(transfer.merchantId, transfer.kind)
+    const prefix = termsPrefix(transfer.merchantId, transfer.kind)
     const terms = [methodTerm(transfer.paymentMethod), ...textTermsOf(transfer)]
-    return terms.map((term) => begin + termKey(term, transfer.createdAt, transfer._id))
+    return terms.map((term) => prefix + termKey(term, transfer.createdAt, transfer._id))
   })
   await readModels.collection(collections.transferTerms).put(ids.map((_id) => ({ _id })))
 }

@@ -64,15 +64,15 @@ t.test('every combination of filters returns the same as a full scan', async (t)
 function searched(search: TransferSearch): readonly string[] {
   const { merchantIds, kind, status, from = '', to = '~', attention, method, text, sort } = search
   const { minAmountMinor = 0, maxAmountMinor = Number.POSITIVE_INFINITY } = search
-  const begin = text?.toLowerCase().replaceAll(' ', '')
+  const start = text?.toLowerCase().replaceAll(' ', '')
   const termOf = (transfer: TransferDocument) => {
     const { _id, referenceId, userId, name, accountNumber = '' } = transfer
-    if (begin === undefined) return ''
-    if (begin.length >= 6 && _id.startsWith(begin)) return ' '
+    if (start === undefined) return ''
+    if (start.length >= 6 && _id.startsWith(start)) return ' '
     if (!merchantIds) return undefined
     const terms = [referenceId, userId, name.replace('IŞIK Ö', 'isiko'), accountNumber]
     const plain = terms.map((term) => term.toLowerCase().replaceAll(' ', ''))
-    return plain.sort().find((term) => term.startsWith(begin))
+    return plain.sort().find((term) => term.startsWith(start))
   }
   const matching = all.flatMap((transfer) => {
     const { merchantId, createdAt, amountMinor } = transfer
@@ -234,7 +234,7 @@ t.test(
         }
         await arrive(Array.from({ length: 200 }, (_, n) => 2 * n))
         const question = { ...anything, ...search, merchantIds: [busyMerchant, quietMerchant], limit }
-        const everything = await searchTransfers(own, () => [], { ...question, limit: 1_000 })
+        const allTransfers = await searchTransfers(own, () => [], { ...question, limit: 1_000 })
         const seen: string[] = []
         let cursor: string | null = null
         do {
@@ -243,7 +243,7 @@ t.test(
           cursor = page.nextCursor
           await arrive(arrivals.shift() ?? [])
         } while (cursor !== null)
-        const first = everything.items.map(({ _id }) => _id)
+        const first = allTransfers.items.map(({ _id }) => _id)
         const seenBefore = seen.filter((id) => first.includes(id))
         return new Set(seen).size === seen.length && seenBefore.join() === first.join()
       }),
@@ -272,7 +272,7 @@ t.test('pages of any size show each transfer once', async () => {
 })
 
 /** Returns read models in which a document advances to its next state each time it is found. */
-function goingOn(own: ReadModels, id: string, states: string[]): ReadModels {
+function withAdvancingTransfer(own: ReadModels, id: string, states: string[]): ReadModels {
   return {
     createIndexes: (name, indexes) => own.createIndexes(name, indexes),
     createUnfilled: (name, indexes) => own.createUnfilled(name, indexes),
@@ -303,7 +303,7 @@ t.test('a list contains a transfer that changes during the read once, in its cur
   const own = openWatchedReadModels(tempDirectory(t))
   t.teardown(() => own.close())
   await fillReadModels(own, 30)
-  const everything = { status: undefined, limit: 100, cursor: undefined }
+  const allTransfers = { status: undefined, limit: 100, cursor: undefined }
   const check = (
     items: readonly (readonly [id: string, status: string])[],
     id: string,
@@ -316,8 +316,8 @@ t.test('a list contains a transfer that changes during the read once, in its cur
   }
   const { _id: transfer, status } = transferOf(0)
   t.equal(status, 'Pending')
-  const transfers = goingOn(own, transfer, ['ManualControl', 'Completed'])
-  const filter = { ...everything, kind: undefined, from: undefined, to: undefined }
+  const transfers = withAdvancingTransfer(own, transfer, ['ManualControl', 'Completed'])
+  const filter = { ...allTransfers, kind: undefined, from: undefined, to: undefined }
   const listedTransfers = (await listTransfers(transfers, undefined, filter)).items
   check(
     listedTransfers.map(({ _id, status }) => [_id, status]),
@@ -328,8 +328,8 @@ t.test('a list contains a transfer that changes during the read once, in its cur
   const { _id: callback } = callbackOf(0)
   const update = { $set: { status: 'waiting' } }
   await own.collection('callbacks').bulkWrite([{ updateOne: { filter: { _id: callback }, update } }])
-  const callbacks = goingOn(own, callback, ['parked'])
-  const listedCallbacks = (await listCallbacks(callbacks, { ...everything, merchantIds: undefined })).items
+  const callbacks = withAdvancingTransfer(own, callback, ['parked'])
+  const listedCallbacks = (await listCallbacks(callbacks, { ...allTransfers, merchantIds: undefined })).items
   check(
     listedCallbacks.map(({ webhookId, status }) => [webhookId, status]),
     callback,

@@ -18,7 +18,7 @@ function watcher(merchantIds: readonly string[] | null) {
   }
   const count = (status: string) =>
     messages.flatMap(({ changes }) => changes).reduce((sum, each) => sum + (each.status === status ? each.count : 0), 0)
-  const transfers = () => messages.flatMap((news) => news.transfers)
+  const transfers = () => messages.flatMap((message) => message.transfers)
   return { self, messages, state, count, transfers }
 }
 
@@ -42,17 +42,17 @@ t.test('with 500 transfers a second, figures add up and messages stay small and 
   ]
   for (const each of [operator, own, otherMerchant, slow]) await view.watch(each.self)
   slow.state.ready = false
-  const beganMs = performance.now()
+  const startedMs = performance.now()
   for (let round = 0; round < 6; round++) await stores.work(500)
   const created = 3_000
   await until(() => operator.count('Pending') === created && operator.count('Completed') === created / 2)
   await until(() => own.count('Pending') === created && own.count('Completed') === created / 2)
-  const seconds = (performance.now() - beganMs) / 1_000
+  const seconds = (performance.now() - startedMs) / 1_000
   t.comment(`${Math.round((created * 1.5) / seconds)} events a second`)
   const amountMinor = own.messages.flatMap(({ changes }) => changes).reduce((sum, each) => sum + each.amountMinor, 0)
   t.equal(amountMinor, created * 1.5 * 10_000)
   t.ok(own.messages.length <= 2 * seconds + 1, `${own.messages.length} messages`)
-  t.ok(own.messages.every((news) => news.transfers.length <= 50 && news.changes.length <= 20))
+  t.ok(own.messages.every((message) => message.transfers.length <= 50 && message.changes.length <= 20))
   t.same(otherMerchant.messages, [], 'other viewers receive nothing')
 
   t.same(slow.messages, [], 'a viewer that does not read receives nothing')

@@ -30,10 +30,10 @@ function spans(generated: readonly { readonly fromMs: number; readonly forMs: nu
 function withFaults(
   readModels: ReadModels,
   process: SimulatedProcess,
-  trouble: { readonly seed: number; readonly outages: readonly Span[]; readonly calmFromMs: number },
+  faults: { readonly seed: number; readonly outages: readonly Span[]; readonly calmFromMs: number },
 ): ReadModels {
-  const { seed, outages, calmFromMs } = trouble
-  const away = (): boolean =>
+  const { seed, outages, calmFromMs } = faults
+  const isUnavailable = (): boolean =>
     outages.some(({ fromMs, toMs }) => process.time.nowMs >= fromMs && process.time.nowMs < toMs)
   let state = seed
   const random = (): number => {
@@ -41,18 +41,18 @@ function withFaults(
     return state / 2 ** 32
   }
   const leases = readModels.collection('leases')
-  const through = async <T>(work: () => Promise<T>): Promise<T> => {
+  const withFailures = async <T>(work: () => Promise<T>): Promise<T> => {
     const calm = process.time.nowMs >= calmFromMs
     await process.sleep(random() * (calm ? 20 : random() < 0.1 ? 4_000 : 300))
-    if (away() || (!calm && random() < 0.15)) throw new ReadModelsUnavailableError('before')
+    if (isUnavailable() || (!calm && random() < 0.15)) throw new ReadModelsUnavailableError('before')
     const result = await work()
     await process.sleep(random() * (calm ? 20 : 300))
     if (!calm && random() < 0.15) throw new ReadModelsUnavailableError('after')
     return result
   }
   const collection: Pick<Collection, 'findOne' | 'bulkWrite'> = {
-    findOne: (filter) => through(() => leases.findOne(filter)),
-    bulkWrite: (operations) => through(() => leases.bulkWrite(operations)),
+    findOne: (filter) => withFailures(() => leases.findOne(filter)),
+    bulkWrite: (operations) => withFailures(() => leases.bulkWrite(operations)),
   }
   return { collection: () => collection } as unknown as ReadModels
 }
@@ -131,7 +131,7 @@ t.test('a release hands the lease over immediately and increases the token', asy
   const first = new AbortController()
   const second = new AbortController()
   let secondStarted: () => void = () => {}
-  const began = new Promise<void>((resolve) => {
+  const secondHolds = new Promise<void>((resolve) => {
     secondStarted = resolve
   })
   let firstStarted: () => void = () => {}
@@ -152,7 +152,7 @@ t.test('a release hands the lease over immediately and increases the token', asy
   const releasedMs = performance.now()
   first.abort()
   await holding
-  await began
+  await secondHolds
   t.ok(performance.now() - releasedMs < 3_000, 'long before the lease expires')
   t.ok(tokens[1]! > tokens[0]!)
   second.abort()
@@ -199,13 +199,13 @@ t.test('a dropped collection never decreases tokens', async (t) => {
 })
 
 t.test('a holder is dead only if its process is known to have ended', async (t) => {
-  const mine = newHolderId()
-  t.notOk(isDeadHolder(mine))
+  const ownHolderId = newHolderId()
+  t.notOk(isDeadHolder(ownHolderId))
   const child = spawn(process.execPath, ['-e', ''])
   await once(child, 'exit')
-  const gone = mine.replace(`/${process.pid}/`, `/${child.pid}/`)
-  t.ok(isDeadHolder(gone))
-  t.notOk(isDeadHolder(`elsewhere-${gone}`), 'another host has its own process ids')
+  const endedHolderId = ownHolderId.replace(`/${process.pid}/`, `/${child.pid}/`)
+  t.ok(isDeadHolder(endedHolderId))
+  t.notOk(isDeadHolder(`elsewhere-${endedHolderId}`), 'another host has its own process ids')
   t.notOk(isDeadHolder('nonsense'))
 })
 

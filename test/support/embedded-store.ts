@@ -28,9 +28,9 @@ export function settableClock(start: string) {
 
 /** Repeats a check until it succeeds, because followers of the log lag slightly. */
 export async function eventually(holds: () => boolean, timeoutMs = 60_000): Promise<void> {
-  const giveUpAt = Date.now() + timeoutMs
+  const deadline = Date.now() + timeoutMs
   while (!holds()) {
-    if (Date.now() > giveUpAt) throw new Error(`the condition did not become true within ${timeoutMs} ms: ${holds}`)
+    if (Date.now() > deadline) throw new Error(`the condition did not become true within ${timeoutMs} ms: ${holds}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

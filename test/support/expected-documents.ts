@@ -86,7 +86,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     const state = stream.reduce((state, { event }) => transfer.evolve(state, event), transfer.initialState)
     if (state.kind === 'none') throw new Error('a transfer without events')
     const { trackingId, ...rest } = state
-    const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...fields } = { ...untouched, ...rest }
+    const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...fields } = { ...initialFields, ...rest }
     const completion = stream.find(({ event }) => event.type === 'TransferCompleted')
     return {
       _id: trackingId,
@@ -104,8 +104,8 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
   })
 }
 
-/** The values of fields that only the other kind of transfer uses. */
-const untouched = {
+/** The initial values of fields that only the other kind of transfer uses. */
+const initialFields = {
   funds: noFunds,
   payout: transfer.noPayout,
   autoCancelledAmountMinor: null,
@@ -168,7 +168,7 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
     const { type, data } = one.event
     const status = statusReached[type]
     const amountMinor = type === 'FundsReturned' ? data.returnedAmountMinor : data.amountMinor
-    const names = [...(status ? [status] : []), ...(type in namedBeside ? [namedBeside[type]!] : [])]
+    const names = [...(status ? [status] : []), ...(type in additionalStatus ? [additionalStatus[type]!] : [])]
     return names.map((name) => ({ ...one, name, amountMinor }))
   })
   const periods = counted.flatMap((one) =>
@@ -195,8 +195,8 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
   })
 }
 
-/** The counts in addition to a status. */
-const namedBeside: { readonly [type in TransferEvent['type']]?: string } = {
+/** The additional status under which an event is counted. */
+const additionalStatus: { readonly [type in TransferEvent['type']]?: string } = {
   TransferReopened: 'Reopened',
   FundsReturned: 'Returned',
 }

@@ -26,13 +26,13 @@ export async function startOldMongodb(
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined))
-    let unread = Buffer.alloc(0)
+    let received = Buffer.alloc(0)
     socket.on('data', (chunk) => {
-      unread = Buffer.concat([unread, chunk])
-      while (unread.length >= 16 && unread.length >= unread.readInt32LE(0)) {
-        const length = unread.readInt32LE(0)
-        socket.write(reply(unread.readInt32LE(4), unread.readInt32LE(12) === opMessage, answer))
-        unread = unread.subarray(length)
+      received = Buffer.concat([received, chunk])
+      while (received.length >= 16 && received.length >= received.readInt32LE(0)) {
+        const length = received.readInt32LE(0)
+        socket.write(reply(received.readInt32LE(4), received.readInt32LE(12) === opMessage, answer))
+        received = received.subarray(length)
       }
     })
   }).listen(0, '127.0.0.1')

@@ -177,6 +177,6 @@ export const cliItems = itemsOf(runCli)
 
 /** Returns the environment without the configuration of a service that belongs to the user who runs the tests. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  const kept = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER']
-  return Object.fromEntries(kept.map((name) => [name, process.env[name]]))
+  const inherited = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER']
+  return Object.fromEntries(inherited.map((name) => [name, process.env[name]]))
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-const madeOf = ['dist/src', 'packages/event-log/dist/src', 'packages/event-log-server/dist/src']
+const sources = ['dist/src', 'packages/event-log/dist/src', 'packages/event-log-server/dist/src']
 // The bundler writes this file.
 const bundledForTests = join('schema', 'typebox.js')
 
@@ -17,7 +17,7 @@ if (lastChangeMs() > (statSync(program, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 function lastChangeMs(): number {
-  const compiled = madeOf.flatMap((folder) =>
+  const compiled = sources.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.js') && name !== bundledForTests)
       .map((name) => join(folder, name)),

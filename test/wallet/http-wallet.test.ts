@@ -14,9 +14,9 @@ const payment = () => ({
   sandbox: false,
 })
 const currency = { code: 'EUR', decimals: 2 } as const
-const patient = 60_000
-/** This is long enough to connect on a busy machine. */
-const impatient = 3_000
+const longTimeoutMs = 60_000
+/** A short timeout that still allows a connection on a busy machine. */
+const shortTimeoutMs = 3_000
 
 interface Served {
   readonly wallet: Wallet
@@ -26,7 +26,7 @@ interface Served {
 }
 
 /** A wallet core that reads each request completely and then calls the handler of the test. */
-async function core(t: Test, respond: (response: ServerResponse) => void, timeoutMs = patient): Promise<Served> {
+async function core(t: Test, respond: (response: ServerResponse) => void, timeoutMs = longTimeoutMs): Promise<Served> {
   const requests: IncomingMessage[] = []
   const bodies: string[] = []
   const server = createServer(async (request, response) => {
@@ -70,10 +70,15 @@ t.test('reports that nothing was done if the core cannot be reached', async (t) 
   const url = await listening(t, server)
   server.close()
   await once(server, 'close')
-  const wallet = createHttpWallet({ url, token: 't', timeoutMs: patient, currency })
+  const wallet = createHttpWallet({ url, token: 't', timeoutMs: longTimeoutMs, currency })
   await t.rejects(wallet.collect(payment()), { name: 'WalletUnavailableError', message: /ECONNREFUSED/ })
-  const nowhere = createHttpWallet({ url: 'http://wallet.invalid', token: 't', timeoutMs: patient, currency })
-  await t.rejects(nowhere.collect(payment()), WalletUnavailableError)
+  const unresolvable = createHttpWallet({
+    url: 'http://wallet.invalid',
+    token: 't',
+    timeoutMs: longTimeoutMs,
+    currency,
+  })
+  await t.rejects(unresolvable.collect(payment()), WalletUnavailableError)
 })
 
 t.test('sends nothing to a core with an untrusted certificate', async (t) => {
@@ -87,13 +92,13 @@ t.test('sends nothing to a core with an untrusted certificate', async (t) => {
     })
   })
   const url = (await listening(t, server)).replace('http:', 'https:')
-  const wallet = createHttpWallet({ url, token: 'canary-token', timeoutMs: patient, currency })
+  const wallet = createHttpWallet({ url, token: 'canary-token', timeoutMs: longTimeoutMs, currency })
   await t.rejects(wallet.collect(payment()), WalletUnavailableError)
   t.notOk(Buffer.concat(received).includes('canary-token'))
 })
 
 t.test('after a collection was sent, its outcome is unknown without a complete valid response', async (t) => {
-  const unclear: { readonly [what: string]: (response: ServerResponse) => void } = {
+  const invalidResponses: { readonly [what: string]: (response: ServerResponse) => void } = {
     'a reset': (response) => response.socket?.resetAndDestroy(),
     'a closed connection': (response) => response.socket?.end(),
     'half a response': (response) => {
@@ -122,7 +127,7 @@ t.test('after a collection was sent, its outcome is unknown without a complete v
     'a response above the size limit': (response) =>
       response.writeHead(200).end(`{"outcome":"refused","reason":"account-blocked","x":"${'x'.repeat(100_000)}"}`),
   }
-  for (const [what, respond] of Object.entries(unclear)) {
+  for (const [what, respond] of Object.entries(invalidResponses)) {
     const { wallet, requests } = await core(t, respond)
     await t.rejects(wallet.collect(payment()), WalletOutcomeUnknownError, what)
     t.equal(requests.length, 1, `${what}: sent once`)
@@ -147,28 +152,31 @@ t.test('does not follow redirects, because requests are for the configured core 
 })
 
 t.test('stops waiting for a core that does not respond, or sends single bytes slowly', async (t) => {
-  const silent = await core(t, () => undefined, impatient)
-  const dripping = await core(
+  const silent = await core(t, () => undefined, shortTimeoutMs)
+  const slowCore = await core(
     t,
     (response) => {
       response.writeHead(200, { 'content-length': '100000' })
-      const drip = setInterval(() => response.write(' '), 20)
-      response.on('close', () => clearInterval(drip))
+      const interval = setInterval(() => response.write(' '), 20)
+      response.on('close', () => clearInterval(interval))
     },
-    impatient,
+    shortTimeoutMs,
   )
   const sockets: Socket[] = []
-  const deaf = await listening(
+  const stalledServer = await listening(
     t,
     createTcpServer((socket) => {
       sockets.push(socket.pause())
     }),
   )
-  const unclear = { name: 'WalletOutcomeUnknownError', message: /no response in time/ }
+  const invalidResponses = { name: 'WalletOutcomeUnknownError', message: /no response in time/ }
   await Promise.all([
-    t.rejects(silent.wallet.collect(payment()), unclear),
-    t.rejects(dripping.wallet.collect(payment()), unclear),
-    t.rejects(createHttpWallet({ url: deaf, token: 't', timeoutMs: impatient, currency }).collect(payment()), unclear),
+    t.rejects(silent.wallet.collect(payment()), invalidResponses),
+    t.rejects(slowCore.wallet.collect(payment()), invalidResponses),
+    t.rejects(
+      createHttpWallet({ url: stalledServer, token: 't', timeoutMs: shortTimeoutMs, currency }).collect(payment()),
+      invalidResponses,
+    ),
     t.rejects(silent.wallet.logIn('ada@example.com', '123456', 'merchant'), WalletUnavailableError),
   ])
   for (const socket of sockets) socket.destroy()

@@ -69,7 +69,7 @@ function smallest(schema: Schema): unknown[] {
     return [/^(valid|trusted)$/.test(name) ? false : 1]
   }
   return required.reduce<object[]>(
-    (made, name) => made.flatMap((object) => values(name).map((value) => ({ ...object, [name]: value }))),
+    (objects, name) => objects.flatMap((object) => values(name).map((value) => ({ ...object, [name]: value }))),
     [{}],
   )
 }

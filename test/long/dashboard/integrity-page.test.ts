@@ -109,10 +109,10 @@ else {
     await dialog.getByText('This field is required.').waitFor()
     await dialog.getByLabel('Reason').fill('We restored that row ourselves')
     await dialog.getByRole('button', { name: 'Resume payouts' }).click()
-    const asked = page.getByRole('dialog', { name: 'Confirm your password' })
+    const passwordDialog = page.getByRole('dialog', { name: 'Confirm your password' })
     const { password } = sandbox!.users.find(({ role }) => role === 'administrator')!
-    await asked.getByLabel('Password', { exact: true }).fill(password)
-    await asked.getByRole('button', { name: 'Confirm' }).click()
+    await passwordDialog.getByLabel('Password', { exact: true }).fill(password)
+    await passwordDialog.getByRole('button', { name: 'Confirm' }).click()
     await page.getByText('Last resumed by Sandbox administrator').waitFor()
     await page.getByRole('region', { name: 'Payouts' }).getByText('We restored that row ourselves').waitFor()
     await page.getByText('Payouts are stopped.').waitFor({ state: 'detached' })

@@ -21,7 +21,7 @@ else {
   await service.transfers.changeStatus(trackingIds[2]!, 'Cancel', 'no longer needed', context)
   for (const trackingId of trackingIds) await listed(trackingId)
   const other = await service.merchant({ name: 'Green Shop' })
-  const othersTransfer = await create('native', '5', { referenceId: 'others-1' }, other)
+  const foreignTransfer = await create('native', '5', { referenceId: 'others-1' }, other)
 
   t.test('a filter finds a deposit, the address keeps the filter, and Back removes it', async (t) => {
     const page = await openAs('viewer', '/dashboard/deposits')
@@ -77,7 +77,7 @@ else {
     await page.keyboard.press('Control+k')
     await page.keyboard.type('others-1')
     await page.getByText('No results for “others-1”.').waitFor()
-    await page.goto(`${baseUrl}/dashboard/transfers/${othersTransfer}`)
+    await page.goto(`${baseUrl}/dashboard/transfers/${foreignTransfer}`)
     await page.getByText('Transfer not found.').waitFor()
   })
 
@@ -112,7 +112,15 @@ else {
   })
 
   t.test('every role has access to its own pages only', async (t) => {
-    const everybody = ['Overview', 'Deposits', 'Withdrawals', 'Callbacks', 'Merchants', 'Statement', 'Your account']
+    const pagesOfAllRoles = [
+      'Overview',
+      'Deposits',
+      'Withdrawals',
+      'Callbacks',
+      'Merchants',
+      'Statement',
+      'Your account',
+    ]
     const more = {
       viewer: [],
       operator: ['Pay withdrawals'],
@@ -125,7 +133,7 @@ else {
       const page = await openAs(role, '/dashboard/account')
       await page.getByRole('heading', { name: 'Your account' }).waitFor()
       const names = await page.getByRole('navigation').getByRole('link').allInnerTexts()
-      t.same(names.map((name) => name.trim()).sort(), [...everybody, ...own].sort(), role)
+      t.same(names.map((name) => name.trim()).sort(), [...pagesOfAllRoles, ...own].sort(), role)
       for (const [path, title] of [
         ['/users', 'Users'],
         ['/pay', 'Pay withdrawals'],

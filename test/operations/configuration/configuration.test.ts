@@ -210,13 +210,13 @@ t.test('accepts currencies of ISO 4217 with two decimals or none', async (t) => 
   // These are the decimals of ISO 4217. Intl returns the decimals that people commonly write.
   t.strictSame(currency('HUF'), { code: 'HUF', decimals: 2 })
   t.strictSame(currency('JPY'), { code: 'JPY', decimals: 0 })
-  for (const [wrong, why] of [
+  for (const [wrong, message] of [
     ['KWD', /has 3 decimals/],
     ['try', /is not a currency of ISO 4217/],
     ['TL', /is not a currency of ISO 4217/],
     ['ABC', /is not a currency of ISO 4217/],
   ] as const) {
-    t.match(problemsOf({ CURRENCY: wrong }), [why], wrong)
+    t.match(problemsOf({ CURRENCY: wrong }), [message], wrong)
   }
 })
 

@@ -242,14 +242,14 @@ t.test('rejects a source with a truncated stream and names the stream', async (t
 t.test('the final verification finds events that the target returns with changes', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
   await fill(source, 700)
-  const forgetful: EventStore = {
+  const changing: EventStore = {
     ...target,
     readAll: async (options) => {
       const page = await target.readAll(options)
       return { ...page, events: page.events.map((event) => (event.revision === 7 ? { ...event, data: {} } : event)) }
     },
   }
-  await t.rejects(copy(source, forgetful), {
+  await t.rejects(copy(source, changing), {
     name: 'LogsDifferError',
     message: /@7 .* whose data differs from the source's$/,
   })

@@ -41,7 +41,7 @@ t.test('keeps digests with a second key, which seals the key of the digests', as
   const recorded = await store.readStream(digestKeyStream)
   t.equal(recorded.length, 1)
   t.equal(keyIdOf(String(recorded[0]!.data.sealed)), idOfMasterKey(second))
-  t.equal(digest(createSecretBox(await openKeyRing(store, keys(second)))), before, 'without the first key')
+  t.equal(digest(createSecretBox(await openKeyRing(store, keys(second)))), before, 'the first key is no longer needed')
 })
 
 t.test('reads from the log which key was first, regardless of the order in the list', async (t) => {
