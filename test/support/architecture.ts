@@ -30,7 +30,7 @@ export const areas: Areas = {
   'event-store': { areas: ['kernel', 'domain'], packages: [eventLog] },
   'event-store/eventstoredb': {
     areas: ['event-store'],
-    packages: ['@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],
+    packages: ['@eventstore/db-client', '@grpc/grpc-js'],
   },
   'read-models': { areas: ['kernel', 'domain'], packages: [] },
   'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },

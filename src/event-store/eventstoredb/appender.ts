@@ -1,17 +1,15 @@
+import shared from '@eventstore/db-client/generated/shared_pb.js'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
 import {
   type Append,
   AppendTooLargeError,
-  type ExpectedRevision,
-  type NewEvent,
   type Position,
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../event-store.js'
 import { type AppendResponse, type ProposedAppend, proposeAppend } from './append-wire.js'
 import type { Connection } from './eventstoredb-connection.js'
-import { shared } from './generated.js'
 import { DeadlineError, type RawClient } from './raw-client.js'
 
 const what = 'appending'
@@ -31,10 +29,7 @@ export interface Appended {
   readonly position?: Position
 }
 
-interface Pending {
-  readonly stream: string
-  readonly expectedRevision: ExpectedRevision
-  readonly size: number
+interface Pending extends ProposedAppend {
   readonly overdueAtMs: number
   readonly resolve: (appended: Appended) => void
   readonly reject: (error: Error) => void
@@ -59,10 +54,10 @@ export class Appender {
   constructor(private readonly connection: Connection) {}
 
   /** @throws WrongExpectedRevisionError, AppendTooLargeError, StoreUnavailableError, TypeError */
-  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+  async append(append: Append): Promise<Appended> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#sent(stream, expected, this.#proposed({ stream, expectedRevision: expected, events }))
+        return await this.#send(proposeAppend(append, this.connection.deadlineMs))
       } catch (error) {
         // Because the expected revision is exact, the server responds to a repeated append as to the first one.
         if (!(error instanceof ServerTimeout) || tries === maxTries) throw error
@@ -87,10 +82,9 @@ export class Appender {
     for (let next = 0; next < appends.length; ) {
       const sent: Promise<Appended>[] = []
       for (let bytes = 0; next < appends.length && bytes < maxPipelinedBytes; next++) {
-        const append = appends[next]!
-        const proposed = this.#proposed(append)
+        const proposed = proposeAppend(appends[next]!, this.connection.deadlineMs)
         bytes += proposed.size
-        sent.push(this.#sent(append.stream, append.expectedRevision, proposed))
+        sent.push(this.#send(proposed))
       }
       for (const outcome of await Promise.allSettled(sent)) {
         if (outcome.status === 'rejected') throw outcome.reason
@@ -100,11 +94,7 @@ export class Appender {
     return results
   }
 
-  #proposed({ stream, expectedRevision, events }: Append): ProposedAppend {
-    return proposeAppend(stream, expectedRevision, events, this.connection.deadlineMs)
-  }
-
-  async #sent(stream: string, expectedRevision: ExpectedRevision, proposed: ProposedAppend): Promise<Appended> {
+  async #send(proposed: ProposedAppend): Promise<Appended> {
     const { connection } = this
     const { deadlineMs, client } = connection
     const { size } = proposed
@@ -113,21 +103,17 @@ export class Appender {
     this.#pending += 1
     this.#pendingBytes += size
     try {
-      const call = this.#openedOn(client) ?? (await connection.call(what, () => this.#callOn(client)))
+      // An open call saves the timer and the promises of waiting for it.
+      const opened = this.#call?.client === client ? this.#call.opened : undefined
+      const call = opened ?? (await connection.call(what, () => this.#callOn(client)))
       return await new Promise<Appended>((resolve, reject) => {
-        const overdueAtMs = performance.now() + deadlineMs
-        call.send(proposed, { stream, expectedRevision, size, overdueAtMs, resolve, reject })
+        call.send({ ...proposed, overdueAtMs: performance.now() + deadlineMs, resolve, reject })
       })
     } finally {
       this.#pending -= 1
       this.#pendingBytes -= size
       if (this.#pending === 0) this.#whenIdle?.()
     }
-  }
-
-  /** Returns the call if it is open, which saves the timer and the promises of waiting for it. */
-  #openedOn(client: RawClient): BatchCall | undefined {
-    return this.#call?.client === client ? this.#call.opened : undefined
   }
 
   #callOn(client: RawClient): Promise<BatchCall> {
@@ -167,14 +153,14 @@ class BatchCall {
   }
 
   /** Messages wait in the call's own buffer. The appender limits their number. */
-  send({ correlationId, messages }: ProposedAppend, pending: Pending): void {
+  send(pending: Pending): void {
     if (this.#failure) {
       pending.reject(this.#failure)
       return
     }
-    this.#pending.set(correlationId, pending)
+    this.#pending.set(pending.correlationId, pending)
     this.#timer ??= setInterval(() => this.#checkOverdue(), overdueEveryMs)
-    for (const message of messages) this.stream.write(message)
+    for (const message of pending.messages) this.stream.write(message)
   }
 
   #settle(response: AppendResponse): void {

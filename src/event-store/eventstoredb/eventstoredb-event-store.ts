@@ -10,7 +10,7 @@ import {
 import { type Appended, Appender } from './appender.js'
 import { Connection } from './eventstoredb-connection.js'
 import { checkCount, Feed, lastPosition, readStream, type StreamFilter, streamFilter } from './eventstoredb-reads.js'
-import { EventStoreDbPersistentSubscriptions } from './eventstoredb-subscriptions.js'
+import { eventStoreDbPersistentSubscriptions } from './eventstoredb-subscriptions.js'
 import { parseConnectionUrl } from './eventstoredb-url.js'
 
 const defaultPageSize = 500
@@ -29,23 +29,20 @@ export function openEventStoreDb(options: { readonly url: string; readonly deadl
     // The events had been appended before, and the stream's metadata hides them now. They precede the end of the log.
     return { revision, position: position ?? (await endOf(connection)) ?? { commit: 0n, prepare: 0n } }
   }
-  const append: EventStore['append'] = async (stream, expectedRevision, events) =>
-    resultOf(await appender.append(stream, expectedRevision, events))
   return {
-    append,
+    append: async (stream, expectedRevision, events) =>
+      resultOf(await appender.append({ stream, expectedRevision, events })),
     /** Appends sequentially unless `pipelined` is set, because the server cannot stop at the first rejected append. */
     async appendInOrder(appends, { pipelined = false } = {}) {
+      if (pipelined) return Promise.all((await appender.appendAll(appends)).map(resultOf))
       const results: AppendResult[] = []
-      if (pipelined) for (const appended of await appender.appendAll(appends)) results.push(await resultOf(appended))
-      else
-        for (const { stream, expectedRevision, events } of appends)
-          results.push(await append(stream, expectedRevision, events))
+      for (const append of appends) results.push(await resultOf(await appender.append(append)))
       return results
     },
     readStream: (stream, read) => readStream(connection, stream, read),
     readAll: (read) => readAll(connection, read),
     subscribeToAll: (subscribe) => subscribeToAll(connection, subscribe),
-    persistentSubscriptions: new EventStoreDbPersistentSubscriptions(connection),
+    persistentSubscriptions: eventStoreDbPersistentSubscriptions(connection),
     async close() {
       await appender.idle()
       await connection.close()

@@ -1,4 +1,5 @@
-import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+import shared from '@eventstore/db-client/generated/shared_pb.js'
+import streams, { type ReadReq, type ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import {
   comparePositions,
   type Direction,
@@ -8,13 +9,11 @@ import {
   type RecordedEvent,
 } from '../event-store.js'
 import type { Connection } from './eventstoredb-connection.js'
-import { shared, streams } from './generated.js'
 import type { Incoming, RawClient } from './raw-client.js'
 import { positionOf, sizeOf, toRecordedAsStored, toRecordedEvent, type WireEvent } from './recorded-event.js'
 
 const { Options } = streams.ReadReq
-const forwards = 0
-const backwards = 1
+const readDirections = { forwards: 0, backwards: 1 } as const
 
 /** The number of events that the server filters at a time. */
 const searchWindow = 500
@@ -30,57 +29,45 @@ export function identifierOf(stream: string) {
 /** Reads from a revision, inclusive, or from the start of the direction. */
 export function readStreamRequest(
   stream: string,
-  direction: Direction,
-  fromRevision: number | undefined,
-  maxCount: number,
+  { direction = 'forwards', fromRevision, maxCount = Number.MAX_SAFE_INTEGER }: ReadStreamOptions,
 ): ReadReq {
   const source = new Options.StreamOptions().setStreamIdentifier(identifierOf(stream))
   if (fromRevision !== undefined) source.setRevision(`${fromRevision}`)
   else if (direction === 'forwards') source.setStart(empty())
   else source.setEnd(empty())
-  const options = plain()
-    .setStream(source)
-    .setReadDirection(direction === 'forwards' ? forwards : backwards)
-  return request(options.setCount(`${maxCount}`).setNoFilter(empty()))
-}
-
-/** Reads the last event of all streams. */
-function lastEventRequest(): ReadReq {
-  const source = new Options.AllOptions().setEnd(empty())
-  return request(plain().setAll(source).setReadDirection(backwards).setCount('1').setNoFilter(empty()))
+  return request(plain(direction).setStream(source).setCount(`${maxCount}`).setNoFilter(empty()))
 }
 
 /** Subscribes to all events after a position. */
 function subscribeRequest(after: Position | undefined, filter: StreamFilter): ReadReq {
   const source = new Options.AllOptions()
   if (after === undefined) source.setStart(empty())
-  else source.setPosition(toWire(after))
-  const options = plain().setAll(source).setReadDirection(forwards)
-  options.setSubscription(new Options.SubscriptionOptions())
+  else
+    source.setPosition(
+      new Options.Position().setCommitPosition(`${after.commit}`).setPreparePosition(`${after.prepare}`),
+    )
+  const options = plain('forwards').setAll(source).setSubscription(new Options.SubscriptionOptions())
   const { wire } = filter
   if (wire === undefined) return request(options.setNoFilter(empty()))
   const expression = new Options.FilterOptions.Expression()
   if ('regex' in wire) expression.setRegex(wire.regex)
-  else expression.setPrefixList([...wire.prefixes])
+  else expression.setPrefixList(wire.prefixes)
   const wanted = new Options.FilterOptions().setStreamIdentifier(expression).setMax(searchWindow)
   return request(options.setFilter(wanted.setCheckpointintervalmultiplier(windowsPerCheckpoint)))
 }
 
-function plain() {
-  return new Options().setResolveLinks(false).setUuidOption(new Options.UUIDOption().setString(empty()))
+function plain(direction: Direction) {
+  const options = new Options().setResolveLinks(false).setUuidOption(new Options.UUIDOption().setString(empty()))
+  return options.setReadDirection(readDirections[direction])
 }
 
 function request(options: ReadReq.Options): ReadReq {
   return new streams.ReadReq().setOptions(options)
 }
 
-function toWire({ commit, prepare }: Position) {
-  return new Options.Position().setCommitPosition(`${commit}`).setPreparePosition(`${prepare}`)
-}
-
 /** A filter by stream. On the wire it is a list of prefixes or a regular expression, or `undefined` for all streams. */
 export interface StreamFilter {
-  readonly wire: { readonly prefixes: readonly string[] } | { readonly regex: string } | undefined
+  readonly wire: { readonly prefixes: string[] } | { readonly regex: string } | undefined
   /** Stricter than the server's filter, which lets system streams pass. */
   matches(stream: string): boolean
 }
@@ -89,15 +76,11 @@ export interface StreamFilter {
 export function streamFilter(streamPrefixes: readonly string[] | undefined): StreamFilter {
   const prefixes = streamPrefixes ?? ['']
   const forSystem = prefixes.filter((prefix) => prefix.startsWith('$'))
+  const everything = forSystem.length > 0 ? undefined : { regex: '^[^$]' }
   return {
-    wire: wireFilter(prefixes, forSystem.length > 0),
+    wire: prefixes.includes('') ? everything : { prefixes: [...prefixes] },
     matches: (stream) => (stream.startsWith('$') ? forSystem : prefixes).some((prefix) => stream.startsWith(prefix)),
   }
-}
-
-function wireFilter(prefixes: readonly string[], withSystem: boolean): StreamFilter['wire'] {
-  if (!prefixes.includes('')) return { prefixes }
-  return withSystem ? undefined : { regex: '^[^$]' }
 }
 
 export async function readStream(
@@ -105,12 +88,12 @@ export async function readStream(
   stream: string,
   options: ReadStreamOptions = {},
 ): Promise<readonly RecordedEvent[]> {
-  const { direction = 'forwards', fromRevision, maxCount = Number.MAX_SAFE_INTEGER } = options
-  if (fromRevision !== undefined) checkCount('fromRevision', fromRevision, 0)
+  const { fromRevision = 0, maxCount = 1 } = options
+  checkCount('fromRevision', fromRevision, 0)
   checkCount('maxCount', maxCount, 1)
   const what = 'reading a stream'
-  const request = readStreamRequest(stream, direction, fromRevision, maxCount)
-  return (await connection.use(what, (client) => client.readEvents(what, request))).map(toRecordedEvent)
+  const events = await connection.use(what, (client) => client.readEvents(what, readStreamRequest(stream, options)))
+  return events.map(toRecordedEvent)
 }
 
 export function checkCount(what: string, value: number, least: number): void {
@@ -122,7 +105,9 @@ const pageBytes = 8 * 1024 * 1024
 
 /** Returns the position of the last event of all streams, or `undefined` if the log is empty. */
 export async function lastPosition(client: RawClient): Promise<Position | undefined> {
-  const [last] = await client.readEvents('reading the end of the log', lastEventRequest())
+  const options = plain('backwards').setAll(new Options.AllOptions().setEnd(empty()))
+  const lastEvent = request(options.setCount('1').setNoFilter(empty()))
+  const [last] = await client.readEvents('reading the end of the log', lastEvent)
   return last && positionOf(last)
 }
 

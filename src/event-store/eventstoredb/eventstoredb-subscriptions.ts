@@ -3,24 +3,23 @@ import {
   persistentSubscriptionToAllSettingsFromDefaults,
   streamNameFilter,
 } from '@eventstore/db-client'
-import type {
-  ReadReq as ConsumeRequest,
-  ReadResp as ConsumeResponse,
+import persistent, {
+  type ReadReq as ConsumeRequest,
+  type ReadResp as ConsumeResponse,
 } from '@eventstore/db-client/generated/persistent_pb.js'
+import shared from '@eventstore/db-client/generated/shared_pb.js'
 import {
   InvalidSettingsError,
   type NackAction,
   type ParkedEvent,
   type PersistentConsumer,
   type PersistentDelivery,
-  type PersistentSubscriptionInfo,
   type PersistentSubscriptionSettings,
   type PersistentSubscriptions,
   type RecordedEvent,
 } from '../event-store.js'
 import type { Connection } from './eventstoredb-connection.js'
 import { readStream, readStreamRequest, streamFilter } from './eventstoredb-reads.js'
-import { persistent, shared } from './generated.js'
 import type { ConsumeCall, Incoming } from './raw-client.js'
 import { idOf, toRecordedEvent, type WireEvent } from './recorded-event.js'
 
@@ -29,20 +28,12 @@ function toWireSettings(settings: PersistentSubscriptionSettings): PersistentSub
   // The client would only print a warning and send the first strategy.
   if (!['RoundRobin', 'DispatchToSingle', 'Pinned'].includes(settings.consumerStrategy))
     throw new InvalidSettingsError(`unknown consumer strategy: ${settings.consumerStrategy}`)
+  const { startFrom, maxRetryCount, maxSubscriberCount, liveBufferSize, readBatchSize, historyBufferSize } = settings
   return persistentSubscriptionToAllSettingsFromDefaults({
-    startFrom: settings.startFrom,
-    resolveLinkTos: false,
-    extraStatistics: false,
-    messageTimeout: settings.messageTimeoutMs,
-    maxRetryCount: settings.maxRetryCount,
-    checkPointAfter: settings.checkpointAfterMs,
-    checkPointLowerBound: settings.minCheckpointCount,
-    checkPointUpperBound: settings.maxCheckpointCount,
-    maxSubscriberCount: settings.maxSubscriberCount,
-    liveBufferSize: settings.liveBufferSize,
-    readBatchSize: settings.readBatchSize,
-    historyBufferSize: settings.historyBufferSize,
-    consumerStrategyName: settings.consumerStrategy,
+    ...{ startFrom, maxRetryCount, maxSubscriberCount, liveBufferSize, readBatchSize, historyBufferSize },
+    ...{ resolveLinkTos: false, extraStatistics: false, consumerStrategyName: settings.consumerStrategy },
+    ...{ messageTimeout: settings.messageTimeoutMs, checkPointAfter: settings.checkpointAfterMs },
+    ...{ checkPointLowerBound: settings.minCheckpointCount, checkPointUpperBound: settings.maxCheckpointCount },
   })
 }
 
@@ -50,19 +41,12 @@ function fromWireSettings(
   settings: PersistentSubscriptionToAllSettings,
   streamPrefixes: readonly string[],
 ): PersistentSubscriptionSettings {
-  const { maxSubscriberCount } = settings
+  const { startFrom, maxRetryCount, maxSubscriberCount, liveBufferSize, readBatchSize, historyBufferSize } = settings
   return {
-    startFrom: settings.startFrom,
-    streamPrefixes,
-    messageTimeoutMs: settings.messageTimeout,
-    maxRetryCount: settings.maxRetryCount,
-    checkpointAfterMs: settings.checkPointAfter,
-    minCheckpointCount: settings.checkPointLowerBound,
-    maxCheckpointCount: settings.checkPointUpperBound,
+    ...{ startFrom, streamPrefixes, maxRetryCount, liveBufferSize, readBatchSize, historyBufferSize },
+    ...{ messageTimeoutMs: settings.messageTimeout, checkpointAfterMs: settings.checkPointAfter },
+    ...{ minCheckpointCount: settings.checkPointLowerBound, maxCheckpointCount: settings.checkPointUpperBound },
     maxSubscriberCount: typeof maxSubscriberCount === 'number' ? maxSubscriberCount : 0,
-    liveBufferSize: settings.liveBufferSize,
-    readBatchSize: settings.readBatchSize,
-    historyBufferSize: settings.historyBufferSize,
     consumerStrategy: settings.consumerStrategyName as PersistentSubscriptionSettings['consumerStrategy'],
   }
 }
@@ -184,84 +168,72 @@ function* batches(ackIds: readonly string[]) {
 /** The number of events that the server filters before it records the group's progress. */
 const searchWindow = 32
 
-/** Groups on `$all`. Creating and consuming them requires a user of `$admins`. */
-export class EventStoreDbPersistentSubscriptions implements PersistentSubscriptions {
+/** Creates the groups on `$all`. Creating and consuming them requires a user of `$admins`. */
+export function eventStoreDbPersistentSubscriptions(connection: Connection): PersistentSubscriptions {
   /** The prefixes of groups that were created here. The server does not return them. */
-  readonly #streamPrefixes = new Map<string, readonly string[]>()
-
-  constructor(private readonly connection: Connection) {}
-
-  async create(group: string, settings: PersistentSubscriptionSettings): Promise<void> {
-    const wanted = toWireSettings(settings)
-    const { wire } = streamFilter(settings.streamPrefixes)
-    const options = { maxSearchWindow: searchWindow, checkpointInterval: 1 }
-    const filter =
-      wire === undefined
-        ? undefined
-        : 'regex' in wire
-          ? streamNameFilter({ ...options, regex: wire.regex })
-          : streamNameFilter({ ...options, prefixes: [...wire.prefixes] })
-    await this.connection.call(`creating group ${group}`, (client) =>
-      client.createPersistentSubscriptionToAll(group, wanted, filter ? { filter } : {}),
-    )
-    this.#streamPrefixes.set(group, settings.streamPrefixes)
-  }
-
-  async update(group: string, settings: PersistentSubscriptionSettings): Promise<void> {
-    const wanted = toWireSettings(settings)
-    await this.connection.call(`updating group ${group}`, (client) =>
-      client.updatePersistentSubscriptionToAll(group, wanted),
-    )
-  }
-
-  async delete(group: string): Promise<void> {
-    await this.connection.call(`deleting group ${group}`, (client) => client.deletePersistentSubscriptionToAll(group))
-    this.#streamPrefixes.delete(group)
-  }
-
-  async info(group: string): Promise<PersistentSubscriptionInfo> {
-    const { settings, stats, connections } = await this.connection.call(`reading group ${group}`, (client) =>
+  const prefixesOf = new Map<string, readonly string[]>()
+  const info: PersistentSubscriptions['info'] = async (group) => {
+    const { settings, stats, connections } = await connection.call(`reading group ${group}`, (client) =>
       client.getPersistentSubscriptionToAllInfo(group),
     )
     const checkpoint = stats.lastCheckpointedEventPosition
     return {
       group,
-      settings: fromWireSettings(settings, this.#streamPrefixes.get(group) ?? []),
+      settings: fromWireSettings(settings, prefixesOf.get(group) ?? []),
       ...(checkpoint && { checkpoint }),
       inFlight: stats.totalInFlightMessages,
       parkedCount: Number(stats.parkedMessageCount),
       consumers: connections.length,
     }
   }
-
-  async consume(
-    group: string,
-    options: { readonly bufferSize: number; readonly signal: AbortSignal },
-  ): Promise<PersistentConsumer> {
-    const { connection } = this
-    const what = `consuming group ${group}`
-    const original = async (stream: string, fromRevision: number) =>
-      (await readStream(connection, stream, { fromRevision, maxCount: 1 }))[0]
-    return connection.use(what, async (client) => {
-      const failed = (error: unknown) => connection.failed(client, error, what)
-      return Consumer.open(await client.consume(what), { group, ...options, failed, original })
-    })
-  }
-
-  /** The server stores parked events as links, in a stream next to the group's checkpoints, and truncates replayed ones. */
-  async listParked(group: string, { maxCount }: { readonly maxCount: number }): Promise<readonly ParkedEvent[]> {
-    await this.info(group)
-    const what = `reading the parked events of group ${group}`
-    const request = readStreamRequest(`$persistentsubscription-$all::${group}-parked`, 'forwards', 0, maxCount)
-    const entries = await this.connection.use(what, (client) => client.readEvents(what, request))
-    return entries.flatMap((entry) => toParkedEvent(entry) ?? [])
-  }
-
-  async replayParked(group: string, options: { readonly stopAt?: number } = {}): Promise<void> {
-    const { stopAt } = options
-    await this.connection.call(`replaying the parked events of group ${group}`, (client) =>
-      client.replayParkedMessagesToAll(group, stopAt === undefined ? {} : { stopAt }),
-    )
+  return {
+    info,
+    async create(group, settings) {
+      const wanted = toWireSettings(settings)
+      const { wire } = streamFilter(settings.streamPrefixes)
+      const options = { maxSearchWindow: searchWindow, checkpointInterval: 1 }
+      // The function has an overload per kind of filter.
+      const filter = wire && {
+        filter: streamNameFilter({ ...options, ...wire } as Parameters<typeof streamNameFilter>[0]),
+      }
+      await connection.call(`creating group ${group}`, (client) =>
+        client.createPersistentSubscriptionToAll(group, wanted, filter),
+      )
+      prefixesOf.set(group, settings.streamPrefixes)
+    },
+    async update(group, settings) {
+      const wanted = toWireSettings(settings)
+      await connection.call(`updating group ${group}`, (client) =>
+        client.updatePersistentSubscriptionToAll(group, wanted),
+      )
+    },
+    async delete(group) {
+      await connection.call(`deleting group ${group}`, (client) => client.deletePersistentSubscriptionToAll(group))
+      prefixesOf.delete(group)
+    },
+    async consume(group, options) {
+      const what = `consuming group ${group}`
+      const original = async (stream: string, fromRevision: number) =>
+        (await readStream(connection, stream, { fromRevision, maxCount: 1 }))[0]
+      return connection.use(what, async (client) => {
+        const failed = (error: unknown) => connection.failed(client, error, what)
+        return Consumer.open(await client.consume(what), { group, ...options, failed, original })
+      })
+    },
+    /** The server stores parked events as links, in a stream next to the group's checkpoints, and truncates replayed ones. */
+    async listParked(group, { maxCount }) {
+      await info(group)
+      const what = `reading the parked events of group ${group}`
+      const stream = `$persistentsubscription-$all::${group}-parked`
+      const request = readStreamRequest(stream, { fromRevision: 0, maxCount })
+      const entries = await connection.use(what, (client) => client.readEvents(what, request))
+      return entries.flatMap((entry) => toParkedEvent(entry) ?? [])
+    },
+    async replayParked(group, options) {
+      await connection.call(`replaying the parked events of group ${group}`, (client) =>
+        client.replayParkedMessagesToAll(group, options),
+      )
+    },
   }
 }
 

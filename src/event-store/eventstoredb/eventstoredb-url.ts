@@ -1,33 +1,12 @@
 import { existsSync } from 'node:fs'
 
-export interface Endpoint {
-  readonly address: string
-  readonly port: number
-}
-
 /** The target of a URL such as `esdb://user:password@host:2113?tls=true`. It may hold a password: never log it. */
-export interface ConnectionTarget {
-  /** One node, several nodes that know the cluster, or a DNS name of the cluster. */
-  readonly kind: 'node' | 'cluster' | 'discover'
-  readonly endpoints: readonly Endpoint[]
-  readonly credentials: { readonly username: string; readonly password: string } | undefined
-  readonly tls: boolean
-  readonly tlsCaFile: string | undefined
-  readonly userCertFile: string | undefined
-  readonly userKeyFile: string | undefined
-  readonly nodePreference: 'leader' | 'follower' | 'random' | 'read_only_replica'
-  readonly connectionName: string | undefined
-}
+export type ConnectionTarget = ReturnType<typeof parseConnectionUrl>
 
 const defaultPort = 2113
 const parameters = [
-  'tls',
-  'tlsVerifyCert',
-  'tlsCAFile',
-  'userCertFile',
-  'userKeyFile',
-  'nodePreference',
-  'connectionName',
+  ...['tls', 'tlsVerifyCert', 'tlsCAFile', 'userCertFile', 'userKeyFile'],
+  ...['nodePreference', 'connectionName'],
 ]
 const preferences = ['leader', 'follower', 'random', 'read_only_replica'] as const
 
@@ -35,7 +14,7 @@ const preferences = ['leader', 'follower', 'random', 'read_only_replica'] as con
  * Parses a URL. The client's own parser repeats the URL with the password in its errors and debug lines, and ignores unknown parameters.
  * @throws TypeError whose message is the end of a sentence without any part of the URL
  */
-export function parseConnectionUrl(url: string): ConnectionTarget {
+export function parseConnectionUrl(url: string) {
   const [, discover, user, hosts, query = ''] =
     /^esdb(\+discover)?:\/\/(?:([^@/?]*)@)?([^@/?\s]+)\/?(?:\?(\S*))?$/.exec(url.trim()) ?? []
   if (hosts === undefined) throw new TypeError('must name a server, such as esdb://127.0.0.1:2113?tls=false')
@@ -48,8 +27,9 @@ export function parseConnectionUrl(url: string): ConnectionTarget {
       'cannot have tlsVerifyCert=false: name the authority that signed the certificate with tlsCAFile',
     )
   }
-  const target: ConnectionTarget = {
-    kind: discover ? 'discover' : endpoints.length > 1 ? 'cluster' : 'node',
+  const target = {
+    /** One node, several nodes that know the cluster, or a DNS name of the cluster. */
+    kind: discover ? ('discover' as const) : endpoints.length > 1 ? ('cluster' as const) : ('node' as const),
     endpoints,
     // Without TLS they are sent to this machine only: anyone on a network could read them.
     credentials: parseCredentials(user),
@@ -67,18 +47,19 @@ export function parseConnectionUrl(url: string): ConnectionTarget {
 
 /** Returns whether the target is one node at a loopback address. */
 export function isOfThisMachine({ kind, endpoints }: ConnectionTarget): boolean {
-  const isLoopback = ({ address }: Endpoint) => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(address)
+  const isLoopback = ({ address }: { readonly address: string }) =>
+    /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(address)
   return kind === 'node' && endpoints.every(isLoopback)
 }
 
-function parseEndpoint(text: string): Endpoint {
+function parseEndpoint(text: string) {
   const [, address, digits = String(defaultPort)] = /^(\[[0-9a-fA-F:.]+\]|[^[\]:]+)(?::(\d{1,5}))?$/.exec(text) ?? []
   const port = Number(digits)
   if (address === undefined || port < 1 || port > 65_535) throw new TypeError('must name hosts as host:port')
   return { address, port }
 }
 
-function parseCredentials(user: string | undefined): ConnectionTarget['credentials'] {
+function parseCredentials(user: string | undefined) {
   if (user === undefined) return undefined
   const [, username, password] = /^([^:]+):(.+)$/.exec(user) ?? []
   try {
@@ -111,7 +92,7 @@ function parseFile(name: string, values: ReadonlyMap<string, string>): string | 
   return path
 }
 
-function parsePreference(value = 'leader'): ConnectionTarget['nodePreference'] {
+function parsePreference(value = 'leader') {
   const found = preferences.find((name) => name.replaceAll('_', '') === value.toLowerCase().replaceAll('_', ''))
   if (found === undefined) throw new TypeError(`must have nodePreference as one of ${preferences.join(', ')}`)
   return found

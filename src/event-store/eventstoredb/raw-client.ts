@@ -1,16 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EventStoreDBClient, type SingleNodeOptions } from '@eventstore/db-client'
+import persistentServices from '@eventstore/db-client/generated/persistent_grpc_pb.js'
 import type {
   ReadReq as ConsumeRequest,
   ReadResp as ConsumeResponse,
 } from '@eventstore/db-client/generated/persistent_pb.js'
+import streamsServices from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { Channel, ClientDuplexStream, ClientReadableStream } from '@grpc/grpc-js'
 import { StoreUnavailableError } from '../event-store.js'
 import { type AppendResponse, decodeResponse } from './append-wire.js'
-import { type ConnectionTarget, type Endpoint, isOfThisMachine } from './eventstoredb-url.js'
-import { persistentServices, streamsServices } from './generated.js'
+import { type ConnectionTarget, isOfThisMachine } from './eventstoredb-url.js'
 import type { WireEvent } from './recorded-event.js'
 
 /** No response arrived in time. The outcome of the request is unknown. */
@@ -202,23 +203,11 @@ export class RawClient extends EventStoreDBClient {
   }
 }
 
-/** The constructor has an overload per kind, which it recognises by the key. */
-function settingsOf({ kind, endpoints, ...target }: ConnectionTarget, deadlineMs: number): SingleNodeOptions {
-  const { nodePreference, connectionName } = target
-  const settings = {
-    defaultDeadline: deadlineMs,
-    nodePreference,
-    ...(connectionName !== undefined && { connectionName }),
-  }
-  const [endpoint] = endpoints as [Endpoint]
-  switch (kind) {
-    case 'node':
-      return { ...settings, endpoint }
-    case 'cluster':
-      return { ...settings, endpoints: [...endpoints] } as unknown as SingleNodeOptions
-    case 'discover':
-      return { ...settings, discover: endpoint } as unknown as SingleNodeOptions
-    default:
-      return kind satisfies never
-  }
+/** The constructor has an overload per kind of server, which it recognises by the key. */
+function settingsOf(target: ConnectionTarget, defaultDeadline: number): SingleNodeOptions {
+  const { kind, endpoints, nodePreference, connectionName } = target
+  const [endpoint] = endpoints
+  const servers = { node: { endpoint }, cluster: { endpoints }, discover: { discover: endpoint } }[kind]
+  const settings = { defaultDeadline, nodePreference, ...(connectionName && { connectionName }) }
+  return { ...settings, ...servers } as SingleNodeOptions
 }

@@ -1,8 +1,11 @@
+import shared from '@eventstore/db-client/generated/shared_pb.js'
+import streams from '@eventstore/db-client/generated/streams_pb.js'
 import fc from 'fast-check'
+import protobufEmpty from 'google-protobuf/google/protobuf/empty_pb.js'
+import protobufTimestamp from 'google-protobuf/google/protobuf/timestamp_pb.js'
 import t from 'tap'
 import { type AppendMessage, decodeResponse, encodeAppend } from '../../../src/event-store/eventstoredb/append-wire.js'
 import { identifierOf } from '../../../src/event-store/eventstoredb/eventstoredb-reads.js'
-import { protobufEmpty, protobufTimestamp, shared, streams } from '../../../src/event-store/eventstoredb/generated.js'
 
 const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ minLength: 100, maxLength: 300 }))
 const id = fc.uuid()
