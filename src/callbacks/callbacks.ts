@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import type { Lease } from '../read-models/leases.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 import { type DeliveryDependencies, DeliveryWorker } from './deliver/delivery-worker.js'
 import { CallbackRecorder, recordFromSubscription } from './record/callback-recorder.js'
@@ -13,22 +12,13 @@ const reportMs = 2_000
  * in flight, for at most the time limit of an attempt.
  */
 export function startCallbacks(deps: DeliveryDependencies): Part {
-  const stopping = new AbortController()
-  setMaxListeners(0, stopping.signal)
-  const part = startUnderLease(deps, 'callbacks', async (lease) => {
+  return startUnderLease(deps, 'callbacks', async (lease, _retry, stopping) => {
     deps.logger.info('callbacks: this process now records and delivers callbacks')
-    await recordAndDeliver(deps, lease, stopping.signal)
+    await recordAndDeliver(deps, lease.signal, stopping)
   })
-  return {
-    async stop() {
-      stopping.abort()
-      await part.stop()
-    },
-  }
 }
 
-async function recordAndDeliver(deps: DeliveryDependencies, lease: Lease, stopping: AbortSignal): Promise<void> {
-  const { signal } = lease
+async function recordAndDeliver(deps: DeliveryDependencies, signal: AbortSignal, stopping: AbortSignal): Promise<void> {
   const checkpoint = await SweepCheckpoint.load(deps.store, deps.clock)
   const recording = { ...deps, recorder: new CallbackRecorder(deps.store, deps.commands), checkpoint }
   const cutOff = new AbortController()

@@ -6,7 +6,7 @@ import { openCollection, paymentDecider } from '../domain/payment.js'
 import { maxErasedTransfers } from '../domain/service-events.js'
 import { paymentStream, privacyStream, streamPrefix } from '../domain/streams.js'
 import { isTerminal, type Transfer } from '../domain/transfer/transfer.js'
-import { type EventData, encodeEvent, sealedField } from '../event-store/event-codec.js'
+import { type EventData, encodeEvent } from '../event-store/event-codec.js'
 import type { EventStore, ExpectedRevision, RecordedEvent } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
@@ -15,8 +15,8 @@ import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { pause } from '../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
-import { type CustomerKeys, keyIdIn } from './customer-keys.js'
-import { type Customer, createdUnder, creationIn, eachOf, pagesOf, transfersOf } from './customer-transfers.js'
+import type { CustomerKeys } from './customer-keys.js'
+import { type Customer, createdUnder, creationsIn, eachOf, pagesOf, transfersOf } from './customer-transfers.js'
 
 export interface PrivacyParts {
   readonly store: EventStore
@@ -28,15 +28,13 @@ export interface PrivacyParts {
   readonly clock: Clock
 }
 
-export interface Erasure {
-  readonly erasureId: string
-  readonly erasedAt: string
+interface Completed {
   readonly transfers: number
   readonly receipts: number
 }
 
 export type ErasureResult =
-  | ({ readonly accepted: true } & Erasure)
+  | ({ readonly accepted: true; readonly erasureId: string; readonly erasedAt: string } & Completed)
   | { readonly accepted: false; readonly reason: 'unknown-customer' }
   /** The payer or payee must be known until the transfer has ended. */
   | { readonly accepted: false; readonly reason: 'transfers-open'; readonly trackingIds: readonly string[] }
@@ -141,7 +139,7 @@ async function complete(
   erasureId: string,
   created: readonly string[],
   context: CommandContext,
-): Promise<Pick<Erasure, 'transfers' | 'receipts'>> {
+): Promise<Completed> {
   const { store, transfers, clock } = parts
   const { trackingIds, revision, isCompleted } = await listTransfers(store, erasureId, created, context)
   const receipts = await eachOf(trackingIds, async (trackingId) => {
@@ -154,12 +152,6 @@ async function complete(
   return { transfers: trackingIds.length, receipts: receipts.reduce((sum, count) => sum + count, 0) }
 }
 
-interface Listed {
-  readonly trackingIds: readonly string[]
-  readonly revision: ExpectedRevision
-  readonly isCompleted: boolean
-}
-
 /**
  * Records the erasure with these transfers in its lists, or adds those that an earlier attempt or another process has not listed.
  * `decision` may be omitted if the erasure is recorded. @throws StoreUnavailableError, TooMuchContentionError
@@ -170,7 +162,7 @@ function listTransfers(
   wanted: readonly string[],
   context: CommandContext,
   decision?: Omit<EventData<'CustomerErased'>, 'trackingIds'>,
-): Promise<Listed> {
+) {
   const stream = privacyStream(erasureId)
   return retryOnConflict(stream, async () => {
     const recorded = await store.readStream(stream)
@@ -214,21 +206,15 @@ interface Retention {
   readonly dryRun: boolean
 }
 
-interface RetentionResult {
-  readonly before: string
-  /** The number of customers without a later transfer. */
-  readonly customers: number
-  readonly erased: number
-  /** The number of these customers that have an open transfer, and were not erased. */
-  readonly open: number
-}
-
-/** Erases customers without a recent transfer. @throws the errors of eraseCustomer */
+/**
+ * Erases customers without a recent transfer. Returns the number of these customers, of those that were erased, and of those that have an
+ * open transfer and were not erased. @throws the errors of eraseCustomer
+ */
 export async function eraseOlder(
   parts: PrivacyParts,
   { before, merchantId, reason, dryRun }: Retention,
   context: CommandContext,
-): Promise<RetentionResult> {
+) {
   const older = [...(await lastTransfers(parts.raw, merchantId))].filter(([, lastAt]) => lastAt < before)
   let [customers, erased, open] = [0, 0, 0]
   for (const [keyId] of older) {
@@ -248,20 +234,11 @@ export async function eraseOlder(
 /** Returns when the last transfer of each customer was created, by the id of the customer's key. */
 async function lastTransfers(raw: EventStore, merchantId: string | undefined): Promise<ReadonlyMap<string, string>> {
   const lastAt = new Map<string, string>()
-  for await (const { events } of pagesOf(raw, [streamPrefix.transfer])) {
-    for (const event of events) {
-      const creation = creationIn(event)
-      if (!creation || (merchantId !== undefined && creation.merchantId !== merchantId)) continue
-      if (creation.at > (lastAt.get(creation.keyId) ?? '')) lastAt.set(creation.keyId, creation.at)
-    }
+  for await (const { keyId, at, ...creation } of creationsIn(raw)) {
+    if (merchantId !== undefined && creation.merchantId !== merchantId) continue
+    if (at > (lastAt.get(keyId) ?? '')) lastAt.set(keyId, at)
   }
   return lastAt
-}
-
-interface LostKeysParts {
-  readonly raw: EventStore
-  readonly keys: CustomerKeys
-  readonly clock: Clock
 }
 
 const unknownMerchant = 'unknown'
@@ -271,14 +248,15 @@ const unknownMerchant = 'unknown'
  * lists no transfers, so receipts and read models keep their data. Can be repeated. Returns the number of customers.
  */
 export async function giveUpLostKeys(
-  { raw, keys, clock }: LostKeysParts,
+  { raw, keys, clock }: Pick<PrivacyParts, 'raw' | 'keys' | 'clock'>,
   reason: string,
   context: CommandContext,
 ): Promise<number> {
   const lost = new Map<string, string>()
   for await (const id of keys.unopened()) lost.set(id, unknownMerchant)
   if (lost.size === 0) return 0
-  await findMerchants(raw, lost)
+  // In the log, because the keys themselves cannot be read.
+  for await (const { keyId, merchantId } of creationsIn(raw)) if (lost.has(keyId)) lost.set(keyId, merchantId)
   for (const [erasureId, merchantId] of lost) {
     const data = { erasureId, merchantId, trackingIds: [], reason, at: clock() }
     // An interrupted run may have recorded the decision.
@@ -287,13 +265,4 @@ export async function giveUpLostKeys(
     await keys.destroy([erasureId])
   }
   return lost.size
-}
-
-/** Finds the merchants of the lost keys in the log, because the keys themselves cannot be read. */
-async function findMerchants(raw: EventStore, lost: Map<string, string>): Promise<void> {
-  const take = ({ data }: RecordedEvent) => {
-    const id = keyIdIn(data[sealedField])
-    if (id !== undefined && lost.get(id) === unknownMerchant) lost.set(id, String(data.merchantId))
-  }
-  for await (const { events } of pagesOf(raw, [streamPrefix.transfer])) events.forEach(take)
 }

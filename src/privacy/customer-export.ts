@@ -7,36 +7,11 @@ import { shownFields } from '../queries/shown-fields.js'
 import { ownTransfers, type PrivacyParts, receiptUrlsOf } from './customer-erasure.js'
 import { type Customer, eachOf, transfersOf } from './customer-transfers.js'
 
-interface ExportedEvent {
-  readonly at: string
-  readonly stream: string
-  readonly revision: number
-  readonly type: string
-  readonly actor: string
-  readonly data: { readonly [field: string]: unknown }
-}
-
-export interface ExportedTransfer {
-  readonly trackingId: string
-  readonly referenceId: string
-  readonly kind: string
-  readonly status: string
-  readonly amountMinor: number
-  readonly createdAt: string
-  readonly events: readonly ExportedEvent[]
-  readonly receipts: readonly string[]
-}
-
-export interface CustomerExport extends Customer {
-  readonly exportedAt: string
-  readonly transfers: readonly ExportedTransfer[]
-}
-
 /** The id of a login identifies its tokens, so it is not exported. */
 const secretField = 'challengeId'
 
 /** Returns all data about a customer, or `undefined` for an unknown customer. @throws StoreUnavailableError, ReadModelsUnavailableError, UnreadableEventError */
-export async function exportCustomer(parts: PrivacyParts, customer: Customer): Promise<CustomerExport | undefined> {
+export async function exportCustomer(parts: PrivacyParts, customer: Customer) {
   const { keys, transfers, clock } = parts
   const key = await keys.find(customer.merchantId, customer.userId)
   if (!key) return undefined
@@ -47,7 +22,7 @@ export async function exportCustomer(parts: PrivacyParts, customer: Customer): P
   return { ...customer, exportedAt: clock(), transfers: oldestFirst }
 }
 
-async function exportedTransfer({ store }: PrivacyParts, transfer: Transfer): Promise<ExportedTransfer> {
+async function exportedTransfer({ store }: PrivacyParts, transfer: Transfer) {
   const { trackingId, referenceId, kind, status, createdAt } = transfer
   const streams = [transferStream(trackingId), paymentStream(trackingId), callbackStream(trackingId)]
   const histories = await Promise.all(

@@ -130,11 +130,6 @@ export class CustomerKeys {
     private readonly box: Box,
   ) {}
 
-  /** Returns the customer's key if it is cached. */
-  knownOf(merchantId: string, userId: string): CustomerKey | undefined {
-    return this.#byCustomer.get(nameOf(merchantId, userId))
-  }
-
   /** Returns the key if it is cached. */
   known(id: string): CustomerKey | undefined {
     return this.#byId.get(id)

@@ -13,15 +13,6 @@ export interface Customer {
   readonly userId: string
 }
 
-/** For whom a transfer was created, as stored in the log. */
-interface Creation {
-  readonly trackingId: string
-  readonly merchantId: string
-  /** The id of the customer's key. */
-  readonly keyId: string
-  readonly at: string
-}
-
 const pageSize = 1_000
 const maxConcurrent = 16
 const kinds: readonly TransferKind[] = ['deposit', 'withdrawal']
@@ -38,26 +29,29 @@ export async function* pagesOf(raw: EventStore, streamPrefixes: readonly string[
   }
 }
 
-export function creationIn({ type, data }: RecordedEvent): Creation | undefined {
+function creationIn({ type, data }: RecordedEvent) {
   if (type !== 'DepositCreated' && type !== 'WithdrawalCreated') return undefined
   const keyId = keyIdIn(data[sealedField])
   if (keyId === undefined) return undefined
   return { trackingId: String(data.trackingId), merchantId: String(data.merchantId), keyId, at: String(data.at) }
 }
 
-/** The transfers that may belong to a customer: all that do, and rarely another one. */
-interface CustomerTransfers {
-  readonly trackingIds: readonly string[]
-  /** The position up to which the log was read, or `undefined` while it is empty. */
-  readonly through: Position | undefined
+/** Yields for whom each transfer was created after a position, as stored in the log. @throws StoreUnavailableError */
+export async function* creationsIn(raw: EventStore, after?: Position) {
+  for await (const { events } of pagesOf(raw, [streamPrefix.transfer], after))
+    yield* events.flatMap((event) => creationIn(event) ?? [])
 }
 
-/** Finds a customer's transfers in the read model up to its checkpoint, and in the log from there. @throws StoreUnavailableError, ReadModelsUnavailableError */
+/**
+ * Finds the transfers that may belong to a customer (all that do, and rarely another one) in the read model up to its checkpoint, and in
+ * the log from there. `through` is the position up to which the log was read, or `undefined` while it is empty.
+ * @throws StoreUnavailableError, ReadModelsUnavailableError
+ */
 export async function transfersOf(
   { raw, readModels }: { readonly raw: EventStore; readonly readModels: ReadModels },
   { merchantId, userId }: Customer,
   key: CustomerKey,
-): Promise<CustomerTransfers> {
+) {
   const { served } = (await readPointer(readModels, transferTermsProjection.name)) ?? {}
   const isUsable = served?.version === transferTermsProjection.version && (await isOfThisLog(raw, served.progress))
   const after = isUsable ? resumePosition(served.progress) : undefined
@@ -76,18 +70,9 @@ export async function transfersOf(
 }
 
 /** Returns the transfers that were created under each of these keys after a position, by the key's id. @throws StoreUnavailableError */
-export async function createdUnder(
-  raw: EventStore,
-  keyIds: ReadonlySet<string>,
-  after: Position | undefined,
-): Promise<ReadonlyMap<string, readonly string[]>> {
+export async function createdUnder(raw: EventStore, keyIds: ReadonlySet<string>, after: Position | undefined) {
   const found = new Map<string, string[]>([...keyIds].map((id) => [id, []]))
-  for await (const { events } of pagesOf(raw, [streamPrefix.transfer], after)) {
-    for (const event of events) {
-      const creation = creationIn(event)
-      if (creation) found.get(creation.keyId)?.push(creation.trackingId)
-    }
-  }
+  for await (const { keyId, trackingId } of creationsIn(raw, after)) found.get(keyId)?.push(trackingId)
   return found
 }
 

@@ -4,18 +4,7 @@ import type { EventStore, Position, RecordedEvent } from '../event-store/event-s
 import { type CustomerKeys, keyIdIn } from './customer-keys.js'
 import { pagesOf } from './customer-transfers.js'
 
-export interface PrivacyStatus {
-  readonly customers: number
-  readonly byMerchant: readonly { readonly merchantId: string; readonly customers: number }[]
-  readonly erasures: number
-  readonly keysToDestroy: number
-  readonly events: {
-    readonly total: number
-    readonly sealed: number
-  }
-  readonly complete: boolean
-  readonly countedTo: string | null
-}
+export type PrivacyStatus = Awaited<ReturnType<PrivacyStatusCount['status']>>
 
 const keysPerRead = 500
 
@@ -34,7 +23,7 @@ export class PrivacyStatusCount {
   ) {}
 
   /** Continues to count for `forMs` milliseconds or up to the end of the log. @throws StoreUnavailableError */
-  async status(merchantIds: readonly string[], forMs: number): Promise<PrivacyStatus> {
+  async status(merchantIds: readonly string[], forMs: number) {
     const untilMs = performance.now() + forMs
     // Sequentially, because concurrent calls would count a page twice.
     this.#counting = this.#counting.catch(() => false).then(() => this.#count(untilMs))

@@ -33,41 +33,33 @@ function erasedData(data: JsonObject, fields: readonly PersonalField[]): JsonObj
 /** The number of transfers whose customer is known without reading, and of erasures. */
 const maxKnown = 20_000
 
-/** Finds the customer key of an event. */
-class EventKeys {
+type FoundKey = CustomerKey | 'erased' | 'missing'
+
+/**
+ * Creates a function that finds the customer key of an event: `erased` if the customer was erased, and `missing` if the event's transfer
+ * does not exist.
+ */
+function keyFinder(raw: EventStore, keys: CustomerKeys) {
   /** The keys by trackingId, except those of erased customers. */
-  readonly #transfers = boundedCache<CustomerKey>(maxKnown)
-
-  constructor(
-    private readonly raw: EventStore,
-    private readonly keys: CustomerKeys,
-  ) {}
-
-  /** Returns `erased` if the customer was erased, and `missing` if the event's transfer does not exist. */
-  async keyFor({ data }: Pick<NewEvent, 'data'>): Promise<CustomerKey | 'erased' | 'missing'> {
-    const { merchantId, userId } = data
-    if (typeof userId === 'string') return this.#ofCustomer(String(merchantId), userId)
-    const trackingId = String(data.trackingId)
-    const known = this.#transfers.get(trackingId)
-    // The key may have been destroyed in the meantime.
-    if (known && this.keys.known(known.id)) return known
-    const key = await this.#ofTransfer(trackingId)
-    if (typeof key === 'object') this.#transfers.set(trackingId, key)
-    return key
-  }
-
-  #ofCustomer(merchantId: string, userId: string): CustomerKey | Promise<CustomerKey> {
-    return this.keys.knownOf(merchantId, userId) ?? this.keys.of(merchantId, userId)
-  }
-
-  async #ofTransfer(trackingId: string): Promise<CustomerKey | 'erased' | 'missing'> {
-    const [creation] = await this.raw.readStream(transferStream(trackingId), { maxCount: 1 })
+  const transfers = boundedCache<CustomerKey>(maxKnown)
+  const ofTransfer = async (trackingId: string): Promise<FoundKey> => {
+    const [creation] = await raw.readStream(transferStream(trackingId), { maxCount: 1 })
     if (!creation) return 'missing'
     const id = keyIdIn(creation.data[sealedField])
     // Nothing in the creation needed encryption, because every personal field already had its erased form.
-    if (id === undefined) return this.#ofCustomer(String(creation.data.merchantId), String(creation.data.userId))
-    await this.keys.load([id])
-    return this.keys.known(id) ?? 'erased'
+    if (id === undefined) return keys.of(String(creation.data.merchantId), String(creation.data.userId))
+    await keys.load([id])
+    return keys.known(id) ?? 'erased'
+  }
+  return async (data: JsonObject): Promise<FoundKey> => {
+    if (typeof data.userId === 'string') return keys.of(String(data.merchantId), data.userId)
+    const trackingId = String(data.trackingId)
+    const known = transfers.get(trackingId)
+    // The key may have been destroyed in the meantime.
+    if (known && keys.known(known.id)) return known
+    const key = await ofTransfer(trackingId)
+    if (typeof key === 'object') transfers.set(trackingId, key)
+    return key
   }
 }
 
@@ -79,8 +71,22 @@ class EventKeys {
  * again costs as much as projecting it.
  */
 export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
-  const eventKeys = new EventKeys(raw, keys)
+  const keyFor = keyFinder(raw, keys)
   const opener = new Opener(raw, keys)
+  const sealEvent = async (stream: string, event: NewEvent): Promise<NewEvent> => {
+    const fields = personalIn(event)
+    if (!fields) return event
+    const key = await keyFor(event.data)
+    if (key === 'missing') throw new Error('personal data of a nonexistent transfer')
+    const data = key === 'erased' ? erasedData(event.data, fields) : sealedData(key, { stream, ...event }, fields)
+    return { ...event, data }
+  }
+  const sealEvents = async (stream: string, events: readonly NewEvent[]): Promise<readonly NewEvent[]> => {
+    if (!events.some(({ type }) => personalTypes.has(type))) return events
+    const sealed: NewEvent[] = []
+    for (const event of events) sealed.push(await sealEvent(stream, event))
+    return sealed
+  }
   const openPage = async (page: Page): Promise<Page> => {
     const events = await opener.open(page.events)
     return events === page.events ? page : { ...page, events }
@@ -88,8 +94,12 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
   return {
     ...raw,
     append: async (stream, expectedRevision, events) =>
-      raw.append(stream, expectedRevision, await sealEvents(eventKeys, stream, events)),
-    appendInOrder: async (appends, options) => raw.appendInOrder(await sealAppends(eventKeys, appends), options),
+      raw.append(stream, expectedRevision, await sealEvents(stream, events)),
+    async appendInOrder(appends, options) {
+      const sealed: Append[] = []
+      for (const append of appends) sealed.push({ ...append, events: await sealEvents(append.stream, append.events) })
+      return raw.appendInOrder(sealed, options)
+    },
     readStream: async (stream, options) => opener.open(await raw.readStream(stream, options)),
     readAll: async (options) => openPage(await raw.readAll(options)),
     async *subscribeToAll(options) {
@@ -100,29 +110,6 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
       await keys.close()
     },
   }
-}
-
-async function sealAppends(keys: EventKeys, appends: readonly Append[]): Promise<readonly Append[]> {
-  if (!appends.some(({ events }) => events.some(isPersonal))) return appends
-  const sealed: Append[] = []
-  for (const append of appends) sealed.push({ ...append, events: await sealEvents(keys, append.stream, append.events) })
-  return sealed
-}
-
-async function sealEvents(keys: EventKeys, stream: string, events: readonly NewEvent[]): Promise<readonly NewEvent[]> {
-  if (!events.some(isPersonal)) return events
-  const sealed: NewEvent[] = []
-  for (const event of events) sealed.push(isPersonal(event) ? await sealEvent(keys, stream, event) : event)
-  return sealed
-}
-
-async function sealEvent(keys: EventKeys, stream: string, event: NewEvent): Promise<NewEvent> {
-  const fields = personalIn(event)
-  if (!fields) return event
-  const key = await keys.keyFor(event)
-  if (key === 'missing') throw new Error('personal data of a nonexistent transfer')
-  const data = key === 'erased' ? erasedData(event.data, fields) : sealedData(key, { stream, ...event }, fields)
-  return { ...event, data }
 }
 
 class Opener {
@@ -182,8 +169,4 @@ class Opener {
     const fields = key && openFields(key, event, String(sealed))
     return fields ? { ...event, data: { ...plain, ...fields } } : event
   }
-}
-
-function isPersonal({ type }: NewEvent): boolean {
-  return personalTypes.has(type)
 }

@@ -12,12 +12,12 @@ export interface Part {
 
 /**
  * Runs the part while this process holds the lease of this name. Logs any error and restarts. `retry` stops when the lease ends and
- * logs each failure of a store.
+ * logs each failure of a store. `stopping` aborts when the part is stopped, but not when the lease is lost.
  */
 export function startUnderLease(
   { readModels, logger }: { readonly readModels: ReadModels; readonly logger: Logger },
   name: string,
-  run: (lease: Lease, retry: RetryOptions) => Promise<void>,
+  run: (lease: Lease, retry: RetryOptions, stopping: AbortSignal) => Promise<void>,
 ): Part {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -25,7 +25,9 @@ export function startUnderLease(
   const runAgain = async () => {
     while (!signal.aborted) {
       try {
-        await runWithLease(readModels, name, { signal }, (lease) => run(lease, { signal: lease.signal, onUnavailable }))
+        await runWithLease(readModels, name, { signal }, (lease) =>
+          run(lease, { signal: lease.signal, onUnavailable }, signal),
+        )
       } catch (error) {
         logger.error({ err: error }, `${name}: ended unexpectedly, restarting`)
         await pause(restartAfterMs, signal)

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import t from 'tap'
 import { keyFileIn } from '../../src/privacy/embedded/embedded-key-store.js'
-import { KeyFile } from '../../src/privacy/embedded/key-file.js'
+import { openKeyFile } from '../../src/privacy/embedded/key-file.js'
 
 const lockTable = '/proc/locks'
 
@@ -20,9 +20,9 @@ t.test(
   { skip: !existsSync(lockTable) },
   (t) => {
     const path = keyFileIn(t.testdir())
-    const first = KeyFile.open(path)
+    const first = openKeyFile(path)
     t.ok(isLocked(path))
-    const second = KeyFile.open(path)
+    const second = openKeyFile(path)
     t.ok(isLocked(path))
     second.close()
     t.ok(isLocked(path))

@@ -3,14 +3,14 @@ import type { CallbackCommands, LoadedLane } from '../../commands/callback/callb
 import { TooMuchContentionError } from '../../commands/handle-command.js'
 import type { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
-import type { AttemptOutcome, Delivery, Lane } from '../../domain/callback.js'
+import type { AttemptOutcome, Delivery } from '../../domain/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
 import { type Clock, hourMs, minuteMs } from '../../kernel/time.js'
 import { annotate, inSpanOf } from '../../tracing/tracing.js'
 import type { CallbackMetrics } from '../callback-metrics.js'
 import type { CallbackTiming } from '../callback-timing.js'
-import type { CallbackEndpoint } from './callback-endpoint.js'
+import { type CallbackEndpoint, contextOf } from './callback-endpoint.js'
 import { signCallback } from './callback-signing.js'
 import type { EndpointResponse } from './endpoint-connection.js'
 
@@ -98,20 +98,11 @@ interface Attempt {
   readonly onResponse: () => Promise<void>
 }
 
-interface AttemptResult {
-  readonly outcome: AttemptOutcome
-  readonly lane: Lane
-}
-
 /**
  * Sends a callback once and reports the outcome. The report is retried until the log accepts it, because a callback without a report is
  * sent again. @throws the signal's reason if it aborts; a callback that is not reported by then is sent again
  */
-export function attemptCallback(
-  deps: AttemptDependencies,
-  attempt: Attempt,
-  signal: AbortSignal,
-): Promise<AttemptResult> {
+export function attemptCallback(deps: AttemptDependencies, attempt: Attempt, signal: AbortSignal) {
   const { trackingId, lane, delivery, merchant } = attempt
   const cause = lane.causes.get(delivery.webhookId)
   const start = () => {
@@ -134,7 +125,7 @@ async function sendAndReport(
   deps: AttemptDependencies,
   { endpoint, merchant, trackingId, lane, delivery, onResponse }: Attempt,
   signal: AbortSignal,
-): Promise<AttemptResult> {
+) {
   const { commands, metrics, clock, random } = deps
   const { webhookId } = delivery
   const startedMs = Date.parse(clock())
@@ -169,30 +160,20 @@ async function sendAndReport(
 async function disable(deps: AttemptDependencies, endpoint: CallbackEndpoint, reason: string, signal: AbortSignal) {
   const { merchantId } = endpoint
   endpoint.holdUntilKnownDisabled(Date.parse(deps.clock()))
-  const context = { actor: 'system:callbacks', $correlationId: merchantId, $causationId: merchantId }
-  const write = () => deps.merchantCommands.execute(merchantId, { type: 'DisableCallbacks', reason }, context)
+  const command = { type: 'DisableCallbacks', reason } as const
+  const write = () => deps.merchantCommands.execute(merchantId, command, contextOf(merchantId))
   const result = await retryWrite(write, deps.timing, signal)
   if (result.accepted && result.changed) deps.metrics.countDisabled()
 }
 
 /** Retries while the log is unavailable. @throws other errors of `write`, and the signal's reason */
-async function retryWrite<Result>(
+function retryWrite<Result>(
   write: () => Promise<Result>,
-  { reportRetryMs }: CallbackTiming,
+  timing: CallbackTiming,
   signal: AbortSignal,
 ): Promise<Result> {
-  signal.throwIfAborted()
-  try {
-    return await write()
-  } catch (error) {
-    if (!shouldRetry(error)) throw error
-  }
   return pRetry(write, {
-    ...{ retries: Number.POSITIVE_INFINITY, minTimeout: reportRetryMs, maxTimeout: 10_000, signal },
-    shouldRetry: ({ error }) => shouldRetry(error),
+    ...{ retries: Number.POSITIVE_INFINITY, minTimeout: timing.reportRetryMs, maxTimeout: 10_000, signal },
+    shouldRetry: ({ error }) => error instanceof StoreUnavailableError || error instanceof TooMuchContentionError,
   })
-}
-
-function shouldRetry(error: unknown): boolean {
-  return error instanceof StoreUnavailableError || error instanceof TooMuchContentionError
 }

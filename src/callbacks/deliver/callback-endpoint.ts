@@ -22,24 +22,20 @@ const lastProbeMs = 10_000
 export class CircuitBreaker {
   #failures = 0
   #firstFailureMs = 0
-  #isOpen = false
   #probes = 0
   #nextProbeMs = 0
+  isOpen = false
 
   constructor(private readonly maxInFlight: number) {}
 
-  get isOpen(): boolean {
-    return this.#isOpen
-  }
-
   /** Whether another attempt may start. */
   allows(inFlight: number, nowMs: number): boolean {
-    return this.#isOpen ? inFlight === 0 && nowMs >= this.#nextProbeMs : inFlight < this.maxInFlight
+    return this.isOpen ? inFlight === 0 && nowMs >= this.#nextProbeMs : inFlight < this.maxInFlight
   }
 
   recordSuccess(): void {
     this.#failures = 0
-    this.#isOpen = false
+    this.isOpen = false
     this.#probes = 0
     this.#nextProbeMs = 0
   }
@@ -47,7 +43,7 @@ export class CircuitBreaker {
   recordFailure(nowMs: number): void {
     if (this.#failures++ === 0) this.#firstFailureMs = nowMs
     if (this.#failures < opensAfterFailures || nowMs - this.#firstFailureMs < opensAfterMs) return
-    this.#isOpen = true
+    this.isOpen = true
     // Attempts that were in flight when it opened fail later. They are not probes.
     if (nowMs < this.#nextProbeMs) return
     this.#nextProbeMs = nowMs + Math.min(lastProbeMs, firstProbeMs * 2 ** this.#probes)
@@ -62,6 +58,11 @@ export class CircuitBreaker {
 
 /** An endpoint that only fails for this long is disabled. */
 const disableAfterMs = 120 * hourMs
+
+/** Returns the metadata of the events that the service records about an endpoint. */
+export function contextOf(merchantId: string) {
+  return { actor: 'system:callbacks', $correlationId: merchantId, $causationId: merchantId }
+}
 
 /** Shorter failures are not recorded. */
 const recordAfterMs = 10 * minuteMs
@@ -95,7 +96,7 @@ export class EndpointHealth {
     if (this.#isRecorded === undefined) await this.#load()
     this.#failingSinceMs = undefined
     if (!this.#isRecorded) return
-    await this.commands.noteEndpointRecovered(this.merchantId, this.#context())
+    await this.commands.noteEndpointRecovered(this.merchantId, contextOf(this.merchantId))
     this.#isRecorded = false
   }
 
@@ -108,7 +109,7 @@ export class EndpointHealth {
     this.#failingSinceMs ??= nowMs
     if (nowMs - this.#failingSinceMs >= recordAfterMs && !this.#isRecorded) {
       const since = new Date(this.#failingSinceMs).toISOString()
-      await this.commands.noteEndpointFailing(this.merchantId, since, this.#context())
+      await this.commands.noteEndpointFailing(this.merchantId, since, contextOf(this.merchantId))
       this.#isRecorded = true
     }
     if (nowMs - this.#failingSinceMs < disableAfterMs) return false
@@ -127,10 +128,6 @@ export class EndpointHealth {
     const events = await this.store.readStream(merchantStream(this.merchantId))
     const enabled = events.findLast((event) => event.type === 'CallbackEndpointEnabled')
     return enabled ? Date.parse(String(enabled.data.at)) : 0
-  }
-
-  #context() {
-    return { actor: 'system:callbacks', $correlationId: this.merchantId, $causationId: this.merchantId }
   }
 }
 
@@ -228,38 +225,34 @@ export class WaitingCallbacks {
   #after: { readonly dueAt: string; readonly id: string } | undefined
   #startedMs = 0
   #steppedBackMs = 0
-  #hasMore = true
+  /** Whether the last page was full. */
+  hasMore = true
 
   constructor(
     private readonly readModels: ReadModels,
     private readonly merchantId: string,
   ) {}
 
-  /** Whether the last page was full. */
-  get hasMore(): boolean {
-    return this.#hasMore
-  }
-
   /** Continues from the earliest callback. */
   restart(): void {
     this.#after = undefined
-    this.#hasMore = true
+    this.hasMore = true
   }
 
   /** Returns the trackingIds of the next due callbacks, possibly with duplicates. @throws ReadModelsUnavailableError */
   async next(at: string, limit: number): Promise<string[]> {
     const nowMs = Date.parse(at)
-    if (!this.#hasMore) this.#stepBack(nowMs)
+    if (!this.hasMore) this.#stepBack(nowMs)
     if (!this.#after) this.#startedMs = nowMs
     // Set before the query, so that it is false if the read model is unavailable. The next search sets it again.
-    this.#hasMore = false
+    this.hasMore = false
     const found = (await this.readModels.collection(collections.callbacks).find(this.#filter(at), {
       sort: { dueAt: 1, _id: 1 },
       limit,
     })) as readonly CallbackDocument[]
     const last = found.at(-1)
     if (last?.dueAt) this.#after = { dueAt: last.dueAt, id: last._id }
-    this.#hasMore = found.length === limit
+    this.hasMore = found.length === limit
     return found.map(({ trackingId }) => trackingId)
   }
 
@@ -302,7 +295,7 @@ export class CallbackEndpoint {
   /** Attempts without a response. Their lanes stay in flight longer: until the attempt is reported. */
   sending = 0
   #heldUntilMs = 0
-  #refilledMs = Number.NEGATIVE_INFINITY
+  refilledMs = Number.NEGATIVE_INFINITY
 
   constructor(
     readonly merchantId: string,
@@ -318,12 +311,8 @@ export class CallbackEndpoint {
 
   /** Whether the read model has more callbacks than memory. `monotonicMs` is the time of a monotonic clock. */
   needsRefill(monotonicMs: number): boolean {
-    if (this.lanes.hasOverflowed) return monotonicMs - this.#refilledMs >= restartEveryMs
+    if (this.lanes.hasOverflowed) return monotonicMs - this.refilledMs >= restartEveryMs
     return this.waiting.hasMore
-  }
-
-  refilledAt(monotonicMs: number): void {
-    this.#refilledMs = monotonicMs
   }
 
   /** Prevents attempts until the merchant directory knows that the endpoint was disabled. */

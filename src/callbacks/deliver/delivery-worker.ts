@@ -143,7 +143,7 @@ export class DeliveryWorker {
     const { merchantId, lanes, waiting } = endpoint
     if (lanes.room === 0 || this.#refilling.has(merchantId)) return
     this.#refilling.add(merchantId)
-    endpoint.refilledAt(performance.now())
+    endpoint.refilledMs = performance.now()
     try {
       if (lanes.hasOverflowed) waiting.restart()
       lanes.hasOverflowed = false

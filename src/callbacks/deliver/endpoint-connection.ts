@@ -97,7 +97,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #head: Omit<EndpointResponse, 'durationMs'> | undefined
   #bytes = 0
-  #hasEnded = false
+  hasEnded = false
   #resolve: (response: EndpointResponse) => void = () => undefined
   #reject: (reason: unknown) => void = () => undefined
 
@@ -117,13 +117,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (signal.aborted) this.#cutOff()
   }
 
-  get hasEnded(): boolean {
-    return this.#hasEnded
-  }
-
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.#hasEnded) controller.abort(new CutOffError())
+    if (this.hasEnded) controller.abort(new CutOffError())
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -145,26 +141,22 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#end()
+    this.end()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.fail(error)
-  }
-
-  fail(error: unknown): void {
-    this.#end(error)
+    this.end(error)
   }
 
   /** Closes the connection too, because the rest of the response must not become part of the next one. */
   #cutOff(): void {
-    this.#end(new CutOffError())
+    this.end(new CutOffError())
     this.#controller?.abort(new CutOffError())
   }
 
-  #end(error?: unknown): void {
-    if (this.#hasEnded) return
-    this.#hasEnded = true
+  end(error?: unknown): void {
+    if (this.hasEnded) return
+    this.hasEnded = true
     clearTimeout(this.#timer)
     this.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = Math.round(performance.now() - this.#startedMs)
@@ -213,7 +205,7 @@ export class EndpointConnection {
    */
   async send(request: CallbackRequest, signal: AbortSignal): Promise<EndpointResponse> {
     const exchange = new Exchange(this.options.timeoutMs, signal)
-    this.#start(exchange, request).catch((error) => exchange.fail(error))
+    this.#start(exchange, request).catch((error) => exchange.end(error))
     return await exchange.response
   }
 

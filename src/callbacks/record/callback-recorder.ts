@@ -113,21 +113,11 @@ export class CallbackRecorder {
     const { trackingId, merchantId, referenceId, message, amountMinor, transactionAmountMinor } = transfer
     const { hasAmountMismatch, receiptUrl } = transfer
     const status = statusCodes[transfer.status]
-    const result = await this.commands.record(
-      {
-        webhookId: event.id,
-        trackingId,
-        merchantId,
-        transferRevision: event.revision,
-        payload: { status, referenceId, message, amountMinor, transactionAmountMinor, hasAmountMismatch, receiptUrl },
-      },
-      {
-        actor: 'system:callbacks',
-        $correlationId: String(event.metadata.$correlationId ?? event.id),
-        $causationId: event.id,
-      },
-      lane,
-    )
+    const payload = { status, referenceId, message, amountMinor, transactionAmountMinor, hasAmountMismatch, receiptUrl }
+    const callback = { webhookId: event.id, trackingId, merchantId, transferRevision: event.revision, payload }
+    const $correlationId = String(event.metadata.$correlationId ?? event.id)
+    const context = { actor: 'system:callbacks', $correlationId, $causationId: event.id }
+    const result = await this.commands.record(callback, context, lane)
     if (!result.accepted) throw new Error(`${event.stream}@${event.revision}: ${result.refusal.rule}`)
     return result
   }
@@ -156,12 +146,12 @@ const settings: PersistentSubscriptionSettings = {
   maxCheckpointCount: 5_000,
 }
 
-interface SubscriptionDependencies {
+export interface SubscriptionDependencies {
   readonly store: EventStore
   readonly recorder: CallbackRecorder
   readonly metrics: CallbackMetrics
   readonly logger: Logger
-  readonly timing: Pick<CallbackTiming, 'consumeRetryMs' | 'recordRetryMs'>
+  readonly timing: CallbackTiming
   /** A new group starts at the sweep's position, because the sweep has recorded everything before it. */
   readonly checkpoint: { readonly position: Position | undefined }
 }
@@ -181,10 +171,7 @@ export async function recordFromSubscription(deps: SubscriptionDependencies, sig
   }
 }
 
-async function openConsumer(
-  { store, checkpoint }: SubscriptionDependencies,
-  signal: AbortSignal,
-): Promise<PersistentConsumer> {
+async function openConsumer({ store, checkpoint }: SubscriptionDependencies, signal: AbortSignal) {
   const groups = store.persistentSubscriptions
   try {
     return await groups.consume(callbackGroup, { bufferSize, signal })
@@ -199,11 +186,7 @@ async function openConsumer(
   return await groups.consume(callbackGroup, { bufferSize, signal })
 }
 
-async function consumeAll(
-  deps: SubscriptionDependencies,
-  consumer: PersistentConsumer,
-  signal: AbortSignal,
-): Promise<void> {
+async function consumeAll(deps: SubscriptionDependencies, consumer: PersistentConsumer, signal: AbortSignal) {
   const acks = new Batcher<string>({
     maxItems: maxAckBatch,
     delayMs: ackDelayMs,
@@ -244,9 +227,9 @@ async function record(
     logger.error({ err: error, event: `${event.stream}@${event.revision}` }, 'callbacks: an event was not recorded')
     // Retries do not make an event readable. A parked event can be listed and replayed.
     if (!isUnreadable) await pause(timing.recordRetryMs, signal)
-    const nacked = isUnreadable
-      ? consumer.nack('park', 'unreadable event', ackId)
-      : consumer.nack('retry', 'not recorded', ackId)
-    await nacked.catch(() => undefined)
+    const [action, reason] = isUnreadable
+      ? (['park', 'unreadable event'] as const)
+      : (['retry', 'not recorded'] as const)
+    await consumer.nack(action, reason, ackId).catch(() => undefined)
   }
 }

@@ -1,15 +1,18 @@
-import type { Logger } from 'pino'
 import { appendToEnd } from '../../commands/handle-command.js'
 import { callbackSweepStream, skippedEventsStream, streamPrefix, transferStream } from '../../domain/streams.js'
 import { type EventData, encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
-import type { EventStore, Page, Position, RecordedEvent } from '../../event-store/event-store.js'
+import {
+  type EventStore,
+  type Page,
+  type Position,
+  positionOfPlace,
+  type RecordedEvent,
+} from '../../event-store/event-store.js'
 import { decisionOf, readableEvent } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/time.js'
 import { follow } from '../../subscriptions/follow.js'
 import { pause } from '../../subscriptions/retry.js'
-import type { CallbackMetrics } from '../callback-metrics.js'
-import type { CallbackTiming } from '../callback-timing.js'
-import type { CallbackRecorder } from './callback-recorder.js'
+import type { SubscriptionDependencies } from './callback-recorder.js'
 
 const stream = callbackSweepStream
 /** Limits the growth of the stream to one small event in this time. */
@@ -30,7 +33,8 @@ export class SweepCheckpoint {
     private readonly store: EventStore,
     private readonly clock: Clock,
     private saved: EventPlace,
-    private reached: Position | undefined,
+    /** The position up to which all callbacks are recorded. */
+    public position: Position | undefined,
   ) {
     this.#lastEvent = saved
   }
@@ -38,18 +42,14 @@ export class SweepCheckpoint {
   /** Ignores an unreadable checkpoint: the sweep then starts at the beginning of the log. @throws StoreUnavailableError */
   static async load(store: EventStore, clock: Clock): Promise<SweepCheckpoint> {
     const [last] = await store.readStream(stream, { direction: 'backwards', maxCount: 1 })
-    const saved = last && placeIn(last)
-    const event = saved && (await store.readStream(saved.stream, { fromRevision: saved.revision, maxCount: 1 }))[0]
-    return new SweepCheckpoint(store, clock, saved, event?.position)
+    const event = last && readableEvent(last)
+    const saved = event?.type === 'CallbackSweepAdvanced' ? event.data.event : undefined
+    return new SweepCheckpoint(store, clock, saved, saved && (await positionOfPlace(store, saved)))
   }
 
-  get position(): Position | undefined {
-    return this.reached
-  }
-
-  /** Sets the position up to which all callbacks are recorded. `events` are the events that were read on the way. */
+  /** Sets the position. `events` are the events that were read on the way. */
   advance(position: Position, events: readonly RecordedEvent[]): void {
-    this.reached = position
+    this.position = position
     const last = events.at(-1)
     if (last) this.#lastEvent = { stream: last.stream, revision: last.revision }
   }
@@ -72,21 +72,11 @@ export class SweepCheckpoint {
   }
 }
 
-function placeIn(recorded: RecordedEvent): EventPlace {
-  const event = readableEvent(recorded)
-  return event?.type === 'CallbackSweepAdvanced' ? event.data.event : undefined
-}
-
 const maxRecordingsInFlight = 32
 const streamPrefixes = [streamPrefix.transfer, skippedEventsStream]
 
-interface SweepDependencies {
-  readonly store: EventStore
-  readonly recorder: CallbackRecorder
-  readonly metrics: CallbackMetrics
-  readonly logger: Logger
+interface SweepDependencies extends SubscriptionDependencies {
   readonly clock: Clock
-  readonly timing: Pick<CallbackTiming, 'sweepDelayMs'>
   readonly checkpoint: SweepCheckpoint
 }
 

@@ -1,34 +1,27 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { KeptKey } from '../customer-keys.js'
-import { KeyFile } from './key-file.js'
+import { type KeyFile, openKeyFile } from './key-file.js'
 
-/** A thread that waits for the disk, so that other threads do not. Each message is a commit. */
+/** A thread that waits for the disk, so that other threads do not. Each message is a commit, and each has one response, in order. */
 
-export interface ToKeyWriter {
-  readonly number: number
-  readonly keys: readonly KeptKey[]
-}
-
-export type FromKeyWriter =
-  | { readonly number: number; readonly kept: readonly KeptKey[] }
-  | { readonly number: number; readonly failure: string }
+export type ToKeyWriter = readonly KeptKey[] | 'close'
+export type FromKeyWriter = { readonly kept: readonly KeptKey[] } | { readonly failure: string }
 
 const port = parentPort
 if (!port) throw new Error('key-writer.js runs as a worker thread')
 let file: KeyFile | undefined
 
-port.on('message', (message: ToKeyWriter | 'close') => {
+port.on('message', (message: ToKeyWriter) => {
   if (message === 'close') {
     file?.close()
     return port.close()
   }
-  const { number, keys } = message
   let response: FromKeyWriter
   try {
-    file ??= KeyFile.open(workerData as string)
-    response = { number, kept: file.ensure(keys) }
+    file ??= openKeyFile(workerData as string)
+    response = { kept: file.ensure(message) }
   } catch (error) {
-    response = { number, failure: error instanceof Error ? error.message : String(error) }
+    response = { failure: error instanceof Error ? error.message : String(error) }
   }
   port.postMessage(response)
 })
