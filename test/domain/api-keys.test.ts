@@ -26,7 +26,7 @@ const keys = (...events: MerchantEvent[]) => (fold([registered, ...events]) as M
 const valid = (time: string, ...events: MerchantEvent[]) =>
   keys(...events).flatMap((key) => (isApiKeyValid(key, time) ? [key.sha256] : []))
 
-t.test('creates an additional key with its scopes and its end', async (t) => {
+t.test('creates an additional key with its scopes and its expiry', async (t) => {
   given(registered)
     .when(create(1, later, ['deposits', 'read']))
     .then([created(1, later, ['deposits', 'read'])])
@@ -38,28 +38,31 @@ t.test('creates an additional key with its scopes and its end', async (t) => {
     createdAt: at,
   })
   t.strictSame(valid('2026-03-01T10:59:59.999Z', created(1, later)), [first, sha(1)])
-  t.strictSame(valid(later, created(1, later)), [first], 'it is no longer valid at its end')
+  t.strictSame(valid(later, created(1, later)), [first], 'the key is invalid from its expiry on')
 })
 
-t.test('rejects a name in use, the name of the main key, an end in the past, and one key too many', async () => {
-  given(registered, created(1)).when(create(1)).then('conflict')
-  given(registered)
-    .when({ ...create(1), name: 'main' })
-    .then('conflict')
-  given(registered).when(create(1, at)).then('invalid')
-  const full = Array.from({ length: maxApiKeys - 1 }, (_, n) => created(n, n === 0 ? later : null))
-  given(registered, ...full)
-    .when(create(99))
-    .then('conflict')
-  given(registered, ...full)
-    .when(create(99, null, ['read'], later))
-    .then([created(99, null, ['read'], later)], 'one has expired')
-  given(registered, ...full, revoked(apiKeyId({ sha256: sha(3) })))
-    .when(create(3))
-    .then([created(3)], 'one was revoked, and its name is free')
-})
+t.test(
+  'rejects a name in use, the name of the main key, an expiry in the past, and a key beyond the maximum',
+  async () => {
+    given(registered, created(1)).when(create(1)).then('conflict')
+    given(registered)
+      .when({ ...create(1), name: 'main' })
+      .then('conflict')
+    given(registered).when(create(1, at)).then('invalid')
+    const full = Array.from({ length: maxApiKeys - 1 }, (_, n) => created(n, n === 0 ? later : null))
+    given(registered, ...full)
+      .when(create(99))
+      .then('conflict')
+    given(registered, ...full)
+      .when(create(99, null, ['read'], later))
+      .then([created(99, null, ['read'], later)], 'an expired key does not count')
+    given(registered, ...full, revoked(apiKeyId({ sha256: sha(3) })))
+      .when(create(3))
+      .then([created(3)], 'a revoked key does not count, and its name is free')
+  },
+)
 
-t.test('a revoked key is no longer valid, even the main key; a missing key is rejected', async (t) => {
+t.test('revokes any key, even the main key, and rejects an unknown key', async (t) => {
   const ids = [apiKeyId({ sha256: first }), apiKeyId({ sha256: sha(1) })] as const
   for (const keyId of ids) {
     given(registered, created(1))
@@ -69,41 +72,45 @@ t.test('a revoked key is no longer valid, even the main key; a missing key is re
   }
   t.strictSame(valid(at, created(1), revoked(ids[0])), [sha(1)])
   t.strictSame(valid(at, created(1), revoked(ids[1])), [first])
-  t.strictSame(valid(at, revoked(ids[0]), rotated(2, later)), [sha(2)], 'rotation does not bring it back')
+  t.strictSame(valid(at, revoked(ids[0]), rotated(2, later)), [sha(2)], 'a rotation does not restore a revoked key')
 })
 
-t.test('a rotation of the main key leaves both valid up to the boundary, and the others unchanged', async (t) => {
+t.test('a rotation of the main key keeps both valid until the overlap ends, and the others unchanged', async (t) => {
   given(registered)
     .when({ type: 'RotateApiKey', apiKeySha256: sha(2), previousValidUntil: later, at })
     .then([rotated(2, later)])
   t.strictSame(valid(at, created(1), rotated(2, later)), [sha(2), first, sha(1)])
   t.strictSame(valid(later, created(1), rotated(2, later)), [sha(2), sha(1)])
-  t.strictSame(valid(at, rotated(2, at)), [sha(2)], 'without overlap the previous key is revoked immediately')
-  t.strictSame(valid(registeredAt, rotated(2, at)), [sha(2)], 'even by a clock that lags')
+  t.strictSame(valid(at, rotated(2, at)), [sha(2)], 'a rotation without overlap revokes the previous key immediately')
+  t.strictSame(valid(registeredAt, rotated(2, at)), [sha(2)], 'the previous key is revoked even if the clock lags')
   const twice = [rotated(2, later), rotated(3, '2026-03-01T12:00:00.000Z', '2026-03-01T10:30:00.000Z')]
-  t.strictSame(valid('2026-03-01T10:30:00.000Z', ...twice), [sha(3), sha(2)], 'a second one ends the oldest')
+  t.strictSame(
+    valid('2026-03-01T10:30:00.000Z', ...twice),
+    [sha(3), sha(2)],
+    'a second rotation revokes the oldest key',
+  )
   for (const key of keys(...twice))
-    t.strictSame(key.scopes, ['read', 'deposits', 'withdrawals'], 'and nothing is settled with them')
+    t.strictSame(key.scopes, ['read', 'deposits', 'withdrawals'], 'no key has the scope to settle transfers')
 })
 
-t.test('after any sequence of commands, the number of keys is bounded and their ids differ', async () => {
+t.test('bounds the number of keys and keeps their ids unique after any sequence of commands', async () => {
   const minute = (n: number) => new Date(Date.parse(at) + n * 60_000).toISOString()
   const step = fc.record({
-    what: fc.constantFrom('create', 'create', 'create', 'revoke', 'rotate'),
+    action: fc.constantFrom('create', 'create', 'create', 'revoke', 'rotate'),
     n: fc.nat(40),
-    lasts: fc.option(fc.integer({ min: 1, max: 30 })),
+    minutesValid: fc.option(fc.integer({ min: 1, max: 30 })),
   })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       let state = fold([registered])
-      steps.forEach(({ what, n, lasts }, index) => {
+      steps.forEach(({ action, n, minutesValid }, index) => {
         const now = minute(index)
-        const validUntil = lasts === null ? null : minute(index + lasts)
+        const validUntil = minutesValid === null ? null : minute(index + minutesValid)
         const sha256 = sha(index + 1)
         const command =
-          what === 'create'
+          action === 'create'
             ? ({ ...create(n, validUntil, ['read'], now), sha256 } as const)
-            : what === 'revoke'
+            : action === 'revoke'
               ? ({ type: 'RevokeApiKey', keyId: apiKeyId({ sha256: sha(n) }), at: now } as const)
               : ({
                   type: 'RotateApiKey',
@@ -117,7 +124,7 @@ t.test('after any sequence of commands, the number of keys is bounded and their 
         const validNow = apiKeys.filter((key) => isApiKeyValid(key, now))
         if (validNow.length > maxApiKeys + 1) throw new Error(`${validNow.length} keys are valid`)
         if (apiKeys.length > 2 * maxApiKeys) throw new Error(`${apiKeys.length} keys are kept`)
-        if (new Set(apiKeys.map(apiKeyId)).size < apiKeys.length) throw new Error('two keys have one id')
+        if (new Set(apiKeys.map(apiKeyId)).size < apiKeys.length) throw new Error('two keys have the same id')
       })
     }),
   )

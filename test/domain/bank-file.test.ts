@@ -28,7 +28,7 @@ function file(format: 'csv' | 'pain.001', transfers: readonly Transfer[], change
   return bankFile({ format, debtor, currency: euros, messageId: 'batch-1', withdrawals, at: later, ...changes })
 }
 
-t.test('accepts an IBAN with the length of its country and correct check digits only', async (t) => {
+t.test('accepts only an IBAN with the length of its country and correct check digits', async (t) => {
   for (const text of [
     'DE89370400440532013000',
     'TR330006100519786457841326',
@@ -36,7 +36,7 @@ t.test('accepts an IBAN with the length of its country and correct check digits 
     'no9386011117947',
   ])
     t.equal(parseIban(text), text.replaceAll(' ', '').toUpperCase())
-  const wrong = [
+  const invalid = [
     '',
     'DE',
     'DE88370400440532013000',
@@ -45,15 +45,15 @@ t.test('accepts an IBAN with the length of its country and correct check digits 
     'DE89 3704 0044 0532 0130 O0',
     '481920375566',
   ]
-  for (const text of wrong) t.equal(parseIban(text), undefined, text)
-  // Check digits detect every wrong digit and every two swapped digits.
+  for (const text of invalid) t.equal(parseIban(text), undefined, text)
+  // The check digits detect every wrong digit.
   for (let at = 4; at < iban.length; at++) {
     const other = (Number(iban[at]) + 1) % 10
     t.equal(parseIban(iban.slice(0, at) + other + iban.slice(at + 1)), undefined, `digit ${at}`)
   }
 })
 
-t.test('a spreadsheet calculates no cell of a CSV file, and every cell can be read back', async (t) => {
+t.test('writes no cell that a spreadsheet treats as a formula, and every cell can be read back', async (t) => {
   t.equal(csvLine(['a', '1', '']), 'a,1,\r\n')
   t.equal(csvLine(['a,b', 'say "x"', 'two\nlines']), '"a,b","say ""x""","two\nlines"\r\n')
   for (const text of ['=1+1', '+1', '-1+1', ' =1', '@SUM(A1)', '\t=1', '\r=1']) {
@@ -74,7 +74,7 @@ t.test('a spreadsheet calculates no cell of a CSV file, and every cell can be re
   )
 })
 
-/** Parses one line of RFC 4180. */
+/** Parses one line as RFC 4180 specifies. */
 function parsed(line: string): string[] {
   const cells = [...`${line.slice(0, -2)},`.matchAll(/(?:"((?:[^"]|"")*)"|([^",]*)),/g)]
   return cells.map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '')
@@ -97,16 +97,16 @@ t.test('writes a batch as CSV', async (t) => {
 })
 
 t.test(
-  'writes a batch as SEPA: amounts and their sum, accounts, escaped names, and one id for one batch',
+  'writes a batch as SEPA with amounts and their sum, accounts, escaped names, and a stable batch id',
   async (t) => {
     const name = `Ada "O'Neil" & <Söhne>\u0001`
     const transfers = [
       withdrawal({ accountNumber: 'de89 3704 0044 0532 0130 00', name }, claimed),
       withdrawal({ accountNumber: iban, amountMinor: 12_345n }, claimed),
     ]
-    const made = file('pain.001', transfers)
-    if (!made.accepted) throw new Error('refused')
-    const { text } = made
+    const written = file('pain.001', transfers)
+    if (!written.accepted) throw new Error('the batch was rejected')
+    const { text } = written
     const all = (tag: string) =>
       [...text.matchAll(new RegExp(`<${tag}(?: [^>]*)?>([^<]*)</${tag}>`, 'g'))].map(([, inner]) => inner)
     t.match(
@@ -129,7 +129,7 @@ t.test(
     t.strictSame(all('Dt'), ['2026-03-01'])
     for (const id of all('EndToEndId')) t.match(id, /^[0-9a-f]{32}$/)
     t.strictSame(all('Ustrd'), ['order-1001', 'order-1001'])
-    t.strictSame(file('pain.001', transfers), made, 'the same batch is the same file')
+    t.strictSame(file('pain.001', transfers), written, 'the same batch gives the same file')
     const opened = [...text.matchAll(/<([A-Za-z0-9]+)[ >]/g)].map(([, tag]) => tag).sort()
     const closed = [...text.matchAll(/<\/([A-Za-z0-9]+)>/g)].map(([, tag]) => tag).sort()
     t.strictSame(opened, closed, 'every element is closed')
@@ -139,13 +139,13 @@ t.test(
   },
 )
 
-t.test('rejects a whole batch and names every withdrawal that its reader cannot pay now', async (t) => {
+t.test('rejects a whole batch and names every withdrawal that the user cannot pay', async (t) => {
   const mine = withdrawal({ accountNumber: iban }, claimed)
   const unclaimed = withdrawal({ trackingId: 'unclaimed', accountNumber: iban })
   const paid = withdrawal({ trackingId: 'paid', accountNumber: iban }, claimed, completed('withdrawal'))
   const deposit = fold([depositCreated]) as Transfer
   const refused = file('csv', [mine, unclaimed, paid, deposit])
-  if (refused.accepted) throw new Error('accepted')
+  if (refused.accepted) throw new Error('the batch was accepted')
   t.strictSame(
     refused.problems.map((problem) => 'transfer' in problem && [problem.transfer.trackingId, problem.rule]),
     [
@@ -159,7 +159,7 @@ t.test('rejects a whole batch and names every withdrawal that its reader cannot 
   t.match(file('csv', [], { withdrawals: [large] }), { accepted: false, problems: [{ rule }] })
 })
 
-t.test('rejects a SEPA file with an invalid IBAN or BIC, with a too large amount, or not in euros', async (t) => {
+t.test('rejects a SEPA file with an invalid IBAN or BIC, too large an amount or a currency other than EUR', async (t) => {
   const wallet = withdrawal({ trackingId: 'wallet', accountNumber: '481920375566' }, claimed)
   const mine = withdrawal({ accountNumber: iban }, claimed)
   const rule = 'account-not-iban'
@@ -172,8 +172,8 @@ t.test('rejects a SEPA file with an invalid IBAN or BIC, with a too large amount
   t.match(file('pain.001', [tooLarge]), { accepted: false, problems: [above] })
   t.equal(file('csv', [tooLarge]).accepted, true)
   const about = (changes: object) => {
-    const made = file('pain.001', [mine], changes)
-    return made.accepted || made.problems.map((problem) => problem.about)
+    const written = file('pain.001', [mine], changes)
+    return written.accepted || written.problems.map((problem) => problem.about)
   }
   t.strictSame(about({ currency: { code: 'TRY', decimals: 2 } }), ['format'])
   t.strictSame(about({ debtor: undefined }), ['debtor'])

@@ -100,7 +100,7 @@ t.test('records a callback once, regardless of its status and of the content of 
       .when(record('a', 1))
       .then([])
   }
-  given(recorded('a', 1)).when(record('a', 2)).then([], 'another revision under the same id')
+  given(recorded('a', 1)).when(record('a', 2)).then([], 'a different revision under the same id is a repeat')
   given(recorded('a', 1))
     .when(record('b', 2))
     .then([recorded('b', 2)])
@@ -140,7 +140,7 @@ t.test('sends deliveries by transfer revision, regardless of the order in which 
   )
 })
 
-t.test('counts attempts, and keeps the failure and the time of the next one', async (t) => {
+t.test('counts attempts, and keeps the last failure and the time of the next attempt', async (t) => {
   given(recorded('a', 1))
     .when(report('a', asFailed, null))
     .then([failed('a', 1)])
@@ -161,22 +161,22 @@ t.test('counts attempts, and keeps the failure and the time of the next one', as
   })
 })
 
-t.test('an attempt by two holders of one lane counts once; a delivery counts regardless of its holder', async () => {
+t.test('counts a failed attempt of two holders of a lane once, and a delivery of either holder', async () => {
   const twice = [recorded('a', 1), failed('a', 1), failed('a', 2)]
   for (const late of [asFailed, asParked]) {
     given(...twice)
       .when(report('a', late, null, 2))
-      .then([], `attempt 2 again, ${late.result}`)
+      .then([], `a repeat of attempt 2 that is ${late.result}`)
     given(...twice, parked('a', 3), requeued('a'))
       .when(report('a', late, null, 4))
-      .then([], `sent before the requeue, ${late.result}`)
+      .then([], `an attempt from before the requeue that is ${late.result}`)
   }
   given(...twice)
     .when(report('a', { result: 'delivered' }, 200, 2))
     .then([delivered('a', 3)])
 })
 
-t.test('a failing callback holds back the later ones; a delivered or parked one releases them', async (t) => {
+t.test('a failing callback delays the later ones, and a delivered or parked one does not', async (t) => {
   const two = [recorded('a', 1), recorded('b', 2)]
   t.equal(nextDelivery(fold([...two, failed('a', 1)]))?.webhookId, 'a')
   t.equal(nextDelivery(fold([...two, delivered('a')]))?.webhookId, 'b')
@@ -185,41 +185,35 @@ t.test('a failing callback holds back the later ones; a delivered or parked one 
   t.equal(nextDelivery(callbackDecider.initialState), undefined)
 })
 
-t.test(
-  'an attempt for a callback that is not waiting changes nothing; one for an unknown callback is rejected',
-  async () => {
-    for (const end of [delivered('a'), parked('a')]) {
-      for (const outcome of [{ result: 'delivered' } as const, asFailed, asParked]) {
-        given(recorded('a', 1), end).when(report('a', outcome)).then([], `${end.type} then ${outcome.result}`)
-      }
+t.test('ignores an attempt for a callback that is not waiting, and rejects one for an unknown callback', async () => {
+  for (const end of [delivered('a'), parked('a')]) {
+    for (const outcome of [{ result: 'delivered' } as const, asFailed, asParked]) {
+      given(recorded('a', 1), end).when(report('a', outcome)).then([], `${end.type} then ${outcome.result}`)
     }
-    given().when(report('a', asFailed)).then('not-found')
-    given(recorded('a', 1)).when(report('b', asFailed)).then('not-found')
-  },
-)
+  }
+  given().when(report('a', asFailed)).then('not-found')
+  given(recorded('a', 1)).when(report('b', asFailed)).then('not-found')
+})
 
-t.test(
-  'requeues one callback by id if it is delivered, parked or waiting after a failure, but not before its first attempt',
-  async (t) => {
-    for (const after of [[delivered('a')], [parked('a')], [failed('a', 1)]]) {
-      given(recorded('a', 1), recorded('b', 2), ...after)
-        .when(requeue({ webhookId: 'a' }))
-        .then([requeued('a')])
-    }
-    given(recorded('a', 1))
+t.test('requeues one callback by id, unless it waits for its first attempt', async (t) => {
+  for (const after of [[delivered('a')], [parked('a')], [failed('a', 1)]]) {
+    given(recorded('a', 1), recorded('b', 2), ...after)
       .when(requeue({ webhookId: 'a' }))
-      .then([], 'about to be sent anyway')
-    given(recorded('a', 1))
-      .when(requeue({ webhookId: 'b' }))
-      .then('not-found')
-    given()
-      .when(requeue({ webhookId: 'a' }))
-      .then('not-found')
-    const lane = fold([recorded('a', 1), recorded('b', 2), failed('a', 1), parked('a', 2), requeued('a')])
-    t.match(lane.deliveries[0], { status: 'waiting', attempts: 0, nextAttemptAt: later })
-    t.equal(nextDelivery(lane)?.webhookId, 'a')
-  },
-)
+      .then([requeued('a')])
+  }
+  given(recorded('a', 1))
+    .when(requeue({ webhookId: 'a' }))
+    .then([], 'a callback before its first attempt is about to be sent')
+  given(recorded('a', 1))
+    .when(requeue({ webhookId: 'b' }))
+    .then('not-found')
+  given()
+    .when(requeue({ webhookId: 'a' }))
+    .then('not-found')
+  const lane = fold([recorded('a', 1), recorded('b', 2), failed('a', 1), parked('a', 2), requeued('a')])
+  t.match(lane.deliveries[0], { status: 'waiting', attempts: 0, nextAttemptAt: later })
+  t.equal(nextDelivery(lane)?.webhookId, 'a')
+})
 
 const minute = (n: number) => new Date(Date.parse(later) + n * 60_000).toISOString()
 const resend = (which: { webhookId: string } | 'latest' | 'parked', minutes: number): CallbackCommand => ({
@@ -232,48 +226,56 @@ const requeuedAt = (webhookId: string, minutes: number): CallbackEvent => ({
   data: { webhookId, ...owner, at: minute(minutes) },
 })
 
-t.test('a merchant waits 1, 2, 4 … 60 minutes between resends of a callback; an operator does not wait', async (t) => {
-  const pauses = [1, 2, 4, 8, 16, 32, 60, 60]
-  const history: CallbackEvent[] = [recorded('a', 1), delivered('a')]
-  const which = { webhookId: 'a' }
-  given(...history)
-    .when(resend(which, 0))
-    .then([requeuedAt('a', 0)])
-  let minutes = 0
-  for (const pause of pauses) {
-    history.push(requeuedAt('a', minutes), delivered('a'))
-    t.equal(resendableAtMs(fold(history).deliveries[0]!), Date.parse(minute(minutes + pause)))
-    for (const each of [which, 'latest'] as const) {
+t.test(
+  'requires a merchant, but not an operator, to wait 1, 2, 4 … 60 minutes between resends of a callback',
+  async (t) => {
+    const pauses = [1, 2, 4, 8, 16, 32, 60, 60]
+    const history: CallbackEvent[] = [recorded('a', 1), delivered('a')]
+    const which = { webhookId: 'a' }
+    given(...history)
+      .when(resend(which, 0))
+      .then([requeuedAt('a', 0)])
+    let minutes = 0
+    for (const pause of pauses) {
+      history.push(requeuedAt('a', minutes), delivered('a'))
+      t.equal(resendableAtMs(fold(history).deliveries[0]!), Date.parse(minute(minutes + pause)))
+      for (const each of [which, 'latest'] as const) {
+        given(...history)
+          .when(resend(each, minutes + pause - 0.001))
+          .then('conflict')
+      }
       given(...history)
-        .when(resend(each, minutes + pause - 0.001))
-        .then('conflict')
+        .when({ type: 'Requeue', which, at: minute(minutes) })
+        .then([requeuedAt('a', minutes)])
+      minutes += pause
+      given(...history)
+        .when(resend(which, minutes))
+        .then([requeuedAt('a', minutes)])
     }
-    given(...history)
-      .when({ type: 'Requeue', which, at: minute(minutes) })
-      .then([requeuedAt('a', minutes)])
-    minutes += pause
-    given(...history)
-      .when(resend(which, minutes))
-      .then([requeuedAt('a', minutes)])
-  }
-})
+  },
+)
 
-t.test('a merchant resends only the parked callbacks that are due; waiting ones are not a refusal', async () => {
-  const both = [recorded('a', 1), recorded('b', 2), parked('a'), parked('b')]
-  given(...both, requeuedAt('a', 0), parked('a'))
-    .when(resend('parked', 0.5))
-    .then([requeuedAt('b', 0.5)])
-  given(...both, requeuedAt('a', 0), requeuedAt('b', 0), parked('a'), parked('b'))
-    .when(resend('parked', 0.5))
-    .then('conflict')
-  given(recorded('a', 1), parked('a'), requeuedAt('a', 0)).when(resend('latest', 0)).then([])
-  given(recorded('a', 1), parked('a'), requeuedAt('a', 0), failed('a', 1)).when(resend('latest', 0.5)).then('conflict')
-  given(recorded('a', 1), failed('a', 1))
-    .when(resend('latest', 0))
-    .then([requeuedAt('a', 0)])
-  given().when(resend('latest', 0)).then('not-found')
-  given().when(resend('parked', 0)).then([])
-})
+t.test(
+  'a merchant resends only the parked callbacks whose pause is over, and waiting callbacks are no error',
+  async () => {
+    const both = [recorded('a', 1), recorded('b', 2), parked('a'), parked('b')]
+    given(...both, requeuedAt('a', 0), parked('a'))
+      .when(resend('parked', 0.5))
+      .then([requeuedAt('b', 0.5)])
+    given(...both, requeuedAt('a', 0), requeuedAt('b', 0), parked('a'), parked('b'))
+      .when(resend('parked', 0.5))
+      .then('conflict')
+    given(recorded('a', 1), parked('a'), requeuedAt('a', 0)).when(resend('latest', 0)).then([])
+    given(recorded('a', 1), parked('a'), requeuedAt('a', 0), failed('a', 1))
+      .when(resend('latest', 0.5))
+      .then('conflict')
+    given(recorded('a', 1), failed('a', 1))
+      .when(resend('latest', 0))
+      .then([requeuedAt('a', 0)])
+    given().when(resend('latest', 0)).then('not-found')
+    given().when(resend('parked', 0)).then([])
+  },
+)
 
 t.test('restarts the count of attempts after a requeue', async () => {
   given(recorded('a', 1), failed('a', 1), parked('a', 2), requeued('a'))
@@ -281,7 +283,7 @@ t.test('restarts the count of attempts after a requeue', async () => {
     .then([failed('a', 1)])
 })
 
-t.test('the latest callback is the one with the highest revision, not the one recorded last', async () => {
+t.test('the latest callback has the highest revision, regardless of the recording order', async () => {
   const all = [recorded('b', 2), recorded('a', 1), delivered('a'), delivered('b')]
   given(...all)
     .when(requeue('latest'))
@@ -299,12 +301,12 @@ t.test('requeues all parked callbacks in lane order, and accepts if none is park
   given().when(requeue('parked')).then([])
 })
 
-t.test('a history with an attempt of an unrecorded callback is damaged', async (t) => {
+t.test('throws for a history with an attempt of an unrecorded callback', async (t) => {
   for (const event of [failed('a', 1), delivered('a'), parked('a'), requeued('a')]) t.throws(() => fold([event]))
 })
 
 t.test(
-  'in any sequence, each callback is recorded once, and requeuing all parked ones leaves none parked',
+  'after any sequence, each callback is recorded once, and a requeue of all parked ones leaves none parked',
   async (t) => {
     const webhookId = fc.constantFrom('a', 'b', 'c')
     const outcome = fc.constantFrom<AttemptOutcome>({ result: 'delivered' }, asFailed, asParked)
@@ -319,9 +321,13 @@ t.test(
       return decision.accepted ? decision.events.reduce(callbackDecider.evolve, lane) : lane
     }
     fc.assert(
-      fc.property(fc.array(command, { maxLength: 40 }), (asked) => {
-        const lane = asked.reduce(perform, callbackDecider.initialState)
-        t.strictSame(order(lane), [...new Set(order(lane))].sort(), 'each once, by revision')
+      fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
+        const lane = commands.reduce(perform, callbackDecider.initialState)
+        t.strictSame(
+          order(lane),
+          [...new Set(order(lane))].sort(),
+          'each callback occurs once, in the order of revisions',
+        )
         const replayed = perform(lane, requeue('parked'))
         t.notOk(replayed.deliveries.some((delivery) => delivery.status === 'parked'))
       }),

@@ -15,8 +15,8 @@ const finding = (place: string): Finding => ({
 const report = (place: string) => ({ type: 'Report', finding: finding(place), treeSize: 9, at }) as const
 const violated = (place: string) =>
   ({ type: 'IntegrityViolated', data: { ...finding(place), treeSize: 9, at } }) as const
-const resume = { type: 'Resume', reason: 'looked at', at: later } as const
-const resumed = { type: 'PayoutsResumed', data: { reason: 'looked at', at: later } } as const
+const resume = { type: 'Resume', reason: 'reviewed', at: later } as const
+const resumed = { type: 'PayoutsResumed', data: { reason: 'reviewed', at: later } } as const
 
 t.test('records each finding once, and the first one stops payouts', async (t) => {
   given()
@@ -34,13 +34,15 @@ t.test('payouts continue after an administrator resumes them, until the next fin
   given().when(resume).then([])
   given(violated('a@1'), resumed).when(resume).then([])
   t.equal(fold([violated('a@1'), resumed]).stoppedSince, null)
-  given(violated('a@1'), resumed).when(report('a@1')).then([], 'a finding from before the decision')
+  given(violated('a@1'), resumed)
+    .when(report('a@1'))
+    .then([], 'a finding from before the resumption does not stop payouts again')
   given(violated('a@1'), resumed)
     .when(report('b@2'))
     .then([violated('b@2')])
 })
 
-t.test('an edited log does not fill the log with findings', async () => {
+t.test('bounds the number of recorded findings', async () => {
   const many = Array.from({ length: maxFindings }, (_, index) => violated(`a@${index}`))
   given(...many)
     .when(report('b@1'))

@@ -56,10 +56,10 @@ t.test('allows two wrong passwords, then waits 12 s and doubles the wait up to a
   }
   t.equal(freeFailures, 2)
   t.same(waits, [0, 0, 12, 24, 48, 96, 192, 384, 768, 1536, 3072, 3600, 3600, 3600])
-  t.equal(waitMs(state, null, ms), 0, 'and then it ends')
+  t.equal(waitMs(state, null, ms), 0, 'the lock ends after the wait')
 })
 
-t.test('records no failure during a wait: two nodes that compare simultaneously count one', async () => {
+t.test('records no failure during a wait, so that two simultaneous failures on two nodes count once', async () => {
   const three = [failed(null, 1, 0), failed(null, 2, 1), failed(null, 3, 2)]
   given(...three)
     .when(fail(null, 3))
@@ -89,13 +89,13 @@ t.test('a device becomes known once, and a correct password on it resets only it
     .when(know('d', 5))
     .then([known('d', 5)])
   const state = fold([...both, known('d', 5)])
-  t.equal(waitMs(state, null, 5), 11_999, 'otherwise each login of the customer would give strangers more guesses')
+  t.equal(waitMs(state, null, 5), 11_999, 'the success does not reset the count of unknown devices')
   given(...both, known('d', 5))
     .when(fail('d', 6))
     .then([failed('d', 1, 6)])
 })
 
-t.test('of too many devices, the longest known one becomes unknown', async (t) => {
+t.test('forgets the oldest of too many devices', async (t) => {
   const many = Array.from({ length: maxKnownDevices + 1 }, (_, n) => known(`d${n}`, n))
   const { knownDevices } = fold(many)
   t.equal(knownDevices.length, maxKnownDevices)
@@ -105,40 +105,41 @@ t.test('of too many devices, the longest known one becomes unknown', async (t) =
     ...Array.from({ length: 2 * maxKnownDevices }, (_, n) => failed(`d${n}`, 1, n)),
   ])
   t.equal(failures.length, maxKnownDevices + 1)
-  t.match(failures[0], { device: null, count: 3 }, 'strangers are never forgotten for devices')
+  t.match(failures[0], { device: null, count: 3 }, 'the count of unknown devices is never forgotten')
 })
 
 t.test('the wait of a known device depends only on its own failures', async () => {
   const device = fc.constantFrom('a', 'b', null)
   const step = fc.tuple(fc.constantFrom('fail', 'know'), device, fc.integer({ min: 0, max: 30 * 60_000 }))
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), device, (steps, mine) => {
+    fc.property(fc.array(step, { maxLength: 60 }), device, (steps, ownDevice) => {
       let all = loginDecider.initialState
       let own = loginDecider.initialState
       let ms = 0
-      const take = (state: LoginState, command: LoginCommand<WalletLoginSubject>) => {
+      const apply = (state: LoginState, command: LoginCommand<WalletLoginSubject>) => {
         const decision = loginDecider.decide(command, state)
-        if (!decision.accepted) throw new Error('refused')
+        if (!decision.accepted) throw new Error('the command was rejected')
         return decision.events.reduce(loginDecider.evolve, state)
       }
       for (const [what, who, pauseMs] of steps) {
         ms += pauseMs
         const command = what === 'fail' || who === null ? fail(who, ms) : know(who, ms)
-        all = take(all, command)
-        if (who === mine) own = take(own, command)
-        if (waitMs(all, mine, ms) !== waitMs(own, mine, ms)) throw new Error('others made it wait')
+        all = apply(all, command)
+        if (who === ownDevice) own = apply(own, command)
+        if (waitMs(all, ownDevice, ms) !== waitMs(own, ownDevice, ms))
+          throw new Error('failures of other devices changed the wait')
       }
     }),
   )
 })
 
-t.test('of unlimited guesses, at most 35 a day are compared and recorded', async (t) => {
+t.test('compares and records at most 35 guesses a day', async (t) => {
   let state = loginDecider.initialState
   let events = 0
   for (let ms = 0; ms < 24 * hourMs; ms += 1_000) {
     if (loginLockedUntilMs(state, null, startMs + ms) !== undefined) continue
     const decision = loginDecider.decide(fail(null, ms), state)
-    if (!decision.accepted) throw new Error('refused')
+    if (!decision.accepted) throw new Error('the command was rejected')
     events += decision.events.length
     state = decision.events.reduce(loginDecider.evolve, state)
   }

@@ -30,7 +30,7 @@ t.test('registers a merchant once', async () => {
   given(registered).when(register).then('conflict')
 })
 
-t.test('a new merchant is not suspended, gets callbacks, and has one of each credential', async (t) => {
+t.test('a new merchant is not suspended, receives callbacks, and has one of each credential', async (t) => {
   t.strictSame(merchant(), {
     merchantId,
     settings,
@@ -68,7 +68,7 @@ t.test('rejects every command for a nonexistent merchant as not found', async ()
   for (const command of commands) given().when(command).then('not-found', command.type)
 })
 
-t.test('a history that starts with a change is damaged', async (t) => {
+t.test('throws for a history that starts with a change', async (t) => {
   t.throws(() => fold([{ type: 'MerchantSuspended', data: { merchantId, at } }]), /before it was registered/)
 })
 
@@ -100,8 +100,8 @@ t.test('changes each setting separately, and records only settings that differ',
       .then([settingsChanged(changes)], name)
     given(registered)
       .when(changeSettings({ ...settings, ...changes }))
-      .then([settingsChanged(changes)], `${name} among all`)
-    given(registered, settingsChanged(changes)).when(changeSettings(changes)).then([], `${name} again`)
+      .then([settingsChanged(changes)], `only ${name} is recorded if all settings are given`)
+    given(registered, settingsChanged(changes)).when(changeSettings(changes)).then([], `a repeated change of ${name}`)
     t.strictSame(merchant(settingsChanged(changes)).settings, { ...settings, ...changes })
   }
   given(registered).when(changeSettings({})).then([])
@@ -111,7 +111,7 @@ t.test('changes each setting separately, and records only settings that differ',
 t.test('compares allow-lists entry by entry, including the order', async () => {
   given(registered)
     .when(changeSettings({ allowIps: [...settings.allowIps] }))
-    .then([], 'the same entries in another array')
+    .then([], 'an equal list changes nothing')
   for (const allowIps of [[], [...settings.allowIps].reverse(), [...settings.allowIps, '::1']]) {
     given(registered)
       .when(changeSettings({ allowIps }))
@@ -119,7 +119,7 @@ t.test('compares allow-lists entry by entry, including the order', async () => {
   }
   given(registered, settingsChanged({ allowIps: ['a', 'b'] }))
     .when(changeSettings({ allowIps: ['a,b'] }))
-    .then([settingsChanged({ allowIps: ['a,b'] })], 'one entry with a comma is not two')
+    .then([settingsChanged({ allowIps: ['a,b'] })], 'an entry that contains a comma differs from two entries')
 })
 
 const rotations = [
@@ -133,7 +133,7 @@ for (const [field, type, command, first, [second, third]] of rotations) {
     validValues(merchant(...events)[field] as Rotating<string>, time)
 
   t.test(
-    `${command} leaves both valid up to the boundary, the new one first, and only the new one from then on`,
+    `${command} keeps both valid until the overlap ends, the new one first, and only the new one afterwards`,
     async (t) => {
       given(registered)
         .when({ type: command, [field]: second, previousValidUntil: validUntil, at } as unknown as MerchantCommand)
@@ -145,14 +145,22 @@ for (const [field, type, command, first, [second, third]] of rotations) {
     },
   )
 
-  t.test(`${command} without overlap immediately revokes all previous ones`, async (t) => {
+  t.test(`${command} without overlap revokes all previous ones immediately`, async (t) => {
     t.strictSame(valid(at, rotated(second, at)), [second])
-    t.strictSame(valid(registeredAt, rotated(second, at)), [second], 'even by a clock that lags')
+    t.strictSame(
+      valid(registeredAt, rotated(second, at)),
+      [second],
+      'the previous one is revoked even if the clock lags',
+    )
     t.strictSame(valid(at, rotated(second, validUntil), rotated(third, at)), [third])
-    t.strictSame(valid(at, rotated(second, '2026-03-01T09:59:00.000Z')), [second], 'an overlap that ended before')
+    t.strictSame(
+      valid(at, rotated(second, '2026-03-01T09:59:00.000Z')),
+      [second],
+      'an overlap that ended in the past revokes the previous one',
+    )
   })
 
-  t.test(`${command} twice within the overlap keeps the newest two: never more than two are valid`, async (t) => {
+  t.test(`${command} twice within the overlap keeps only the newest two valid`, async (t) => {
     const twice = [rotated(second, validUntil), rotated(third, '2026-03-01T12:00:00.000Z', '2026-03-01T10:30:00.000Z')]
     t.strictSame(valid('2026-03-01T10:30:00.000Z', ...twice), [third, second])
     t.strictSame(valid('2026-03-01T12:00:00.000Z', ...twice), [third])
@@ -175,10 +183,10 @@ t.test('suspends and resumes, and a repeat changes nothing', async (t) => {
   given(registered, suspended, resumed).when({ type: 'Suspend', at }).then([suspended])
   t.equal(merchant(suspended).suspended, true)
   t.equal(merchant(suspended, resumed).suspended, false)
-  t.strictSame({ ...merchant(suspended), suspended: false }, merchant(), 'nothing else changes')
+  t.strictSame({ ...merchant(suspended), suspended: false }, merchant(), 'suspension changes nothing else')
 })
 
-t.test('a suspended merchant can still be configured: settings, rotations and callbacks work', async () => {
+t.test('a suspended merchant can still be configured', async () => {
   const suspended: MerchantEvent = { type: 'MerchantSuspended', data: { merchantId, at } }
   given(registered, suspended)
     .when(changeSettings({ name: 'Red Shop' }))
@@ -188,7 +196,7 @@ t.test('a suspended merchant can still be configured: settings, rotations and ca
     .then([{ type: 'CallbackEndpointDisabled', data: { merchantId, reason: 'gone', at } }])
 })
 
-t.test('disables and enables callbacks; a repeat keeps the first reason', async (t) => {
+t.test('disables and enables callbacks, and a repeat keeps the first reason', async (t) => {
   const disabled: MerchantEvent = { type: 'CallbackEndpointDisabled', data: { merchantId, reason: '410 Gone', at } }
   const enabled: MerchantEvent = { type: 'CallbackEndpointEnabled', data: { merchantId, at } }
   given(registered).when({ type: 'DisableCallbacks', reason: '410 Gone', at }).then([disabled])
@@ -199,7 +207,7 @@ t.test('disables and enables callbacks; a repeat keeps the first reason', async 
   t.equal(merchant(disabled, enabled).callbacksDisabled, null)
 })
 
-t.test('callbacks without a reason are disabled too', async () => {
+t.test('disables callbacks even with an empty reason', async () => {
   const disabled: MerchantEvent = { type: 'CallbackEndpointDisabled', data: { merchantId, reason: '', at } }
   given(registered, disabled)
     .when({ type: 'EnableCallbacks', at })

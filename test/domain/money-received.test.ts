@@ -26,9 +26,9 @@ const completing = (transactionAmountMinor: bigint, changes: Partial<Complete> =
 })
 const cancel: TransferCommand = { type: 'Cancel', message: null, ...operator, at: later }
 const fail: TransferCommand = { type: 'Fail', message: null, ...operator, at: later }
-const reopen: TransferCommand = { type: 'Reopen', reason: 'it came', at: later }
-const resolve: TransferCommand = { type: 'ResolveAttention', reason: 'it is the same money', at: later }
-const back = (amountMinor: bigint, receiptUrl = 'https://bank.example/back/1'): TransferCommand => ({
+const reopen: TransferCommand = { type: 'Reopen', reason: 'the money arrived', at: later }
+const resolve: TransferCommand = { type: 'ResolveAttention', reason: 'recorded twice', at: later }
+const returnMoney = (amountMinor: bigint, receiptUrl = 'https://bank.example/back/1'): TransferCommand => ({
   type: 'ReturnFunds',
   amountMinor,
   receiptUrl,
@@ -36,8 +36,8 @@ const back = (amountMinor: bigint, receiptUrl = 'https://bank.example/back/1'): 
   at: later,
 })
 
-/** Returns the events of these commands, each of which must be accepted. */
-function played(...commands: readonly TransferCommand[]): TransferEvent[] {
+/** Returns the events of the commands. @throws if a command is rejected */
+function eventsOf(...commands: readonly TransferCommand[]): TransferEvent[] {
   const history: TransferEvent[] = []
   for (const command of [createDeposit, ...commands]) {
     const decision = transferDecider.decide(command, fold(history))
@@ -48,10 +48,10 @@ function played(...commands: readonly TransferCommand[]): TransferEvent[] {
 }
 
 function after(...commands: readonly TransferCommand[]): Deposit {
-  return fold(played(...commands)) as Deposit
+  return fold(eventsOf(...commands)) as Deposit
 }
 
-function account(deposit: Deposit) {
+function summaryOf(deposit: Deposit) {
   const { status, transactionAmountMinor, hasAmountMismatch, funds, receiptUrl } = deposit
   return {
     ...{ status, transactionAmountMinor, hasAmountMismatch, receiptUrl },
@@ -61,28 +61,28 @@ function account(deposit: Deposit) {
   }
 }
 
-t.test('95 of 100, cancelled automatically, reopened and completed, are booked as a mismatch', async (t) => {
+t.test('books 95 of 100 as a mismatch after an automatic cancellation, a reopening and a completion', async (t) => {
   const autoCancelled = receive(95_00n, { mismatchPolicy: strict })
   const money = { transactionAmountMinor: 95_00n, receivedMinor: 95_00n, hasAmountMismatch: true, receiptUrl: receipt }
   const open = { unsettledMinor: 95_00n, needsAttention: true }
-  t.strictSame(account(after(autoCancelled)), { status: 'Cancelled', ...money, ...open })
-  t.strictSame(account(after(autoCancelled, reopen)), { status: 'ManualControl', ...money, ...open })
+  t.strictSame(summaryOf(after(autoCancelled)), { status: 'Cancelled', ...money, ...open })
+  t.strictSame(summaryOf(after(autoCancelled, reopen)), { status: 'ManualControl', ...money, ...open })
   const booked = after(autoCancelled, reopen, { ...complete, mismatchPolicy: strict })
-  t.strictSame(account(booked), { status: 'Completed', ...money, unsettledMinor: 0n, needsAttention: false })
+  t.strictSame(summaryOf(booked), { status: 'Completed', ...money, unsettledMinor: 0n, needsAttention: false })
 })
 
 t.test(
-  'money that no booking covers remains in the amount and needs attention, however the deposit ends',
+  'money that is not booked stays in the amount and needs attention, regardless of how the deposit ends',
   async (t) => {
     const held = receive(95_00n, { manualControlAboveMinor: 50_00n })
-    for (const way of [
+    for (const commands of [
       [held],
       [held, cancel],
       [held, fail],
       [cancel, receive(95_00n)],
       [fail, receive(95_00n), reopen],
     ]) {
-      t.match(account(after(...way)), {
+      t.match(summaryOf(after(...commands)), {
         transactionAmountMinor: 95_00n,
         hasAmountMismatch: true,
         receiptUrl: receipt,
@@ -91,95 +91,92 @@ t.test(
       })
     }
     const again = after(receive(95_00n, { mismatchPolicy: strict }), reopen, cancel)
-    t.match(account(again), { status: 'Cancelled', transactionAmountMinor: 95_00n, unsettledMinor: 95_00n })
+    t.match(summaryOf(again), { status: 'Cancelled', transactionAmountMinor: 95_00n, unsettledMinor: 95_00n })
   },
 )
 
 t.test('records held money before the status, so that the callback includes it', async (t) => {
-  const types = played(receive(100_00n, { manualControlAboveMinor: 50_00n })).map(({ type }) => type)
+  const types = eventsOf(receive(100_00n, { manualControlAboveMinor: 50_00n })).map(({ type }) => type)
   t.strictSame(types, ['DepositCreated', 'LateFundsReceived', 'TransferSentToManualControl'])
 })
 
 t.test(
-  'a completion books the available money; a different amount needs a reason, and the difference a decision',
+  'a completion books the available money, and a different amount needs a reason and a decision on the rest',
   async (t) => {
-    const held = played(receive(100_00n, { manualControlAboveMinor: 50_00n }))
+    const held = eventsOf(receive(100_00n, { manualControlAboveMinor: 50_00n }))
     given(...held)
       .when(completing(40_00n))
       .then('conflict')
     given(...held)
       .when(completing(120_00n))
       .then('conflict')
-    t.match(account(fold([...held, ...decided(complete, held)]) as Deposit), {
+    t.match(summaryOf(fold([...held, ...decided(complete, held)]) as Deposit), {
       transactionAmountMinor: 100_00n,
       needsAttention: false,
     })
 
     const [receiving, less] = [
       receive(100_00n, { manualControlAboveMinor: 50_00n }),
-      completing(40_00n, { reason: 'the rest goes back' }),
+      completing(40_00n, { reason: 'the rest will be returned' }),
     ]
-    t.match(account(after(receiving, less)), { transactionAmountMinor: 40_00n, unsettledMinor: 60_00n })
-    t.match(account(after(receiving, less, back(50_00n))), { unsettledMinor: 10_00n, needsAttention: true })
-    const done = after(receiving, less, back(50_00n), back(10_00n, 'https://bank.example/back/2'))
-    t.match(account(done), { transactionAmountMinor: 40_00n, unsettledMinor: 0n, needsAttention: false })
+    t.match(summaryOf(after(receiving, less)), { transactionAmountMinor: 40_00n, unsettledMinor: 60_00n })
+    t.match(summaryOf(after(receiving, less, returnMoney(50_00n))), { unsettledMinor: 10_00n, needsAttention: true })
+    const done = after(receiving, less, returnMoney(50_00n), returnMoney(10_00n, 'https://bank.example/back/2'))
+    t.match(summaryOf(done), { transactionAmountMinor: 40_00n, unsettledMinor: 0n, needsAttention: false })
   },
 )
 
-t.test(
-  'a completion with more than was received vouches for the rest, which needs attention until it is resolved',
-  async (t) => {
-    const more = completing(100_00n, { reason: 'five came in cash' })
-    const booked = after(receive(95_00n, { mismatchPolicy: strict }), reopen, more)
-    t.match(account(booked), { transactionAmountMinor: 100_00n, receivedMinor: 100_00n, unsettledMinor: 0n })
-    t.ok(needsAttention(booked))
-    t.notOk(needsAttention(after(receive(95_00n, { mismatchPolicy: strict }), reopen, more, resolve)))
-  },
-)
+t.test('a completion with more than the received money needs attention until it is resolved', async (t) => {
+  const more = completing(100_00n, { reason: 'five were paid in cash' })
+  const booked = after(receive(95_00n, { mismatchPolicy: strict }), reopen, more)
+  t.match(summaryOf(booked), { transactionAmountMinor: 100_00n, receivedMinor: 100_00n, unsettledMinor: 0n })
+  t.ok(needsAttention(booked))
+  t.notOk(needsAttention(after(receive(95_00n, { mismatchPolicy: strict }), reopen, more, resolve)))
+})
 
-t.test('if nothing was received, the completion is the first record and needs no attention', async (t) => {
-  for (const way of [[complete], [completing(95_00n)]]) t.notOk(needsAttention(after(...way)))
-  t.match(account(after(completing(95_00n))), { receivedMinor: 95_00n, hasAmountMismatch: true })
+t.test('a completion needs no attention if no money was recorded before', async (t) => {
+  for (const commands of [[complete], [completing(95_00n)]]) t.notOk(needsAttention(after(...commands)))
+  t.match(summaryOf(after(completing(95_00n))), { receivedMinor: 95_00n, hasAmountMismatch: true })
 })
 
 t.test('the same money recorded by an operator and by the wallet needs attention until it is resolved', async (t) => {
-  t.match(account(after(complete, receive(100_00n))), { transactionAmountMinor: 100_00n, unsettledMinor: 100_00n })
+  t.match(summaryOf(after(complete, receive(100_00n))), { transactionAmountMinor: 100_00n, unsettledMinor: 100_00n })
   const resolved = after(complete, receive(100_00n), resolve)
-  t.match(account(resolved), { receivedMinor: 200_00n, unsettledMinor: 0n, needsAttention: false })
-  given(...played(complete, receive(100_00n), resolve))
+  t.match(summaryOf(resolved), { receivedMinor: 200_00n, unsettledMinor: 0n, needsAttention: false })
+  given(...eventsOf(complete, receive(100_00n), resolve))
     .when(resolve)
     .then([])
 })
 
-t.test('returns at most the money that is available and not booked, and one receipt is one return', async (t) => {
+t.test('returns at most the money that is available and not booked, once per receipt', async (t) => {
   const late = [cancel, receive(95_00n)]
-  given(...played(...late))
-    .when(back(95_01n))
+  given(...eventsOf(...late))
+    .when(returnMoney(95_01n))
     .then('conflict')
-  given(...played(...late, back(95_00n)))
-    .when(back(95_00n))
-    .then([], 'the very same command')
-  given(...played(...late, back(45_00n)))
-    .when(back(50_00n))
+  given(...eventsOf(...late, returnMoney(95_00n)))
+    .when(returnMoney(95_00n))
+    .then([], 'a repeat')
+  given(...eventsOf(...late, returnMoney(45_00n)))
+    .when(returnMoney(50_00n))
     .then('conflict', 'a different amount with the same receipt')
-  given(...played(...late, back(95_00n)))
-    .when(back(1n, 'https://bank.example/back/2'))
+  given(...eventsOf(...late, returnMoney(95_00n)))
+    .when(returnMoney(1n, 'https://bank.example/back/2'))
     .then('conflict')
-  given(...played(complete))
-    .when(back(1n))
-    .then('conflict', 'booked')
-  given(...played())
-    .when(back(1n))
-    .then('conflict', 'nothing came')
-  given(...played(...late, resolve))
-    .when(back(1n))
-    .then('conflict', 'settled otherwise')
+  given(...eventsOf(complete))
+    .when(returnMoney(1n))
+    .then('conflict', 'the money is booked')
+  given(...eventsOf())
+    .when(returnMoney(1n))
+    .then('conflict', 'no money was received')
+  given(...eventsOf(...late, resolve))
+    .when(returnMoney(1n))
+    .then('conflict', 'the money is resolved')
   const withdrawal = transferDecider.decide(createWithdrawal, transferDecider.initialState)
-  if (!withdrawal.accepted) throw new Error('refused')
+  if (!withdrawal.accepted) throw new Error('the create was rejected')
   given(...withdrawal.events)
-    .when(back(1n))
-    .then('conflict', 'a withdrawal')
-  t.match(account(after(...late, back(95_00n))), {
+    .when(returnMoney(1n))
+    .then('conflict', 'a withdrawal receives no money')
+  t.match(summaryOf(after(...late, returnMoney(95_00n))), {
     status: 'Cancelled',
     transactionAmountMinor: 0n,
     hasAmountMismatch: false,
@@ -188,8 +185,8 @@ t.test('returns at most the money that is available and not booked, and one rece
   })
 })
 
-t.test('after all money was returned, a completion must name its amount and its reason', async () => {
-  const returned = played(cancel, receive(95_00n), back(95_00n), reopen)
+t.test('a completion needs an amount and a reason after all money was returned', async () => {
+  const returned = eventsOf(cancel, receive(95_00n), returnMoney(95_00n), reopen)
   given(...returned)
     .when(complete)
     .then('conflict')
@@ -200,28 +197,28 @@ t.test('after all money was returned, a completion must name its amount and its 
   t.match(decision, { accepted: true })
 })
 
-t.test('keeps the receipt of received money until a newer one', async (t) => {
+t.test('keeps the receipt of received money until a newer one arrives', async (t) => {
   const held = receive(95_00n, { manualControlAboveMinor: 50_00n })
   const newer = 'https://bank.example/r/2'
-  for (const way of [[cancel], [fail], [complete], [cancel, reopen], [cancel, reopen, complete]]) {
-    t.equal(after(held, ...way).receiptUrl, receipt, way.map(({ type }) => type).join())
+  for (const commands of [[cancel], [fail], [complete], [cancel, reopen], [cancel, reopen, complete]]) {
+    t.equal(after(held, ...commands).receiptUrl, receipt, commands.map(({ type }) => type).join())
   }
   t.equal(after(held, { ...complete, receiptUrl: newer }).receiptUrl, newer)
   t.equal(after(held, receive(1n, { receiptUrl: newer }), cancel).receiptUrl, newer)
   t.equal(after(held, receive(1n, { receiptUrl: null }), cancel).receiptUrl, receipt)
   t.equal(after(receive(95_00n, { mismatchPolicy: strict }), reopen, cancel).receiptUrl, receipt)
-  t.equal(after(held, back(95_00n), cancel).receiptUrl, receipt, 'the receipt of a return is of another kind')
+  t.equal(after(held, returnMoney(95_00n), cancel).receiptUrl, receipt, 'a return does not replace the receipt')
   for (const command of [complete, cancel]) {
-    t.match(decided(command, played(held)), [{ data: { receiptUrl: receipt } }], 'in the event, too')
+    t.match(decided(command, eventsOf(held)), [{ data: { receiptUrl: receipt } }], 'the event contains the receipt')
   }
 })
 
-t.test('only an unlikely amount needs a confirmation, which repeats it', async () => {
+t.test('only an unlikely amount needs a confirmation, which must repeat it', async () => {
   const guarded = (amount: bigint, confirmed?: bigint) =>
     completing(amount, { guardFactor: 10, ...(confirmed !== undefined && { confirmedAmountMinor: confirmed }) })
   const [deposit, withdrawal] = [createDeposit, createWithdrawal].map((create) => {
     const decision = transferDecider.decide(create, transferDecider.initialState)
-    if (!decision.accepted) throw new Error('refused')
+    if (!decision.accepted) throw new Error('the create was rejected')
     return decision.events
   })
   const likely = [
@@ -251,7 +248,7 @@ t.test('only an unlikely amount needs a confirmation, which repeats it', async (
       t.match(decided(guarded(amount, amount), history), [{ type: 'TransferCompleted' }])
     }
   }
-  // The wallet collected it, so it is not mistyped.
+  // The wallet collected this amount, so it cannot be a typing error.
   t.match(decided(receive(1n), deposit!), [{ type: 'TransferCompleted' }])
 })
 

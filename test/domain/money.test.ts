@@ -24,7 +24,7 @@ t.test('parses amounts, and formats them in each form', async (t) => {
   }
 })
 
-t.test('accepts only a positive plain number with at most two decimals as an amount', async (t) => {
+t.test('accepts only a positive plain number with at most two decimals', async (t) => {
   const wrong = [
     '',
     '0',
@@ -79,7 +79,7 @@ t.test('accepts only a positive plain number with at most two decimals as an amo
   for (const text of wrong) t.equal(parseAmount(text), undefined, JSON.stringify(text).slice(0, 40))
 })
 
-t.test('formatting and parsing are inverse, and JSON prints the number in the shortest form', async () => {
+t.test('formatting and parsing are inverse, and JSON prints the shortest form', async () => {
   fc.assert(
     fc.property(anyAmount, (minor) => {
       const [shortest, twoDecimals] = [formatShortest(minor), formatTwoDecimals(minor)]
@@ -94,10 +94,10 @@ t.test('formatting and parsing are inverse, and JSON prints the number in the sh
   )
 })
 
-t.test('every text is either rejected or means exactly the number that JSON reads', async () => {
-  const nearly = fc.stringMatching(/^[-+ ]?[0-9]{0,14}[.,e]?[0-9]{0,4}[ e]?$/)
+t.test('rejects a text or reads exactly the number that JSON reads', async () => {
+  const almostAmount = fc.stringMatching(/^[-+ ]?[0-9]{0,14}[.,e]?[0-9]{0,4}[ e]?$/)
   fc.assert(
-    fc.property(fc.oneof(nearly, fc.string({ unit: 'binary', maxLength: 8 })), (text) => {
+    fc.property(fc.oneof(almostAmount, fc.string({ unit: 'binary', maxLength: 8 })), (text) => {
       const minor = parseAmount(text)
       return minor === undefined || (minor > 0n && JSON.parse(text) === toJsonNumber(minor))
     }),

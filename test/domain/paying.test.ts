@@ -63,7 +63,7 @@ function ruleOf(command: TransferCommand, ...history: TransferEvent[]): string |
   return decision.refusal.rule
 }
 
-t.test('a Pending withdrawal, or one in ManualControl, can be claimed for 15 minutes', async (t) => {
+t.test('a withdrawal that is Pending or in ManualControl can be claimed for 15 minutes', async (t) => {
   for (const status of ['Pending', 'ManualControl'] as const) {
     const history = [withdrawalCreated, ...eventsTo('withdrawal')[status]]
     given(...history)
@@ -82,26 +82,29 @@ t.test('a Pending withdrawal, or one in ManualControl, can be claimed for 15 min
   for (const command of [claim(ada), release(ada), approve(ada)]) given(depositCreated).when(command).then('conflict')
 })
 
-t.test('no one else can claim, release or settle it in the meantime, and the refusal names the claimant', async (t) => {
-  const history = [withdrawalCreated, claimed(ada)]
-  const others = [
-    ...[claim(bob), release(bob), pay(bob), settle('Cancel', bob)],
-    ...[settle('Fail', 'cli:root', operator), settle('SendToManualControl', bob), { ...complete, ...operator }],
-  ]
-  for (const command of others) {
-    t.equal(ruleOf(command, ...history), 'claimed-by-another', command.type)
-    const decision = transferDecider.decide(command, fold(history))
-    t.match(decision, { refusal: { values: { by: ada, until } } }, command.type)
-  }
-  given(...history)
-    .when(pay(ada))
-    .then([completed('withdrawal')])
-  given(...history)
-    .when(settle('Cancel', ada))
-    .then([cancelled('withdrawal')])
-})
+t.test(
+  'no one else can claim, release or settle a claimed withdrawal, and the refusal names the claimant',
+  async (t) => {
+    const history = [withdrawalCreated, claimed(ada)]
+    const others = [
+      ...[claim(bob), release(bob), pay(bob), settle('Cancel', bob)],
+      ...[settle('Fail', 'cli:root', operator), settle('SendToManualControl', bob), { ...complete, ...operator }],
+    ]
+    for (const command of others) {
+      t.equal(ruleOf(command, ...history), 'claimed-by-another', command.type)
+      const decision = transferDecider.decide(command, fold(history))
+      t.match(decision, { refusal: { values: { by: ada, until } } }, command.type)
+    }
+    given(...history)
+      .when(pay(ada))
+      .then([completed('withdrawal')])
+    given(...history)
+      .when(settle('Cancel', ada))
+      .then([cancelled('withdrawal')])
+  },
+)
 
-t.test('a claim ends automatically', async (t) => {
+t.test('a claim expires automatically', async (t) => {
   const history = [withdrawalCreated, claimed(ada)]
   t.equal(ruleOf(claim(bob, minutes(14.999)), ...history), 'claimed-by-another')
   given(...history)
@@ -109,7 +112,7 @@ t.test('a claim ends automatically', async (t) => {
     .then([claimed(bob, until)])
   given(...history)
     .when(release(ada, until))
-    .then([], 'there is nothing to release')
+    .then([], 'an expired claim needs no release')
   t.equal(activeClaim(fold(history) as Withdrawal, minutes(14))?.by, ada)
   t.equal(activeClaim(fold(history) as Withdrawal, until), null)
   const operators = { ...complete, ...operator, at: until }
@@ -118,7 +121,7 @@ t.test('a claim ends automatically', async (t) => {
     .then([completed('withdrawal', { at: until })])
 })
 
-t.test('the claimant can claim it again, which renews the claim only if little time is left', async () => {
+t.test('a repeated claim by the claimant renews the claim only if little time is left', async () => {
   const history = [withdrawalCreated, claimed(ada)]
   given(...history)
     .when(claim(ada, minutes(9.9)))
@@ -141,30 +144,41 @@ t.test('a released withdrawal can be claimed immediately', async () => {
     .then([claimed(bob)])
 })
 
-t.test('limits claims and releases in a loop, after which it can still be settled without a claim', async (t) => {
-  const loop = Array.from({ length: maxSteps }, () => [claimed(ada), released(ada)]).flat()
-  const history = [withdrawalCreated, ...loop]
-  given(...history)
-    .when(claim(bob))
-    .then('conflict')
-  given(...history)
-    .when(approve(cem))
-    .then('conflict')
-  given(...history)
-    .when(complete)
-    .then([completed('withdrawal')])
-  t.match(fold(history), { payout: { claimants: [ada], steps: maxSteps } })
-})
+t.test(
+  'limits the number of claims and releases, after which a withdrawal can still be settled without a claim',
+  async (t) => {
+    const loop = Array.from({ length: maxSteps }, () => [claimed(ada), released(ada)]).flat()
+    const history = [withdrawalCreated, ...loop]
+    given(...history)
+      .when(claim(bob))
+      .then('conflict')
+    given(...history)
+      .when(approve(cem))
+      .then('conflict')
+    given(...history)
+      .when(complete)
+      .then([completed('withdrawal')])
+    t.match(fold(history), { payout: { claimants: [ada], steps: maxSteps } })
+  },
+)
 
 t.test(
-  'on the dashboard it is settled only under the actor’s own claim, and an expired claim is reported',
+  'the dashboard settles a withdrawal only under the actor’s own claim, and reports an expired claim',
   async (t) => {
     for (const command of [pay(ada), settle('Cancel', ada), settle('Fail', ada)]) {
       t.equal(ruleOf(command, withdrawalCreated), 'claim-needed', command.type)
       const late = { ...command, at: until }
       t.equal(ruleOf(late, withdrawalCreated, claimed(ada)), 'claim-expired', command.type)
-      t.equal(ruleOf(late, withdrawalCreated, claimed(bob)), 'claim-needed', `${command.type} after another's`)
-      t.equal(ruleOf(command, withdrawalCreated, claimed(ada), released(ada)), 'claim-needed', 'released')
+      t.equal(
+        ruleOf(late, withdrawalCreated, claimed(bob)),
+        'claim-needed',
+        `${command.type} after the claim of another user`,
+      )
+      t.equal(
+        ruleOf(command, withdrawalCreated, claimed(ada), released(ada)),
+        'claim-needed',
+        'a released claim does not count',
+      )
     }
     given(depositCreated)
       .when(pay(ada))
@@ -172,7 +186,7 @@ t.test(
   },
 )
 
-t.test('above the merchant’s threshold it is completed only after another person approved it', async (t) => {
+t.test('above the merchant’s threshold, a withdrawal is completed only after another user approves it', async (t) => {
   const above = { approvalAboveMinor: 50_00n }
   const history = [withdrawalCreated, claimed(ada)]
   t.equal(ruleOf(pay(ada, above), ...history), 'approval-needed')
@@ -181,32 +195,36 @@ t.test('above the merchant’s threshold it is completed only after another pers
     .then([approved(bob)])
   given(...history, approved(bob))
     .when(approve(bob))
-    .then([], 'once')
+    .then([], 'a repeated approval changes nothing')
   given(...history, approved(bob))
     .when(approve(cem))
-    .then([], 'one is enough')
+    .then([], 'a second approval is not needed')
   given(...history, approved(bob))
     .when(pay(ada, above))
     .then([completed('withdrawal')])
   given(...history)
     .when(pay(ada, { approvalAboveMinor: 100_00n }))
-    .then([completed('withdrawal')], 'not above')
+    .then([completed('withdrawal')], 'an amount at the threshold needs no approval')
   given(...history)
     .when(approve(bob, { approvalAboveMinor: 100_00n }))
-    .then('conflict', 'it needs none')
+    .then('conflict', 'an amount at the threshold cannot be approved')
   given(...history)
     .when(approve(bob, { approvalAboveMinor: null }))
-    .then('conflict', 'the merchant wants none')
-  t.equal(ruleOf({ ...complete, ...above }, withdrawalCreated), 'approval-needed', 'the command line too')
+    .then('conflict', 'the merchant has no threshold')
+  t.equal(
+    ruleOf({ ...complete, ...above }, withdrawalCreated),
+    'approval-needed',
+    'the command line needs an approval too',
+  )
   given(withdrawalCreated, approved(bob))
     .when({ ...complete, ...above })
     .then([completed('withdrawal')])
   given(...history)
     .when(settle('Cancel', ada))
-    .then([cancelled('withdrawal')], 'nothing is paid')
+    .then([cancelled('withdrawal')], 'a cancellation needs no approval')
 })
 
-t.test('a claimant never approves it, and the approver neither claims nor completes it', async (t) => {
+t.test('a claimant cannot approve a withdrawal, and its approver can neither claim nor complete it', async (t) => {
   const above = { approvalAboveMinor: 50_00n }
   t.equal(ruleOf(approve(ada), withdrawalCreated, claimed(ada)), 'four-eyes')
   t.equal(ruleOf(approve(ada), withdrawalCreated, claimed(ada), released(ada), claimed(bob)), 'four-eyes')
@@ -228,10 +246,14 @@ t.test('an approval covers one amount and one account', async (t) => {
   t.equal(
     ruleOf(pay(ada, above), withdrawalCreated, claimed(ada), approved(bob, { accountNumber: 'TR0' })),
     'approval-needed',
-    'another account',
+    'a different account',
   )
   const more = { approvalAboveMinor: 100_00n, transactionAmountMinor: 101_00n, confirmedAmountMinor: 101_00n }
-  t.equal(ruleOf(pay(ada, more), withdrawalCreated, claimed(ada)), 'approval-needed', 'the paid amount counts')
+  t.equal(
+    ruleOf(pay(ada, more), withdrawalCreated, claimed(ada)),
+    'approval-needed',
+    'the threshold applies to the paid amount',
+  )
 })
 
 const people = fc.constantFrom(ada!, bob!, cem!, 'cli:root')
@@ -265,7 +287,7 @@ function commandOf(
   }
 }
 
-t.test('in any sequence: never two claims, and never one person alone above the threshold', async (t) => {
+t.test('in any sequence, never allows two claims, or a payment above the threshold by one person alone', async (t) => {
   const seen = { completed: 0, approved: 0, claimed: 0, refusedForClaim: 0, refusedForApproval: 0 }
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
@@ -281,10 +303,10 @@ t.test('in any sequence: never two claims, and never one person alone above the 
           if (decision.refusal.rule === 'approval-needed') seen.refusedForApproval++
           continue
         }
-        const standing = before.payout.claim && at < before.payout.claim.until ? before.payout.claim : null
+        const active = before.payout.claim && at < before.payout.claim.until ? before.payout.claim : null
         for (const event of decision.events) {
           if (event.type === 'WithdrawalClaimed') {
-            ok(!standing || standing.by === each.by, 'two simultaneous claims')
+            ok(!active || active.by === each.by, 'two simultaneous claims')
             seen.claimed++
           }
           if (event.type === 'WithdrawalApproved') {
@@ -294,16 +316,16 @@ t.test('in any sequence: never two claims, and never one person alone above the 
           }
           if (event.type === 'TransferCompleted') {
             const { transactionAmountMinor: paid } = event.data
-            ok(!standing || standing.by === each.by, 'paid under the claim of another')
-            ok(each.by.startsWith('cli:') || standing?.by === each.by, 'paid without a claim')
+            ok(!active || active.by === each.by, 'paid under the claim of another user')
+            ok(each.by.startsWith('cli:') || active?.by === each.by, 'paid without a claim')
             const threshold = each.approvalAboveMinor
             if (threshold !== null && (paid > threshold || 100_00n > threshold)) {
               const approvals = history.flatMap((one) => (one.type === 'WithdrawalApproved' ? [one.data] : []))
               const last = approvals.at(-1)
               equal(last?.approvedAmountMinor, paid, 'paid without an approval')
-              ok(last.by !== each.by, 'paid by who approved it')
+              ok(last.by !== each.by, 'paid by the approver')
               const claimants = history.flatMap((one) => (one.type === 'WithdrawalClaimed' ? [one.data.by] : []))
-              ok(!claimants.includes(last.by), 'approved by who claimed it')
+              ok(!claimants.includes(last.by), 'approved by a claimant before the payment')
             }
             seen.completed++
           }
@@ -311,7 +333,7 @@ t.test('in any sequence: never two claims, and never one person alone above the 
           state = transferDecider.evolve(state, event)
         }
         const again = transferDecider.decide(commandOf(each, at), state)
-        if (again.accepted) deepStrictEqual(again.events, [], 'a repetition changes nothing')
+        if (again.accepted) deepStrictEqual(again.events, [], 'a repeat changes nothing')
       }
       ok(history.filter(({ type }) => type === 'TransferCompleted').length <= 1)
     }),

@@ -57,7 +57,7 @@ const end = (outcome: CollectionOutcome, collection = 1): PaymentCommand => ({
   ...ending(outcome, collection),
 })
 
-function refuses(history: readonly PaymentEvent[], command: PaymentCommand): PaymentRule | undefined {
+function ruleOf(history: readonly PaymentEvent[], command: PaymentCommand): PaymentRule | undefined {
   const decision = paymentDecider.decide(command, fold(history))
   return decision.accepted ? undefined : (decision.refusal.rule as PaymentRule)
 }
@@ -87,21 +87,21 @@ t.test('records a login, its codes and its device individually', async () => {
 t.test('a login has five codes, and another login has five more', async (t) => {
   const five = [1, 2, 3, 4, 5].map((n) => attempted(n))
   t.equal(maxCodeAttempts, 5)
-  t.equal(refuses([loggedIn(), ...five], attempt), 'too-many-attempts')
+  t.equal(ruleOf([loggedIn(), ...five], attempt), 'too-many-attempts')
   given(loggedIn(), ...five, loggedIn(other))
     .when({ ...attempt, challengeId: 'other' } as PaymentCommand)
     .then([attempted(1, other)])
   t.equal(findChallenge(fold([loggedIn(), ...five]), 'one')?.attempts, 5)
 })
 
-t.test('verifies a code once: of two simultaneous correct codes, one', async (t) => {
-  t.equal(refuses([loggedIn(), attempted(1), attempted(2), verified()], verify), 'already-verified')
-  t.equal(refuses([loggedIn(), attempted(1), verified()], attempt), 'already-verified')
+t.test('verifies a code once, even for two simultaneous correct codes', async (t) => {
+  t.equal(ruleOf([loggedIn(), attempted(1), attempted(2), verified()], verify), 'already-verified')
+  t.equal(ruleOf([loggedIn(), attempted(1), verified()], attempt), 'already-verified')
 })
 
 t.test('rejects every command for a login of a different deposit', async (t) => {
-  for (const command of [attempt, verify, start]) t.equal(refuses([loggedIn(other)], command), 'unknown-challenge')
-  t.equal(refuses([], end('collected')), 'unknown-challenge')
+  for (const command of [attempt, verify, start]) t.equal(ruleOf([loggedIn(other)], command), 'unknown-challenge')
+  t.equal(ruleOf([], end('collected')), 'unknown-challenge')
 })
 
 t.test(`allows at most ${maxLogins} logins`, async (t) => {
@@ -109,21 +109,21 @@ t.test(`allows at most ${maxLogins} logins`, async (t) => {
   given(...many.slice(1))
     .when(logIn)
     .then([loggedIn()])
-  t.equal(refuses(many, logIn), 'too-many-logins')
+  t.equal(ruleOf(many, logIn), 'too-many-logins')
 })
 
-t.test('collects only after a correct code, and with one collection at a time', async (t) => {
+t.test('collects only after a correct code, one collection at a time', async (t) => {
   const ready = [loggedIn(), attempted(1), verified()]
-  t.equal(refuses([loggedIn(), attempted(1)], start), 'code-not-verified')
+  t.equal(ruleOf([loggedIn(), attempted(1)], start), 'code-not-verified')
   given(...ready)
     .when(start)
     .then([started()])
   const busy = [...ready, started()]
   const two = [...busy, loggedIn(other), verified(other)]
-  for (const command of [start, logIn]) t.equal(refuses(busy, command), 'collecting')
-  t.equal(refuses(two, { ...start, challengeId: 'other' } as PaymentCommand), 'collecting')
+  for (const command of [start, logIn]) t.equal(ruleOf(busy, command), 'collecting')
+  t.equal(ruleOf(two, { ...start, challengeId: 'other' } as PaymentCommand), 'collecting')
   for (const outcome of ['collected', 'unknown'] as const) {
-    for (const command of [start, logIn]) t.equal(refuses([...busy, ended(outcome)], command), 'collected', outcome)
+    for (const command of [start, logIn]) t.equal(ruleOf([...busy, ended(outcome)], command), 'collected', outcome)
   }
 })
 
@@ -144,26 +144,26 @@ const startedAt = (ms: number, collection: number, challenge = one): PaymentEven
   },
 })
 
-t.test('a refusal is final for its login; another login asks again', async (t) => {
+t.test('a refusal is final for its login, and another login can collect again', async (t) => {
   const both = [loggedIn(), verified(), loggedIn(other), verified(other), started(), ended('refused')]
-  for (const ms of [0, collectionPauseMs, 10 * 60_000]) t.equal(refuses(both, startAt(ms)), 'refused-before')
+  for (const ms of [0, collectionPauseMs, 10 * 60_000]) t.equal(ruleOf(both, startAt(ms)), 'refused-before')
   given(...both)
     .when(startAt(0, other))
     .then([startedAt(0, 2, other)])
 })
 
-t.test('retries an unavailable wallet after a pause, a few times per login', async (t) => {
+t.test('retries an unavailable wallet a few times per login, after a pause', async (t) => {
   const both = [loggedIn(), verified(), loggedIn(other), verified(other), started(), ended('not-taken')]
-  t.equal(refuses(both, startAt(collectionPauseMs - 1)), 'too-soon')
+  t.equal(ruleOf(both, startAt(collectionPauseMs - 1)), 'too-soon')
   given(...both)
     .when(startAt(collectionPauseMs))
     .then([startedAt(collectionPauseMs, 2)])
   given(...both)
     .when(startAt(0, other))
-    .then([startedAt(0, 2, other)], 'the pause applies to the login')
+    .then([startedAt(0, 2, other)], 'the pause applies only to its login')
   const all = [loggedIn(), verified(), loggedIn(other), verified(other)]
   for (let n = 1; n <= maxCollections; n++) all.push(started(n), ended('not-taken', n))
-  t.equal(refuses(all, startAt(60 * 60_000)), 'too-many-collections')
+  t.equal(ruleOf(all, startAt(60 * 60_000)), 'too-many-collections')
   given(...all)
     .when(startAt(0, other))
     .then([startedAt(0, maxCollections + 1, other)])
@@ -185,7 +185,7 @@ t.test('keeps the first outcome, but records collected money at any time', async
   }
 })
 
-t.test('an account pays a deposit once: a second collected outcome means the same money', async () => {
+t.test('an account pays a deposit once, and a second collected outcome means the same money', async () => {
   const both = [loggedIn(), verified(), started(), ended('not-taken'), started(2)]
   const same: PaymentEvent = {
     type: 'WalletCollectionEnded',
@@ -206,7 +206,7 @@ t.test('an account pays a deposit once: a second collected outcome means the sam
     .then([ended('collected')])
 })
 
-t.test('the twentieth wrong code within a day locks an account until the first is a day old', async (t) => {
+t.test('the twentieth wrong code within a day locks the account until the first is a day old', async (t) => {
   const wrong = (n: number) => {
     const time = new Date(Date.parse(at) + n * 60_000).toISOString()
     return { ...one, accountNumber: 7, attempt: 1, at: time } as const
@@ -215,7 +215,7 @@ t.test('the twentieth wrong code within a day locks an account until the first i
   for (let n = 0; n < maxWrongCodes; n++) {
     t.equal(codesLockedUntilMs(state, Date.parse(at)), undefined, `after ${n}`)
     const decision = codeCapDecider.decide(wrong(n), state)
-    if (!decision.accepted) throw new Error('refused')
+    if (!decision.accepted) throw new Error('the code was rejected')
     state = decision.events.reduce(codeCapDecider.evolve, state)
   }
   const dayMs = 24 * 60 * 60_000

@@ -12,17 +12,17 @@ import { settings } from './merchant-samples.js'
 const problem = (changes: Partial<MerchantSettings>) =>
   settingsProblem({ ...settings, sandbox: false, ...changes })?.rule
 
-t.test('a return URL is https without credentials; in the sandbox it can be http', async (t) => {
+t.test('a return URL must be https without credentials, and can be http in the sandbox', async (t) => {
   t.equal(problem({ returnUrl: 'https://shop.example/thanks?a=b' }), undefined)
   t.equal(problem({ returnUrl: 'http://shop.example/', sandbox: true }), undefined)
   t.match(problem({ returnUrl: 'http://shop.example/' }), 'url-not-https')
   t.match(problem({ returnUrl: 'javascript:alert(1)', sandbox: true }), 'url-not-http')
   t.match(problem({ returnUrl: 'https://user:secret@shop.example/' }), 'url-with-credentials')
-  t.match(problem({ returnUrl: 'no url' }), 'url-invalid')
+  t.match(problem({ returnUrl: 'not a url' }), 'url-invalid')
   t.match(problem({ returnUrl: `https://shop.example/${'x'.repeat(2048)}` }), 'url-invalid')
 })
 
-t.test('a frame ancestor is an origin that cannot start another directive; there are at most twenty', async (t) => {
+t.test('a frame ancestor must be an origin without further directives, and there can be at most twenty', async (t) => {
   t.equal(problem({ frameAncestors: ['https://shop.example', 'https://www.shop.example:8443'] }), undefined)
   const wrong = ['https://shop.example/', 'https://SHOP.example', 'https://a;b.example', "'self'", '*', 'https://']
   for (const origin of wrong) t.match(problem({ frameAncestors: [origin] }), 'origin-invalid', origin)
@@ -37,7 +37,7 @@ t.test('the smallest amount must not exceed the largest', async (t) => {
   t.match(problem({ minAmountMinor: 500n, maxAmountMinor: 499n }), 'min-above-max')
 })
 
-t.test('instructions are for manual methods of the catalogue, one each, without hidden characters', async (t) => {
+t.test('accepts one instruction without hidden characters for each manual method of the catalogue', async (t) => {
   const method = (code: number, paidBy: PaymentMethod['paidBy']): PaymentMethod => ({
     ...{ code, paidBy, name: `Method ${code}`, kinds: ['deposit'] },
     ...{ minAmountMinor: 1n, maxAmountMinor: 100n },
@@ -58,10 +58,10 @@ t.test('instructions are for manual methods of the catalogue, one each, without 
   t.match(instructed([2, 'IBAN \u202eTR33']), { rule: 'instructions-hidden-characters', values: { method: 2 } })
 })
 
-t.test('rejects a new setting outside its bounds, and names it', async (t) => {
+t.test('rejects a setting outside its bounds and names it', async (t) => {
   t.equal(givenSettingsProblem({}), undefined)
-  const fine = { name: 'Shop', rateLimitPerSecond: 1, depositExpiryMinutes: 1440, mismatchToleranceMinor: 0n }
-  t.equal(givenSettingsProblem({ ...fine, manualControlAboveMinor: null, minAmountMinor: 1n }), undefined)
+  const valid = { name: 'Shop', rateLimitPerSecond: 1, depositExpiryMinutes: 1440, mismatchToleranceMinor: 0n }
+  t.equal(givenSettingsProblem({ ...valid, manualControlAboveMinor: null, minAmountMinor: 1n }), undefined)
   const wrong: readonly [Partial<MerchantSettings>, RuleName, RuleValues?][] = [
     [{ name: ' ' }, 'text-length', { most: 128 }],
     [{ name: 'x'.repeat(129) }, 'text-length', { most: 128 }],

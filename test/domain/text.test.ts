@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { escapeHidden, isVisible, searchable } from '../../src/kernel/text.js'
 
-t.test('rejects characters that are not displayed as they are stored, at any place', async (t) => {
+t.test('rejects characters that are not displayed as stored, at any position', async (t) => {
   const codes = [
     ...[0x00, 0x09, 0x0a, 0x0d, 0x1b, 0x7f, 0x85, 0x9b],
     ...[0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0x200e, 0x200f, 0x061c],
@@ -16,7 +16,7 @@ t.test('rejects characters that are not displayed as they are stored, at any pla
   }
 })
 
-t.test('accepts names of every script', async (t) => {
+t.test('accepts names in every script', async (t) => {
   const names = [
     'Ada Lovelace',
     "Seán O'Brien",
@@ -30,7 +30,7 @@ t.test('accepts names of every script', async (t) => {
     'ひろ 😀',
     'A.',
   ]
-  // Mi-khāham with a non-joiner, Sri with a joiner, an ideograph and a heart with their variants.
+  // These are words with a non-joiner or a joiner, and an ideograph and a heart with variation selectors.
   const joined = ['می\u200cخواهم', 'ශ්\u200dරී', 'क्\u200dष', '葛\u{e0100}', '❤\ufe0f']
   for (const name of [...names, ...joined]) t.ok(isVisible(name), name)
 })
@@ -50,7 +50,7 @@ t.test('accepts a joiner only between two letters of a script that joins letters
     t.notOk(isVisible(text), [...text].map((each) => each.codePointAt(0)).join())
 })
 
-t.test('an escaped text is visible, and the rest of it is unchanged', async (t) => {
+t.test('an escaped text is visible, and a visible text is unchanged', async (t) => {
   t.equal(escapeHidden('a\u202eb\nc\u{e0041}'), 'a\\u202eb\\u000ac\\udb40\\udc41')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -60,18 +60,18 @@ t.test('an escaped text is visible, and the rest of it is unchanged', async (t) 
   )
 })
 
-t.test('searches a text without case, marks and spaces, in Turkish too', async (t) => {
+t.test('ignores case, marks and spaces in a search, even in Turkish', async (t) => {
   for (const text of ['ışık', 'IŞIK', 'Işık', 'isik', 'İSİK', 'ıșık', ' i S i k '])
     t.equal(searchable(text), 'isik', text)
   t.equal(searchable('TR33 0006 1005'), 'tr3300061005')
   t.equal(searchable('Ünal ÖZGÜR'), 'unalozgur')
-  t.equal(searchable('ＡＤＡ'), 'ada', 'wide letters')
+  t.equal(searchable('ＡＤＡ'), 'ada', 'full-width letters match plain ones')
   t.equal(searchable('\u202e\u00ad \ue000\ufffd'), '')
 })
 
-t.test('a prefix is a prefix in the searched form too, and in the order of the stores', async () => {
+t.test('the searchable form keeps prefixes and sorts as the stores do', async () => {
   const text = fc.string({ unit: 'binary', maxLength: 40 })
-  fc.assert(fc.property(text, text, (begin, rest) => searchable(begin + rest).startsWith(searchable(begin))))
+  fc.assert(fc.property(text, text, (prefix, rest) => searchable(prefix + rest).startsWith(searchable(prefix))))
   const bytes = (text: string) => Buffer.from(text)
   fc.assert(
     fc.property(text, text, (one, other) => {

@@ -66,32 +66,36 @@ function play(
 
 t.test('no command changes a terminal transfer', async () => {
   fc.assert(
-    fc.property(commands, (asked) => {
-      play(asked, (before, events) => {
-        if (before.kind !== 'none' && isTerminal(before.status) && events.length > 0) throw new Error('changed')
+    fc.property(commands, (sequence) => {
+      play(sequence, (before, events) => {
+        if (before.kind !== 'none' && isTerminal(before.status) && events.length > 0)
+          throw new Error('a command changed a terminal transfer')
       })
     }),
     { numRuns: 500 },
   )
 })
 
-t.test('has one creation and at most one terminal event, and no event without a change of status', async (t) => {
-  const terminal = new Set(['TransferCompleted', 'TransferCancelled', 'TransferFailed'])
-  fc.assert(
-    fc.property(commands, (asked) => {
-      const types = play(asked, () => {}).history.map((event) => event.type)
-      t.equal(types.filter((type) => type.endsWith('Created')).length, 1)
-      t.ok(types.filter((type) => terminal.has(type)).length <= 1)
-      t.ok(types.length <= 3, 'created, under manual control, terminal')
-    }),
-    { numRuns: 500 },
-  )
-})
+t.test(
+  'a transfer has one creation, at most one terminal event, and no event without a change of status',
+  async (t) => {
+    const terminal = new Set(['TransferCompleted', 'TransferCancelled', 'TransferFailed'])
+    fc.assert(
+      fc.property(commands, (sequence) => {
+        const types = play(sequence, () => {}).history.map((event) => event.type)
+        t.equal(types.filter((type) => type.endsWith('Created')).length, 1)
+        t.ok(types.filter((type) => terminal.has(type)).length <= 1)
+        t.ok(types.length <= 3, 'a transfer has at most a creation, a manual control and a terminal event')
+      }),
+      { numRuns: 500 },
+    )
+  },
+)
 
-t.test('an immediate repeat of a command decides nothing', async (t) => {
+t.test('an immediate repeat of a command changes nothing', async (t) => {
   fc.assert(
-    fc.property(commands, command, (asked, next) => {
-      const { state } = play(asked, () => {})
+    fc.property(commands, command, (sequence, next) => {
+      const { state } = play(sequence, () => {})
       const decision = transferDecider.decide(next, state)
       if (!decision.accepted) return
       const after = decision.events.reduce(transferDecider.evolve, state)
@@ -126,58 +130,55 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
     receiptUrl: `https://bank.example/${receipt}`,
   })),
   fc.constant({ type: 'ResolveAttention' as const, reason: 'settled', at: later }),
-  fc.constant({ type: 'Reopen' as const, reason: 'it came', at: later }),
+  fc.constant({ type: 'Reopen' as const, reason: 'the money arrived', at: later }),
 )
 
-t.test(
-  'received = booked in a Completed transfer + returned + resolved + needing attention, after any sequence',
-  async (t) => {
-    const seen = { booked: 0, returned: 0, resolved: 0, unsettled: 0, vouched: 0 }
-    fc.assert(
-      fc.property(fc.array(moneyCommand, { maxLength: 25, size: 'max' }), (rest) => {
-        let before = noFunds
-        play(
-          [createDeposit, rest],
-          () => {},
-          (state, command) => {
-            if (state.kind !== 'deposit') throw new Error('no deposit')
-            const { funds, status, transactionAmountMinor } = state
-            const booked = status === 'Completed' ? transactionAmountMinor : 0n
-            const returned = returnedMinor(funds)
-            const unsettled = unsettledMinor(state)
-            equal(funds.receivedMinor, booked + returned + funds.resolvedMinor + unsettled)
-            const parts = { booked, returned, resolved: funds.resolvedMinor, unsettled, vouched: funds.vouchedMinor }
-            for (const [name, part] of Object.entries(parts) as [keyof typeof seen, bigint][]) {
-              if (part < 0n) throw new Error(`${name} is ${part}`)
-              if (part > 0n) seen[name]++
-            }
-            equal(transactionAmountMinor, status === 'Completed' ? booked : funds.receivedMinor - returned)
-            equal(needsAttention(state), unsettled > 0n || funds.vouchedMinor > 0n)
-            ok(funds.receivedMinor >= before.receivedMinor, 'the received money never decreases')
-            if (command.type === 'ReceiveFunds') {
-              equal(
-                funds.receivedMinor,
-                before.receivedMinor + command.receivedAmountMinor,
-                'neither lost nor invented',
-              )
-            } else if (command.type !== 'Complete') {
-              equal(funds.receivedMinor, before.receivedMinor, `${command.type} records no received money`)
-            }
-            before = funds
-          },
-        )
-      }),
-      { numRuns: 300 },
-    )
-    for (const [name, count] of Object.entries(seen)) t.ok(count > 20, `${name} was there ${count} times`)
-  },
-)
+t.test('received = booked + returned + resolved + unsettled money after any sequence', async (t) => {
+  const seen = { booked: 0, returned: 0, resolved: 0, unsettled: 0, vouched: 0 }
+  fc.assert(
+    fc.property(fc.array(moneyCommand, { maxLength: 25, size: 'max' }), (rest) => {
+      let before = noFunds
+      play(
+        [createDeposit, rest],
+        () => {},
+        (state, command) => {
+          if (state.kind !== 'deposit') throw new Error('the transfer is not a deposit')
+          const { funds, status, transactionAmountMinor } = state
+          const booked = status === 'Completed' ? transactionAmountMinor : 0n
+          const returned = returnedMinor(funds)
+          const unsettled = unsettledMinor(state)
+          equal(funds.receivedMinor, booked + returned + funds.resolvedMinor + unsettled)
+          const parts = { booked, returned, resolved: funds.resolvedMinor, unsettled, vouched: funds.vouchedMinor }
+          for (const [name, part] of Object.entries(parts) as [keyof typeof seen, bigint][]) {
+            if (part < 0n) throw new Error(`${name} is ${part}`)
+            if (part > 0n) seen[name]++
+          }
+          equal(transactionAmountMinor, status === 'Completed' ? booked : funds.receivedMinor - returned)
+          equal(needsAttention(state), unsettled > 0n || funds.vouchedMinor > 0n)
+          ok(funds.receivedMinor >= before.receivedMinor, 'the received money never decreases')
+          if (command.type === 'ReceiveFunds') {
+            equal(
+              funds.receivedMinor,
+              before.receivedMinor + command.receivedAmountMinor,
+              'the received amount is added exactly',
+            )
+          } else if (command.type !== 'Complete') {
+            equal(funds.receivedMinor, before.receivedMinor, `${command.type} does not change the received money`)
+          }
+          before = funds
+        },
+      )
+    }),
+    { numRuns: 300 },
+  )
+  for (const [name, count] of Object.entries(seen)) t.ok(count > 20, `${name} occurred ${count} times`)
+})
 
 t.test('stored and decoded events fold to the same state', async () => {
   const metadata = { actor: 'system:test', $correlationId: 'c', $causationId: 'c' }
   fc.assert(
-    fc.property(fc.oneof(commands, fc.tuple(fc.constant(createDeposit), fc.array(moneyCommand))), (asked) => {
-      const { state, history } = play(asked, () => {})
+    fc.property(fc.oneof(commands, fc.tuple(fc.constant(createDeposit), fc.array(moneyCommand))), (sequence) => {
+      const { state, history } = play(sequence, () => {})
       const stored = history.map((event, revision) => {
         const encoded = JSON.parse(JSON.stringify(encodeEvent(event, metadata)))
         return { ...encoded, stream: 'transfer-x', revision, position: { commit: 0n, prepare: 0n }, recordedAtMs: 0 }
@@ -187,7 +188,7 @@ t.test('stored and decoded events fold to the same state', async () => {
       deepStrictEqual(read.reduce(transferDecider.evolve, transferDecider.initialState), state)
       if (state.kind === 'none') return
       const document = JSON.parse(JSON.stringify(documentOf(state, 0))) as TransferDocument
-      deepStrictEqual(transferOf(document), state, 'and so it is kept in the read model')
+      deepStrictEqual(transferOf(document), state, 'the read model keeps the same state')
     }),
     { numRuns: 200 },
   )

@@ -85,7 +85,7 @@ export function eventsTo(kind: Kind): { readonly [status in Status]: readonly Tr
   }
 }
 
-/** An actor who needs no claim. */
+/** An actor on the command line, who needs no claim. */
 export const operator = { by: 'cli:ada', underClaim: false }
 
 export const complete: Complete = {

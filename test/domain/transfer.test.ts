@@ -45,12 +45,12 @@ t.test('has the status codes and transaction types of the specification', async 
   t.equal(transactionType('withdrawal'), 2)
 })
 
-t.test('a first create records the request unchanged', async () => {
+t.test('the first create records the request unchanged', async () => {
   given().when(createDeposit).then([depositCreated])
   given().when(createWithdrawal).then([withdrawalCreated])
 })
 
-t.test('a new transfer is Pending, with nothing transferred', async (t) => {
+t.test('a new transfer is Pending and has no transferred amount', async (t) => {
   for (const kind of kinds) {
     const { at: _, told: _told, hashId: _hashId, ...data } = created[kind].data
     const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false }
@@ -82,11 +82,14 @@ t.test('a repeated create changes nothing, regardless of the status', async () =
   }
 })
 
-t.test('a repeated deposit request can have a different expiry, which depends on its time', async () => {
-  given(depositCreated)
-    .when({ ...createDeposit, at: later, expiresAt: '2026-03-01T10:35:00.000Z' })
-    .then([])
-})
+t.test(
+  'a repeated deposit request can have a different expiry, because it depends on the time of the request',
+  async () => {
+    given(depositCreated)
+      .when({ ...createDeposit, at: later, expiresAt: '2026-03-01T10:35:00.000Z' })
+      .then([])
+  },
+)
 
 t.test('a repeated create with different content is a conflict, for every field', async () => {
   const others = {
@@ -132,7 +135,7 @@ const changes = {
   Expire: { type: 'Expire', at: later },
 } as const satisfies { readonly [type: string]: TransferCommand }
 
-const leadsTo = { Complete: 'Completed', SendToManualControl: 'ManualControl', Cancel: 'Cancelled', Fail: 'Failed' }
+const targetOf = { Complete: 'Completed', SendToManualControl: 'ManualControl', Cancel: 'Cancelled', Fail: 'Failed' }
 const legal: { readonly [status in Status]: readonly string[] } = {
   Pending: ['Completed', 'ManualControl', 'Cancelled', 'Failed'],
   ManualControl: ['Completed', 'Cancelled', 'Failed'],
@@ -143,16 +146,16 @@ const legal: { readonly [status in Status]: readonly string[] } = {
 
 for (const kind of kinds) {
   for (const status of statuses) {
-    t.test(`every change of a ${kind} that is ${status} is allowed, repeated or rejected`, async () => {
+    t.test(`allows, ignores or rejects every change of a ${kind} that is ${status}`, async () => {
       const history = [created[kind], ...eventsTo(kind)[status]]
-      for (const [command, target] of Object.entries(leadsTo)) {
+      for (const [command, target] of Object.entries(targetOf)) {
         const expected = legal[status].includes(target)
           ? eventsTo(kind)[target as Status]
           : target === status
             ? []
             : 'conflict'
         given(...history)
-          .when(changes[command as keyof typeof leadsTo])
+          .when(changes[command as keyof typeof targetOf])
           .then(expected, `${command} from ${status}`)
       }
     })
@@ -192,7 +195,7 @@ const completing = (transactionAmountMinor: bigint, toleranceMinor: bigint, auto
   ...policy(toleranceMinor, autoCancel),
 })
 
-t.test('a different amount is a mismatch from one hundredth above the tolerance on', async () => {
+t.test('a difference of one hundredth above the tolerance is a mismatch', async () => {
   const cases = [
     [10_000n, 0n, false],
     [9_999n, 0n, true],
@@ -213,9 +216,9 @@ t.test('a different amount is a mismatch from one hundredth above the tolerance 
   }
 })
 
-t.test('cancels automatically only deposits beyond the tolerance, with the received money', async () => {
-  const short = { transactionAmountMinor: 9_949n, hasAmountMismatch: true }
-  const outcome = { ...short, autoCancelledAmountMinor: 9_949n }
+t.test('cancels only deposits beyond the tolerance automatically, and records the received money', async () => {
+  const underpaid = { transactionAmountMinor: 9_949n, hasAmountMismatch: true }
+  const outcome = { ...underpaid, autoCancelledAmountMinor: 9_949n }
   given(depositCreated)
     .when(completing(9_949n, 50n, true))
     .then([cancelled('deposit', { ...outcome, message: 'amount mismatch', reason: 'amount-mismatch' })])
@@ -230,20 +233,20 @@ t.test('cancels automatically only deposits beyond the tolerance, with the recei
     .then([completed('deposit', { transactionAmountMinor: 9_950n })])
   given(withdrawalCreated)
     .when(completing(9_949n, 50n, true))
-    .then([completed('withdrawal', short)])
+    .then([completed('withdrawal', underpaid)])
 })
 
 t.test('a repeated completion has the result of the first one, regardless of later settings', async () => {
-  const short = completed('deposit', { transactionAmountMinor: 9_500n, hasAmountMismatch: true })
-  given(depositCreated, short)
+  const underpaid = completed('deposit', { transactionAmountMinor: 9_500n, hasAmountMismatch: true })
+  given(depositCreated, underpaid)
     .when(completing(9_500n, 0n, false))
     .then([])
-  given(depositCreated, short)
+  given(depositCreated, underpaid)
     .when(completing(9_500n, 0n, true))
-    .then([], 'automatic cancellation switched on since')
-  given(depositCreated, short)
+    .then([], 'automatic cancellation was enabled since')
+  given(depositCreated, underpaid)
     .when(completing(9_500n, 500n, false))
-    .then([], 'tolerance raised since')
+    .then([], 'the tolerance was raised since')
   const mismatch = { transactionAmountMinor: 9_500n, hasAmountMismatch: true }
   const refunded = cancelled('deposit', { ...mismatch, autoCancelledAmountMinor: 9_500n })
   given(depositCreated, refunded)
@@ -251,7 +254,7 @@ t.test('a repeated completion has the result of the first one, regardless of lat
     .then([])
   given(depositCreated, refunded)
     .when(completing(9_500n, 0n, false))
-    .then([], 'automatic cancellation switched off since')
+    .then([], 'automatic cancellation was disabled since')
   given(depositCreated, refunded)
     .when(completing(9_400n, 0n, true))
     .then('conflict', 'a different amount')
@@ -261,13 +264,13 @@ t.test('a repeated completion has the result of the first one, regardless of lat
   given(depositCreated, refunded).when(complete).then([], 'the received amount')
 })
 
-t.test('rejects a repeated completion with a different amount, which is not booked', async () => {
+t.test('rejects a repeated completion with a different amount and does not book it', async () => {
   for (const kind of ['deposit', 'withdrawal'] as const) {
     const created = kind === 'deposit' ? depositCreated : withdrawalCreated
-    const short = completed(kind, { transactionAmountMinor: 9_500n, hasAmountMismatch: true })
-    given(created, short).when(complete).then([], 'the booked amount')
+    const underpaid = completed(kind, { transactionAmountMinor: 9_500n, hasAmountMismatch: true })
+    given(created, underpaid).when(complete).then([], 'the booked amount')
     for (const other of [9_000n, 10_000n, 9_501n]) {
-      given(created, short)
+      given(created, underpaid)
         .when(completing(other, 1_000n, false))
         .then('conflict', `${other} for a ${kind}`)
     }
@@ -285,7 +288,7 @@ t.test('rejects a mismatching completion of a deposit that was cancelled manuall
     .then('conflict')
 })
 
-t.test('a deposit expires exactly at its time, not a millisecond before', async () => {
+t.test('a deposit expires exactly at its expiry time, not a millisecond earlier', async () => {
   const expire = (at: string) => ({ type: 'Expire', at }) as const
   const expired = (at: string) => [cancelled('deposit', { message: 'expired', reason: 'expired', at })]
   given(depositCreated).when(expire('2026-03-01T10:29:59.999Z')).then([])
@@ -293,7 +296,7 @@ t.test('a deposit expires exactly at its time, not a millisecond before', async 
   given(depositCreated).when(expire('2026-03-09T00:00:00.000Z')).then(expired('2026-03-09T00:00:00.000Z'))
 })
 
-t.test('the reason of the cancellation decides whether a deposit expired, not its message', async (t) => {
+t.test('the reason of the cancellation, not its message, decides whether a deposit expired', async (t) => {
   const state = (event: TransferEvent) => [depositCreated, event].reduce<TransferState>(evolve, initialState) as Deposit
   const later = '2026-03-01T10:31:00.000Z'
   t.ok(hasExpired(state(cancelled('deposit', { message: 'expired', reason: 'expired' })), later))
@@ -315,7 +318,7 @@ t.test('expiry changes only Pending deposits, and is never rejected', async () =
   }
 })
 
-t.test('money that arrives after the time but before the expiry is recorded completes the deposit', async () => {
+t.test('money that arrives after the expiry time still completes the deposit if no expiry was recorded', async () => {
   given(depositCreated)
     .when({ ...complete, at: '2026-03-01T11:00:00.000Z' })
     .then([completed('deposit', { at: '2026-03-01T11:00:00.000Z' })])
@@ -333,52 +336,49 @@ const received = (receivedAmountMinor = 10_000n, hasAmountMismatch = false): Tra
   type: 'LateFundsReceived',
   data: { ...common('deposit'), receivedAmountMinor, receiptUrl: null, hasAmountMismatch },
 })
-const reopen: TransferCommand = { type: 'Reopen', reason: 'it came', at: later }
-const reopened: TransferEvent = { type: 'TransferReopened', data: { ...common('deposit'), reason: 'it came' } }
+const reopen: TransferCommand = { type: 'Reopen', reason: 'the money arrived', at: later }
+const reopened: TransferEvent = {
+  type: 'TransferReopened',
+  data: { ...common('deposit'), reason: 'the money arrived' },
+}
 
-t.test(
-  'money completes a Pending deposit like a completion: mismatch, tolerance and automatic cancellation',
-  async () => {
-    const amounts = [9_999n, 10_000n, 10_001n]
-    const policies = [0n, 1n].flatMap((toleranceMinor) =>
-      [true, false].map((autoCancel) => ({ toleranceMinor, autoCancel })),
-    )
-    for (const receivedAmountMinor of amounts) {
-      for (const mismatchPolicy of policies) {
-        const completion = { ...complete, transactionAmountMinor: receivedAmountMinor, mismatchPolicy }
-        const expected = transferDecider.decide(completion, fold([depositCreated]))
-        if (!expected.accepted) throw new Error('refused')
-        given(depositCreated)
-          .when({ ...receive, receivedAmountMinor, mismatchPolicy })
-          .then(expected.events)
-      }
+t.test('received money completes a Pending deposit with the same mismatch rules as a completion', async () => {
+  const amounts = [9_999n, 10_000n, 10_001n]
+  const policies = [0n, 1n].flatMap((toleranceMinor) =>
+    [true, false].map((autoCancel) => ({ toleranceMinor, autoCancel })),
+  )
+  for (const receivedAmountMinor of amounts) {
+    for (const mismatchPolicy of policies) {
+      const completion = { ...complete, transactionAmountMinor: receivedAmountMinor, mismatchPolicy }
+      const expected = transferDecider.decide(completion, fold([depositCreated]))
+      if (!expected.accepted) throw new Error('refused')
+      given(depositCreated)
+        .when({ ...receive, receivedAmountMinor, mismatchPolicy })
+        .then(expected.events)
     }
-  },
-)
+  }
+})
 
-t.test(
-  'above the threshold for manual review, requested or received, the deposit is held and the money recorded',
-  async () => {
-    const held = (message: string): TransferEvent => ({
-      type: 'TransferSentToManualControl',
-      data: { ...common('deposit'), message },
-    })
-    given(depositCreated)
-      .when({ ...receive, manualControlAboveMinor: 10_000n })
-      .then([completed('deposit')])
-    given(depositCreated)
-      .when({ ...receive, manualControlAboveMinor: 9_999n })
-      .then([received(), held('100.00 was received; amounts above 99.99 are checked')])
-    given(depositCreated)
-      .when({ ...receive, receivedAmountMinor: 5n, manualControlAboveMinor: 9_999n })
-      .then([received(5n, true), held('0.05 was received; amounts above 99.99 are checked')])
-    given(depositCreated)
-      .when({ ...receive, receivedAmountMinor: 10_001n, manualControlAboveMinor: 10_000n })
-      .then([received(10_001n, true), held('100.01 was received; amounts above 100.00 are checked')])
-  },
-)
+t.test('holds a deposit whose requested or received amount is above the threshold, and records the money', async () => {
+  const held = (message: string): TransferEvent => ({
+    type: 'TransferSentToManualControl',
+    data: { ...common('deposit'), message },
+  })
+  given(depositCreated)
+    .when({ ...receive, manualControlAboveMinor: 10_000n })
+    .then([completed('deposit')])
+  given(depositCreated)
+    .when({ ...receive, manualControlAboveMinor: 9_999n })
+    .then([received(), held('100.00 was received; amounts above 99.99 are checked')])
+  given(depositCreated)
+    .when({ ...receive, receivedAmountMinor: 5n, manualControlAboveMinor: 9_999n })
+    .then([received(5n, true), held('0.05 was received; amounts above 99.99 are checked')])
+  given(depositCreated)
+    .when({ ...receive, receivedAmountMinor: 10_001n, manualControlAboveMinor: 10_000n })
+    .then([received(10_001n, true), held('100.01 was received; amounts above 100.00 are checked')])
+})
 
-t.test('records money for any other deposit without a change of status', async (t) => {
+t.test('records money for any other deposit without changing its status', async (t) => {
   for (const status of ['ManualControl', 'Completed', 'Cancelled', 'Failed'] as const) {
     const history = [depositCreated, ...eventsTo('deposit')[status]]
     given(...history)
@@ -393,7 +393,7 @@ t.test('records money for any other deposit without a change of status', async (
   given(withdrawalCreated).when(receive).then('conflict')
 })
 
-t.test('only a cancelled or failed deposit is reopened into ManualControl', async (t) => {
+t.test('reopens only a cancelled or failed deposit, into ManualControl', async (t) => {
   for (const status of statuses) {
     const expected = status === 'Cancelled' || status === 'Failed' ? [reopened] : 'conflict'
     given(depositCreated, ...eventsTo('deposit')[status])
@@ -404,11 +404,11 @@ t.test('only a cancelled or failed deposit is reopened into ManualControl', asyn
       .then('conflict')
   }
   const state = fold([depositCreated, cancelled('deposit'), received(9_000n), reopened])
-  t.match(state, { status: 'ManualControl', message: 'it came', transactionAmountMinor: 9_000n })
+  t.match(state, { status: 'ManualControl', message: 'the money arrived', transactionAmountMinor: 9_000n })
   given(depositCreated, cancelled('deposit'), reopened).when(reopen).then([], 'a repeat')
 })
 
-t.test('a history that starts with a change is damaged', async (t) => {
+t.test('throws for a history that starts with a change', async (t) => {
   for (const kind of kinds as readonly Kind[]) {
     for (const event of Object.values(eventsTo(kind)).flat()) t.throws(() => fold([event]), /before it was created/)
   }

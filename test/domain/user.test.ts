@@ -49,7 +49,7 @@ t.test('rejects every command for a nonexistent user', async () => {
   for (const command of commands) given().when(command).then('not-found', command.type)
 })
 
-t.test('merchant roles are bound to merchants, the other roles are not', async () => {
+t.test('merchant roles require merchants, and other roles cannot have any', async () => {
   for (const name of roles) {
     const merchants = isMerchantRole(name)
     const bound: UserCommand = { ...create, role: name, merchantIds: ['m'] }
@@ -67,7 +67,7 @@ t.test('merchant roles are bound to merchants, the other roles are not', async (
   }
 })
 
-t.test('changes a role with its merchants; a repeat changes nothing', async () => {
+t.test('changes a role and its merchants, and a repeat changes nothing', async () => {
   const change: UserCommand = { type: 'ChangeRole', role: 'operator', merchantIds: ['a', 'b'], at }
   given(created)
     .when(change)
@@ -80,7 +80,7 @@ t.test('changes a role with its merchants; a repeat changes nothing', async () =
     .then([role('operator', ['a', 'b'])])
 })
 
-t.test('disables and enables a user, each once', async () => {
+t.test('disables and enables a user once each', async () => {
   given(created).when({ type: 'Disable', at }).then([disabled])
   given(created, disabled).when({ type: 'Disable', at }).then([])
   given(created, disabled)
@@ -109,7 +109,7 @@ t.test('a disabled user cannot sign in', async () => {
   }
 })
 
-t.test('a code is accepted once, and no earlier code after it', async () => {
+t.test('accepts each code once, and no earlier code afterwards', async () => {
   for (const type of ['SignIn', 'Confirm'] as const) {
     const used: UserEvent = {
       type: type === 'SignIn' ? 'UserSignedIn' : 'UserConfirmed',
@@ -121,8 +121,8 @@ t.test('a code is accepted once, and no earlier code after it', async () => {
       given(created, secondFactor, used).when({ type: 'SignIn', codeCounter, at }).then('conflict')
       given(created, secondFactor, used).when({ type: 'Confirm', codeCounter, at }).then('conflict')
     }
-    given(created, secondFactor).when({ type, codeCounter: null, at }).then('conflict', 'no code')
-    given(created).when({ type, codeCounter: 105, at }).then('conflict', 'a code of nothing')
+    given(created, secondFactor).when({ type, codeCounter: null, at }).then('conflict', 'a sign-in without the code')
+    given(created).when({ type, codeCounter: 105, at }).then('conflict', 'a code without a second factor')
   }
 })
 
@@ -147,30 +147,34 @@ t.test('every change that would prevent a sign-in ends the sessions', async (t) 
   t.equal(epochAfter(disabled, { type: 'UserEnabled', data: common }, password), 2)
 })
 
-t.test('no event is valid before the creation', async (t) => {
+t.test('throws for an event before the creation', async (t) => {
   for (const event of [disabled, secondFactor, signedIn(null)])
     t.throws(() => fold([event]), { message: 'a user changed before being created' })
 })
 
-t.test('a password has at least twelve characters and is not guessed first', async (t) => {
+t.test('a password must have at least twelve characters and must not be easy to guess', async (t) => {
   const email = 'ada.lovelace@example.com'
   const problem = (password: string) => passwordProblem(password, email)
   t.match(problem('elevenchars'), { rule: 'too-short', values: { least: 12 } })
   t.equal(problem('twelve chars'), undefined)
-  t.match(problem('👩‍🚀'.repeat(3)), { rule: 'too-short', values: { least: 12 } }, '27 bytes, nine characters')
+  t.match(
+    problem('👩‍🚀'.repeat(3)),
+    { rule: 'too-short', values: { least: 12 } },
+    'the minimum counts characters, not bytes',
+  )
   t.match(problem('aaaaaaaaaaaaaaaa'), { rule: 'one-character' })
   t.match(problem(' Ada.Lovelace@EXAMPLE.com '), { rule: 'equals-email' })
   t.match(problem('x'.repeat(200) + 'y'.repeat(57)), { rule: 'too-long', values: { most: 256 } })
   t.equal(problem(`${email} and more`), undefined)
 })
 
-t.test('each permission belongs to a role, and the auditor changes nothing', async (t) => {
+t.test('each permission belongs to a role, and the auditor cannot change anything', async (t) => {
   for (const permission of Object.keys(permissions) as Permission[]) {
     t.ok(
       roles.some((each) => isAllowed(each, permission)),
       permission,
     )
-    // A verification only reads.
+    // A verification only reads, so an auditor can request one.
     if (!permission.endsWith(':read') && !['account:own', 'audit:verify'].includes(permission))
       t.notOk(isAllowed('auditor', permission), permission)
   }

@@ -56,7 +56,7 @@ t.test('opens an account once, with its balance as a credit', async () => {
     .then('conflict')
 })
 
-t.test('rejects every command for an account that was not opened', async () => {
+t.test('rejects every command for an unopened account', async () => {
   given().when(credit(1n)).then('not-found')
   given().when(debit(1n)).then('not-found')
   given().when({ type: 'TrustDevice', device: 'd', at }).then('not-found')
@@ -71,7 +71,7 @@ t.test('credits a reference once, and rejects a different amount for it', async 
   given(opened, credited(maxBalanceMinor)).when(credit(1n, 'r2')).then('conflict')
 })
 
-t.test('a credit and a debit with the same key are different', async () => {
+t.test('a credit and a debit with the same key are separate', async () => {
   given(opened, credited(100n, 'x'))
     .when(debit(60n, 'x'))
     .then([debited(60n, 'x')])
@@ -80,7 +80,7 @@ t.test('a credit and a debit with the same key are different', async () => {
     .then([credited(60n, 'x')])
 })
 
-t.test('debits at most the whole balance', async () => {
+t.test('debits at most the balance', async () => {
   given(opened, credited(100n))
     .when(debit(100n))
     .then([debited(100n)])
@@ -89,25 +89,25 @@ t.test('debits at most the whole balance', async () => {
     .then([refused(101n)])
 })
 
-t.test('debits a trackingId once, regardless of the repeat and of the balance', async () => {
+t.test('debits a trackingId once, regardless of the amount of a repeat and of the balance', async () => {
   given(opened, credited(100n), debited(100n)).when(debit(100n)).then([])
   given(opened, credited(100n), debited(60n)).when(debit(70n)).then([])
   given(opened, credited(100n), debited(60n), debited(40n, 't2')).when(debit(60n)).then([])
 })
 
-t.test('records a refusal once, and debits when the balance suffices', async (t) => {
+t.test('records a refusal once, and debits once the balance suffices', async (t) => {
   given(opened, refused(100n)).when(debit(100n)).then([])
   given(opened, refused(100n), credited(99n)).when(debit(100n)).then([])
   given(opened, refused(100n), credited(100n))
     .when(debit(100n))
     .then([debited(100n)])
   const account = fold([opened, refused(100n), credited(100n), debited(100n)])
-  if (account.accountNumber === null) throw new Error('not opened')
+  if (account.accountNumber === null) throw new Error('the account is not opened')
   t.equal(debitOf(account, 't1')?.kind, 'debit')
   t.equal(debitOf(account, 'r1'), undefined)
 })
 
-t.test('trusts a device once, and removes the first trusted one of too many', async (t) => {
+t.test('trusts a device once, and removes the oldest of too many devices', async (t) => {
   const trusted = (device: string): WalletAccountEvent => ({
     type: 'WalletDeviceTrusted',
     data: { accountNumber, device, at },
@@ -118,14 +118,14 @@ t.test('trusts a device once, and removes the first trusted one of too many', as
   given(opened, trusted('d'), trusted('e')).when({ type: 'TrustDevice', device: 'd', at }).then([])
   const many = Array.from({ length: maxTrustedDevices + 1 }, (_, index) => trusted(`d${index}`))
   const account = fold([opened, ...many])
-  if (account.accountNumber === null) throw new Error('not opened')
+  if (account.accountNumber === null) throw new Error('the account is not opened')
   t.equal(account.trustedDevices.length, maxTrustedDevices)
   t.notOk(account.trustedDevices.includes('d0'))
   t.ok(account.trustedDevices.includes(`d${maxTrustedDevices}`))
 })
 
 t.test(
-  'in any history the balance is the credits less the debits, never negative, and no trackingId is debited twice',
+  'after any history, the balance equals credits less debits and is not negative, and no trackingId is debited twice',
   async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd')
     const amount = fc.bigInt(1n, 50n)
@@ -140,7 +140,7 @@ t.test(
           const decision = walletAccountDecider.decide(command, fold(history))
           if (decision.accepted) history.push(...decision.events)
           const account = fold(history)
-          if (account.accountNumber === null) throw new Error('not opened')
+          if (account.accountNumber === null) throw new Error('the account is not opened')
           let balance = 0n
           const debits: string[] = []
           for (const event of history) {
@@ -150,10 +150,11 @@ t.test(
             debits.push(event.data.trackingId)
           }
           if (account.balanceMinor !== balance || balance < 0n) throw new Error('the balance is wrong')
-          if (new Set(debits).size !== debits.length) throw new Error('debited twice')
-          // A repeat of the command decides nothing.
+          if (new Set(debits).size !== debits.length) throw new Error('a trackingId was debited twice')
+          // A repeat of the command must change nothing.
           const again = walletAccountDecider.decide(command, account)
-          if (decision.accepted && !(again.accepted && again.events.length === 0)) throw new Error('not repeatable')
+          if (decision.accepted && !(again.accepted && again.events.length === 0))
+            throw new Error('a repeat changed the account')
         }
       }),
     )
@@ -167,11 +168,11 @@ t.test('folds thousands of movements in linear time', async (t) => {
   ]).flat()
   let state = walletAccountDecider.initialState
   for (const event of [opened, ...many]) state = walletAccountDecider.evolve(state, event)
-  if (state.accountNumber === null) throw new Error('not opened')
+  if (state.accountNumber === null) throw new Error('the account is not opened')
   t.equal(debitOf(state, 't0')?.amountMinor, 1n)
 })
 
-t.test('compares emails in one form, and rejects other texts', async (t) => {
+t.test('normalizes emails, and rejects other texts', async (t) => {
   t.equal(normalEmail('  Ada.Lovelace+x@Example.COM '), 'ada.lovelace+x@example.com')
   t.equal(normalEmail('jose\u0301@example.com'), normalEmail('jos\u00e9@example.com'))
   const wrong = [
@@ -193,7 +194,7 @@ t.test('compares emails in one form, and rejects other texts', async (t) => {
   for (const text of [...wrong, ...headers]) t.equal(normalEmail(text), undefined, JSON.stringify(text))
 })
 
-t.test('only passwords that are guessed first are easy', async (t) => {
+t.test('only passwords that are guessed first are too easy', async (t) => {
   const easy =
     '000000 999999 123456 234567 654321 987654 890123 321098 121212 909090 123123 550550 112233 159753 147258'
   for (const digits of easy.split(' ')) t.ok(isEasyPassword(digits), digits)
@@ -202,10 +203,10 @@ t.test('only passwords that are guessed first are easy', async (t) => {
   }
   let count = 0
   for (let n = 0; n < 1_000_000; n++) if (isEasyPassword(String(n).padStart(6, '0'))) count++
-  t.ok(count > 1_000 && count < 1_200, `${count} of a million are refused`)
+  t.ok(count > 1_000 && count < 1_200, `${count} of a million are rejected`)
 })
 
-t.test('passwords are six digits of ASCII, phones E.164', async (t) => {
+t.test('accepts passwords of six ASCII digits and phone numbers in E.164', async (t) => {
   t.ok(isPassword('000000'))
   for (const text of ['12345', '1234567', '12345a', ' 123456', '١٢٣٤٥٦', '123456\n']) t.notOk(isPassword(text), text)
   t.ok(isPhone('+905551234567'))
