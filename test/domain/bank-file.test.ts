@@ -159,25 +159,28 @@ t.test('rejects a whole batch and names every withdrawal that the user cannot pa
   t.match(file('csv', [], { withdrawals: [large] }), { accepted: false, problems: [{ rule }] })
 })
 
-t.test('rejects a SEPA file with an invalid IBAN or BIC, too large an amount or a currency other than EUR', async (t) => {
-  const wallet = withdrawal({ trackingId: 'wallet', accountNumber: '481920375566' }, claimed)
-  const mine = withdrawal({ accountNumber: iban }, claimed)
-  const rule = 'account-not-iban'
-  t.match(file('pain.001', [mine, wallet]), { problems: [{ transfer: { trackingId: 'wallet' }, rule }] })
-  t.equal(file('csv', [mine, wallet]).accepted, true)
-  const largest = withdrawal({ accountNumber: iban, amountMinor: 999_999_999_99n }, claimed)
-  t.equal(file('pain.001', [largest]).accepted, true)
-  const tooLarge = withdrawal({ accountNumber: iban, amountMinor: 1_000_000_000_00n }, claimed)
-  const above = { rule: 'sepa-amount-too-large', values: { largest: 99_999_999_999n } }
-  t.match(file('pain.001', [tooLarge]), { accepted: false, problems: [above] })
-  t.equal(file('csv', [tooLarge]).accepted, true)
-  const about = (changes: object) => {
-    const written = file('pain.001', [mine], changes)
-    return written.accepted || written.problems.map((problem) => problem.about)
-  }
-  t.strictSame(about({ currency: { code: 'TRY', decimals: 2 } }), ['format'])
-  t.strictSame(about({ debtor: undefined }), ['debtor'])
-  t.strictSame(about({ debtor: { ...debtor, iban: 'DE00' } }), ['iban'])
-  t.strictSame(about({ debtor: { ...debtor, bic: 'bad' } }), ['bic'])
-  t.strictSame(about({ debtor: { ...debtor, name: ' ' } }), ['name'])
-})
+t.test(
+  'rejects a SEPA file with an invalid IBAN or BIC, too large an amount or a currency other than EUR',
+  async (t) => {
+    const wallet = withdrawal({ trackingId: 'wallet', accountNumber: '481920375566' }, claimed)
+    const mine = withdrawal({ accountNumber: iban }, claimed)
+    const rule = 'account-not-iban'
+    t.match(file('pain.001', [mine, wallet]), { problems: [{ transfer: { trackingId: 'wallet' }, rule }] })
+    t.equal(file('csv', [mine, wallet]).accepted, true)
+    const largest = withdrawal({ accountNumber: iban, amountMinor: 999_999_999_99n }, claimed)
+    t.equal(file('pain.001', [largest]).accepted, true)
+    const tooLarge = withdrawal({ accountNumber: iban, amountMinor: 1_000_000_000_00n }, claimed)
+    const above = { rule: 'sepa-amount-too-large', values: { largest: 99_999_999_999n } }
+    t.match(file('pain.001', [tooLarge]), { accepted: false, problems: [above] })
+    t.equal(file('csv', [tooLarge]).accepted, true)
+    const about = (changes: object) => {
+      const written = file('pain.001', [mine], changes)
+      return written.accepted || written.problems.map((problem) => problem.about)
+    }
+    t.strictSame(about({ currency: { code: 'TRY', decimals: 2 } }), ['format'])
+    t.strictSame(about({ debtor: undefined }), ['debtor'])
+    t.strictSame(about({ debtor: { ...debtor, iban: 'DE00' } }), ['iban'])
+    t.strictSame(about({ debtor: { ...debtor, bic: 'bad' } }), ['bic'])
+    t.strictSame(about({ debtor: { ...debtor, name: ' ' } }), ['name'])
+  },
+)
