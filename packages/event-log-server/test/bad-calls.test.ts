@@ -45,9 +45,9 @@ t.test('no malformed message ends the server', async (t) => {
 t.test('rejects a message of more than 16 MiB and continues', async (t) => {
   const { port, client, stop, faults } = await serve()
   const raw = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), { 'grpc.max_send_message_length': -1 })
-  const tooMuch = Buffer.alloc(17 * 1024 * 1024)
+  const tooLarge = Buffer.alloc(17 * 1024 * 1024)
   for (const path of paths.filter((path) => path.includes('.streams.'))) {
-    t.equal(await call(raw, path, [tooMuch], 60_000), status.RESOURCE_EXHAUSTED, path)
+    t.equal(await call(raw, path, [tooLarge], 60_000), status.RESOURCE_EXHAUSTED, path)
   }
   raw.close()
   t.ok((await client.appendToStream('s', jsonEvent({ type: 'T', data: {} }))).success)

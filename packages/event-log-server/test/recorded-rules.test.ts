@@ -189,7 +189,7 @@ t.test('resuming from any checkpoint loses no event', async (t) => {
     await client.appendToStream(n % 13 === 5 ? 'hit' : 'noise', jsonEvent({ type: 'T', data: { n } }))
   }
   const last = (await all(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 })))[0]?.event?.position
-  const seenFrom = async (fromPosition: typeof START | { commit: bigint; prepare: bigint }) => {
+  const receiveFrom = async (fromPosition: typeof START | { commit: bigint; prepare: bigint }) => {
     const checkpoints: { commit: bigint; prepare: bigint }[] = []
     const found: bigint[] = []
     const checkpointReached = async (_: unknown, position: { commit: bigint; prepare: bigint }) => {
@@ -205,12 +205,12 @@ t.test('resuming from any checkpoint loses no event', async (t) => {
     await subscription.unsubscribe()
     return { checkpoints, found }
   }
-  const { checkpoints, found } = await seenFrom(START)
+  const { checkpoints, found } = await receiveFrom(START)
   t.ok(checkpoints.length > 10)
   t.equal(found.length, 3)
   for (const checkpoint of checkpoints) {
     t.ok(checkpoint.commit <= (last?.commit ?? 0n))
-    const resumed = await seenFrom(checkpoint)
+    const resumed = await receiveFrom(checkpoint)
     t.strictSame(
       resumed.found,
       found.filter((commit) => commit > checkpoint.commit),

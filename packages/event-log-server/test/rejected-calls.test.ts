@@ -99,8 +99,8 @@ for (const { transport, options, skip } of transports) {
 t.test('rejects an append without credentials before its request is complete', async (t) => {
   const { port, stop } = await serve({ isClosed: true })
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
-  for (const way of ['Append', 'BatchAppend']) {
-    const path = `/event_store.client.streams.Streams/${way}`
+  for (const method of ['Append', 'BatchAppend']) {
+    const path = `/event_store.client.streams.Streams/${method}`
     const code = await new Promise((resolve) => {
       const call = client.makeBidiStreamRequest(path, pass, pass, { deadline: Date.now() + enoughMs })
       call.on('data', () => {})
@@ -110,7 +110,7 @@ t.test('rejects an append without credentials before its request is complete', a
       if (first instanceof streams.BatchAppendReq) first.setIsFinal(false)
       call.write(Buffer.from(first.serializeBinary()))
     })
-    t.equal(code, status.PERMISSION_DENIED, way)
+    t.equal(code, status.PERMISSION_DENIED, method)
   }
   client.close()
   await stop()

@@ -32,9 +32,9 @@ const transports = [
   },
 ]
 /** The two ways to append: with credentials, the client makes a separate call; otherwise it uses one call for all appends. */
-const ways = [
-  { way: 'Append', call: { credentials: { username: administrator.login, password: administrator.password } } },
-  { way: 'BatchAppend', call: {} },
+const methods = [
+  { method: 'Append', call: { credentials: { username: administrator.login, password: administrator.password } } },
+  { method: 'BatchAppend', call: {} },
 ]
 
 async function all<T>(iterable: AsyncIterable<T>): Promise<T[]> {
@@ -57,8 +57,8 @@ for (const { transport, options, skip } of transports) {
 
     t.test('stores an event of 1 MiB byte by byte and rejects one more byte', async (t) => {
       const data = randomBytes(1_048_576)
-      for (const { way, call } of ways) {
-        const stream = `big-${way}`
+      for (const { method, call } of methods) {
+        const stream = `big-${method}`
         await client.createPersistentSubscriptionToStream(
           stream,
           'g',
@@ -69,7 +69,7 @@ for (const { transport, options, skip } of transports) {
         const more = binaryEvent({ type: 'Big', data: Buffer.concat([data, Buffer.alloc(1)]) })
         await t.rejects(client.appendToStream(stream, more, call), tooLarge)
         const [read, ...others] = await all(client.readStream(stream))
-        t.ok(data.equals((read?.event?.data ?? []) as Uint8Array), `read, ${way}`)
+        t.ok(data.equals((read?.event?.data ?? []) as Uint8Array), `read, ${method}`)
         t.equal(others.length, 0)
         for await (const { event } of client.subscribeToStream(stream, { fromRevision: START })) {
           t.ok(data.equals((event?.data ?? []) as Uint8Array), 'subscribed to')
@@ -85,8 +85,8 @@ for (const { transport, options, skip } of transports) {
 
     t.test('stores 10,000 events of one append atomically and returns them in order', async (t) => {
       const events = Array.from({ length: 10_000 }, (_, n) => jsonEvent({ type: 'T', data: { n } }))
-      for (const { way, call } of ways) {
-        const stream = `many-${way}`
+      for (const { method, call } of methods) {
+        const stream = `many-${method}`
         const { nextExpectedRevision } = await client.appendToStream(stream, events, {
           expectedRevision: NO_STREAM,
           ...call,
@@ -94,7 +94,7 @@ for (const { transport, options, skip } of transports) {
         t.equal(nextExpectedRevision, 9_999n)
         const read = await all(client.readStream<{ type: 'T'; data: { n: number } }>(stream))
         t.ok(read.every(({ event }, n) => event?.revision === BigInt(n) && event.data.n === n))
-        t.equal(read.length, 10_000, way)
+        t.equal(read.length, 10_000, method)
       }
       const repeated = await client.appendToStream('many-BatchAppend', events, { expectedRevision: NO_STREAM })
       t.equal(repeated.nextExpectedRevision, 9_999n, 'repeated')
@@ -195,7 +195,7 @@ t.test('many expressions on one connection share its time, and other connections
   const { client, port, stop, faults } = await serve()
   const stream = `${'a'.repeat(40)}b`
   await client.appendToStream(stream, jsonEvent({ type: 'T', data: {} }))
-  const hostile = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+  const attacker = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
   const path = '/event_store.client.streams.Streams/Read'
   const pass = (bytes: Buffer) => bytes
   const endless = new streams.ReadReq.Options.FilterOptions.Expression().setRegex('^(a+)+$')
@@ -205,7 +205,7 @@ t.test('many expressions on one connection share its time, and other connections
   const bytes = Buffer.from(request.serializeBinary())
   let ended = 0
   const calls = Array.from({ length: 40 }, () => {
-    const call = hostile.makeServerStreamRequest(path, pass, pass, bytes)
+    const call = attacker.makeServerStreamRequest(path, pass, pass, bytes)
     call.on('data', () => {})
     call.on('error', ({ code }: ServiceError) => {
       if (code === status.RESOURCE_EXHAUSTED) ended += 1
@@ -225,7 +225,7 @@ t.test('many expressions on one connection share its time, and other connections
   t.comment(`busy for ${(performance.eventLoopUtilization(busyAtFirst).utilization * 100).toFixed(0)} %`)
   t.ok(ended < 10, 'the other expressions wait for the time of their connection')
   for (const call of calls) call.cancel()
-  hostile.close()
+  attacker.close()
   t.strictSame(faults, [])
   await stop()
 })

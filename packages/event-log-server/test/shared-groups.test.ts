@@ -5,7 +5,7 @@ import {
   START,
 } from '@eventstore/db-client'
 import { defaultPersistentSubscriptionSettings, type EventLog, openEventLog } from '@transferd/event-log'
-import { acking, Taker, until } from '@transferd/event-log/test/support/group-scene'
+import { acking, TestConsumer, until } from '@transferd/event-log/test/support/group-scene'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t, { type Test } from 'tap'
 import { serve } from './support/server-fixture.js'
@@ -35,16 +35,20 @@ async function scene(t: Test) {
 
 /** Collects the deliveries of a client's subscription and its error. */
 function watch(subscription: PersistentSubscriptionToAll) {
-  const seen = { numbers: [] as unknown[], tries: [] as number[], error: undefined as { type?: string } | undefined }
+  const received = {
+    numbers: [] as unknown[],
+    attempts: [] as number[],
+    error: undefined as { type?: string } | undefined,
+  }
   subscription.on('data', (delivery) => {
-    seen.numbers.push((delivery.event?.data as { n?: unknown } | undefined)?.n)
-    seen.tries.push(delivery.retryCount)
+    received.numbers.push((delivery.event?.data as { n?: unknown } | undefined)?.n)
+    received.attempts.push(delivery.retryCount)
     void subscription.ack(delivery)
   })
   subscription.on('error', (error) => {
-    seen.error = error as { type?: string }
+    received.error = error as { type?: string }
   })
-  return seen
+  return received
 }
 
 t.test('clients of the protocol can use a group of the service', async (t) => {
@@ -61,24 +65,24 @@ t.test('clients of the protocol can use a group of the service', async (t) => {
   await t.rejects(client.createPersistentSubscriptionToAll('callbacks', ofClient), taken)
 
   const subscription = client.subscribeToPersistentSubscriptionToAll('callbacks')
-  const seen = watch(subscription)
-  await until(() => seen.numbers.length === 3, waitMs)
-  t.strictSame(seen.numbers, [0, 1, 2], 'without events of system streams')
+  const received = watch(subscription)
+  await until(() => received.numbers.length === 3, waitMs)
+  t.strictSame(received.numbers, [0, 1, 2], 'without events of system streams')
   const { signal } = new AbortController()
   await t.rejects(groups.consume('callbacks', { bufferSize: 1, signal }), { name: 'GroupHeldElsewhereError' })
   await subscription.unsubscribe()
   // The server releases the group a few seconds after its last consumer has left.
-  let consumer: Taker | undefined
+  let consumer: TestConsumer | undefined
   await until(async () => {
     consumer = await groups.consume('callbacks', { bufferSize: 10, signal }).then(
-      (one) => new Taker(one),
+      (one) => new TestConsumer(one),
       () => undefined,
     )
     return consumer !== undefined
   }, waitMs)
   await put(service, 1)
   await consumer?.count(1, waitMs)
-  t.strictSame(consumer?.tries, [[0, 0]], 'it continues after the events that the client acknowledged')
+  t.strictSame(consumer?.attempts, [[0, 0]], 'it continues after the events that the client acknowledged')
   await consumer?.nack('park', 0)
   const parkedCount = async () =>
     (await client.getPersistentSubscriptionToAllInfo('callbacks')).stats.parkedMessageCount
@@ -91,7 +95,7 @@ t.test('clients of the protocol can use a group of the service', async (t) => {
 
   await client.replayParkedMessagesToAll('callbacks')
   await consumer?.count(2, waitMs)
-  t.strictSame(consumer?.tries[1], [0, 0], 'a client can replay the events that the service parked')
+  t.strictSame(consumer?.attempts[1], [0, 0], 'a client can replay the events that the service parked')
   await client.deletePersistentSubscriptionToAll('callbacks')
   await until(() => consumer?.error !== undefined, waitMs)
   t.equal(consumer?.error?.name, 'ConsumerDroppedError')
@@ -109,16 +113,16 @@ t.test('the service sees the group of a client but cannot consume it', async (t)
   t.match((await groups.info('readers')).settings, { startFrom: 'start', streamPrefixes: ['transfer-'] })
 
   const subscription = client.subscribeToPersistentSubscriptionToAll('readers')
-  const seen = watch(subscription)
-  await until(() => seen.numbers.length === 2, waitMs)
+  const received = watch(subscription)
+  await until(() => received.numbers.length === 2, waitMs)
   const events = (await service.readAll({ maxCount: 10 })).events
   const last = events.at(-1)?.position.commit ?? 0n
   await until(async () => ((await groups.info('readers')).checkpoint?.commit ?? 0n) >= last, waitMs)
   t.ok(((await groups.info('readers')).checkpoint?.commit ?? 0n) >= last, 'its checkpoint is a position of this log')
 
   await groups.update('readers', { ...ofService, maxRetryCount: 3 })
-  await until(() => seen.error !== undefined, waitMs)
-  t.equal(seen.error?.type, 'persistent-subscription-dropped')
+  await until(() => received.error !== undefined, waitMs)
+  t.equal(received.error?.type, 'persistent-subscription-dropped')
   t.equal((await client.getPersistentSubscriptionToAllInfo('readers')).settings.maxRetryCount, 3)
   const second = watch(client.subscribeToPersistentSubscriptionToAll('readers'))
   await put(service, 1)
@@ -136,7 +140,7 @@ t.test('a group that reuses the name of a deleted group of the other creator inh
   await put(service, 2)
   await groups.create('g', { ...ofService, minCheckpointCount: 1, maxCheckpointCount: 1 })
   const { signal } = new AbortController()
-  const first = new Taker(await groups.consume('g', { bufferSize: 10, signal }))
+  const first = new TestConsumer(await groups.consume('g', { bufferSize: 10, signal }))
   await first.count(2, waitMs)
   await first.nack('park', 0)
   await first.ack(1)
@@ -145,15 +149,15 @@ t.test('a group that reuses the name of a deleted group of the other creator inh
   await client.createPersistentSubscriptionToAll('g', ofClient, transfers)
   t.equal((await client.getPersistentSubscriptionToAllInfo('g')).stats.parkedMessageCount, 0n)
   const subscription = client.subscribeToPersistentSubscriptionToAll('g')
-  const seen = watch(subscription)
-  await until(() => seen.numbers.length === 2, waitMs)
-  t.strictSame(seen.numbers, [0, 1])
+  const received = watch(subscription)
+  await until(() => received.numbers.length === 2, waitMs)
+  t.strictSame(received.numbers, [0, 1])
   await client.deletePersistentSubscriptionToAll('g')
   await groups.create('g', ofService)
   t.match(await groups.info('g'), { parkedCount: 0, checkpoint: undefined })
-  const last = new Taker(await groups.consume('g', { bufferSize: 10, signal }), acking)
+  const last = new TestConsumer(await groups.consume('g', { bufferSize: 10, signal }), acking)
   await last.count(2, waitMs)
-  t.strictSame(last.tries, [
+  t.strictSame(last.attempts, [
     [0, 0],
     [1, 0],
   ])

@@ -32,7 +32,7 @@ const append = fc.record({
   letters: fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 4 }),
 })
 /** Lists of units, each of which is a list of appends in order. The units of an inner list are called simultaneously. */
-const turns = fc.array(fc.array(fc.array(append, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }), {
+const rounds = fc.array(fc.array(fc.array(append, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }), {
   minLength: 1,
   maxLength: 8,
 })
@@ -41,11 +41,11 @@ t.test('returns and stores what the model predicts for random appends', async (t
   const store = await openEventLog({ directory: tempDirectory(t) })
   t.teardown(() => store.close())
   await fc.assert(
-    fc.asyncProperty(turns, async (turns) => {
+    fc.asyncProperty(rounds, async (rounds) => {
       const model = new Model()
       const run = randomUUID()
       const ids = new Map(['a', 'b', 'c', 'd'].map((letter) => [letter, randomUUID()]))
-      for (const units of turns) {
+      for (const units of rounds) {
         const results = await Promise.all(
           units.map((unit) =>
             store

@@ -20,7 +20,7 @@ t.test('another thread subscribes to the log and appends through the same writer
   const thread = attachedThread(store)
   const stop = new AbortController()
   const ids = Array.from({ length: 500 }, () => randomUUID())
-  const asking = Promise.all(
+  const questions = Promise.all(
     ids.map((id) => store.append(`question-${id}`, 'no_stream', [{ id, type: 'Asked', data: {}, metadata: {} }])),
   )
   const answered: unknown[] = []
@@ -28,7 +28,7 @@ t.test('another thread subscribes to the log and appends through the same writer
     for (const event of page.events) answered.push(event.data.to)
     if (answered.length >= ids.length) break
   }
-  await asking
+  await questions
   t.same(new Set(answered), new Set(ids))
   t.equal(answered.length, ids.length)
   thread.postMessage('stop')

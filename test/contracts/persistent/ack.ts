@@ -5,12 +5,12 @@ export const ackRules: Rules = {
   'unacknowledged events are in flight': async (t, scene) => {
     await scene.put(5)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(5)
+    const client = await scene.consume()
+    await client.count(5)
     t.equal(await scene.inFlight(), 5)
-    await taker.ack(0)
+    await client.ack(0)
     await scene.untilInFlight(4)
-    await taker.ack(1, 2, 3, 4)
+    await client.ack(1, 2, 3, 4)
     await scene.untilInFlight(0)
     t.equal(await scene.inFlight(), 0)
   },
@@ -18,13 +18,13 @@ export const ackRules: Rules = {
   'unknown and repeated ids are ignored': async (t, scene) => {
     await scene.put(4)
     await scene.create()
-    const taker = await scene.consume(2)
-    await taker.count(2)
-    await taker.consumer.ack(randomUUID())
-    t.same((await taker.quiet()).numbers, [0, 1])
-    for (let i = 0; i < 3; i += 1) await taker.ack(0)
-    await taker.ack(0, 0)
-    t.same((await (await taker.count(3)).quiet()).numbers, [0, 1, 2])
+    const client = await scene.consume(2)
+    await client.count(2)
+    await client.consumer.ack(randomUUID())
+    t.same((await client.quiet()).numbers, [0, 1])
+    for (let i = 0; i < 3; i += 1) await client.ack(0)
+    await client.ack(0, 0)
+    t.same((await (await client.count(3)).quiet()).numbers, [0, 1, 2])
     t.equal(await scene.inFlight(), 2)
   },
 
@@ -32,12 +32,12 @@ export const ackRules: Rules = {
     await scene.put(4)
     const ids = (await scene.store.readStream(`${scene.prefix}a`)).map((event) => event.id)
     await scene.create()
-    const taker = await scene.consume(2)
-    await taker.count(2)
-    await taker.consumer.ack(ids[3]!)
+    const client = await scene.consume(2)
+    await client.count(2)
+    await client.consumer.ack(ids[3]!)
     await sleep(100)
-    await taker.ackAll()
-    t.same((await taker.count(4)).numbers, [0, 1, 2, 3])
+    await client.ackAll()
+    t.same((await client.count(4)).numbers, [0, 1, 2, 3])
   },
 
   'an ack of another consumer counts': async (t, scene) => {
@@ -46,10 +46,10 @@ export const ackRules: Rules = {
     const one = await scene.consume()
     await one.count(1)
     const two = await scene.consume()
-    await two.consumer.ack(one.got[0]!.ackId)
+    await two.consumer.ack(one.deliveries[0]!.ackId)
     await scene.untilInFlight(0)
     await scene.stop(one)
-    t.same((await two.quiet()).tries, [])
+    t.same((await two.quiet()).attempts, [])
   },
 
   'the next consumer receives the unacknowledged events before new ones': async (t, scene) => {
@@ -61,7 +61,7 @@ export const ackRules: Rules = {
     await one.count(7)
     await scene.stop(one)
     const two = await scene.consume()
-    t.same((await (await two.count(6)).quiet()).tries, [
+    t.same((await (await two.count(6)).quiet()).attempts, [
       [1, 1],
       [3, 1],
       [4, 1],
@@ -78,9 +78,9 @@ export const ackRules: Rules = {
     await one.count(6)
     await one.ack(1)
     const two = await scene.consume()
-    t.same((await two.quiet()).tries, [])
+    t.same((await two.quiet()).attempts, [])
     await scene.stop(one)
-    t.same((await (await two.count(5)).quiet()).tries, [
+    t.same((await (await two.count(5)).quiet()).attempts, [
       [0, 1],
       [2, 1],
       [3, 1],
@@ -97,7 +97,7 @@ export const ackRules: Rules = {
     await scene.stop(one)
     const two = await scene.consume(2, acking)
     t.same(
-      (await two.count(20)).tries,
+      (await two.count(20)).attempts,
       Array.from({ length: 20 }, (_, n) => [n, n < 4 ? 1 : 0]),
     )
   },
@@ -106,12 +106,12 @@ export const ackRules: Rules = {
     await scene.put(2)
     await scene.create({ maxRetryCount: 1 })
     for (let i = 0; i < 4; i += 1) {
-      const taker = await scene.consume()
-      t.same((await taker.count(2)).tries, [
+      const client = await scene.consume()
+      t.same((await client.count(2)).attempts, [
         [0, i],
         [1, i],
       ])
-      await scene.stop(taker)
+      await scene.stop(client)
     }
     await sleep(1_300)
     t.equal(await scene.parkedCount(), 0)
@@ -122,17 +122,17 @@ export const checkpointRules: Rules = {
   'the checkpoint stays before the lowest unacknowledged event': async (t, scene) => {
     await scene.put(5)
     await scene.create(each)
-    const taker = await scene.consume()
-    await taker.count(5)
-    await taker.ack(1, 2)
+    const client = await scene.consume()
+    await client.count(5)
+    await client.ack(1, 2)
     await sleep(1_300)
     t.equal((await scene.covered()) ?? 0, 0)
-    await taker.ack(0)
+    await client.ack(0)
     t.equal(await scene.untilCovered(3), 3)
-    await taker.ack(4)
+    await client.ack(4)
     await sleep(1_300)
     t.equal(await scene.covered(), 3)
-    await taker.ack(3)
+    await client.ack(3)
     t.equal(await scene.untilCovered(5), 5)
   },
 
@@ -148,7 +148,7 @@ export const checkpointRules: Rules = {
     t.equal(await scene.untilCovered(2), 2)
     await scene.update(each)
     const two = await scene.consume()
-    t.same((await (await two.count(4)).quiet()).tries, [
+    t.same((await (await two.count(4)).quiet()).attempts, [
       [2, 0],
       [3, 0],
       [4, 0],
@@ -159,31 +159,31 @@ export const checkpointRules: Rules = {
   'the checkpoint is written immediately when the maximum is reached, not before': async (t, scene) => {
     await scene.put(9)
     await scene.create({ minCheckpointCount: 100, maxCheckpointCount: 4, checkpointAfterMs: 60_000 })
-    const taker = await scene.consume()
-    await taker.count(9)
-    await taker.ack(0, 1, 2)
+    const client = await scene.consume()
+    await client.count(9)
+    await client.ack(0, 1, 2)
     await sleep(1_300)
     t.equal(await scene.covered(), undefined)
-    await taker.ack(3)
+    await client.ack(3)
     t.equal(await scene.untilCovered(4), 4)
-    await taker.ack(4, 5, 6)
+    await client.ack(4, 5, 6)
     await sleep(1_300)
     t.equal(await scene.covered(), 4)
-    await taker.ack(7)
+    await client.ack(7)
     t.equal(await scene.untilCovered(8), 8)
   },
 
   'the checkpoint is written on the tick after the minimum is reached, never before': async (t, scene) => {
     await scene.put(9)
     await scene.create({ minCheckpointCount: 3, maxCheckpointCount: 1_000, checkpointAfterMs: 500 })
-    const taker = await scene.consume()
-    await taker.count(9)
-    await taker.ack(0, 1)
+    const client = await scene.consume()
+    await client.count(9)
+    await client.ack(0, 1)
     await sleep(2_300)
     t.equal(await scene.covered(), undefined)
-    await taker.ack(2)
+    await client.ack(2)
     t.equal(await scene.untilCovered(3), 3)
-    await taker.ack(3, 4)
+    await client.ack(3, 4)
     await sleep(2_300)
     t.equal(await scene.covered(), 3)
   },
@@ -191,11 +191,11 @@ export const checkpointRules: Rules = {
   'the first checkpoint does not wait for checkpointAfterMs, the second does': async (t, scene) => {
     await scene.put(4)
     await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 1_000, checkpointAfterMs: 60_000 })
-    const taker = await scene.consume()
-    await taker.count(4)
-    await taker.ack(0)
+    const client = await scene.consume()
+    await client.count(4)
+    await client.ack(0)
     t.equal(await scene.untilCovered(1), 1)
-    await taker.ack(1)
+    await client.ack(1)
     await sleep(2_300)
     t.equal(await scene.covered(), 1)
   },
@@ -203,37 +203,37 @@ export const checkpointRules: Rules = {
   'with checkpointAfterMs 0 only the maximum counts': async (t, scene) => {
     await scene.put(4)
     await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 3, checkpointAfterMs: 0 })
-    const taker = await scene.consume()
-    await taker.count(4)
-    await taker.ack(0, 1)
+    const client = await scene.consume()
+    await client.count(4)
+    await client.ack(0, 1)
     await sleep(2_300)
     t.equal(await scene.covered(), undefined)
-    await taker.ack(2)
+    await client.ack(2)
     t.equal(await scene.untilCovered(3), 3)
   },
 
   'skipped and parked events count as processed': async (t, scene) => {
     await scene.put(3)
     await scene.create(each)
-    const taker = await scene.consume()
-    await taker.count(3)
-    await taker.nack('skip', 0)
+    const client = await scene.consume()
+    await client.count(3)
+    await client.nack('skip', 0)
     t.equal(await scene.untilCovered(1), 1)
-    await taker.nack('park', 1)
+    await client.nack('park', 1)
     t.equal(await scene.untilCovered(2), 2)
   },
 
   'the checkpoint stays before an event that is retried': async (t, scene) => {
     await scene.put(3)
     await scene.create(each)
-    const taker = await scene.consume()
-    await taker.count(3)
-    await taker.nack('retry', 0)
-    await taker.count(4)
-    await taker.ack(1, 2)
+    const client = await scene.consume()
+    await client.count(3)
+    await client.nack('retry', 0)
+    await client.count(4)
+    await client.ack(1, 2)
     await sleep(1_300)
     t.equal((await scene.covered()) ?? 0, 0)
-    await taker.ack(3)
+    await client.ack(3)
     t.equal(await scene.untilCovered(3), 3)
   },
 
@@ -248,7 +248,7 @@ export const checkpointRules: Rules = {
     await sleep(1_500)
     t.equal((await scene.covered()) ?? 0, 0)
     const two = await scene.consume(10, acking)
-    t.same((await two.count(1)).tries, [[0, 1]])
+    t.same((await two.count(1)).attempts, [[0, 1]])
     t.equal(await scene.untilCovered(3), 3)
   },
 
@@ -262,7 +262,7 @@ export const checkpointRules: Rules = {
     await until(() => one.error !== undefined)
     await scene.put(2)
     const two = await scene.consume(10, acking)
-    t.same((await (await two.count(2)).quiet()).tries, [
+    t.same((await (await two.count(2)).quiet()).attempts, [
       [5, 0],
       [6, 0],
     ])
@@ -271,18 +271,18 @@ export const checkpointRules: Rules = {
 
   'the checkpoint advances over events that do not match, but not over an unacknowledged one': async (t, scene) => {
     await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 5, checkpointAfterMs: 500 })
-    const taker = await scene.consume()
+    const client = await scene.consume()
     const checkpoint = async () => (await scene.groups.info(scene.group)).checkpoint?.commit ?? 0n
     await scene.putOthers(20)
     const end = (await scene.store.readAll({ maxCount: 1_000 })).events.at(-1)!.position.commit
     await until(async () => (await checkpoint()) >= end)
     t.ok((await checkpoint()) >= end)
     await scene.put(1)
-    await taker.count(1)
+    await client.count(1)
     await scene.putOthers(20)
     await sleep(2_500)
-    t.ok((await checkpoint()) < taker.got[0]!.event.position.commit)
-    await taker.ack(0)
+    t.ok((await checkpoint()) < client.deliveries[0]!.event.position.commit)
+    await client.ack(0)
     const later = (await scene.store.readAll({ maxCount: 1_000 })).events.at(-1)!.position.commit
     await until(async () => (await checkpoint()) >= later)
     t.ok((await checkpoint()) >= later)
@@ -309,9 +309,9 @@ export const checkpointOurs: Rules = {
   'a checkpoint that is due during a write is written afterwards': async (t, scene) => {
     await scene.putInOneAppend(50, 'a')
     await scene.create({ ...each, checkpointAfterMs: 0 })
-    const taker = await scene.consume(50)
-    await taker.count(50)
-    for (let i = 0; i < 50; i += 1) void taker.ack(i)
+    const client = await scene.consume(50)
+    await client.count(50)
+    for (let i = 0; i < 50; i += 1) void client.ack(i)
     t.equal(await scene.untilCovered(50), 50)
     await scene.update(each)
     t.same((await (await scene.consume()).quiet()).numbers, [])

@@ -1,14 +1,14 @@
-import { acking, type Rules, sleep, type Taker, until } from '@transferd/event-log/test/support/group-scene'
+import { acking, type Rules, sleep, type TestConsumer, until } from '@transferd/event-log/test/support/group-scene'
 
-const total = (takers: readonly Taker[]) => takers.reduce((sum, taker) => sum + taker.got.length, 0)
-const allOf = (count: number, ...takers: Taker[]) => until(() => total(takers) >= count)
+const total = (clients: readonly TestConsumer[]) => clients.reduce((sum, client) => sum + client.deliveries.length, 0)
+const allOf = (count: number, ...clients: TestConsumer[]) => until(() => total(clients) >= count)
 const ascending = (list: readonly number[]) => list.every((n, i) => i === 0 || n > list[i - 1]!)
 
 /** Returns which consumers received events of which stream, from the given delivery of each on. */
-function owners(takers: readonly Taker[], from: readonly number[] = []): Set<number>[] {
+function owners(clients: readonly TestConsumer[], from: readonly number[] = []): Set<number>[] {
   const map = new Map<string, Set<number>>()
-  takers.forEach((taker, index) => {
-    for (const { event } of taker.got.slice(from[index] ?? 0)) {
+  clients.forEach((client, index) => {
+    for (const { event } of client.deliveries.slice(from[index] ?? 0)) {
       map.set(event.stream, (map.get(event.stream) ?? new Set()).add(index))
     }
   })
@@ -31,14 +31,14 @@ export const competeRules: Rules = {
 
   'RoundRobin: three consumers receive the same number of events, in order': async (t, scene) => {
     await scene.create()
-    const takers = [await scene.consume(), await scene.consume(), await scene.consume()]
+    const clients = [await scene.consume(), await scene.consume(), await scene.consume()]
     await scene.put(24)
-    await allOf(24, ...takers)
+    await allOf(24, ...clients)
     t.same(
-      takers.map((taker) => taker.got.length),
+      clients.map((client) => client.deliveries.length),
       [8, 8, 8],
     )
-    t.ok(takers.every((taker) => ascending(taker.numbers)))
+    t.ok(clients.every((client) => ascending(client.numbers)))
   },
 
   'RoundRobin: skips a full consumer': async (t, scene) => {
@@ -47,7 +47,7 @@ export const competeRules: Rules = {
     const fast = await scene.consume(10, acking)
     await scene.put(30)
     await allOf(30, slow, fast)
-    t.same([slow.got.length, fast.got.length], [3, 27])
+    t.same([slow.deliveries.length, fast.deliveries.length], [3, 27])
     t.ok(ascending(fast.numbers))
   },
 
@@ -65,34 +65,34 @@ export const competeRules: Rules = {
   'RoundRobin: each has at most its own buffer, and no event is delivered twice': async (t, scene) => {
     await scene.putInOneAppend(60)
     await scene.create()
-    const takers = [await scene.consume(2), await scene.consume(5), await scene.consume(9)]
-    await allOf(16, ...takers)
+    const clients = [await scene.consume(2), await scene.consume(5), await scene.consume(9)]
+    await allOf(16, ...clients)
     await sleep(200)
     t.same(
-      takers.map((taker) => taker.got.length),
+      clients.map((client) => client.deliveries.length),
       [2, 5, 9],
     )
-    t.equal(new Set(takers.flatMap((taker) => taker.numbers)).size, 16)
+    t.equal(new Set(clients.flatMap((client) => client.numbers)).size, 16)
     t.equal(await scene.inFlight(), 16)
   },
 
   'RoundRobin: the others share the events of a consumer that leaves': async (t, scene) => {
     await scene.create()
-    const takers = [await scene.consume(), await scene.consume(), await scene.consume()]
+    const clients = [await scene.consume(), await scene.consume(), await scene.consume()]
     await scene.put(9)
-    await allOf(9, ...takers)
-    await takers[0]!.ack(0)
+    await allOf(9, ...clients)
+    await clients[0]!.ack(0)
     await scene.untilInFlight(8)
-    await scene.stop(takers[0]!)
-    await allOf(11, ...takers)
+    await scene.stop(clients[0]!)
+    await allOf(11, ...clients)
     t.same(
-      takers.slice(1).map((taker) => taker.got.length),
+      clients.slice(1).map((client) => client.deliveries.length),
       [4, 4],
     )
-    const again = takers.slice(1).flatMap((taker) => taker.tries.slice(3))
+    const again = clients.slice(1).flatMap((client) => client.attempts.slice(3))
     t.same(
       again.sort((a, b) => a[0] - b[0]),
-      takers[0]!.numbers.slice(1).map((n) => [n, 1]),
+      clients[0]!.numbers.slice(1).map((n) => [n, 1]),
     )
   },
 
@@ -104,7 +104,7 @@ export const competeRules: Rules = {
     await one.count(1)
     await one.nack('retry', 0)
     await two.count(1)
-    t.same([one.tries, two.tries], [[[0, 0]], [[0, 1]]])
+    t.same([one.attempts, two.attempts], [[[0, 0]], [[0, 1]]])
   },
 
   'DispatchToSingle: one consumer receives all events until it is full': async (t, scene) => {
@@ -145,7 +145,7 @@ export const competeRules: Rules = {
       await allOf(i + 1, one, two)
       await scene.untilInFlight(0)
     }
-    t.same([one.got.length, two.got.length], [20, 0])
+    t.same([one.deliveries.length, two.deliveries.length], [20, 0])
   },
 
   'DispatchToSingle: when the first leaves, the second continues': async (t, scene) => {
@@ -157,7 +157,7 @@ export const competeRules: Rules = {
     await one.ack(1)
     await scene.untilInFlight(3)
     await scene.stop(one)
-    t.same((await two.count(3)).tries, [
+    t.same((await two.count(3)).attempts, [
       [0, 1],
       [2, 1],
       [3, 1],
@@ -168,21 +168,21 @@ export const competeRules: Rules = {
 
   'Pinned: one consumer receives all events of a stream': async (t, scene) => {
     await scene.create({ consumerStrategy: 'Pinned' })
-    const takers = [await scene.consume(20), await scene.consume(20)]
+    const clients = [await scene.consume(20), await scene.consume(20)]
     await scene.put(12)
-    await allOf(12, ...takers)
-    t.same(takers.map((taker) => taker.got.length).sort(), [0, 12])
+    await allOf(12, ...clients)
+    t.same(clients.map((client) => client.deliveries.length).sort(), [0, 12])
   },
 
   'Pinned: streams are distributed, each to one consumer and in order': async (t, scene) => {
     await scene.create({ consumerStrategy: 'Pinned' })
-    const takers = [await scene.consume(100), await scene.consume(100)]
+    const clients = [await scene.consume(100), await scene.consume(100)]
     await scene.put(60, over(12))
-    await allOf(60, ...takers)
-    t.equal(total(takers), 60)
-    t.ok(owners(takers).every(hasOne))
-    t.ok(takers.every((taker) => taker.got.length > 0))
-    t.ok(takers.every((taker) => ascending(taker.numbers)))
+    await allOf(60, ...clients)
+    t.equal(total(clients), 60)
+    t.ok(owners(clients).every(hasOne))
+    t.ok(clients.every((client) => client.deliveries.length > 0))
+    t.ok(clients.every((client) => ascending(client.numbers)))
   },
 
   'Pinned: a full consumer delays only its own streams': async (t, scene) => {
@@ -191,8 +191,8 @@ export const competeRules: Rules = {
     const fast = await scene.consume(100, acking)
     await scene.put(48, over(12))
     await sleep(700)
-    t.equal(slow.got.length, 2)
-    t.ok(fast.got.length > 0 && fast.got.length < 46)
+    t.equal(slow.deliveries.length, 2)
+    t.ok(fast.deliveries.length > 0 && fast.deliveries.length < 46)
     t.ok(owners([slow, fast]).every(hasOne))
     slow.onDelivery = acking
     await slow.ackAll()
@@ -207,11 +207,11 @@ export const competeRules: Rules = {
     const two = await scene.consume(100)
     await scene.put(24, over(8))
     await allOf(24, one, two)
-    const had = two.got.length
+    const had = two.deliveries.length
     await scene.stop(one)
     await (await two.count(24)).quiet()
     t.same(
-      two.tries.slice(had),
+      two.attempts.slice(had),
       one.numbers.map((n) => [n, 1]),
     )
   },
@@ -225,8 +225,8 @@ export const competeRules: Rules = {
     const two = await scene.consume(200, acking)
     await scene.put(48, over(16))
     await allOf(80, one, two)
-    t.ok(one.got.length > 32)
-    t.ok(two.got.length > 0)
+    t.ok(one.deliveries.length > 32)
+    t.ok(two.deliveries.length > 0)
     t.ok(owners([one, two], [32, 0]).every(hasOne))
   },
 }

@@ -19,15 +19,15 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
     async before(scene) {
       await scene.put(6)
       await scene.create(each)
-      const taker = await scene.consume()
-      await taker.count(6)
-      await taker.ack(0, 1, 2, 4)
+      const client = await scene.consume()
+      await client.count(6)
+      await client.ack(0, 1, 2, 4)
       await scene.untilCovered(3)
     },
     async after(t, scene) {
       t.equal(await scene.covered(), 3)
-      const taker = await scene.consume()
-      t.same((await (await taker.count(3)).quiet()).tries, [
+      const client = await scene.consume()
+      t.same((await (await client.count(3)).quiet()).attempts, [
         [3, 0],
         [4, 0],
         [5, 0],
@@ -42,8 +42,8 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
       await (await scene.consume(10, acking)).count(4)
     },
     async after(t, scene) {
-      const taker = await scene.consume()
-      t.same((await (await taker.count(4)).quiet()).tries, [
+      const client = await scene.consume()
+      t.same((await (await client.count(4)).quiet()).attempts, [
         [0, 0],
         [1, 0],
         [2, 0],
@@ -56,15 +56,15 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
     async before(scene) {
       await scene.put(1)
       await scene.create()
-      const taker = await scene.consume()
+      const client = await scene.consume()
       for (let i = 0; i < 2; i += 1) {
-        await taker.count(i + 1)
-        await taker.nack('retry', i)
+        await client.count(i + 1)
+        await client.nack('retry', i)
       }
-      await taker.count(3)
+      await client.count(3)
     },
     async after(t, scene) {
-      t.same((await (await scene.consume()).count(1)).tries, [[0, 0]])
+      t.same((await (await scene.consume()).count(1)).attempts, [[0, 0]])
     },
   },
 
@@ -87,10 +87,10 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
     async before(scene) {
       await scene.put(4)
       await scene.create(each)
-      const taker = await scene.consume()
-      await taker.count(4)
-      await scene.park(taker, 2, 0)
-      await taker.ack(1, 3)
+      const client = await scene.consume()
+      await client.count(4)
+      await scene.park(client, 2, 0)
+      await client.ack(1, 3)
       await scene.untilCovered(4)
     },
     async after(t, scene) {
@@ -99,10 +99,10 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
         (await scene.parked()).map((p) => p.revision),
         [2, 0],
       )
-      const taker = await scene.consume()
-      t.same((await taker.quiet(400)).numbers, [])
+      const client = await scene.consume()
+      t.same((await client.quiet(400)).numbers, [])
       await scene.replay()
-      t.same((await taker.count(2)).tries, [
+      t.same((await client.count(2)).attempts, [
         [2, 0],
         [0, 0],
       ])
@@ -115,9 +115,9 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
     async before(scene) {
       await scene.put(2)
       await scene.create(never)
-      const taker = await scene.consume()
-      await taker.count(2)
-      await scene.park(taker, 0)
+      const client = await scene.consume()
+      await client.count(2)
+      await scene.park(client, 0)
     },
     async after(t, scene) {
       t.equal(await scene.parkedCount(), 1)
@@ -129,13 +129,13 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
     async before(scene) {
       await scene.put(2)
       await scene.create(each)
-      const taker = await scene.consume()
-      await taker.count(2)
-      await scene.park(taker, 0, 1)
+      const client = await scene.consume()
+      await client.count(2)
+      await scene.park(client, 0, 1)
       await scene.untilCovered(2)
       await scene.replay()
-      await taker.count(4)
-      await taker.ack(2)
+      await client.count(4)
+      await client.ack(2)
       await scene.untilInFlight(1)
     },
     async after(t, scene) {
@@ -144,11 +144,11 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
         parked.map((p) => p.revision).filter((revision) => revision === 1),
         [1],
       )
-      const taker = await scene.consume()
-      t.same((await taker.quiet(400)).numbers, [])
+      const client = await scene.consume()
+      t.same((await client.quiet(400)).numbers, [])
       await scene.replay()
-      await taker.count(parked.length)
-      t.same(taker.tries.at(-1), [1, 0])
+      await client.count(parked.length)
+      t.same(client.attempts.at(-1), [1, 0])
     },
   },
 
@@ -157,14 +157,14 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
       await scene.put(2)
       await scene.create({ ...each, startFrom: 'end' })
       await scene.put(3)
-      const taker = await scene.consume()
-      await taker.count(3)
-      await taker.ack(0)
+      const client = await scene.consume()
+      await client.count(3)
+      await client.ack(0)
       await scene.untilCovered(3)
     },
     async after(t, scene) {
-      const taker = await scene.consume()
-      t.same((await (await taker.count(2)).quiet()).tries, [
+      const client = await scene.consume()
+      t.same((await (await client.count(2)).quiet()).attempts, [
         [3, 0],
         [4, 0],
       ])
@@ -177,13 +177,13 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
       await scene.put(2)
       await scene.create({ ...never, startFrom: 'end' })
       await scene.put(3)
-      const taker = await scene.consume()
-      await taker.count(3)
-      await taker.ack(0)
+      const client = await scene.consume()
+      await client.count(3)
+      await client.ack(0)
     },
     async after(t, scene) {
-      const taker = await scene.consume()
-      t.same((await (await taker.count(3)).quiet()).numbers, [2, 3, 4])
+      const client = await scene.consume()
+      t.same((await (await client.count(3)).quiet()).numbers, [2, 3, 4])
     },
   },
 
@@ -191,20 +191,20 @@ export const crashRules: { readonly [title: string]: CrashRule } = {
     async before(scene) {
       await scene.put(4, (n) => (n === 0 ? 'a' : 'b'))
       await scene.create(each)
-      const taker = await scene.consume()
-      await taker.count(4)
-      await taker.ack(0, 1, 3)
+      const client = await scene.consume()
+      await client.count(4)
+      await client.ack(0, 1, 3)
       await scene.untilCovered(1)
-      const second = taker.got[1]!.event.position.commit
+      const second = client.deliveries[1]!.event.position.commit
       for (let i = 0; i < 300; i += 1) {
         const { checkpoint } = await scene.groups.info(scene.group)
         if (checkpoint && checkpoint.commit >= second) return
-        await taker.quiet(10)
+        await client.quiet(10)
       }
     },
     async after(t, scene) {
-      const taker = await scene.consume()
-      t.same((await (await taker.count(2)).quiet()).tries, [
+      const client = await scene.consume()
+      t.same((await (await client.count(2)).quiet()).attempts, [
         [2, 0],
         [3, 0],
       ])

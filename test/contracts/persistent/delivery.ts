@@ -8,14 +8,14 @@ export const deliveryRules: Rules = {
   'from the start every event is delivered in order, once, with retryCount 0': async (t, scene) => {
     await scene.put(45)
     await scene.create()
-    const taker = await scene.consume(10, acking)
-    await (await taker.count(45)).quiet()
+    const client = await scene.consume(10, acking)
+    await (await client.count(45)).quiet()
     t.same(
-      taker.tries,
+      client.attempts,
       range(45).map((n) => [n, 0]),
     )
     t.same(
-      taker.got.map((d) => d.event.revision),
+      client.deliveries.map((d) => d.event.revision),
       range(45),
     )
   },
@@ -24,18 +24,18 @@ export const deliveryRules: Rules = {
     await scene.put(3)
     await scene.create({ startFrom: 'end' })
     await scene.put(2)
-    const taker = await scene.consume()
-    t.same((await taker.count(2)).numbers, [3, 4])
+    const client = await scene.consume()
+    t.same((await client.count(2)).numbers, [3, 4])
     await scene.put(1)
-    t.same((await taker.count(3)).numbers, [3, 4, 5])
+    t.same((await client.count(3)).numbers, [3, 4, 5])
   },
 
   'a position to start from is inclusive': async (t, scene) => {
     await scene.put(3)
     const [, second] = await scene.store.readStream(`${scene.prefix}a`)
     await scene.create({ startFrom: second!.position })
-    const taker = await scene.consume()
-    t.same((await (await taker.count(2)).quiet()).numbers, [1, 2])
+    const client = await scene.consume()
+    t.same((await (await client.count(2)).quiet()).numbers, [1, 2])
   },
 
   'delivers only streams with the prefixes, existing and live events': async (t, scene) => {
@@ -44,22 +44,22 @@ export const deliveryRules: Rules = {
     await scene.putTo(`x${scene.prefix}`)
     await scene.putTo(`${other}1`)
     await scene.create({ streamPrefixes: [scene.prefix, other] })
-    const taker = await scene.consume(10, acking)
-    t.same((await taker.count(3)).numbers, [0, 1, 3])
+    const client = await scene.consume(10, acking)
+    t.same((await client.count(3)).numbers, [0, 1, 3])
     await scene.putTo(`x${scene.prefix}`)
     await scene.putTo(`${other}1`)
     await scene.put(1)
-    t.same((await (await taker.count(5)).quiet()).numbers, [0, 1, 3, 5, 6])
+    t.same((await (await client.count(5)).quiet()).numbers, [0, 1, 3, 5, 6])
   },
 
   'a consumer has at most its buffer in flight; each ack frees a slot': async (t, scene) => {
     await scene.put(30)
     await scene.create()
-    const taker = await scene.consume(5)
-    t.same((await (await taker.count(5)).quiet()).numbers, range(5))
+    const client = await scene.consume(5)
+    t.same((await (await client.count(5)).quiet()).numbers, range(5))
     t.equal(await scene.inFlight(), 5)
-    await taker.ack(1, 3)
-    t.same((await (await taker.count(7)).quiet()).numbers, range(7))
+    await client.ack(1, 3)
+    t.same((await (await client.count(7)).quiet()).numbers, range(7))
   },
 
   'a consumer with a buffer of 0 receives nothing, and the group continues': async (t, scene) => {
@@ -74,24 +74,24 @@ export const deliveryRules: Rules = {
   'a consumer can take more than the group buffers': async (t, scene) => {
     await scene.putInOneAppend(100)
     await scene.create({ historyBufferSize: 10, readBatchSize: 5, liveBufferSize: 10 })
-    const taker = await scene.consume(64, acking)
-    t.same((await (await taker.count(100)).quiet()).numbers, range(100))
+    const client = await scene.consume(64, acking)
+    t.same((await (await client.count(100)).quiet()).numbers, range(100))
   },
 
   'a burst over small buffers is delivered in order, once': async (t, scene) => {
     await scene.create({ historyBufferSize: 20, readBatchSize: 10, liveBufferSize: 10 })
-    const taker = await scene.consume(5)
+    const client = await scene.consume(5)
     for (let i = 0; i < 15; i += 1) await scene.putInOneAppend(20)
-    taker.onDelivery = acking
-    await taker.ackAll()
-    t.same((await (await taker.count(300)).quiet()).numbers, range(300))
+    client.onDelivery = acking
+    await client.ackAll()
+    t.same((await (await client.count(300)).quiet()).numbers, range(300))
   },
 
   'one large append is delivered in order, once': async (t, scene) => {
     await scene.create()
-    const taker = await scene.consume(400, acking)
+    const client = await scene.consume(400, acking)
     await scene.putInOneAppend(400)
-    t.same((await (await taker.count(400)).quiet()).numbers, range(400))
+    t.same((await (await client.count(400)).quiet()).numbers, range(400))
   },
 
   'groups are independent': async (t, scene) => {
@@ -120,13 +120,13 @@ export const deliveryRules: Rules = {
   'a closed consumer ends, and its later acks are ignored': async (t, scene) => {
     await scene.put(2)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(2)
-    await scene.stop(taker)
-    await until(() => taker.ended)
-    t.ok(taker.ended)
+    const client = await scene.consume()
+    await client.count(2)
+    await scene.stop(client)
+    await until(() => client.ended)
+    t.ok(client.ended)
     t.equal(await scene.inFlight(), 0)
-    await t.resolves(taker.ack(0))
+    await t.resolves(client.ack(0))
   },
 
   'a consumer ends when its signal aborts': async (t, scene) => {
@@ -146,8 +146,8 @@ export const deliveryRules: Rules = {
       await scene.store.append(`${scene.prefix}${stream}`, 'no_stream', [{ id, type: 'T', data: {}, metadata: {} }])
     }
     await scene.create()
-    const taker = await scene.consume()
-    t.equal((await (await taker.count(2)).quiet()).got.length, 2)
+    const client = await scene.consume()
+    t.equal((await (await client.count(2)).quiet()).deliveries.length, 2)
   },
 }
 
@@ -155,7 +155,7 @@ export const deliveryOurs: Rules = {
   'reading further does not wait for an ack': async (t, scene) => {
     await scene.putInOneAppend(100)
     await scene.create({ historyBufferSize: 10, readBatchSize: 5, liveBufferSize: 10 })
-    const taker = await scene.consume(64)
-    t.same((await (await taker.count(64)).quiet()).numbers, range(64))
+    const client = await scene.consume(64)
+    t.same((await (await client.count(64)).quiet()).numbers, range(64))
   },
 }

@@ -4,7 +4,7 @@ import {
   type Rules,
   type Settings,
   sleep,
-  type Taker,
+  type TestConsumer,
   until,
 } from '@transferd/event-log/test/support/group-scene'
 import {
@@ -18,9 +18,9 @@ const exists = { name: new PersistentSubscriptionExistsError().name }
 const missing = { name: new PersistentSubscriptionMissingError().name }
 const invalid = { name: new InvalidSettingsError().name }
 
-async function errorNameOf(taker: Taker): Promise<string | undefined> {
-  await until(() => taker.error !== undefined)
-  return taker.error?.name
+async function errorNameOf(client: TestConsumer): Promise<string | undefined> {
+  await until(() => client.error !== undefined)
+  return client.error?.name
 }
 
 const dropped = new ConsumerDroppedError().name
@@ -100,10 +100,10 @@ export const manageRules: Rules = {
           ])
         await put()
         await scene.create({ ...settings, streamPrefixes }, group)
-        const taker = await scene.consume(10, acking, group)
-        t.equal((await taker.count(1)).got.length, 1, `history with ${JSON.stringify(settings)}`)
+        const client = await scene.consume(10, acking, group)
+        t.equal((await client.count(1)).deliveries.length, 1, `history with ${JSON.stringify(settings)}`)
         await put()
-        t.equal((await taker.count(2)).got.length, 2, `live with ${JSON.stringify(settings)}`)
+        t.equal((await client.count(2)).deliveries.length, 2, `live with ${JSON.stringify(settings)}`)
       }),
     )
   },
@@ -113,9 +113,9 @@ export const manageRules: Rules = {
     for (const name of ['with space', 'a/b', 'ünï ✓', '::', 'a::b', '@', '$sys', '-parked', 'x'.repeat(300)]) {
       const group = `${scene.prefix}${name}`
       await scene.create({}, group)
-      const taker = await scene.consume(10, acking, group)
-      t.same((await taker.count(1)).numbers, [0], name.slice(0, 10))
-      await taker.consumer.close()
+      const client = await scene.consume(10, acking, group)
+      t.same((await client.count(1)).numbers, [0], name.slice(0, 10))
+      await client.consumer.close()
     }
   },
 
@@ -124,13 +124,13 @@ export const manageRules: Rules = {
     await scene.create()
     const one = await scene.consume()
     const two = await scene.consume()
-    await until(() => one.got.length + two.got.length === 4)
+    await until(() => one.deliveries.length + two.deliveries.length === 4)
     await scene.update({ messageTimeoutMs: 9_000, consumerStrategy: 'DispatchToSingle' })
     t.same([await errorNameOf(one), await errorNameOf(two)], [dropped, dropped])
     const info = await scene.groups.info(scene.group)
     t.equal(info.consumers, 0)
     t.same(info.settings, scene.settings({ messageTimeoutMs: 9_000, consumerStrategy: 'DispatchToSingle' }))
-    t.same((await (await scene.consume()).count(4)).tries, [
+    t.same((await (await scene.consume()).count(4)).attempts, [
       [0, 0],
       [1, 0],
       [2, 0],
@@ -141,14 +141,14 @@ export const manageRules: Rules = {
   'an update with invalid settings changes nothing': async (t, scene) => {
     await scene.put(3)
     await scene.create({ maxRetryCount: 3 })
-    const taker = await scene.consume()
-    await taker.count(3)
+    const client = await scene.consume()
+    await client.count(3)
     await t.rejects(scene.update({ maxRetryCount: 5, readBatchSize: 30, historyBufferSize: 20 }), invalid)
     t.equal((await scene.groups.info(scene.group)).settings.maxRetryCount, 3)
-    await taker.ackAll()
+    await client.ackAll()
     await scene.put(1)
-    t.same((await taker.count(4)).numbers, [0, 1, 2, 3])
-    t.equal(taker.error, undefined)
+    t.same((await client.count(4)).numbers, [0, 1, 2, 3])
+    t.equal(client.error, undefined)
   },
 
   'an update keeps the prefixes': async (t, scene) => {
@@ -156,9 +156,9 @@ export const manageRules: Rules = {
     await scene.create()
     await scene.putOthers(2)
     await scene.update({ streamPrefixes: ['x'] })
-    const taker = await scene.consume()
+    const client = await scene.consume()
     await scene.put(1)
-    t.same((await (await taker.count(2)).quiet()).numbers, [0, 1])
+    t.same((await (await client.count(2)).quiet()).numbers, [0, 1])
     t.same((await scene.groups.info(scene.group)).settings.streamPrefixes, [scene.prefix])
   },
 
@@ -187,7 +187,7 @@ export const manageRules: Rules = {
     await errorNameOf(one)
     await scene.create(each)
     t.equal(await scene.parkedCount(), 0)
-    t.same((await (await scene.consume()).count(5)).tries, [
+    t.same((await (await scene.consume()).count(5)).attempts, [
       [0, 0],
       [1, 0],
       [2, 0],
@@ -238,9 +238,9 @@ export const manageQuietRules: Rules = {
     await scene.create()
     await scene.update({ startFrom: 'end' })
     await sleep(300)
-    const taker = await scene.consume()
+    const client = await scene.consume()
     await scene.put(1)
-    t.same((await (await taker.count(1)).quiet()).numbers, [3])
+    t.same((await (await client.count(1)).quiet()).numbers, [3])
   },
 }
 

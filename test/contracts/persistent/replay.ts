@@ -5,48 +5,48 @@ export const replayRules: Rules = {
   'delivers all in parked order with retryCount 0, acknowledged by the id of the parked entry': async (t, scene) => {
     await scene.put(4)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(4)
-    await scene.park(taker, 2, 0, 3)
-    await taker.ack(1)
+    const client = await scene.consume()
+    await client.count(4)
+    await scene.park(client, 2, 0, 3)
+    await client.ack(1)
     await scene.replay()
-    await taker.count(7)
-    t.same(taker.tries.slice(4), [
+    await client.count(7)
+    t.same(client.attempts.slice(4), [
       [2, 0],
       [0, 0],
       [3, 0],
     ])
-    const again = taker.got.slice(4)
+    const again = client.deliveries.slice(4)
     t.ok(again.every((d) => d.event.stream === `${scene.prefix}a` && d.event.revision === d.event.data.n))
     t.ok(again.every((d) => d.ackId !== d.event.id))
     t.equal(await scene.untilParked(0), 0)
     t.same(await scene.parked(), [])
     t.equal(await scene.inFlight(), 3)
-    await taker.ack(4, 5, 6)
+    await client.ack(4, 5, 6)
     await scene.untilInFlight(0)
     await scene.replay()
-    t.equal((await taker.quiet(400)).got.length, 7, 'a second replay delivers nothing')
+    t.equal((await client.quiet(400)).deliveries.length, 7, 'a second replay delivers nothing')
   },
 
   'stopAt is exclusive and can exceed the end; numbers continue': async (t, scene) => {
     await scene.put(6)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(6)
-    await scene.park(taker, 5, 4, 3, 2, 1)
+    const client = await scene.consume()
+    await client.count(6)
+    await scene.park(client, 5, 4, 3, 2, 1)
     await scene.replay(2)
-    t.same((await (await taker.count(8)).quiet()).numbers.slice(6), [5, 4])
+    t.same((await (await client.count(8)).quiet()).numbers.slice(6), [5, 4])
     t.equal(await scene.untilParked(3), 3)
     t.same(
       (await scene.parked()).map((p) => p.parkedRevision),
       [2, 3, 4],
     )
     await scene.replay(100)
-    t.same((await (await taker.count(11)).quiet()).numbers.slice(8), [3, 2, 1])
+    t.same((await (await client.count(11)).quiet()).numbers.slice(8), [3, 2, 1])
     t.equal(await scene.untilParked(0), 0)
-    await taker.ack(6, 7, 8, 9, 10)
+    await client.ack(6, 7, 8, 9, 10)
     await scene.untilInFlight(1)
-    await taker.nack('park', 0)
+    await client.nack('park', 0)
     t.equal(await scene.untilParked(1), 1)
     t.same(
       (await scene.parked()).map((p) => p.parkedRevision),
@@ -57,24 +57,24 @@ export const replayRules: Rules = {
   'rejects a negative stopAt': async (t, scene) => {
     await scene.put(1)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(1)
-    await scene.park(taker, 0)
+    const client = await scene.consume()
+    await client.count(1)
+    await scene.park(client, 0)
     await t.rejects(scene.replay(-1), { name: new InvalidSettingsError().name })
-    t.equal((await taker.quiet()).got.length, 1)
+    t.equal((await client.quiet()).deliveries.length, 1)
     t.equal(await scene.parkedCount(), 1)
   },
 
   'does nothing if no event is parked': async (t, scene) => {
     await scene.put(1)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(1)
+    const client = await scene.consume()
+    await client.count(1)
     await scene.replay()
-    t.equal((await taker.quiet()).got.length, 1)
-    await scene.park(taker, 0)
+    t.equal((await client.quiet()).deliveries.length, 1)
+    await scene.park(client, 0)
     await scene.replay()
-    t.same((await taker.count(2)).tries, [
+    t.same((await client.count(2)).attempts, [
       [0, 0],
       [0, 0],
     ])
@@ -92,7 +92,7 @@ export const replayRules: Rules = {
     await scene.replay()
     t.equal(await scene.untilParked(0), 0)
     const two = await scene.consume()
-    t.same((await (await two.count(2)).quiet()).tries, [
+    t.same((await (await two.count(2)).quiet()).attempts, [
       [0, 0],
       [1, 0],
     ])
@@ -101,17 +101,17 @@ export const replayRules: Rules = {
   'replayed events precede buffered events': async (t, scene) => {
     await scene.put(6)
     await scene.create()
-    const taker = await scene.consume(1)
-    await taker.count(1)
-    await scene.park(taker, 0)
-    await taker.count(2)
+    const client = await scene.consume(1)
+    await client.count(1)
+    await scene.park(client, 0)
+    await client.count(2)
     await scene.replay()
     await scene.untilParked(0)
     await sleep(100)
-    await taker.ack(1)
-    await taker.count(3)
-    await taker.ack(2)
-    t.same((await taker.count(4)).tries, [
+    await client.ack(1)
+    await client.count(3)
+    await client.ack(2)
+    t.same((await client.count(4)).attempts, [
       [0, 0],
       [1, 0],
       [0, 0],
@@ -122,33 +122,33 @@ export const replayRules: Rules = {
   'a replayed event that is parked again names the original under the next number': async (t, scene) => {
     await scene.put(2)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(2)
-    await scene.park(taker, 1)
+    const client = await scene.consume()
+    await client.count(2)
+    await scene.park(client, 1)
     await scene.replay()
-    await taker.count(3)
-    await taker.nack('park', 2)
+    await client.count(3)
+    await client.nack('park', 2)
     t.equal(await scene.untilParked(1), 1)
     t.same(
       (await scene.parked()).map((p) => [p.parkedRevision, p.stream, p.revision]),
       [[1, `${scene.prefix}a`, 1]],
     )
     await scene.replay()
-    t.same((await taker.count(4)).tries[3], [1, 0])
+    t.same((await client.count(4)).attempts[3], [1, 0])
   },
 
   'the retry count of a replayed event restarts at 0, and the maximum parks it again': async (t, scene) => {
     await scene.put(1)
     await scene.create({ maxRetryCount: 1 })
-    const taker = await scene.consume()
+    const client = await scene.consume()
     for (let i = 0; i < 4; i += 1) {
-      await taker.count(i + 1)
-      await taker.nack('retry', i)
+      await client.count(i + 1)
+      await client.nack('retry', i)
       if (i === 1) await scene.untilParked(1)
       if (i === 1) await scene.replay()
     }
     t.equal(await scene.untilParked(1), 1)
-    t.same(taker.tries, [
+    t.same(client.attempts, [
       [0, 0],
       [0, 1],
       [0, 0],
@@ -159,11 +159,11 @@ export const replayRules: Rules = {
   'replayed events time out like other events': async (t, scene) => {
     await scene.put(1)
     await scene.create({ maxRetryCount: 1, messageTimeoutMs: 500 })
-    const taker = await scene.consume()
-    await taker.count(1)
-    await scene.park(taker, 0)
+    const client = await scene.consume()
+    await client.count(1)
+    await scene.park(client, 0)
     await scene.replay()
-    t.same((await taker.count(3)).tries, [
+    t.same((await client.count(3)).attempts, [
       [0, 0],
       [0, 0],
       [0, 1],
@@ -180,7 +180,7 @@ export const replayRules: Rules = {
     await scene.replay()
     await one.count(4)
     await scene.stop(one)
-    t.same((await (await scene.consume()).count(2)).tries, [
+    t.same((await (await scene.consume()).count(2)).attempts, [
       [0, 1],
       [1, 1],
     ])
@@ -189,18 +189,18 @@ export const replayRules: Rules = {
   'replayed events do not delay the checkpoint': async (t, scene) => {
     await scene.put(3)
     await scene.create(each)
-    const taker = await scene.consume()
-    await taker.count(3)
-    await scene.park(taker, 0)
-    await taker.ack(1, 2)
+    const client = await scene.consume()
+    await client.count(3)
+    await scene.park(client, 0)
+    await client.ack(1, 2)
     t.equal(await scene.untilCovered(3), 3)
     await scene.replay()
-    await taker.count(4)
+    await client.count(4)
     await sleep(1_200)
     t.equal(await scene.covered(), 3)
     await scene.put(1)
-    await taker.count(5)
-    await taker.ack(4)
+    await client.count(5)
+    await client.ack(4)
     t.equal(await scene.untilCovered(4), 4)
   },
 }
@@ -209,14 +209,14 @@ export const replayOurs: Rules = {
   'stopAt 0 replays nothing and blocks nothing': async (t, scene) => {
     await scene.put(1)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(1)
-    await scene.park(taker, 0)
+    const client = await scene.consume()
+    await client.count(1)
+    await scene.park(client, 0)
     await scene.replay(0)
-    t.equal((await taker.quiet()).got.length, 1)
+    t.equal((await client.quiet()).deliveries.length, 1)
     t.equal(await scene.parkedCount(), 1)
     await scene.replay()
-    t.equal((await taker.count(2)).got.length, 2)
+    t.equal((await client.count(2)).deliveries.length, 2)
   },
 
   'a replayed event without an ack is parked again after a load': async (t, scene) => {
@@ -241,6 +241,6 @@ export const replayOurs: Rules = {
       [1],
     )
     await scene.replay()
-    t.same((await two.count(1)).tries, [[1, 0]])
+    t.same((await two.count(1)).attempts, [[1, 0]])
   },
 }

@@ -6,17 +6,17 @@ const onlyZero = (n: number) => n === 0
 export const timeoutRules: Rules = {
   'redelivers at the first tick after the timeout': async (t, scene) => {
     await scene.create({ messageTimeoutMs: 1_000 })
-    const taker = await scene.consume()
+    const client = await scene.consume()
     const putMs = Date.now()
     await scene.put(1)
-    await taker.count(3)
-    t.same(taker.tries.slice(0, 3), [
+    await client.count(3)
+    t.same(client.attempts.slice(0, 3), [
       [0, 0],
       [0, 1],
       [0, 2],
     ])
     // The time is measured from the append, because the arrival of a delivery depends on the machine.
-    const after = taker.atMs.slice(1, 3).map((atMs) => atMs - putMs)
+    const after = client.atMs.slice(1, 3).map((atMs) => atMs - putMs)
     t.ok(
       after.every((ms, n) => ms >= 950 * (n + 1) && ms <= 10_000 * (n + 1)),
       `after ${after} ms`,
@@ -26,10 +26,10 @@ export const timeoutRules: Rules = {
   'after maxRetryCount redeliveries the event is parked': async (t, scene) => {
     await scene.put(1)
     await scene.create({ messageTimeoutMs: 300, maxRetryCount: 2 })
-    const taker = await scene.consume()
+    const client = await scene.consume()
     t.equal(await scene.untilParked(1), 1)
-    await taker.quiet(1_300)
-    t.same(taker.tries, [
+    await client.quiet(1_300)
+    t.same(client.attempts, [
       [0, 0],
       [0, 1],
       [0, 2],
@@ -44,11 +44,11 @@ export const timeoutRules: Rules = {
   'with maxRetryCount 0 there is one delivery': async (t, scene) => {
     await scene.put(2)
     await scene.create({ messageTimeoutMs: 300, maxRetryCount: 0 })
-    const taker = await scene.consume()
-    await taker.count(2)
-    await taker.ack(1)
+    const client = await scene.consume()
+    await client.count(2)
+    await client.ack(1)
     t.equal(await scene.untilParked(1), 1)
-    t.same(taker.tries, [
+    t.same(client.attempts, [
       [0, 0],
       [1, 0],
     ])
@@ -57,8 +57,8 @@ export const timeoutRules: Rules = {
   'a timeout of 0 ends at the next tick': async (t, scene) => {
     await scene.put(1)
     await scene.create({ messageTimeoutMs: 0, maxRetryCount: 100 })
-    const taker = await scene.consume()
-    t.same((await taker.count(3)).tries.slice(0, 3), [
+    const client = await scene.consume()
+    t.same((await client.count(3)).attempts.slice(0, 3), [
       [0, 0],
       [0, 1],
       [0, 2],
@@ -68,10 +68,10 @@ export const timeoutRules: Rules = {
   'redelivers only unacknowledged events': async (t, scene) => {
     await scene.put(2)
     await scene.create({ messageTimeoutMs: 1_000 })
-    const taker = await scene.consume()
-    await taker.count(2)
-    await taker.ack(0)
-    t.same((await taker.count(3)).tries.slice(0, 3), [
+    const client = await scene.consume()
+    await client.count(2)
+    await client.ack(0)
+    t.same((await client.count(3)).attempts.slice(0, 3), [
       [0, 0],
       [1, 0],
       [1, 1],
@@ -81,29 +81,29 @@ export const timeoutRules: Rules = {
   'timed-out events precede new ones': async (t, scene) => {
     await scene.put(8)
     await scene.create({ messageTimeoutMs: 800 })
-    const taker = await scene.consume(2)
-    await taker.count(4)
-    t.same(taker.tries.slice(0, 4), [
+    const client = await scene.consume(2)
+    await client.count(4)
+    t.same(client.attempts.slice(0, 4), [
       [0, 0],
       [1, 0],
       [0, 1],
       [1, 1],
     ])
-    await taker.ack(2, 3)
-    await taker.count(6)
-    t.same(taker.numbers.slice(4, 6), [2, 3])
+    await client.ack(2, 3)
+    await client.count(6)
+    t.same(client.numbers.slice(4, 6), [2, 3])
   },
 
   'a late ack acknowledges the redelivery': async (t, scene) => {
     await scene.put(1)
     await scene.create({ messageTimeoutMs: 1_000 })
-    const taker = await scene.consume()
-    await taker.count(2)
-    await taker.ack(0)
+    const client = await scene.consume()
+    await client.count(2)
+    await client.ack(0)
     await scene.untilInFlight(0)
     // A busy machine may exceed the second timeout too.
-    const before = taker.tries.length
-    t.same((await taker.quiet(2_300)).tries.slice(before), [], 'no redelivery follows the ack')
+    const before = client.attempts.length
+    t.same((await client.quiet(2_300)).attempts.slice(before), [], 'no redelivery follows the ack')
   },
 
   'redelivers to another consumer': async (t, scene) => {
@@ -114,7 +114,7 @@ export const timeoutRules: Rules = {
     await one.count(1)
     await two.count(1)
     t.same(
-      [one.tries[0], two.tries[0]],
+      [one.attempts[0], two.attempts[0]],
       [
         [0, 0],
         [0, 1],
@@ -126,8 +126,8 @@ export const timeoutRules: Rules = {
     await scene.put(2)
     await scene.create({ messageTimeoutMs: 400, maxRetryCount: 0 })
     await sleep(1_600)
-    const taker = await scene.consume()
-    t.same((await taker.count(2)).tries, [
+    const client = await scene.consume()
+    t.same((await client.count(2)).attempts, [
       [0, 0],
       [1, 0],
     ])
@@ -137,8 +137,8 @@ export const timeoutRules: Rules = {
   'parking an event makes room for the next one': async (t, scene) => {
     await scene.put(3)
     await scene.create({ messageTimeoutMs: 300, maxRetryCount: 0 })
-    const taker = await scene.consume(1)
-    t.same((await taker.count(3)).tries, [
+    const client = await scene.consume(1)
+    t.same((await client.count(3)).attempts, [
       [0, 0],
       [1, 0],
       [2, 0],
@@ -151,10 +151,10 @@ export const nackRules: Rules = {
   'retry: redelivers immediately, and first': async (t, scene) => {
     await scene.put(8)
     await scene.create()
-    const taker = await scene.consume(3)
-    await taker.count(3)
-    await taker.nack('retry', 1)
-    t.same((await taker.count(4)).tries, [
+    const client = await scene.consume(3)
+    await client.count(3)
+    await client.nack('retry', 1)
+    t.same((await client.count(4)).attempts, [
       [0, 0],
       [1, 0],
       [2, 0],
@@ -166,10 +166,10 @@ export const nackRules: Rules = {
   'retry: redelivers several in their order': async (t, scene) => {
     await scene.put(6)
     await scene.create()
-    const taker = await scene.consume(4)
-    await taker.count(4)
-    await taker.nack('retry', 3, 0, 2)
-    t.same((await (await taker.count(7)).quiet()).tries.slice(4), [
+    const client = await scene.consume(4)
+    await client.count(4)
+    await client.nack('retry', 3, 0, 2)
+    t.same((await (await client.count(7)).quiet()).attempts.slice(4), [
       [0, 1],
       [2, 1],
       [3, 1],
@@ -179,12 +179,12 @@ export const nackRules: Rules = {
   'retry: parks after maxRetryCount': async (t, scene) => {
     await scene.put(2)
     await scene.create({ maxRetryCount: 3 })
-    const taker = await scene.consume(10, (d, self) =>
+    const client = await scene.consume(10, (d, self) =>
       onlyZero(d.event.data.n as number) ? self.consumer.nack('retry', '', d.ackId) : self.consumer.ack(d.ackId),
     )
     t.equal(await scene.untilParked(1), 1)
     t.same(
-      taker.got.filter((d) => onlyZero(d.event.data.n as number)).map((d) => d.retryCount),
+      client.deliveries.filter((d) => onlyZero(d.event.data.n as number)).map((d) => d.retryCount),
       [0, 1, 2, 3],
     )
     t.same(
@@ -196,11 +196,11 @@ export const nackRules: Rules = {
   'retry: parks immediately with maxRetryCount 0': async (t, scene) => {
     await scene.put(1)
     await scene.create({ maxRetryCount: 0 })
-    const taker = await scene.consume()
-    await taker.count(1)
-    await taker.nack('retry', 0)
+    const client = await scene.consume()
+    await client.count(1)
+    await client.nack('retry', 0)
     t.equal(await scene.untilParked(1), 1)
-    t.same((await taker.quiet()).tries, [[0, 0]])
+    t.same((await client.quiet()).attempts, [[0, 0]])
   },
 
   'retry: the count follows the event from consumer to consumer': async (t, scene) => {
@@ -211,37 +211,37 @@ export const nackRules: Rules = {
     await one.nack('retry', 0)
     await one.count(2)
     await scene.stop(one)
-    t.same((await (await scene.consume()).count(1)).tries, [[0, 2]])
+    t.same((await (await scene.consume()).count(1)).attempts, [[0, 2]])
   },
 
   'retry: disconnects count towards the maximum': async (t, scene) => {
     await scene.put(1)
     await scene.create({ maxRetryCount: 2 })
     for (let i = 0; i < 3; i += 1) {
-      const taker = await scene.consume()
-      await taker.count(1)
-      await scene.stop(taker)
+      const client = await scene.consume()
+      await client.count(1)
+      await scene.stop(client)
     }
-    const taker = await scene.consume()
-    t.same((await taker.count(1)).tries, [[0, 3]])
+    const client = await scene.consume()
+    t.same((await client.count(1)).attempts, [[0, 3]])
     t.equal(await scene.parkedCount(), 0)
-    await taker.nack('retry', 0)
+    await client.nack('retry', 0)
     t.equal(await scene.untilParked(1), 1)
-    t.equal(taker.got.length, 1)
+    t.equal(client.deliveries.length, 1)
   },
 
   'park: stores the reason, stream, revision and time, and does not redeliver the event': async (t, scene) => {
     await scene.put(4)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(4)
+    const client = await scene.consume()
+    await client.count(4)
     t.same(await scene.parked(), [])
     const before = Date.now()
-    await taker.consumer.nack('park', 'my reason', taker.got[2]!.ackId)
+    await client.consumer.nack('park', 'my reason', client.deliveries[2]!.ackId)
     t.equal(await scene.untilParked(1), 1)
-    await taker.consumer.nack('park', '', taker.got[0]!.ackId)
+    await client.consumer.nack('park', '', client.deliveries[0]!.ackId)
     t.equal(await scene.untilParked(2), 2)
-    t.equal((await taker.quiet()).got.length, 4)
+    t.equal((await client.quiet()).deliveries.length, 4)
     t.equal(await scene.inFlight(), 2)
     const parked = await scene.parked()
     t.same(
@@ -258,9 +258,9 @@ export const nackRules: Rules = {
   'park: keeps the given order of several events': async (t, scene) => {
     await scene.put(5)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(5)
-    await taker.nack('park', 3, 1, 4)
+    const client = await scene.consume()
+    await client.count(5)
+    await client.nack('park', 3, 1, 4)
     t.equal(await scene.untilParked(3), 3)
     t.same(
       (await scene.parked()).map((p) => p.revision),
@@ -272,12 +272,12 @@ export const nackRules: Rules = {
   'park: parks an event once, regardless of repeats': async (t, scene) => {
     await scene.put(1)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(1)
-    await taker.nack('park', 0)
+    const client = await scene.consume()
+    await client.count(1)
+    await client.nack('park', 0)
     await scene.untilParked(1)
-    await taker.nack('park', 0)
-    await taker.ack(0)
+    await client.nack('park', 0)
+    await client.ack(0)
     await sleep(200)
     t.equal((await scene.parked()).length, 1)
   },
@@ -285,11 +285,11 @@ export const nackRules: Rules = {
   'skip: processes the event without parking it': async (t, scene) => {
     await scene.put(2)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(2)
-    await taker.nack('skip', 0, 1)
+    const client = await scene.consume()
+    await client.count(2)
+    await client.nack('skip', 0, 1)
     await scene.untilInFlight(0)
-    t.same((await taker.quiet()).tries, [
+    t.same((await client.quiet()).attempts, [
       [0, 0],
       [1, 0],
     ])
@@ -299,15 +299,18 @@ export const nackRules: Rules = {
   'ids that are unknown or acknowledged are ignored': async (t, scene) => {
     await scene.put(2)
     await scene.create()
-    const taker = await scene.consume()
-    await taker.count(2)
-    await taker.ack(0)
+    const client = await scene.consume()
+    await client.count(2)
+    await client.ack(0)
     for (const action of ['park', 'retry', 'skip'] as const) {
-      await taker.consumer.nack(action, '', randomUUID())
-      await taker.nack(action, 0)
+      await client.consumer.nack(action, '', randomUUID())
+      await client.nack(action, 0)
     }
-    await taker.quiet()
-    t.same([taker.got.length, taker.error, await scene.inFlight(), await scene.parkedCount()], [2, undefined, 1, 0])
+    await client.quiet()
+    t.same(
+      [client.deliveries.length, client.error, await scene.inFlight(), await scene.parkedCount()],
+      [2, undefined, 1, 0],
+    )
   },
 
   'a nack of another consumer counts': async (t, scene) => {
@@ -316,7 +319,7 @@ export const nackRules: Rules = {
     const one = await scene.consume()
     await one.count(1)
     const two = await scene.consume()
-    await two.consumer.nack('park', '', one.got[0]!.ackId)
+    await two.consumer.nack('park', '', one.deliveries[0]!.ackId)
     t.equal(await scene.untilParked(1), 1)
     t.equal(await scene.inFlight(), 0)
   },

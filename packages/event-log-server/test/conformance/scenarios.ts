@@ -7,7 +7,7 @@ export const here = new URL('../../../test/conformance/', import.meta.url)
 interface Difference {
   readonly reason: string
   /** Whether EventStoreDB loses data in this scenario, so that even a scenario of the first group may differ. */
-  readonly losesThere?: true
+  readonly isLostByEventStoreDb?: true
 }
 
 export const differences = readJson('differences.json') as Readonly<Record<string, Difference>>
@@ -50,7 +50,7 @@ export function isFirstGroup(name: string): boolean {
 /** Returns the reason why a response may differ, or `undefined` if it must not. */
 export function reasonToDiffer(name: string): string | undefined {
   const difference = differences[name]
-  return difference && (difference.losesThere || !isFirstGroup(name)) ? difference.reason : undefined
+  return difference && (difference.isLostByEventStoreDb || !isFirstGroup(name)) ? difference.reason : undefined
 }
 
 function readJson(file: string): object {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import { openEventLog } from '../../src/event-log.js'
-import { GroupScene, type Taker } from '../support/group-scene.js'
+import { GroupScene, type TestConsumer } from '../support/group-scene.js'
 
 /** Appends events and handles deliveries in every possible way until it is killed. Prints the events that it finished. */
 const [directory, prefix, put] = process.argv.slice(2) as [string, string, string]
@@ -12,7 +12,7 @@ function finished(id: string): void {
   writeSync(1, `${id}\n`) // Print before the ack: every printed event was handled, even if the process is killed now.
 }
 
-async function handle({ event, ackId }: Taker['got'][number], { consumer }: Taker): Promise<void> {
+async function handle({ event, ackId }: TestConsumer['deliveries'][number], { consumer }: TestConsumer): Promise<void> {
   const choice = Math.random()
   if (choice < 0.5) {
     finished(event.id)
@@ -28,10 +28,10 @@ async function handle({ event, ackId }: Taker['got'][number], { consumer }: Take
   if (Math.random() < 0.02) await scene.replay()
 }
 
-const takers: Taker[] = []
+const clients: TestConsumer[] = []
 setInterval(async () => {
-  takers.push(await scene.consume(20, handle))
-  if (takers.length > 3) await takers.shift()?.consumer.close()
+  clients.push(await scene.consume(20, handle))
+  if (clients.length > 3) await clients.shift()?.consumer.close()
 }, 150)
 
 for (let i = 0; i < Number(put); i += 1) {

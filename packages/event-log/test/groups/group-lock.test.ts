@@ -62,8 +62,8 @@ t.test(
     await t.rejects(scene.consume(), { name: 'GroupHeldElsewhereError' })
     t.equal(await scene.untilCovered(1), 1, 'this process sees its checkpoint')
     await other.kill()
-    const taker = await scene.consume()
-    t.same((await taker.count(5)).tries, [
+    const client = await scene.consume()
+    t.same((await client.count(5)).attempts, [
       [1, 0],
       [2, 0],
       [3, 0],
@@ -80,20 +80,20 @@ t.test('the holder notices updates, replays and the deletion by another process'
   const there = new GroupScene(elsewhere.store, here.prefix)
   await here.put(3)
   await here.create(each)
-  const taker = await here.consume()
-  await taker.count(3)
-  await taker.nack('park', 1)
+  const client = await here.consume()
+  await client.count(3)
+  await client.nack('park', 1)
   await here.untilParked(1)
   t.equal(await there.parkedCount(), 1)
   await there.replay()
-  t.same((await taker.count(4)).tries.at(-1), [1, 0])
+  t.same((await client.count(4)).attempts.at(-1), [1, 0])
   t.equal(await there.parkedCount(), 0)
   await t.rejects(there.consume(), { name: 'GroupHeldElsewhereError' })
   await there.update({ ...each, maxRetryCount: 1 })
-  await until(() => taker.error !== undefined)
-  t.equal(taker.error?.name, 'ConsumerDroppedError')
+  await until(() => client.error !== undefined)
+  t.equal(client.error?.name, 'ConsumerDroppedError')
   const second = await here.consume()
-  t.equal((await second.count(3)).got.length, 3)
+  t.equal((await second.count(3)).deliveries.length, 3)
   await there.groups.delete(there.group)
   await until(() => second.error !== undefined)
   t.equal(second.error?.name, 'ConsumerDroppedError')
@@ -114,14 +114,14 @@ t.test('a group without consumers is released, and resumes with its state', { bu
   await sleep(7_500)
   t.equal(await here.covered(), 1, 'the checkpoint is written although neither count is reached')
   const again = await here.consume()
-  t.same((await again.count(2)).tries, [
+  t.same((await again.count(2)).attempts, [
     [1, 1],
     [2, 1],
   ])
   await again.consumer.close()
   await sleep(7_500)
   const two = await there.consume(10, acking)
-  t.same((await two.count(2)).tries, [
+  t.same((await two.count(2)).attempts, [
     [1, 0],
     [2, 0],
   ])
@@ -129,7 +129,7 @@ t.test('a group without consumers is released, and resumes with its state', { bu
   await there.store.close()
   const three = await here.consume()
   await here.put(1)
-  t.same((await three.count(1)).tries, [[3, 0]], 'continues after the events of the other process')
+  t.same((await three.count(1)).attempts, [[3, 0]], 'continues after the events of the other process')
 })
 
 t.test('no group is lost when several processes create groups simultaneously', { buffered: true }, async (t) => {

@@ -41,15 +41,15 @@ export function numberOf(delivery: PersistentDelivery): number {
 }
 
 /** Iterates a consumer and keeps its deliveries. */
-export class Taker {
-  readonly got: PersistentDelivery[] = []
+export class TestConsumer {
+  readonly deliveries: PersistentDelivery[] = []
   readonly atMs: number[] = []
   ended = false
   error: Error | undefined
 
   constructor(
     readonly consumer: PersistentConsumer,
-    public onDelivery?: (delivery: PersistentDelivery, taker: Taker) => Promise<void>,
+    public onDelivery?: (delivery: PersistentDelivery, client: TestConsumer) => Promise<void>,
   ) {
     void this.#take()
   }
@@ -57,7 +57,7 @@ export class Taker {
   async #take(): Promise<void> {
     try {
       for await (const delivery of this.consumer) {
-        this.got.push(delivery)
+        this.deliveries.push(delivery)
         this.atMs.push(Date.now())
         await this.onDelivery?.(delivery, this)
       }
@@ -68,15 +68,15 @@ export class Taker {
   }
 
   get numbers(): number[] {
-    return this.got.map(numberOf)
+    return this.deliveries.map(numberOf)
   }
 
-  get tries(): [number, number][] {
-    return this.got.map((d) => [numberOf(d), d.retryCount])
+  get attempts(): [number, number][] {
+    return this.deliveries.map((d) => [numberOf(d), d.retryCount])
   }
 
   async count(count: number, timeoutMs?: number): Promise<this> {
-    await until(() => this.got.length >= count || this.error !== undefined, timeoutMs)
+    await until(() => this.deliveries.length >= count || this.error !== undefined, timeoutMs)
     return this
   }
 
@@ -95,15 +95,15 @@ export class Taker {
   }
 
   async ackAll(): Promise<void> {
-    await this.consumer.ack(...this.got.map((d) => d.ackId))
+    await this.consumer.ack(...this.deliveries.map((d) => d.ackId))
   }
 
   #ids(indexes: readonly number[]): string[] {
-    return indexes.map((i) => this.got[i]?.ackId ?? `no delivery ${i}`)
+    return indexes.map((i) => this.deliveries[i]?.ackId ?? `no delivery ${i}`)
   }
 }
 
-export const acking = (delivery: PersistentDelivery, taker: Taker) => taker.consumer.ack(delivery.ackId)
+export const acking = (delivery: PersistentDelivery, client: TestConsumer) => client.consumer.ack(delivery.ackId)
 
 /** A group with its own streams, in a store that may contain others. */
 export class GroupScene {
@@ -166,9 +166,9 @@ export class GroupScene {
     await this.store.append(`x${this.prefix}${randomUUID()}`, 'no_stream', Array.from({ length: count }, event))
   }
 
-  async consume(bufferSize = 10, onDelivery?: Taker['onDelivery'], group = this.group): Promise<Taker> {
+  async consume(bufferSize = 10, onDelivery?: TestConsumer['onDelivery'], group = this.group): Promise<TestConsumer> {
     const { signal } = new AbortController()
-    return new Taker(await this.groups.consume(group, { bufferSize, signal }), onDelivery)
+    return new TestConsumer(await this.groups.consume(group, { bufferSize, signal }), onDelivery)
   }
 
   async inFlight(): Promise<number> {
@@ -179,9 +179,9 @@ export class GroupScene {
     await until(async () => (await this.inFlight()) === count)
   }
 
-  async stop(taker: Taker): Promise<void> {
+  async stop(client: TestConsumer): Promise<void> {
     const before = (await this.groups.info(this.group)).consumers
-    await taker.consumer.close()
+    await client.consumer.close()
     await until(async () => (await this.groups.info(this.group)).consumers < before)
   }
 
@@ -213,10 +213,10 @@ export class GroupScene {
   }
 
   /** Parks events one at a time, so that their order is defined. */
-  async park(taker: Taker, ...indexes: number[]): Promise<void> {
+  async park(client: TestConsumer, ...indexes: number[]): Promise<void> {
     for (const index of indexes) {
       this.#parked += 1
-      await taker.nack('park', index)
+      await client.nack('park', index)
       await this.untilParked(this.#parked)
     }
   }

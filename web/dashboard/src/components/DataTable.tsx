@@ -56,7 +56,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const isInteractive = target instanceof Element && target.closest(interactive) !== null
     if (!isInteractive && !window.getSelection()?.toString()) onOpen?.(row)
   }
-  // The role tells screen readers that the keyboard moves through rows.
+  // The role announces to screen readers that the keyboard moves through rows.
   const grid = { role: 'grid', 'aria-label': label, 'aria-multiselectable': selection ? true : undefined }
   const allSelected = selection !== undefined && ids.every((id) => selection.ids.has(id))
   return (
