@@ -1,13 +1,8 @@
-import {
-  type CallbackCommands,
-  type NamedCallback,
-  type ResendRequest,
-  resendCallbacks,
-} from '../commands/callback/callback-commands.js'
+import { type NamedCallback, type ResendRequest, resendCallbacks } from '../commands/callback/callback-commands.js'
 import type { CommandContext } from '../commands/handle-command.js'
 import { listParkedSince } from '../queries/callback-queries.js'
-import type { ReadModels } from '../read-models/read-models.js'
 import { RequestError } from './refusals.js'
+import type { HttpServices } from './services.js'
 
 /** Sends a test event. Returns the endpoint's response, when to try again, or `undefined` if the merchant does not exist. */
 export type TestEndpoint = (merchantId: string) => Promise<
@@ -34,11 +29,6 @@ export function tested(result: Awaited<ReturnType<TestEndpoint>>) {
 /** One request requeues at most this many callbacks; another one requeues the rest. */
 const maxTakenUp = 1_000
 
-interface Sources {
-  readonly callbacks: CallbackCommands
-  readonly readModels: ReadModels
-}
-
 type Wanted =
   | { readonly callbacks: readonly NamedCallback[] }
   /** ISO 8601 in UTC with milliseconds. */
@@ -46,7 +36,7 @@ type Wanted =
 
 /** Requeues callbacks. `more`: there may be further callbacks beyond the limit of one request. @throws RequestError */
 export async function takeUp(
-  { callbacks: commands, readModels }: Sources,
+  { callbacks: commands, readModels }: HttpServices,
   wanted: Wanted,
   who: Pick<ResendRequest, 'sees' | 'by'>,
   context: CommandContext,

@@ -10,7 +10,7 @@ import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
 import { createSignIn } from '../commands/user/login-guard.js'
 import { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
-import type { HttpDependencies } from '../http/app.js'
+import type { HttpServices } from '../http/services.js'
 import type { Clock } from '../kernel/time.js'
 import { readAuditCheckpoint } from '../operations/audit/audit-checkpoint.js'
 import { integrityDetails } from '../operations/audit/integrity-details.js'
@@ -64,7 +64,7 @@ export interface ComposedService {
   readonly inSandbox: () => boolean
   /** Warnings for the operator that depend on the merchants, as sentences. */
   readonly warnings: () => readonly string[]
-  readonly http: HttpDependencies
+  readonly http: HttpServices
 }
 
 /**
@@ -108,9 +108,9 @@ export async function composeService(
   const warnings = () => (isSandbox(directory) ? [] : messageWarnings(configuration))
   const commands = { directory, userDirectory, merchants, users, transfers, callbacks, walletPayments }
   const { paymentMethods, currency, trustedProxies, roles, traced } = configuration
-  const http: HttpDependencies = {
+  const http: HttpServices = {
     ...{ ...commands, clock, monotonicMs, publicUrl, logger, metrics, securityLog, readModels, inSandbox },
-    ...{ paymentMethods, currency, trustedProxies, traced, eventStore, store: eventStore, secretBox: box },
+    ...{ paymentMethods, currency, trustedProxies, traced, eventStore, secretBox: box },
     connections: { ...configuration, requestTimeoutMs },
     merchantsServed: roles.has('api'),
     signIn: createSignIn(eventStore, box, clock, users),

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import type { Browser, BrowserContextOptions, FrameLocator, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
-import type { HttpDependencies } from '../../src/http/app.js'
+import type { HttpServices } from '../../src/http/services.js'
 import type { OutboxMessage } from '../../src/wallet/messages.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
@@ -18,7 +18,7 @@ export const phone = { width: 390, height: 844 }
 export const desktop = { width: 1280, height: 800 }
 
 /** Starts the service on its own port, with a wallet in memory and a clock that can be moved forward. */
-export async function startPaymentPage(t: Test, browser: Browser, overrides: Partial<HttpDependencies> = {}) {
+export async function startPaymentPage(t: Test, browser: Browser, overrides: Partial<HttpServices> = {}) {
   const { port, release } = await reservePort()
   const publicUrl = `http://127.0.0.1:${port}`
   const wallet = new MemoryWallet()

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import type { HttpDependencies } from '../../src/http/app.js'
+import type { HttpServices } from '../../src/http/services.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
-async function service(t: Test, overrides: Partial<HttpDependencies> = {}) {
+async function service(t: Test, overrides: Partial<HttpServices> = {}) {
   const started = await startTestService({ overrides })
   t.teardown(() => destroyTestService(started))
   return started

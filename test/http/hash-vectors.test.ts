@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { parseAmount } from '../../src/domain/money.js'
-import { hashedAmountText } from '../../src/http/merchant-api/proof-routes.js'
+import { hashedAmountText } from '../../src/http/merchant-api/create-request.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 

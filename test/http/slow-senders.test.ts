@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import type { HttpDependencies } from '../../src/http/app.js'
+import type { HttpServices } from '../../src/http/services.js'
 import { paths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
@@ -9,7 +9,7 @@ const requestTimeoutMs = 1_000
 /** The time after which a request is late, even on a busy machine. */
 const heldAtMostMs = 15 * requestTimeoutMs
 
-async function listening(t: Test, overrides: Partial<HttpDependencies> = {}) {
+async function listening(t: Test, overrides: Partial<HttpServices> = {}) {
   const service = await startTestService({ overrides })
   t.teardown(() => destroyTestService(service))
   await service.app.listen({ port: 0, host: '127.0.0.1' })

@@ -8,7 +8,8 @@ import { Registry } from 'prom-client'
 import type { IssuedCredentials } from '../../src/commands/merchant/merchant-commands.js'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
-import { buildApp, type HttpDependencies } from '../../src/http/app.js'
+import { buildApp } from '../../src/http/app.js'
+import type { HttpServices } from '../../src/http/services.js'
 import { type ComposedService, composeService, type Ports } from '../../src/main/compose-service.js'
 import { type Configuration, readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openLogOver } from '../../src/operations/stores/stores.js'
@@ -40,7 +41,7 @@ export interface TestService extends ComposedService {
   /** Returns the events of transfers, hashes and callbacks. */
   log(): Promise<readonly RecordedEvent[]>
   /** Builds the application of another node on the same log. */
-  otherNode(overrides: Partial<HttpDependencies>): Promise<FastifyInstance>
+  otherNode(overrides: Partial<HttpServices>): Promise<FastifyInstance>
   /** Stops the service and keeps its directory. */
   stop(): Promise<void>
 }
@@ -49,7 +50,7 @@ export interface TestServiceOptions extends Partial<Pick<Ports, 'wallet' | 'take
   readonly path?: string
   readonly masterKey?: Buffer
   readonly configuration?: Partial<Configuration>
-  readonly overrides?: Partial<HttpDependencies>
+  readonly overrides?: Partial<HttpServices>
   /** Wraps the store of commands and HTTP. The directories of merchants and users always read the log. */
   readonly wrapStore?: (store: EventStore) => EventStore
   /** Runs the projections, which lists and feeds need. */

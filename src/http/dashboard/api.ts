@@ -12,30 +12,41 @@ import type { CommonRefusalName } from '../refusals.js'
  * merchant API.
  */
 
-const OneOf = <const Values extends readonly string[]>(values: Values) =>
+export const OneOf = <const Values extends readonly string[]>(values: Values) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: [...values] })
-const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
-const Text = Type.String()
-const Time = Type.String()
+export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+/** An array of a response, which is only read. */
+export const List = <Item extends TSchema>(item: Item) => Type.Unsafe<readonly Static<Item>[]>(Type.Array(item))
+export const Items = <Item extends TSchema>(item: Item) => Type.Object({ items: List(item) })
+const Page = <Item extends TSchema>(item: Item) => Type.Object({ items: List(item), nextCursor: Nullable(Text) })
+export const Text = Type.String()
+export const Time = Type.String()
 const Minor = Type.Integer()
-const Kind = OneOf<readonly TransferKind[]>(['deposit', 'withdrawal'])
-const StatusName = OneOf(Object.keys(statusCodes) as Status[])
+export const Data = Type.Record(Text, Type.Unknown())
+export const Reason = Type.String({ minLength: 1, maxLength: 500 })
+export const Kind = OneOf<readonly TransferKind[]>(['deposit', 'withdrawal'])
+export const StatusName = OneOf(Object.keys(statusCodes) as Status[])
 const RoleName = OneOf<readonly Role[]>(roles)
 const PermissionName = OneOf(Object.keys(permissions) as Permission[])
-const Page = <Item extends TSchema>(item: Item) => Type.Object({ items: Type.Array(item), nextCursor: Nullable(Text) })
+const SixDigits = Type.String({ pattern: '^[0-9]{6}$' })
+const Password = Type.String({ minLength: 1, maxLength: 256 })
+const Limit = Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,2}$' }))
+const Cursor = Type.Optional(Type.String({ maxLength: 400 }))
+export const TransferParams = Type.Object({ trackingId: Text })
+export const MerchantParams = Type.Object({ merchantId: Text })
 
 // ── People ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export const SignInRequest = Type.Object({
   email: Type.String({ minLength: 1, maxLength: 254 }),
-  password: Type.String({ minLength: 1, maxLength: 256 }),
+  password: Password,
   /** Six digits, required after the refusal `second-factor-needed`. */
-  code: Type.Optional(Type.String({ pattern: '^[0-9]{6}$' })),
+  code: Type.Optional(SixDigits),
 })
 /** Confirms the user's identity for actions that need a recent sign-in. */
 export const ConfirmRequest = Type.Omit(SignInRequest, ['email'])
 export const ChangePasswordRequest = Type.Object({
-  current: Type.String({ minLength: 1, maxLength: 256 }),
+  current: Password,
   next: Type.String({ minLength: 12, maxLength: 256 }),
 })
 
@@ -47,10 +58,10 @@ export const SessionAnswer = Type.Object({
     name: Text,
     role: RoleName,
     /** Null for all merchants. */
-    merchantIds: Nullable(Type.Array(Text)),
+    merchantIds: Nullable(List(Text)),
     hasSecondFactor: Type.Boolean(),
   }),
-  permissions: Type.Array(PermissionName),
+  permissions: List(PermissionName),
   /** The value of the header `x-csrf-token` of every change. */
   csrfToken: Text,
   /** If true, only a change of the password is allowed. */
@@ -58,9 +69,9 @@ export const SessionAnswer = Type.Object({
   /** The time until which the sign-in counts as recent. */
   recentUntil: Time,
   /** The merchants that the user can see. */
-  merchants: Type.Array(Type.Object({ merchantId: Text, name: Text, sandbox: Type.Boolean() })),
+  merchants: List(Type.Object({ merchantId: Text, name: Text, sandbox: Type.Boolean() })),
   currency: Type.Object({ code: Text, digits: Type.Integer() }),
-  paymentMethods: Type.Array(
+  paymentMethods: List(
     Type.Object({
       code: Type.Integer(),
       /** The name in each language of the pages. */
@@ -82,25 +93,25 @@ export const SessionItem = Type.Object({
   address: Text,
   userAgent: Text,
 })
-export const SessionsAnswer = Type.Object({ items: Type.Array(SessionItem) })
+export const SessionsAnswer = Items(SessionItem)
 
 /** Shown once, during the setup of the second factor. */
 export const SecondFactorOffer = Type.Object({ secret: Text, uri: Text })
-export const SecondFactorCode = Type.Object({ code: Type.String({ pattern: '^[0-9]{6}$' }) })
+export const SecondFactorCode = Type.Object({ code: SixDigits })
 
 export const UserItem = Type.Object({
   userId: Text,
   email: Text,
   name: Text,
   role: RoleName,
-  merchantIds: Nullable(Type.Array(Text)),
+  merchantIds: Nullable(List(Text)),
   disabled: Type.Boolean(),
   mustChangePassword: Type.Boolean(),
   hasSecondFactor: Type.Boolean(),
   createdAt: Time,
   lastSignInAt: Nullable(Time),
 })
-export const UsersAnswer = Type.Object({ items: Type.Array(UserItem) })
+export const UsersAnswer = Items(UserItem)
 export const CreateUserRequest = Type.Object({
   email: Type.String({ minLength: 3, maxLength: 254 }),
   name: Type.String({ minLength: 1, maxLength: 128 }),
@@ -133,8 +144,8 @@ export const TransfersQuery = Type.Object({
   /** A prefix of a referenceId, trackingId, userId, name or account number. */
   text: Type.Optional(Type.String({ maxLength: 128 })),
   sort: Type.Optional(OneOf(['newest', 'oldest', 'largest', 'smallest'])),
-  limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,2}$' })),
-  cursor: Type.Optional(Type.String({ maxLength: 400 })),
+  limit: Limit,
+  cursor: Cursor,
 })
 
 export const ClaimView = Type.Object({
@@ -206,7 +217,7 @@ export const TransferDetail = Type.Intersect([
       by: Nullable(Type.Object({ userId: Text, name: Text, at: Time, amountMinor: Minor })),
     }),
     /** The actions that the viewer can take now. */
-    actions: Type.Array(OneOf(transferActions)),
+    actions: List(OneOf(transferActions)),
     /** Set if no user can claim, approve or complete it, because the log does not verify. */
     payoutsStopped: Type.Boolean(),
   }),
@@ -214,7 +225,6 @@ export const TransferDetail = Type.Intersect([
 
 /** Every action carries the revision that its user saw, and fails with 409 `changed-meanwhile` if there is a later event. */
 const Seen = { revision: Type.Integer({ minimum: 0 }) }
-const Reason = Type.String({ minLength: 1, maxLength: 500 })
 const Receipt = Type.String({ maxLength: 2048 })
 const PositiveMinor = Type.Integer({ minimum: 1, maximum: 99_999_999_999_999 })
 
@@ -244,25 +254,23 @@ export const PayoutsAnswer = Type.Object({ stopped: Type.Boolean() })
 const BulkItem = Type.Object({ trackingId: Text, ...Seen, receiptUrl: Type.Optional(Receipt) })
 /** Claims or completes withdrawals sequentially. Each succeeds or fails individually. */
 export const BulkAction = Type.Object({ items: Type.Array(BulkItem, { minItems: 1, maxItems: 200 }) })
-export const BulkAnswer = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      trackingId: Text,
-      /** The current state, or null if the viewer cannot see it. */
-      transfer: Nullable(TransferDetail),
-      /** Null if it succeeded. */
-      error: Nullable(
-        Type.Object({
-          code: Type.Integer(),
-          message: Text,
-          /** The violated rule and its values; amounts are minor units. */
-          rule: Type.Unsafe<RuleName | CommonRefusalName>({ type: 'string' }),
-          values: Type.Record(Text, Type.Unknown()),
-        }),
-      ),
-    }),
-  ),
-})
+export const BulkAnswer = Items(
+  Type.Object({
+    trackingId: Text,
+    /** The current state, or null if the viewer cannot see it. */
+    transfer: Nullable(TransferDetail),
+    /** Null if it succeeded. */
+    error: Nullable(
+      Type.Object({
+        code: Type.Integer(),
+        message: Text,
+        /** The violated rule and its values; amounts are minor units. */
+        rule: Type.Unsafe<RuleName | CommonRefusalName>({ type: 'string' }),
+        values: Data,
+      }),
+    ),
+  }),
+)
 /** For withdrawals that the viewer has claimed. pain.001 requires accounts that are IBANs. */
 export const BankFileRequest = Type.Object({
   format: OneOf(['csv', 'pain.001']),
@@ -287,9 +295,9 @@ export const StoryItem = Type.Object({
   actor: Text,
   correlationId: Text,
   /** The fields of the event without secrets. Amounts end in `Minor`. */
-  data: Type.Record(Text, Type.Unknown()),
+  data: Data,
 })
-export const StoryAnswer = Type.Object({ items: Type.Array(StoryItem) })
+export const StoryAnswer = Items(StoryItem)
 
 // ── Callbacks ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -297,8 +305,8 @@ export const CallbacksQuery = Type.Object({
   merchantId: Type.Optional(Text),
   status: Type.Optional(OneOf(['waiting', 'delivered', 'parked'])),
   trackingId: Type.Optional(Text),
-  limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,2}$' })),
-  cursor: Type.Optional(Type.String({ maxLength: 400 })),
+  limit: Limit,
+  cursor: Cursor,
 })
 export const CallbackRow = Type.Object({
   webhookId: Text,
@@ -327,7 +335,7 @@ export const EndpointItem = Type.Object({
   waiting: Type.Integer(),
   parked: Type.Integer(),
 })
-export const EndpointsAnswer = Type.Object({ items: Type.Array(EndpointItem) })
+export const EndpointsAnswer = Items(EndpointItem)
 
 /** Selected callbacks, or all callbacks of a merchant that were parked since a time. */
 export const ResendRequest = Type.Union([
@@ -351,7 +359,7 @@ export const TestAnswer = Type.Object({
 export const MerchantSettingsView = Type.Object({
   name: Text,
   callbackUrl: Text,
-  allowIps: Type.Array(Text),
+  allowIps: List(Text),
   sandbox: Type.Boolean(),
   autoCancelMismatch: Type.Boolean(),
   mismatchToleranceMinor: Minor,
@@ -366,25 +374,25 @@ export const MerchantSettingsView = Type.Object({
   requireSignature: OneOf(['none', 'withdrawals', 'all']),
   callbackOnCreate: Type.Boolean(),
   returnUrl: Nullable(Text),
-  frameAncestors: Type.Array(Text),
-  paymentInstructions: Type.Array(Type.Object({ paymentMethod: Type.Integer(), text: Text })),
+  frameAncestors: List(Text),
+  paymentInstructions: List(Type.Object({ paymentMethod: Type.Integer(), text: Text })),
 })
 export const KeyItem = Type.Object({
   keyId: Text,
   name: Text,
-  scopes: Type.Array(Text),
+  scopes: List(Text),
   createdAt: Time,
   validUntil: Nullable(Time),
 })
 export const MerchantItem = Type.Object({
   merchantId: Text,
   settings: MerchantSettingsView,
-  keys: Type.Array(KeyItem),
+  keys: List(KeyItem),
   suspended: Type.Boolean(),
   callbacksDisabled: Nullable(Text),
   createdAt: Time,
 })
-export const MerchantsAnswer = Type.Object({ items: Type.Array(MerchantItem) })
+export const MerchantsAnswer = Items(MerchantItem)
 export const CreateMerchantRequest = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 128 }),
   callbackUrl: Type.String({ minLength: 1, maxLength: 2048 }),
@@ -411,11 +419,7 @@ export const RotateRequest = Type.Object({
 /** Shown once. */
 export const IssuedSecret = Type.Object({ merchant: MerchantItem, value: Text })
 /** The changes and their users, newest first and without secrets. */
-export const ChangesAnswer = Type.Object({
-  items: Type.Array(
-    Type.Object({ at: Time, actor: Text, type: Text, subject: Text, data: Type.Record(Text, Type.Unknown()) }),
-  ),
-})
+export const ChangesAnswer = Items(Type.Object({ at: Time, actor: Text, type: Text, subject: Text, data: Data }))
 
 // ── Figures ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -436,9 +440,9 @@ export const Bucket = Type.Object({
 })
 export const OverviewAnswer = Type.Object({
   bucketMs: Type.Integer(),
-  buckets: Type.Array(Bucket),
+  buckets: List(Bucket),
   /** The milliseconds from creation to completion of the newest completed transfers in the range, at most 1000 of each kind. */
-  timeToCompletion: Type.Array(
+  timeToCompletion: List(
     Type.Object({
       kind: Kind,
       count: Type.Integer(),
@@ -446,50 +450,46 @@ export const OverviewAnswer = Type.Object({
       p95Ms: Nullable(Type.Integer()),
     }),
   ),
-  oldestPending: Type.Array(TransferRow),
+  oldestPending: List(TransferRow),
   /** The number, or 1000 for 1000 and more. */
   needingAttention: Type.Integer(),
-  pending: Type.Array(Type.Object({ kind: Kind, count: Type.Integer() })),
+  pending: List(Type.Object({ kind: Kind, count: Type.Integer() })),
   failingEndpoints: Type.Integer(),
   parkedCallbacks: Type.Integer(),
   /** Empty without the permission to see operations. */
-  projections: Type.Array(Type.Object({ name: Text, behind: Type.Boolean(), lagMs: Nullable(Type.Integer()) })),
+  projections: List(Type.Object({ name: Text, behind: Type.Boolean(), lagMs: Nullable(Type.Integer()) })),
 })
 
 /** One message of the live view (`GET /dashboard/api/live`, server-sent events), at most two a second. */
 export const LiveMessage = Type.Object({
   /** The transfers that reached a status since the previous message, to add to the overview's buckets. */
-  changes: Type.Array(Bucket),
+  changes: List(Bucket),
   /** The newest changes, at most 50. */
-  transfers: Type.Array(TransferRow),
+  transfers: List(TransferRow),
 })
 
-export const StatementAnswer = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      /** 2026-11-21, UTC. */
-      day: Text,
-      kind: Kind,
-      requestedCount: Type.Integer(),
-      requestedMinor: Minor,
-      completedCount: Type.Integer(),
-      completedMinor: Minor,
-      /** The difference between the booked and requested amounts of the transfers completed that day. */
-      mismatchMinor: Minor,
-      returnedMinor: Minor,
-      /** The requested amounts that had not ended at the end of the day. */
-      openCount: Type.Integer(),
-      openMinor: Minor,
-    }),
-  ),
-})
+export const StatementAnswer = Items(
+  Type.Object({
+    /** 2026-11-21, UTC. */
+    day: Text,
+    kind: Kind,
+    requestedCount: Type.Integer(),
+    requestedMinor: Minor,
+    completedCount: Type.Integer(),
+    completedMinor: Minor,
+    /** The difference between the booked and requested amounts of the transfers completed that day. */
+    mismatchMinor: Minor,
+    returnedMinor: Minor,
+    /** The requested amounts that had not ended at the end of the day. */
+    openCount: Type.Integer(),
+    openMinor: Minor,
+  }),
+)
 
 /** The targets of the command palette. */
-export const SearchAnswer = Type.Object({
-  items: Type.Array(
-    Type.Object({ type: OneOf(['transfer', 'merchant', 'user']), id: Text, title: Text, subtitle: Text }),
-  ),
-})
+export const SearchAnswer = Items(
+  Type.Object({ type: OneOf(['transfer', 'merchant', 'user']), id: Text, title: Text, subtitle: Text }),
+)
 
 export type Session = Static<typeof SessionAnswer>
 export type TransferRowView = Static<typeof TransferRow>

@@ -4,14 +4,8 @@ import { extname } from 'node:path'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '../../kernel/typebox.js'
-import { htmlHeaders } from '../html-headers.js'
-import { escapeHtml } from '../payment-page/html.js'
+import { escapeHtml, htmlHeaders } from '../html.js'
 import { RequestError } from '../refusals.js'
-
-export interface DashboardPagesOptions {
-  /** The public base URL without a trailing slash. It can contain a path. */
-  readonly publicUrl: string
-}
 
 const types: { readonly [extension: string]: string } = {
   '.js': 'text/javascript; charset=utf-8',
@@ -33,8 +27,8 @@ interface Built {
 }
 
 /** Serves the pages that `npm run build` builds from web/dashboard. Any other address is a page of the application. */
-export const dashboardPages: FastifyPluginAsyncTypebox<DashboardPagesOptions> = async (app, { publicUrl }) => {
-  const basePath = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/dashboard`
+export const dashboardPages: FastifyPluginAsyncTypebox = async (app) => {
+  const basePath = `${new URL(app.services.publicUrl).pathname.replace(/\/$/, '')}/dashboard`
   const show = async (request: FastifyRequest, reply: FastifyReply) => {
     app.gate.chargeAddress(request)
     const nonce = randomBytes(16).toString('base64')
@@ -42,18 +36,13 @@ export const dashboardPages: FastifyPluginAsyncTypebox<DashboardPagesOptions> = 
     const policy = { 'style-src': `'self' 'nonce-${nonce}'`, 'trusted-types': "'none'" }
     return reply.headers(htmlHeaders(policy)).send(shellAt(basePath, nonce))
   }
-  app.route({ method: 'GET', url: '/dashboard', schema: { hide: true }, handler: show })
-  app.route({
-    method: 'GET',
-    url: '/dashboard/*',
-    schema: { hide: true, params: Type.Object({ '*': Type.String() }) },
-    handler: async (request, reply) => {
-      const path = request.params['*']
-      if (path.startsWith('api/')) throw new RequestError('unknown-route')
-      if (!path.startsWith('assets/') && extname(path) === '') return show(request, reply)
-      app.gate.chargeAddress(request)
-      return sendAsset(path, request, reply)
-    },
+  app.get('/dashboard', show)
+  app.get('/dashboard/*', { schema: { params: Type.Object({ '*': Type.String() }) } }, async (request, reply) => {
+    const path = request.params['*']
+    if (path.startsWith('api/')) throw new RequestError('unknown-route')
+    if (!path.startsWith('assets/') && extname(path) === '') return show(request, reply)
+    app.gate.chargeAddress(request)
+    return sendAsset(path, request, reply)
   })
 }
 

@@ -1,17 +1,17 @@
 import { timingSafeEqual } from 'node:crypto'
 import cookie from '@fastify/cookie'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { TSchema } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 import type { CommandContext } from '../../commands/handle-command.js'
-import type { UserDirectory } from '../../commands/user/user-commands.js'
+import type { Merchant } from '../../domain/merchant/merchant.js'
 import { isAllowed, type Permission, type Role } from '../../domain/user/permissions.js'
 import type { User } from '../../domain/user/user.js'
 import { violate } from '../../kernel/rules.js'
-import type { ReadModels } from '../../read-models/read-models.js'
-import type { SecretBox } from '../../security/secret-box.js'
-import { refuseCrossSite } from '../payment-page/page-headers.js'
-import { RequestError } from '../refusals.js'
-import { type DashboardCookies, dashboardCookies } from './session-cookies.js'
+import { isLoopback } from '../payment-page/device-cookie.js'
+import { refuseCrossSite } from '../payment-page/page-layout.js'
+import { type RefusalName, RequestError } from '../refusals.js'
+import type { HttpServices } from '../services.js'
 import { Sessions, type Visit } from './sign-in/sessions.js'
 
 /** The signed-in user, as far as routes need it. */
@@ -40,15 +40,6 @@ declare module 'fastify' {
   }
 }
 
-export interface GuardOptions {
-  readonly readModels: ReadModels
-  readonly secretBox: SecretBox
-  readonly userDirectory: UserDirectory
-  readonly clock: () => string
-  /** The public base URL, without a trailing slash. */
-  readonly publicUrl: string
-}
-
 interface Needs {
   /** Requires a password entry in the last ten minutes. */
   readonly recent?: true
@@ -57,31 +48,36 @@ interface Needs {
 }
 
 const csrfHeader = 'x-csrf-token'
+const deviceMaxAgeSeconds = 180 * 24 * 60 * 60
 
 class Viewers {
   readonly sessions: Sessions
-  readonly cookies: DashboardCookies
-  readonly #users: UserDirectory
-  readonly #publicUrl: string
+  readonly cookies: ReturnType<typeof dashboardCookies>
 
-  constructor({ readModels, secretBox, userDirectory: users, clock, publicUrl }: GuardOptions) {
-    this.sessions = new Sessions({ readModels, users, box: secretBox, clock })
-    this.cookies = dashboardCookies(publicUrl)
-    this.#users = users
-    this.#publicUrl = publicUrl
+  constructor(private readonly services: HttpServices) {
+    this.sessions = new Sessions(services)
+    this.cookies = dashboardCookies(services.publicUrl)
   }
 
   /**
-   * Requires a signed-in user with this permission, and for changes a request from our own pages. Runs before the body is read, so that
-   * unauthorized requests cost little.
+   * Returns a function that creates the options of a route from its schema and the schema of its response. The route requires a signed-in
+   * user with this permission, and for changes a request from our own pages. Runs before the body is read, so that unauthorized requests
+   * cost little.
    */
   allow(permission: Permission, needs: Needs = {}) {
-    return { onRequest: (request: FastifyRequest) => this.#admit(request, permission, needs), config: { permission } }
-  }
-
-  /** Returns whether the user of the request has access to this merchant. */
-  sees({ viewer: { merchantIds } }: FastifyRequest, merchantId: string): boolean {
-    return merchantIds === null || merchantIds.includes(merchantId)
+    const options = {
+      onRequest: (request: FastifyRequest) => this.#admit(request, permission, needs),
+      config: { permission },
+    }
+    function route<Parts extends FastifySchema>(parts?: Parts): typeof options & { schema: Parts }
+    function route<Parts extends FastifySchema, Answer extends TSchema>(
+      parts: Parts,
+      answer: Answer,
+    ): typeof options & { schema: Parts & { response: { 200: Answer } } }
+    function route(parts: FastifySchema = {}, answer?: TSchema) {
+      return { ...options, schema: { ...parts, ...(answer && { response: { 200: answer } }) } }
+    }
+    return route
   }
 
   /** Starts a new session for each sign-in, so that a session id from before the sign-in never becomes valid. */
@@ -93,17 +89,12 @@ class Viewers {
     return visit
   }
 
-  /** Checks the origin that browsers send. @throws RequestError */
-  refuseOtherSites(request: FastifyRequest): void {
-    refuseCrossSite(request, this.#publicUrl)
-  }
-
   async #admit(request: FastifyRequest, permission: Permission, { recent, withFirstPassword }: Needs): Promise<void> {
     const isChange = request.method !== 'GET' && request.method !== 'HEAD'
     if (isChange) {
-      this.refuseOtherSites(request)
+      await refuseCrossSite(request)
       // Another node may have just ended the session. Reads tolerate a short delay, changes do not.
-      await this.#users.catchUp()
+      await this.services.userDirectory.catchUp()
     }
     const visit = await this.sessions.visit(this.cookies.session(request))
     if (!visit) throw new RequestError('not-signed-in')
@@ -117,21 +108,34 @@ class Viewers {
   }
 }
 
-/** Identifies the signed-in user for the routes that are registered with it. */
-export const guard = fp<GuardOptions>(
-  async (app, options) => {
-    await app.register(cookie)
-    app.decorateRequest('visit', null)
-    app.decorateRequest('viewer', { getter: viewerOf })
-    app.decorate('viewers', new Viewers(options))
-  },
-  { name: 'dashboard-guard', dependencies: ['gate', 'failing'] },
-)
-
-/** Returns the user of an authenticated request. */
-export function contextOf({ viewer, id }: FastifyRequest): CommandContext {
-  return { actor: `user:${viewer.userId}`, $correlationId: id, $causationId: id }
+/**
+ * The session, and the mark of a known browser (docs/decisions/0020-login-throttling.md). The prefix `__Host-` prevents other hosts of the
+ * domain from setting them, and browsers accept it over HTTPS only. For trials without HTTPS on this machine the names have no prefix,
+ * because not every browser accepts it there (docs/decisions/0026-dashboard.md).
+ */
+function dashboardCookies(publicUrl: string) {
+  const secure = !isLoopback(publicUrl)
+  const prefix = secure ? '__Host-' : ''
+  const session = `${prefix}transferd`
+  const device = `${prefix}transferd-device`
+  const options = { path: '/', httpOnly: true, secure, sameSite: 'strict' } as const
+  return {
+    session: ({ cookies }: FastifyRequest) => cookies[session],
+    device: ({ cookies }: FastifyRequest) => cookies[device],
+    setSession: (reply: FastifyReply, token: string) => reply.setCookie(session, token, options),
+    setDevice: (reply: FastifyReply, value: string) =>
+      reply.setCookie(device, value, { ...options, maxAge: deviceMaxAgeSeconds }),
+    clearSession: (reply: FastifyReply) => reply.clearCookie(session, options),
+  }
 }
+
+/** Identifies the signed-in user for the routes that are registered with it. */
+export const guard = fp(async (app) => {
+  await app.register(cookie)
+  app.decorateRequest('visit', null)
+  app.decorateRequest('viewer', { getter: viewerOf })
+  app.decorate('viewers', new Viewers(app.services))
+})
 
 function viewerOf(this: FastifyRequest): Viewer {
   if (!this.visit) throw new Error('a route of the dashboard requires no permission')
@@ -144,4 +148,60 @@ function viewerOf(this: FastifyRequest): Viewer {
 function isSame(given: string | string[] | undefined, expected: string): boolean {
   if (typeof given !== 'string' || given.length !== expected.length) return false
   return timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(expected, 'latin1'))
+}
+
+/** Returns the user of an authenticated request. */
+export function contextOf({ viewer, id }: FastifyRequest): CommandContext {
+  return { actor: `user:${viewer.userId}`, $correlationId: id, $causationId: id }
+}
+
+/** Returns whether the user has access to this merchant. */
+export function sees({ merchantIds }: Pick<Viewer, 'merchantIds'>, merchantId: string): boolean {
+  return merchantIds === null || merchantIds.includes(merchantId)
+}
+
+export function seenMerchants({ server, viewer }: FastifyRequest): Merchant[] {
+  return server.services.directory.all().filter(({ merchantId }) => sees(viewer, merchantId))
+}
+
+/** Returns the merchant's id if the user has access to it. @throws RequestError otherwise, as for an unknown merchant */
+export function requireOwn(
+  { viewer }: FastifyRequest,
+  merchantId: string | undefined,
+  refusal: RefusalName = 'unknown-merchant',
+): string {
+  if (merchantId === undefined || !sees(viewer, merchantId)) throw new RequestError(refusal)
+  return merchantId
+}
+
+/** Returns the merchants of a request, or `undefined` for all. @throws RequestError if the user has no access to the merchant */
+export function merchantsOf(request: FastifyRequest, merchantId: string | undefined): readonly string[] | undefined {
+  if (merchantId === undefined) return request.viewer.merchantIds ?? undefined
+  return [requireOwn(request, merchantId)]
+}
+
+/**
+ * Returns the name under which the user can see the actor of an event. Merchants see the operator's staff as `operator`. Other actors stay
+ * as recorded in the log, and the pages translate `customer` or `system:expiry`.
+ */
+export function actorNames({ server, viewer }: FastifyRequest): (actor: string) => string {
+  const isHouse = viewer.merchantIds === null
+  return (actor) => {
+    const [, kind, id = ''] = /^(user|cli):(.*)$/s.exec(actor) ?? []
+    if (kind === undefined) return actor
+    if (kind === 'cli') return isHouse ? actor : 'operator'
+    const user = server.services.userDirectory.byId(id)
+    if (!isHouse && (!user || user.merchantIds === null)) return 'operator'
+    return user?.name ?? actor
+  }
+}
+
+/** Logs a change to a user in the security log. */
+export function noteUserChange(request: FastifyRequest, change: string, subject = request.viewer.userId): void {
+  request.server.services.securityLog.note('security.user_changed', { ...changedBy(request), subject, change })
+}
+
+/** Returns the fields of the security log that identify the user who changes something. */
+export function changedBy({ id: requestId, ip: address, viewer: { userId } }: FastifyRequest) {
+  return { requestId, address, userId }
 }

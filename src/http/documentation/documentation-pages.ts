@@ -2,9 +2,9 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
-import { setSchemaCompilers } from '../server/schema-compilers.js'
+import { setSchemaCompilers } from '../server/validation.js'
 import { webhooks } from '../v1/callback-schemas.js'
-import { defaultLimit, maxLimit } from '../v1/query-values.js'
+import { defaultLimit, maxLimit } from '../v1/requests.js'
 import { nameSchemas } from './name-schemas.js'
 
 const description = `Create deposits and withdrawals, follow them, and read the callbacks sent about them.
@@ -68,8 +68,8 @@ export async function documentationPages(
     uiConfig: { validatorUrl: null },
   })
   for (const { method, url, scope, schema } of routes) {
-    if (method === 'HEAD' || schema?.hide) continue
-    app.route({ method, url, ...(schema && { schema }), config: { ...(scope && { scope }) }, handler: nothing })
+    if (method === 'HEAD' || !schema || !('operationId' in schema)) continue
+    app.route({ method, url, schema, config: { ...(scope && { scope }) }, handler: nothing })
   }
   await app.ready()
   return app

@@ -2,11 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { RequestError } from '../refusals.js'
 
-export interface DocumentationOptions {
-  /** The URL that customers' browsers use, without a trailing slash. */
-  readonly publicUrl: string
-}
-
 /** The response headers of the documentation that are passed on. */
 const passedOn = [
   'cache-control',
@@ -22,24 +17,21 @@ const passedOn = [
  * Serves `/documentation` from a separate application that is created on the first request: building the document took a sixth of the
  * main thread's start.
  */
-export const documentation = fp<DocumentationOptions>(
-  async (app, { publicUrl }) => {
-    let made: Promise<FastifyInstance> | undefined
-    const pages = async () => {
-      const { documentationPages } = await import('./documentation-pages.js')
-      return documentationPages(app.knownRoutes, publicUrl)
-    }
-    const show = async ({ url, headers }: FastifyRequest, reply: FastifyReply) => {
-      made ??= pages()
-      const answer = await (await made).inject({ url, headers })
-      if (answer.statusCode === 404) throw new RequestError('unknown-route')
-      for (const name of passedOn) if (answer.headers[name]) reply.header(name, answer.headers[name])
-      return reply.code(answer.statusCode).send(answer.rawPayload)
-    }
-    await app.register(async (scope) => {
-      scope.addHook('onRequest', app.gate.limitObserver())
-      for (const path of ['/documentation', '/documentation/*']) scope.get(path, { schema: { hide: true } }, show)
-    })
-  },
-  { name: 'documentation', dependencies: ['gate', 'unknown-routes'] },
-)
+export const documentation = fp(async (app) => {
+  let made: Promise<FastifyInstance> | undefined
+  const pages = async () => {
+    const { documentationPages } = await import('./documentation-pages.js')
+    return documentationPages(app.knownRoutes, app.services.publicUrl)
+  }
+  const show = async ({ url, headers }: FastifyRequest, reply: FastifyReply) => {
+    made ??= pages()
+    const answer = await (await made).inject({ url, headers })
+    if (answer.statusCode === 404) throw new RequestError('unknown-route')
+    for (const name of passedOn) if (answer.headers[name]) reply.header(name, answer.headers[name])
+    return reply.code(answer.statusCode).send(answer.rawPayload)
+  }
+  await app.register(async (scope) => {
+    scope.addHook('onRequest', app.gate.limitObserver())
+    for (const path of ['/documentation', '/documentation/*']) scope.get(path, show)
+  })
+})

@@ -1,15 +1,19 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Merchant } from '../../domain/merchant/merchant.js'
-import { type Currency, isPayable, parseAmount } from '../../domain/money.js'
+import { type Currency, formatShortest, formatTwoDecimals, isPayable, parseAmount } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type FieldViolation, type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
+import { hashCode, matchesHashCode } from '../../security/credentials.js'
 import { invalidFields, type RequestError } from '../refusals.js'
-import { invalidFieldsOf } from '../server/validation-errors.js'
+import { invalidFieldsOf } from '../server/validation.js'
+import type { HttpServices } from '../services.js'
 
 export interface CheckedAmount {
   readonly amountMinor: bigint
+  /** The amount's raw text in the body. */
   readonly amountText: string
 }
 
@@ -24,13 +28,14 @@ const shownFields = new Set(['userId', 'name', 'username', 'accountNumber', 'ide
 /** The checks beyond the schema: the amount's text, and the catalogue, bounds and texts of new creates. */
 export class CreateRequestChecks {
   readonly #methods: ReadonlyMap<number, PaymentMethod>
+  readonly #currency: Currency
 
   constructor(
     private readonly kind: TransferKind,
-    paymentMethods: readonly PaymentMethod[],
-    private readonly currency: Currency,
+    { paymentMethods, currency }: HttpServices,
   ) {
     this.#methods = new Map(paymentMethods.filter(({ kinds }) => kinds.includes(kind)).map((each) => [each.code, each]))
+    this.#currency = currency
   }
 
   /**
@@ -72,7 +77,7 @@ export class CreateRequestChecks {
   }
 
   #wrongAmount(amountMinor: bigint, bounds: readonly (AmountBounds | undefined)[]): Violation | undefined {
-    if (!isPayable(this.currency, amountMinor)) return violate('whole-amount', { currency: this.currency.code })
+    if (!isPayable(this.#currency, amountMinor)) return violate('whole-amount', { currency: this.#currency.code })
     const exceeded = bounds.find(
       (each) => each && (amountMinor < each.minAmountMinor || amountMinor > each.maxAmountMinor),
     )
@@ -89,4 +94,46 @@ function hiddenTexts(body: Body): FieldViolation[] {
   return shown.flatMap(([field, value]) =>
     typeof value === 'string' && !isVisible(value) ? [{ field, ...violate('hidden-characters') }] : [],
   )
+}
+
+const signatureWindowMs = 5 * 60_000
+const signatureHeader = /^t=(\d{1,12}),v1=([0-9a-fA-F]{64})$/
+
+interface HashedRequest extends CheckedAmount {
+  readonly hashCode: string
+  readonly referenceId: string
+}
+
+/**
+ * Returns the amount text that produces the hashCode with one of the secrets: the text in the body, the shortest form
+ * (as most JSON libraries print it) or the two-decimal form (as most invoices print it), or `undefined`.
+ */
+export function hashedAmountText(request: HashedRequest, secrets: readonly string[]): string | undefined {
+  const { hashCode: received, referenceId, amountMinor, amountText } = request
+  for (const form of [() => amountText, () => formatShortest(amountMinor), () => formatTwoDecimals(amountMinor)]) {
+    const text = form()
+    if (secrets.some((secret) => matchesHashCode(received, hashCode(secret, text, referenceId)))) return text
+  }
+  return undefined
+}
+
+/**
+ * `X-Signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">`, keyed with a SecretKey and at most five minutes
+ * off. Unlike the hashCode, it covers the account, the customer and every other byte.
+ */
+export function isSignatureValid(
+  signature: string,
+  rawBody: Buffer,
+  secrets: readonly string[],
+  nowMs: number,
+): boolean {
+  const [, seconds, hex] = signatureHeader.exec(signature) ?? []
+  if (!seconds || !hex || Math.abs(Number(seconds) * 1000 - nowMs) > signatureWindowMs) return false
+  const received = Buffer.from(hex, 'hex')
+  let valid = false
+  for (const secret of secrets) {
+    const expected = createHmac('sha256', secret).update(`${seconds}.`).update(rawBody).digest()
+    valid = timingSafeEqual(received, expected) || valid
+  }
+  return valid
 }

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import { Type } from '../../kernel/typebox.js'
 import { Envelope, NullableString } from '../envelope.js'
-import { printable, printableNotBlank } from '../server/validation-errors.js'
+import { printable, printableNotBlank } from '../server/validation.js'
 
 const Text = (description: string, example: string, maxLength = 128) =>
   Type.String({ minLength: 1, maxLength, pattern: printableNotBlank, description, examples: [example] })
@@ -34,10 +34,7 @@ const request = {
   paymentMethod: Type.Integer({ description: 'A payment method code.', examples: [1] }),
 }
 
-const deposit = {
-  ...request,
-  transactionType: IntegerConst(1),
-}
+const deposit = { ...request, transactionType: IntegerConst(1) }
 
 export const HostedDepositRequest = Type.Object({ ...deposit, hashCode: HashCode }, { title: 'HostedDeposit' })
 export const NativeDepositRequest = Type.Object(

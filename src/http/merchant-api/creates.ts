@@ -1,32 +1,64 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { SecretKeyUse } from '../../commands/merchant/merchant-commands.js'
-import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import type { RequestHash } from '../../commands/transfer/hash-uniqueness.js'
-import type { CreateRequest, TransferResult } from '../../commands/transfer/transfer-requests.js'
-import type { TransferCommands } from '../../commands/transfer/transfers.js'
+import type { CreateRequest } from '../../commands/transfer/transfer-requests.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
-import { type Currency, toJsonNumber } from '../../domain/money.js'
-import type { PaymentMethod } from '../../domain/payment-method.js'
+import { toJsonNumber } from '../../domain/money.js'
 import { type Deposit, statusCodes, type Transfer } from '../../domain/transfer/transfer.js'
 import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
 import { violate } from '../../kernel/rules.js'
-import type { Clock } from '../../kernel/time.js'
-import { successEnvelope } from '../envelope.js'
-import { type PayPageLinkOptions, payPageUrl } from '../payment-page/pay-page-link.js'
+import { createFailures, successEnvelope } from '../envelope.js'
+import { payPageUrl } from '../payment-page/pay-page-link.js'
 import { accepted, invalid, RequestError } from '../refusals.js'
+import { jsonTypes } from '../server/json-body.js'
 import { contextOf } from '../server/merchant-gate.js'
-import { type CheckedAmount, CreateRequestChecks } from './create-request.js'
-import type { HostedDeposit, NativeDeposit, Withdrawal } from './create-schemas.js'
-import { hashedAmountText, isSignatureValid } from './proof-routes.js'
+import { type CheckedAmount, CreateRequestChecks, hashedAmountText, isSignatureValid } from './create-request.js'
+import {
+  CreatedEnvelope,
+  type HostedDeposit,
+  HostedDepositAnswer,
+  HostedDepositRequest,
+  type NativeDeposit,
+  NativeDepositRequest,
+  type Withdrawal,
+  WithdrawalRequest,
+} from './create-schemas.js'
 
-export interface CreatesOptions extends PayPageLinkOptions {
-  readonly transfers: TransferCommands
-  /** Already started. */
-  readonly directory: MerchantDirectory
-  readonly secretKeyUse: Pick<SecretKeyUse, 'matters' | 'seen'>
-  readonly currency: Currency
-  readonly paymentMethods: readonly PaymentMethod[]
-  readonly clock: Clock
+/** Adds the specification's three creates (Endpoints 1 to 3). */
+export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
+  const creates = new Creates(app)
+  const common = { tags: ['Merchant API'], consumes: jsonTypes }
+  const hosted = {
+    ...common,
+    operationId: 'createHostedDeposit',
+    summary: 'Create a hosted deposit',
+    description:
+      'Redirect the customer to the `url` of the response. Without a WebApiKey, the allow-list and the SecretKey of the hashCode identify the merchant.',
+    security: [{}, { WebApiKey: [] }],
+    body: HostedDepositRequest,
+    response: { 200: HostedDepositAnswer, ...createFailures },
+  }
+  const native = {
+    ...common,
+    operationId: 'createNativeDeposit',
+    summary: 'Create a native deposit',
+    body: NativeDepositRequest,
+    response: { 200: CreatedEnvelope, ...createFailures },
+  }
+  const withdrawal = {
+    ...common,
+    operationId: 'createWithdrawal',
+    summary: 'Create a withdrawal',
+    body: WithdrawalRequest,
+    response: { 200: CreatedEnvelope, ...createFailures },
+  }
+  const path = '/api/services/app/TransactionRequests'
+  const deposits = { ...app.gate.requireKey('deposits'), attachValidation: true }
+  const withdrawals = { ...app.gate.requireKey('withdrawals'), attachValidation: true }
+  const open = { ...app.gate.acceptKey('deposits'), attachValidation: true }
+  app.post('/Transaction/CreateDeposit', { ...open, schema: hosted }, (request) => creates.hosted(request))
+  app.post(`${path}/CreateDeposit`, { ...deposits, schema: native }, (request) => creates.native(request))
+  app.post(`${path}/CreateWithdraw`, { ...withdrawals, schema: withdrawal }, (request) => creates.withdrawal(request))
 }
 
 /** The hash cannot distinguish more merchants behind one address at a reasonable cost: they must send their key. */
@@ -43,17 +75,13 @@ interface CheckedHash extends RequestHash {
  * Handles the three creates. A repeat of an accepted create gets the first response, regardless of later changes. An earlier create is
  * looked up only if the current settings reject the request, so that a new create costs no lookup.
  */
-export class Creates {
+class Creates {
   readonly #depositChecks: CreateRequestChecks
   readonly #withdrawalChecks: CreateRequestChecks
 
-  constructor(
-    private readonly options: CreatesOptions,
-    private readonly app: Pick<FastifyInstance, 'gate' | 'countCreate'>,
-  ) {
-    const { paymentMethods, currency } = options
-    this.#depositChecks = new CreateRequestChecks('deposit', paymentMethods, currency)
-    this.#withdrawalChecks = new CreateRequestChecks('withdrawal', paymentMethods, currency)
+  constructor(private readonly app: FastifyInstance) {
+    this.#depositChecks = new CreateRequestChecks('deposit', app.services)
+    this.#withdrawalChecks = new CreateRequestChecks('withdrawal', app.services)
   }
 
   async hosted(request: FastifyRequest) {
@@ -61,7 +89,7 @@ export class Creates {
     const merchant = request.merchant ?? (await this.#merchantByAddress(request, amount))
     const transfer = (await this.#create(request, merchant, amount, 'hosted')) as Deposit
     const { transactionId: _, ...answer } = created(transfer)
-    return { url: payPageUrl(this.options, transfer.trackingId), ...answer, expiresAt: transfer.expiresAt }
+    return { url: payPageUrl(this.app.services, transfer.trackingId), ...answer, expiresAt: transfer.expiresAt }
   }
 
   async native(request: FastifyRequest) {
@@ -77,16 +105,20 @@ export class Creates {
   }
 
   async #create(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount, channel: Channel) {
-    const { transfers } = this.options
+    const { transfers } = this.app.services
     const body = request.body as NativeDeposit | Withdrawal
     const hash = this.#checkHash(merchant, body, amount)
     await this.#noteSecretKey(request, merchant, amount)
     const refused = this.#refusal(request, merchant, amount, channel, hash)
     const unproven = hash?.proven === false ? hash : undefined
     const create = requestOf(body, merchant, amount, hash, channel)
-    if (!refused) return this.#accepted(await transfers.create(create, contextOf(request)), channel)
-    const transfer = await transfers.findRepeated(create, unproven)
-    if (!transfer) throw refused
+    if (refused) {
+      const repeated = await transfers.findRepeated(create, unproven)
+      if (!repeated) throw refused
+      return repeated
+    }
+    const { changed, transfer } = accepted('transfer', await transfers.create(create, contextOf(request)))
+    if (changed) this.app.countCreate(channel, merchant.merchantId)
     return transfer
   }
 
@@ -107,7 +139,7 @@ export class Creates {
     const signature = request.headers['x-signature']
     const isRequired = requireSignature === 'all' || (requireSignature === 'withdrawals' && channel === 'withdrawal')
     if (signature === undefined && !isRequired) return undefined
-    const { directory, clock } = this.options
+    const { directory, clock } = this.app.services
     const secrets = directory.secrets(merchant, 'secretKey')
     const isValid =
       typeof signature === 'string' && isSignatureValid(signature, request.rawBody!, secrets, Date.parse(clock()))
@@ -116,7 +148,7 @@ export class Creates {
 
   /** Finds the merchant of a request without a WebApiKey by the address and the hash. @throws RequestError */
   async #merchantByAddress(request: FastifyRequest, amount: CheckedAmount): Promise<Merchant> {
-    const { directory } = this.options
+    const { directory } = this.app.services
     const body = request.body as HostedDeposit
     const candidates = directory.byAddress(request.ip)
     // The caller may be a merchant that is out of service.
@@ -142,23 +174,17 @@ export class Creates {
     const found = await Promise.all(
       candidates.map(async (merchant) => {
         const deposit = requestOf(body, merchant, amount, hash, 'hosted')
-        return (await this.options.transfers.findRepeated(deposit, hash)) ? [merchant] : []
+        return (await this.app.services.transfers.findRepeated(deposit, hash)) ? [merchant] : []
       }),
     )
     return found.flat()
-  }
-
-  #accepted(result: TransferResult, channel: Channel): Transfer {
-    const { changed, transfer } = accepted('transfer', result)
-    if (changed) this.app.countCreate(channel, transfer.merchantId)
-    return transfer
   }
 
   /** Returns `undefined` if the request has no hashCode. */
   #checkHash(merchant: Merchant, body: NativeDeposit | Withdrawal, amount: CheckedAmount): CheckedHash | undefined {
     const { hashCode, referenceId } = body
     if (hashCode === undefined) return undefined
-    const secrets = this.options.directory.secrets(merchant, 'secretKey')
+    const secrets = this.app.services.directory.secrets(merchant, 'secretKey')
     const amountText = hashedAmountText({ hashCode, referenceId, ...amount }, secrets)
     return { hashCode, amountText: amountText ?? amount.amountText, proven: amountText !== undefined }
   }
@@ -168,7 +194,7 @@ export class Creates {
    * per rotation and costs nothing otherwise.
    */
   async #noteSecretKey(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount): Promise<void> {
-    const { directory, secretKeyUse, clock } = this.options
+    const { directory, secretKeyUse, clock } = this.app.services
     if (!secretKeyUse.matters(merchant)) return
     const now = clock()
     const { hashCode, referenceId } = request.body as NativeDeposit | Withdrawal

@@ -1,26 +1,14 @@
 import type { Static } from '@sinclair/typebox'
-import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
-import type { TransferCommands } from '../../commands/transfer/transfers.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import type { Currency } from '../../domain/money.js'
-import { namesOf, type PaymentMethod } from '../../domain/payment-method.js'
-import { type Deposit, hasExpired, type Transfer } from '../../domain/transfer/transfer.js'
-import type { Clock } from '../../kernel/time.js'
+import { namesOf } from '../../domain/payment-method.js'
+import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
 import { Type } from '../../kernel/typebox.js'
-import type { WalletPayments } from '../../wallet/payments/wallet-payments.js'
 import { NullableString } from '../envelope.js'
 import { RequestError } from '../refusals.js'
+import type { HttpServices } from '../services.js'
 import { formatMoney, type Language } from './page-language.js'
-import { type PayPageLinkOptions, trackingIdOfLink } from './pay-page-link.js'
-
-export interface DepositOptions extends PayPageLinkOptions {
-  readonly transfers: TransferCommands
-  readonly directory: MerchantDirectory
-  readonly walletPayments: WalletPayments
-  readonly paymentMethods: readonly PaymentMethod[]
-  readonly currency: Currency
-  readonly clock: Clock
-}
+import { trackingIdOfLink } from './pay-page-link.js'
 
 /** How long a link still shows a deposit that has ended. */
 const shownAfterEndMs = 24 * 3_600_000
@@ -35,13 +23,6 @@ export interface ManualPayment {
   readonly instructions: string | undefined
 }
 
-export interface Completion {
-  /** ISO 8601. */
-  readonly at: string
-  /** The paying wallet account, or `undefined` if an operator confirmed the payment. */
-  readonly accountNumber: number | undefined
-}
-
 export interface FoundDeposit {
   readonly deposit: Deposit
   readonly settings: MerchantSettings
@@ -50,31 +31,32 @@ export interface FoundDeposit {
   /** `undefined` for a payment from a wallet. */
   readonly manual: ManualPayment | undefined
   /** `undefined` unless it is completed. */
-  readonly completion: Completion | undefined
+  readonly completion: Awaited<ReturnType<typeof completionOf>> | undefined
   readonly currency: Currency
 }
 
 /**
  * Finds the hosted deposit of a link in the log. Native deposits have no link, because their merchants show their own pages.
- * no link. @throws RequestError, UnreadableEventError
+ * @throws RequestError, UnreadableEventError
  */
-export async function depositOfLink(deps: DepositOptions, link: string): Promise<FoundDeposit> {
-  const trackingId = trackingIdOfLink(deps, link)
-  const transfer = trackingId === undefined ? undefined : (await deps.transfers.find(trackingId))?.transfer
+export async function depositOfLink(services: HttpServices, link: string): Promise<FoundDeposit> {
+  const trackingId = trackingIdOfLink(services, link)
+  const transfer = trackingId === undefined ? undefined : (await services.transfers.find(trackingId))?.transfer
   const merchant =
-    transfer && deps.directory.settingsOf(transfer.merchantId) && deps.directory.byId(transfer.merchantId)
-  if (!merchant || !isHosted(transfer)) throw new RequestError('unknown-transfer')
+    transfer && services.directory.settingsOf(transfer.merchantId) && services.directory.byId(transfer.merchantId)
+  if (!merchant || transfer.kind !== 'deposit' || transfer.channel !== 'hosted')
+    throw new RequestError('unknown-transfer')
   const { settings, suspended } = merchant
-  const manual = manualPayment(deps, transfer, settings)
-  const completion = transfer.status === 'Completed' ? await completionOf(deps, transfer) : undefined
-  return { deposit: transfer, settings, suspended, manual, completion, currency: deps.currency }
+  const manual = manualPayment(services, transfer, settings)
+  const completion = transfer.status === 'Completed' ? await completionOf(services, transfer) : undefined
+  return { deposit: transfer, settings, suspended, manual, completion, currency: services.currency }
 }
 
-/** Reads the time of payment from its event, because later events do not change it. */
-async function completionOf(
-  { transfers, walletPayments }: DepositOptions,
-  { trackingId, updatedAt }: Deposit,
-): Promise<Completion> {
+/**
+ * Returns the time of payment (ISO 8601), read from its event, because later events do not change it, and the paying wallet account, or
+ * `undefined` if an operator confirmed the payment.
+ */
+async function completionOf({ transfers, walletPayments }: HttpServices, { trackingId, updatedAt }: Deposit) {
   const [history, accountNumber] = await Promise.all([
     transfers.history(trackingId),
     walletPayments.paidFrom(trackingId),
@@ -84,7 +66,7 @@ async function completionOf(
 }
 
 function manualPayment(
-  { paymentMethods }: DepositOptions,
+  { paymentMethods }: HttpServices,
   { paymentMethod }: Deposit,
   { paymentInstructions }: MerchantSettings,
 ): ManualPayment | undefined {
@@ -92,10 +74,6 @@ function manualPayment(
   if (method?.paidBy !== 'manual') return undefined
   const instructions = paymentInstructions.find((each) => each.paymentMethod === paymentMethod)?.text
   return { methodNames: namesOf(method), instructions }
-}
-
-function isHosted(transfer: Transfer): transfer is Deposit {
-  return transfer.kind === 'deposit' && transfer.channel === 'hosted'
 }
 
 /** Returns the phase at `now` (ISO 8601). */

@@ -3,19 +3,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Currency } from '../../domain/money.js'
 import { Type } from '../../kernel/typebox.js'
 import type { DeviceConfirmation } from '../../wallet/payments/wallet-payments.js'
+import { html } from '../html.js'
 import { RequestError } from '../refusals.js'
-import { html } from './html.js'
-import { pageHeaders, refuseCrossSite } from './page-headers.js'
 import { fill, formatMoney, type Language, languages, requestLanguage } from './page-language.js'
-import { notice, page } from './page-layout.js'
-import type { StepOptions } from './payment-steps.js'
+import { notice, page, pageHeaders, refuseCrossSite } from './page-layout.js'
+import { customerContext, type PaymentLimits } from './payment-steps.js'
 
 const maxFormBytes = 1024
 const statuses = { open: 200, confirmed: 200, expired: 410 } as const
 
 /** Adds the page at the link of the email about a new device. Only the form's POST confirms, because mail scanners open links. */
-export const devicePage: FastifyPluginAsyncTypebox<StepOptions> = async (app, options) => {
-  const { walletPayments, currency, publicUrl, chargePayment } = options
+export const devicePage: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { chargePayment }) => {
+  const { walletPayments, currency } = app.services
   const params = Type.Object({ link: Type.String({ description: 'The link in the email.' }) })
   const common = { tags: ['Payment page'], security: [], params }
   app.setErrorHandler((error, request, reply) => {
@@ -36,36 +35,22 @@ export const devicePage: FastifyPluginAsyncTypebox<StepOptions> = async (app, op
   // The content type of a form, whose fields are not read.
   const parser = { parseAs: 'buffer', bodyLimit: maxFormBytes } as const
   app.addContentTypeParser('application/x-www-form-urlencoded', parser, (_request, _body, done) => done(null))
-  app.route({
-    method: 'GET',
-    url: '/device/:link',
-    schema: {
-      ...common,
-      operationId: 'askToConfirmDevice',
-      summary: 'Show the question whether the customer is paying',
-    },
-    handler: async (request, reply) => {
-      app.gate.chargeAddress(request)
-      return show(request.params.link, request, reply)
-    },
+  const ask = { operationId: 'askToConfirmDevice', summary: 'Show the question whether the customer is paying' }
+  app.get('/device/:link', { schema: { ...common, ...ask } }, async (request, reply) => {
+    app.gate.chargeAddress(request)
+    return show(request.params.link, request, reply)
   })
-  app.route({
-    method: 'POST',
-    url: '/device/:link',
-    schema: { ...common, operationId: 'confirmDevice', summary: 'Confirm that the customer is paying' },
-    onRequest: async (request) => refuseCrossSite(request, publicUrl),
-    handler: async (request, reply) => {
-      chargePayment(request)
-      const { link } = request.params
-      const context = { actor: 'customer', $correlationId: request.id, $causationId: request.id }
-      const result = await walletPayments.confirmDevice(link, context)
-      if (!result.ok && result.reason === 'wallet-unavailable') throw new RequestError('wallet-unavailable')
-      if (!result.ok) return show(link, request, reply)
-      reply.headers(pageHeaders())
-      const language = requestLanguage(request)
-      const { confirmedHeading, confirmedText } = languages[language]
-      return notice(partsIn(language), confirmedHeading, confirmedText)
-    },
+  const confirm = { ...common, operationId: 'confirmDevice', summary: 'Confirm that the customer is paying' }
+  app.post('/device/:link', { schema: confirm, onRequest: refuseCrossSite }, async (request, reply) => {
+    chargePayment(request)
+    const { link } = request.params
+    const result = await walletPayments.confirmDevice(link, customerContext(request))
+    if (!result.ok && result.reason === 'wallet-unavailable') throw new RequestError('wallet-unavailable')
+    if (!result.ok) return show(link, request, reply)
+    reply.headers(pageHeaders())
+    const language = requestLanguage(request)
+    const { confirmedHeading, confirmedText } = languages[language]
+    return notice(partsIn(language), confirmedHeading, confirmedText)
   })
 }
 

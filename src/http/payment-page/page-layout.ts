@@ -1,8 +1,76 @@
-import { type Html, html } from './html.js'
-import { loadAssets } from './page-assets.js'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import type { FastifyRequest } from 'fastify'
+import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
+import { type Html, html, htmlHeaders } from '../html.js'
+import { RequestError } from '../refusals.js'
 import { type Language, languageCodes, languages } from './page-language.js'
 
-export interface PageParts {
+/** Any port of this machine, for the shop of a trial. */
+const loopbackOrigins = ['http://localhost:*', 'http://127.0.0.1:*']
+
+const types = {
+  svg: 'image/svg+xml',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+} as const
+
+/** The assets of the pages: `web/`, which `npm run build` copies into `dist/web`. */
+interface Assets {
+  /** The digest of all assets. It is part of every URL, so that no cached asset is out of date. */
+  readonly version: string
+  readonly files: ReadonlyMap<string, { readonly type: string; readonly content: Buffer }>
+}
+
+let loaded: Assets | undefined
+
+/** Reads the assets once, for the first page. @throws Error if the program was built without them */
+export function loadAssets(): Assets {
+  loaded ??= readAssets(new URL('./', import.meta.resolve('#web/payment-page/page.js')))
+  return loaded
+}
+
+function readAssets(folder: URL): Assets {
+  const files = new Map<string, { type: string; content: Buffer }>()
+  const hash = createHash('sha256')
+  for (const name of existsSync(folder) ? readdirSync(folder).sort() : []) {
+    const type = types[name.slice(name.lastIndexOf('.') + 1) as keyof typeof types]
+    if (!type) continue
+    const content = readFileSync(new URL(name, folder))
+    hash.update(`${name}\n`).update(content)
+    files.set(name, { type, content })
+  }
+  if (!files.has('page.js') || !files.has('page.css')) {
+    throw new Error(`the pages for customers are not built: run npm run build (nothing in ${folder.pathname})`)
+  }
+  return { version: hash.digest('hex').slice(0, 16), files }
+}
+
+/** Returns the origins that can embed a merchant's payment page; none if empty (docs/decisions). */
+export function framingOrigins({ frameAncestors, sandbox }: MerchantSettings): readonly string[] {
+  return sandbox ? [...frameAncestors, ...loopbackOrigins] : frameAncestors
+}
+
+/** Returns the headers of a page for customers. `framing`: the sources for `frame-ancestors`. */
+export function pageHeaders(framing: readonly string[] = []): Readonly<Record<string, string>> {
+  const policy = framing.length === 0 ? {} : { 'frame-ancestors': framing.join(' ') }
+  return { ...htmlHeaders(policy), vary: 'Accept-Language' }
+}
+
+/**
+ * Rejects requests that a page of another site makes a browser send. Browsers state the origin of a request. A caller that states none is
+ * not a browser and has the link itself. @throws RequestError
+ */
+export async function refuseCrossSite({ headers, server }: FastifyRequest): Promise<void> {
+  const { origin, 'sec-fetch-site': site } = headers
+  const isOurs =
+    site === undefined
+      ? origin === undefined || origin === new URL(server.services.publicUrl).origin
+      : site === 'same-origin'
+  if (!isOurs) throw new RequestError('cross-site')
+}
+
+interface PageParts {
   readonly language: Language
   readonly title: string
   /** The relative path to the assets, such as `assets`. */

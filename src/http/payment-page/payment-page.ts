@@ -1,3 +1,4 @@
+import { dataBlock, type Html, html } from '../html.js'
 import {
   type FoundDeposit,
   type ManualPayment,
@@ -6,10 +7,8 @@ import {
   pageState,
   returnAddress,
 } from './deposit-view.js'
-import { dataBlock, type Html, html } from './html.js'
-import { framingOrigins } from './page-headers.js'
 import { fill, formatMoney, type Language, languages, scriptKeys, type Texts } from './page-language.js'
-import { notice, page } from './page-layout.js'
+import { framingOrigins, notice, page } from './page-layout.js'
 
 interface Parts {
   readonly language: Language
@@ -26,9 +25,11 @@ export function paymentPage(found: FoundDeposit, link: string, language: Languag
   const { deposit, settings, manual } = found
   const state = pageState(found, language, now)
   const { phase } = state
-  // An old link shows nothing about the deposit.
-  if (phase === 'ended') return endedPage(link, language)
   const texts = languages[language]
+  // An old link shows nothing about the deposit.
+  if (phase === 'ended') {
+    return notice({ language, assetsAt: 'assets', self: link }, texts.endedHeading, texts.endedText)
+  }
   const amount = formatMoney(language, found.currency, deposit.amountMinor)
   const values = { merchant: settings.name, amount, reference: deposit.referenceId }
   const say: Parts['say'] = (key, more) => fill(texts[key], { ...values, ...more })
@@ -57,11 +58,6 @@ ${dataBlock('page-data', {
   return page({ language, title: say('title'), assetsAt: 'assets', self: link, body, script: true })
 }
 
-function endedPage(link: string, language: Language): string {
-  const { endedHeading, endedText } = languages[language]
-  return notice({ language, assetsAt: 'assets', self: link }, endedHeading, endedText)
-}
-
 function minutes(language: Language, { secondsLeft }: PageState): string {
   const format = new Intl.NumberFormat(language, { style: 'unit', unit: 'minute', unitDisplay: 'long' })
   return format.format(Math.ceil(secondsLeft / 60))
@@ -70,16 +66,14 @@ function minutes(language: Language, { secondsLeft }: PageState): string {
 /** Returns the part that is shown until the script shows a step. A manual payment needs no script. */
 function opened(parts: Parts): Html {
   const { language, texts, say, referenceId, manual } = parts
-  if (!manual) return withoutScript(parts)
+  if (!manual) {
+    return html`<noscript><p>${texts.noScript}</p><p><a class="button" href="">${texts.reload}</a></p></noscript>`
+  }
   const { methodNames, instructions } = manual
   return html`<p class="eyebrow">${methodNames[language]}</p><h2 tabindex="-1">${texts.manualHeading}</h2>
 ${instructions === undefined ? html`<p>${say('manualAsk')}</p>` : html`<p class="instructions">${instructions}</p>`}
 <dl class="give"><div><dt>${texts.reference}</dt><dd>${referenceId}</dd></div></dl><p>${say('manualReference')}</p>
 <p class="waiting"><span class="pulse" aria-hidden="true"></span>${say('manualWaiting')}</p><p class="aside">${say('manualLater')}</p>`
-}
-
-function withoutScript({ texts }: Parts): Html {
-  return html`<noscript><p>${texts.noScript}</p><p><a class="button" href="">${texts.reload}</a></p></noscript>`
 }
 
 /** Returns the steps that the script shows one at a time. It adds only errors. */

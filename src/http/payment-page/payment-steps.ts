@@ -1,17 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Static } from '@sinclair/typebox'
+import type { Static, TSchema } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CommandContext } from '../../commands/handle-command.js'
-import type { Deposit } from '../../domain/transfer/transfer.js'
 import { Type } from '../../kernel/typebox.js'
 import type { WalletFailure } from '../../wallet/payments/wallet-failure.js'
 import { type RefusalName, RequestError, refusals } from '../refusals.js'
-import { type DepositOptions, depositOfLink, PageState, pageState } from './deposit-view.js'
+import { depositOfLink, PageState, pageState } from './deposit-view.js'
 import { deviceCookieOf, setDeviceCookie } from './device-cookie.js'
-import { refuseCrossSite } from './page-headers.js'
 import { requestLanguage } from './page-language.js'
+import { refuseCrossSite } from './page-layout.js'
 
-export interface StepOptions extends DepositOptions {
+export interface PaymentLimits {
   /** Counts a login, a code or a confirmation. @throws RequestError if the address has sent too many */
   readonly chargePayment: (request: FastifyRequest) => void
 }
@@ -69,14 +68,17 @@ type Next = Static<typeof NextStep>
 
 const Token = Type.String({ minLength: 1, maxLength: 4096 })
 
+const params = Type.Object({ link: Type.String({ description: 'The last part of the `url`.' }) })
+
 /** Adds the routes for the page's script. The link is the credential. The cookie only attributes wrong passwords to a browser. */
-export const steps: FastifyPluginAsyncTypebox<StepOptions> = async (app, options) => {
-  const { walletPayments, publicUrl, chargePayment } = options
-  const params = Type.Object({ link: Type.String({ description: 'The last part of the `url`.' }) })
+export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { chargePayment }) => {
+  const { walletPayments, publicUrl, clock } = app.services
   const common = { tags: ['Payment page'], security: [], params }
-  const step = { ...common, response: { 200: NextStep, ...stepFailures } }
-  // Before the body is read, because requests from other sites are rejected.
-  const onRequest = async (request: FastifyRequest) => refuseCrossSite(request, publicUrl)
+  /** Before the body is read, because requests from other sites are rejected. */
+  const step = <Body extends TSchema>(operationId: string, summary: string, body: Body) => ({
+    onRequest: refuseCrossSite,
+    schema: { ...common, operationId, summary, body, response: { 200: NextStep, ...stepFailures } },
+  })
   app.setErrorHandler((error, request, reply) => {
     const { refusal, particulars } = app.failWith(error, request, reply)
     reply.type('application/json; charset=utf-8').send(refused(refusal, particulars.retryAfterSeconds))
@@ -91,88 +93,59 @@ export const steps: FastifyPluginAsyncTypebox<StepOptions> = async (app, options
     return reply.code(refusals[reason].status).send(refused(reason, retryAfterSeconds))
   }
 
-  app.route({
-    method: 'GET',
-    url: '/pay/:link/state',
-    schema: {
-      ...common,
-      operationId: 'getPaymentState',
-      summary: 'Get the state of a hosted deposit',
-      response: { 200: PageState, ...failures },
-    },
-    handler: async (request) => {
+  const state = {
+    ...common,
+    operationId: 'getPaymentState',
+    summary: 'Get the state of a hosted deposit',
+    response: { 200: PageState, ...failures },
+  }
+  app.get('/pay/:link/state', { schema: state }, async (request) => {
+    app.gate.chargeAddress(request)
+    return pageState(await depositOfLink(app.services, request.params.link), requestLanguage(request), clock())
+  })
+  const credentials = Type.Object({ email: Type.String({ maxLength: 254 }), password: Type.String({ maxLength: 64 }) })
+  app.post('/pay/:link/login', step('payLogIn', 'Log in to the wallet', credentials), async (request, reply) => {
+    chargePayment(request)
+    const deposit = await payableDeposit(request)
+    const { email, password } = request.body
+    const login = { ...deposit, email, password, deviceCookie: deviceCookieOf(request, publicUrl) }
+    const result = await walletPayments.logIn(login, customerContext(request))
+    if (!result.ok) return answerFailure(result, reply)
+    setDeviceCookie(reply, publicUrl, result.deviceCookie)
+    return { next: 'code', token: result.token } satisfies Next
+  })
+  const proof = Type.Object({ token: Token, code: Type.String({ maxLength: 32 }) })
+  app.post('/pay/:link/code', step('payVerifyCode', 'Verify the code and pay', proof), async (request, reply) => {
+    chargePayment(request)
+    const deposit = await payableDeposit(request)
+    const { token, code } = request.body
+    const result = await walletPayments.verifyCode({ ...deposit, token, code }, customerContext(request))
+    if (!result.ok) return answerFailure(result, reply)
+    const next: Next = result.nextStep === 'Completed' ? { next: 'result' } : { next: 'device', token: result.token }
+    return next
+  })
+  app.post(
+    '/pay/:link/device',
+    step('payAwaitDevice', 'Check whether the device is confirmed, and pay', Type.Object({ token: Token })),
+    async (request, reply) => {
       app.gate.chargeAddress(request)
-      const found = await depositOfLink(options, request.params.link)
-      return pageState(found, requestLanguage(request), options.clock())
-    },
-  })
-  app.route({
-    method: 'POST',
-    url: '/pay/:link/login',
-    onRequest,
-    schema: {
-      ...step,
-      operationId: 'payLogIn',
-      summary: 'Log in to the wallet',
-      body: Type.Object({ email: Type.String({ maxLength: 254 }), password: Type.String({ maxLength: 64 }) }),
-    },
-    handler: async (request, reply) => {
-      chargePayment(request)
-      const { email, password } = request.body
-      const { deposit, context } = await customerOf(options, request, request.params.link)
-      const deviceCookie = deviceCookieOf(request, publicUrl)
-      const result = await walletPayments.logIn({ ...deposit, email, password, deviceCookie }, context)
-      if (!result.ok) return answerFailure(result, reply)
-      setDeviceCookie(reply, publicUrl, result.deviceCookie)
-      return { next: 'code', token: result.token } satisfies Next
-    },
-  })
-  app.route({
-    method: 'POST',
-    url: '/pay/:link/code',
-    onRequest,
-    schema: {
-      ...step,
-      operationId: 'payVerifyCode',
-      summary: 'Verify the code and pay',
-      body: Type.Object({ token: Token, code: Type.String({ maxLength: 32 }) }),
-    },
-    handler: async (request, reply) => {
-      chargePayment(request)
-      const { deposit, context } = await customerOf(options, request, request.params.link)
-      const { token, code } = request.body
-      const result = await walletPayments.verifyCode({ ...deposit, token, code }, context)
-      if (!result.ok) return answerFailure(result, reply)
-      const next: Next = result.nextStep === 'Completed' ? { next: 'result' } : { next: 'device', token: result.token }
-      return next
-    },
-  })
-  app.route({
-    method: 'POST',
-    url: '/pay/:link/device',
-    onRequest,
-    schema: {
-      ...step,
-      operationId: 'payAwaitDevice',
-      summary: 'Check whether the device is confirmed, and pay',
-      body: Type.Object({ token: Token }),
-    },
-    handler: async (request, reply) => {
-      app.gate.chargeAddress(request)
-      const { deposit, context } = await customerOf(options, request, request.params.link)
-      const result = await walletPayments.validateDevice({ ...deposit, token: request.body.token }, context)
+      const deposit = await payableDeposit(request)
+      const { token } = request.body
+      const result = await walletPayments.validateDevice({ ...deposit, token }, customerContext(request))
       return result.ok ? ({ next: 'result' } satisfies Next) : answerFailure(result, reply)
     },
-  })
+  )
 }
 
 /** Returns the deposit of the link, regardless of the body. @throws RequestError */
-async function customerOf(options: StepOptions, request: FastifyRequest, link: string) {
-  const { deposit, suspended } = await depositOfLink(options, link)
+async function payableDeposit({ server, params: { link } }: FastifyRequest<{ Params: Static<typeof params> }>) {
+  const { deposit, suspended } = await depositOfLink(server.services, link)
   if (suspended) throw new RequestError('merchant-suspended')
-  const { trackingId, merchantId }: Deposit = deposit
-  const context: CommandContext = { actor: 'customer', $correlationId: request.id, $causationId: request.id }
-  return { deposit: { trackingId, merchantId, channel: 'hosted' as const }, context }
+  return { trackingId: deposit.trackingId, merchantId: deposit.merchantId, channel: 'hosted' } as const
+}
+
+export function customerContext({ id }: FastifyRequest): CommandContext {
+  return { actor: 'customer', $correlationId: id, $causationId: id }
 }
 
 function refused(refusal: RefusalName, retryAfterSeconds: number | undefined) {

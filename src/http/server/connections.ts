@@ -1,21 +1,36 @@
 import fp from 'fastify-plugin'
-import { Counter, type Registry } from 'prom-client'
+import { Counter } from 'prom-client'
+import { AddressIndex, isAddress } from '../../commands/merchant/addresses.js'
 import { bucketOf } from '../../security/token-buckets.js'
-import type { TrustedProxies } from './trusted-proxies.js'
+import { RequestError } from '../refusals.js'
 
 const idleCheckIntervalMs = 50
 
-export interface ConnectionOptions {
-  readonly connections: {
-    /** The longest time from the first byte of a request to its last, headers and body. */
-    readonly requestTimeoutMs: number
-    readonly maxConnections: number
-    /** The most connections of one peer that is not a trusted proxy. */
-    readonly maxConnectionsPerAddress: number
+/** The proxies whose X-Forwarded-For is trusted. */
+export class TrustedProxies {
+  readonly #ranges = new AddressIndex<'trusted'>()
+
+  constructor(ranges: readonly string[]) {
+    for (const range of ranges) this.#ranges.add(range, 'trusted')
   }
-  readonly proxies: TrustedProxies
-  readonly metrics: Registry
+
+  /** Returns `false` for text that is not an address. It then counts as the caller, which {@link knownCallers} rejects. */
+  includes(address: string): boolean {
+    return isAddress(address) && this.#ranges.holds(address, 'trusted')
+  }
 }
+
+/**
+ * Rejects a request if a trusted proxy's X-Forwarded-For does not contain an address: the caller is then unknown, and the proxy's own
+ * address could pass an allow-list. The part of the header before the caller was written by the caller and is ignored.
+ */
+export const knownCallers = fp(async (app) => {
+  app.addHook('onRequest', ({ ip, socket }, _reply, done) => {
+    if (ip === socket.remoteAddress || isAddress(ip)) return done()
+    const details = 'X-Forwarded-For does not name the caller by an IP address.'
+    done(new RequestError('malformed-request', { details }))
+  })
+})
 
 /** How often Node checks for late requests. With its default of 30 s, a slow body was held for twice the allowed time. */
 export function checkingIntervalMs(requestTimeoutMs: number): number {
@@ -23,43 +38,41 @@ export function checkingIntervalMs(requestTimeoutMs: number): number {
 }
 
 /** Rejects connections beyond the limits as they arrive, which costs only the handshake, and closes idle ones at the end. */
-export const connections = fp<ConnectionOptions>(
-  async (app, { connections: limits, proxies, metrics }) => {
-    const refused = new Counter({
-      name: 'transferd_http_connections_refused_total',
-      help: 'Connections closed on arrival, because there were too many in total or from one address.',
-      labelNames: ['limit'],
-      registers: [metrics],
+export const connections = fp<{ readonly proxies: TrustedProxies }>(async (app, { proxies }) => {
+  const { connections: limits, metrics } = app.services
+  const refused = new Counter({
+    name: 'transferd_http_connections_refused_total',
+    help: 'Connections closed on arrival, because there were too many in total or from one address.',
+    labelNames: ['limit'],
+    registers: [metrics],
+  })
+  const { server } = app
+  server.maxConnections = limits.maxConnections
+  server.on('drop', () => refused.inc({ limit: 'all' }))
+  const open = new Map<string, number>()
+  server.on('connection', (socket) => {
+    const { remoteAddress } = socket
+    // A proxy's connections belong to many callers.
+    if (remoteAddress === undefined || proxies.includes(remoteAddress)) return
+    const peer = bucketOf(remoteAddress)
+    const count = open.get(peer) ?? 0
+    if (count >= limits.maxConnectionsPerAddress) {
+      refused.inc({ limit: 'address' })
+      socket.destroy()
+      return
+    }
+    open.set(peer, count + 1)
+    socket.once('close', () => {
+      const left = (open.get(peer) ?? 1) - 1
+      if (left === 0) open.delete(peer)
+      else open.set(peer, left)
     })
-    const { server } = app
-    server.maxConnections = limits.maxConnections
-    server.on('drop', () => refused.inc({ limit: 'all' }))
-    const open = new Map<string, number>()
-    server.on('connection', (socket) => {
-      const { remoteAddress } = socket
-      // A proxy's connections belong to many callers.
-      if (remoteAddress === undefined || proxies.includes(remoteAddress)) return
-      const peer = bucketOf(remoteAddress)
-      const count = open.get(peer) ?? 0
-      if (count >= limits.maxConnectionsPerAddress) {
-        refused.inc({ limit: 'address' })
-        socket.destroy()
-        return
-      }
-      open.set(peer, count + 1)
-      socket.once('close', () => {
-        const left = (open.get(peer) ?? 1) - 1
-        if (left === 0) open.delete(peer)
-        else open.set(peer, left)
-      })
-    })
-    // Node closes idle connections only once, when the server closes. A busy one would keep the server open for a minute.
-    app.addHook('preClose', (done) => {
-      const timer = setInterval(() => server.closeIdleConnections(), idleCheckIntervalMs)
-      server.once('close', () => clearInterval(timer))
-      if (!server.listening) clearInterval(timer)
-      done()
-    })
-  },
-  { name: 'connections' },
-)
+  })
+  // Node closes idle connections only once, when the server closes. A busy one would keep the server open for a minute.
+  app.addHook('preClose', (done) => {
+    const timer = setInterval(() => server.closeIdleConnections(), idleCheckIntervalMs)
+    server.once('close', () => clearInterval(timer))
+    if (!server.listening) clearInterval(timer)
+    done()
+  })
+})

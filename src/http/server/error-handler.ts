@@ -1,6 +1,7 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Logger } from 'pino'
 import { TooMuchContentionError } from '../../commands/handle-command.js'
 import { streamKind, streamPrefix } from '../../domain/streams.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
@@ -9,10 +10,9 @@ import { violate } from '../../kernel/rules.js'
 import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
 import { merchantIdOfApiKey } from '../../security/credentials.js'
 import { TooManyPasswordsError } from '../../security/passwords.js'
-import type { SecurityLog } from '../../security/security-log.js'
 import { failureEnvelope } from '../envelope.js'
 import { invalidFields, type RefusalName, RequestError, refusals } from '../refusals.js'
-import { invalidFieldsOf } from './validation-errors.js'
+import { invalidFieldsOf } from './validation.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -23,59 +23,52 @@ declare module 'fastify' {
   }
 }
 
-export interface FailingOptions {
-  readonly logger: Logger
-  readonly securityLog: SecurityLog
-}
-
 const unavailableRetryAfterSeconds = 2
 const unreadableRetryAfterSeconds = 300
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i
 
-export const failing = fp<FailingOptions>(
-  async (app, { logger, securityLog }) => {
-    /** Charges a failure without a merchant to the caller's address: a limit that counts only successes lets guesses through. */
-    const charge = (failed: RequestError, request: FastifyRequest): RequestError => {
-      const { refusal } = failed
-      if (request.merchant || refusals[refusal].status >= 500) return failed
-      try {
-        if (refusal === 'unknown-key' && request.headers.webapikey !== undefined) app.gate.chargeGuess(request)
-        else if (refusal !== 'too-many-requests') app.gate.chargeAddress(request)
-        return failed
-      } catch (limited) {
-        return limited as RequestError
-      }
-    }
-    app.decorate('noteRefusal', (refusal, request) => {
-      const { securityEvent, code } = refusals[refusal]
-      if (securityEvent === undefined) return
-      securityLog.note(securityEvent, {
-        requestId: request.id,
-        address: request.ip,
-        method: request.method,
-        route: request.routeOptions.url ?? null,
-        code,
-        merchantId: request.merchant?.merchantId ?? null,
-        trackingId: trackingIdOf(request),
-        claimedMerchantId: claimedMerchantId(request),
-        userId: request.visit?.user.userId ?? null,
-      })
-    })
-    app.decorate('failWith', (error, request, reply) => {
-      const failed = charge(toRequestError(error), request)
-      const { code, status } = refusals[failed.refusal]
-      const about = { requestId: request.id, code, method: request.method, address: request.ip }
-      if (status >= 500) logger.error({ ...about, url: request.routeOptions.url, err: error }, failed.message)
-      app.noteRefusal(failed.refusal, request)
-      reply.code(status)
-      const { retryAfterSeconds } = failed.particulars
-      if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+export const failing = fp(async (app) => {
+  const { logger, securityLog } = app.services
+  /** Charges a failure without a merchant to the caller's address: a limit that counts only successes lets guesses through. */
+  const charge = (failed: RequestError, request: FastifyRequest): RequestError => {
+    const { refusal } = failed
+    if (request.merchant || refusals[refusal].status >= 500) return failed
+    try {
+      if (refusal === 'unknown-key' && request.headers.webapikey !== undefined) app.gate.chargeGuess(request)
+      else if (refusal !== 'too-many-requests') app.gate.chargeAddress(request)
       return failed
+    } catch (limited) {
+      return limited as RequestError
+    }
+  }
+  app.decorate('noteRefusal', (refusal, request) => {
+    const { securityEvent, code } = refusals[refusal]
+    if (securityEvent === undefined) return
+    securityLog.note(securityEvent, {
+      requestId: request.id,
+      address: request.ip,
+      method: request.method,
+      route: request.routeOptions.url ?? null,
+      code,
+      merchantId: request.merchant?.merchantId ?? null,
+      trackingId: trackingIdOf(request),
+      claimedMerchantId: claimedMerchantId(request),
+      userId: request.visit?.user.userId ?? null,
     })
-    app.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply))
-  },
-  { name: 'failing', dependencies: ['gate'] },
-)
+  })
+  app.decorate('failWith', (error, request, reply) => {
+    const failed = charge(toRequestError(error), request)
+    const { code, status } = refusals[failed.refusal]
+    const about = { requestId: request.id, code, method: request.method, address: request.ip }
+    if (status >= 500) logger.error({ ...about, url: request.routeOptions.url, err: error }, failed.message)
+    app.noteRefusal(failed.refusal, request)
+    reply.code(status)
+    const { retryAfterSeconds } = failed.particulars
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+    return failed
+  })
+  app.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply))
+})
 
 /** Responds to an error with an envelope, as all routes do except pages. */
 export function answerFailure(
@@ -128,4 +121,24 @@ function trackingIdOf({ params, body }: FastifyRequest): string | null {
 /** Returns the merchant that the key names. No other part of a key may be logged. */
 function claimedMerchantId({ headers: { webapikey } }: FastifyRequest): string | null {
   return typeof webapikey === 'string' ? (merchantIdOfApiKey(webapikey) ?? null) : null
+}
+
+/** Responds on the socket to input that cannot be parsed as a request. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code !== 'ECONNRESET' && socket.writable) {
+    const refusal = socketRefusal(error)
+    const { status } = refusals[refusal]
+    const body = JSON.stringify(failureEnvelope(new RequestError(refusal)))
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n`
+    socket.write(
+      `${head}Content-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+  }
+  socket.destroySoon()
+}
+
+function socketRefusal({ code }: NodeJS.ErrnoException): RefusalName {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request-timeout'
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers-too-large'
+  return 'malformed-request'
 }

@@ -1,5 +1,54 @@
 import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
+import fp from 'fastify-plugin'
 import { type Violation, violate } from '../../kernel/rules.js'
+import { RequestError } from '../refusals.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The bytes as received; null without a body. */
+    rawBody: Buffer | null
+    /** See {@link JsonBody}. */
+    amountText: string | undefined
+  }
+}
+
+/** All are plain JSON. A schema for only one of them could be bypassed by sending the other. */
+export const jsonTypes = ['application/json', 'application/json-patch+json']
+
+/** Adds one parser for every accepted content type. */
+export const jsonBodies = fp(async (app) => {
+  app.decorateRequest('rawBody', null)
+  app.decorateRequest('amountText', undefined)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(jsonTypes, { parseAs: 'buffer' }, (request, body, done) => {
+    const encoding = encodingProblem(request.headers)
+    if (encoding) return done(new RequestError('unsupported-media-type', { details: encoding }))
+    const bytes = body as Buffer
+    // A request without a body, regardless of its content type. The route's schema decides whether it is allowed.
+    if (bytes.length === 0) return done(null, undefined)
+    try {
+      const { value, amountText } = parseJsonBody(bytes)
+      request.rawBody = bytes
+      request.amountText = amountText
+      done(null, value)
+    } catch (error) {
+      done(error instanceof JsonBodyError ? malformed(error) : (error as Error))
+    }
+  })
+})
+
+/** A body in a different encoding would be misread as UTF-8. */
+function encodingProblem(headers: IncomingHttpHeaders): string | undefined {
+  const charsets = (headers['content-type'] ?? '').matchAll(/;\s*charset\s*=\s*"?([^\s;"]*)/gi)
+  if ([...charsets].some(([, charset]) => !/^utf-?8$/i.test(charset!))) return 'The charset must be UTF-8.'
+  const encoding = headers['content-encoding'] ?? 'identity'
+  return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without a Content-Encoding.'
+}
+
+function malformed({ field, violation }: JsonBodyError): RequestError {
+  return new RequestError('malformed-body', { violation, fields: [{ field, ...violation }] })
+}
 
 const maxDepth = 20
 
@@ -17,7 +66,7 @@ export class JsonBodyError extends Error {
   }
 }
 
-export interface JsonBody {
+interface JsonBody {
   readonly value: unknown
   /** The raw text of the top-level `amount`, such as `100.00`, which JSON.parse turns into 100; `undefined` unless a number. */
   readonly amountText: string | undefined
@@ -123,29 +172,37 @@ function numberAt(text: string, from: number): string | undefined {
   return numberToken.exec(text)?.[1]
 }
 
+/** Yields the structural characters, each with the place of the string before it, which is the key of a colon. */
+function* structureOf(text: string) {
+  let start = 0
+  let end = 0
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!
+    if (char === '"') {
+      start = at
+      at = endOfString(text, at + 1)
+      end = at + 1
+    } else if ('{[}]:,'.includes(char)) yield { char, at, start, end }
+  }
+}
+
 /** Returns the first top-level field whose value is invalid or incomplete JSON, or `body`. */
 function brokenField(text: string): string {
   let depth = 0
-  let start = 0
-  let end = 0
   let field: string | undefined
   let valueStart = 0
-  for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i)
-    if (char === quote) {
-      start = i
-      i = endOfString(text, i + 1)
-      end = i + 1
-    } else if (char === colon && depth === 1) {
+  for (const { char, at, start, end } of structureOf(text)) {
+    if (char === ':') {
+      if (depth !== 1) continue
       field = keyAt(text, start, end)
-      valueStart = i + 1
-    } else if (char === 0x7b || char === 0x5b) depth++
-    else if (char === 0x7d || char === 0x5d || char === 0x2c) {
+      valueStart = at + 1
+    } else if (char === '{' || char === '[') depth++
+    else {
       if (depth === 1 && field !== undefined) {
-        if (!isJson(text.slice(valueStart, i))) return field
+        if (!isJson(text.slice(valueStart, at))) return field
         field = undefined
       }
-      if (char !== 0x2c) depth--
+      if (char !== ',') depth--
     }
   }
   return field ?? 'body'
@@ -186,17 +243,10 @@ function countKeys(value: unknown, field = 'body'): number {
 function refuseDuplicates(text: string): never {
   const seen: Set<string>[] = []
   let field = 'body'
-  let start = 0
-  let end = 0
-  for (let i = 0; i < text.length; i++) {
-    const char = text.charCodeAt(i)
-    if (char === quote) {
-      start = i
-      i = endOfString(text, i + 1)
-      end = i + 1
-    } else if (char === 0x7b || char === 0x5b) seen.push(new Set())
-    else if (char === 0x7d || char === 0x5d) seen.pop()
-    else if (char === colon) {
+  for (const { char, start, end } of structureOf(text)) {
+    if (char === '{' || char === '[') seen.push(new Set())
+    else if (char === '}' || char === ']') seen.pop()
+    else if (char === ':') {
       const key = keyAt(text, start, end)
       if (seen.length === 1) field = key
       if (seen.at(-1)?.has(key)) throw new JsonBodyError(violate('key-repeated', { key }), field)

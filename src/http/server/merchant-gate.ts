@@ -8,6 +8,7 @@ import { violate } from '../../kernel/rules.js'
 import { merchantIdOfApiKey } from '../../security/credentials.js'
 import { bucketOf, TokenBuckets } from '../../security/token-buckets.js'
 import { RequestError } from '../refusals.js'
+import type { HttpServices } from '../services.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -21,13 +22,6 @@ declare module 'fastify' {
     /** The scope that the WebApiKey needs, if the route takes one. */
     readonly scope?: Scope
   }
-}
-
-export interface GateOptions {
-  /** Already started. */
-  readonly directory: MerchantDirectory
-  /** The clock for rates. */
-  readonly monotonicMs: () => number
 }
 
 interface Rate {
@@ -59,7 +53,7 @@ class Gate {
   /** @throws RequestError if the address has guessed too often */
   readonly chargeGuess: (request: FastifyRequest) => void
 
-  constructor({ directory, monotonicMs }: GateOptions) {
+  constructor({ directory, monotonicMs }: HttpServices) {
     this.#directory = directory
     this.#nowMs = monotonicMs
     this.#merchants = new TokenBuckets(monotonicMs, maxKeys)
@@ -160,13 +154,10 @@ class Gate {
   }
 }
 
-export const gate = fp<GateOptions>(
-  async (app, options) => {
-    app.decorateRequest('merchant', null)
-    app.decorate('gate', new Gate(options))
-  },
-  { name: 'gate' },
-)
+export const gate = fp(async (app) => {
+  app.decorateRequest('merchant', null)
+  app.decorate('gate', new Gate(app.services))
+})
 
 /** Returns the context of a request whose merchant is known. */
 export function contextOf({ merchant, id }: FastifyRequest): CommandContext {

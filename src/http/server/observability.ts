@@ -1,16 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Registry } from 'prom-client'
-import type { TransferCommands } from '../../commands/transfer/transfers.js'
 import { Type } from '../../kernel/typebox.js'
-
-export interface ObservabilityOptions {
-  readonly transfers: TransferCommands
-  readonly metrics: Registry
-  /** The human-readable reasons why the rest of the process is not ready; empty if it is. */
-  readonly readiness: () => Promise<readonly string[]>
-  /** The human-readable problems that need attention but do not prevent the service from serving requests. */
-  readonly details: () => Promise<readonly string[]>
-}
+import type { HttpServices } from '../services.js'
 
 const missingTransferId = '00000000-0000-0000-0000-000000000000'
 const readinessTimeoutMs = 2_000
@@ -27,7 +17,8 @@ const Readiness = {
   }),
 }
 
-export const observability: FastifyPluginAsyncTypebox<ObservabilityOptions> = async (app, options) => {
+export const observability: FastifyPluginAsyncTypebox = async (app) => {
+  const { services } = app
   const common = { tags: ['Health'], security: [] }
   const limitHealth = app.gate.limitObserver()
   app.route({
@@ -56,7 +47,7 @@ export const observability: FastifyPluginAsyncTypebox<ObservabilityOptions> = as
       },
     },
     handler: async (_request, reply) => {
-      const [problems, details] = await Promise.all([readinessProblems(options), readinessDetails(options)])
+      const [problems, details] = await Promise.all([readinessProblems(services), readinessDetails(services)])
       if (problems.length > 0) reply.code(503).header('retry-after', '2')
       return { status: problems.length === 0 ? 'ok' : 'unavailable', problems, details }
     },
@@ -67,13 +58,13 @@ export const observability: FastifyPluginAsyncTypebox<ObservabilityOptions> = as
     onRequest: app.gate.limitObserver(),
     schema: { ...common, operationId: 'getMetrics', summary: 'Get the Prometheus metrics' },
     handler: async (_request, reply) => {
-      reply.header('content-type', options.metrics.contentType)
-      return options.metrics.metrics()
+      reply.header('content-type', services.metrics.contentType)
+      return services.metrics.metrics()
     },
   })
 }
 
-async function readinessProblems({ transfers, readiness }: ObservabilityOptions): Promise<string[]> {
+async function readinessProblems({ transfers, readiness }: HttpServices): Promise<string[]> {
   const [log, rest] = await Promise.all([
     inTime(transfers.find(missingTransferId)).then(
       () => [],
@@ -84,7 +75,7 @@ async function readinessProblems({ transfers, readiness }: ObservabilityOptions)
   return [...log, ...rest]
 }
 
-async function readinessDetails({ details }: ObservabilityOptions): Promise<string[]> {
+async function readinessDetails({ details }: HttpServices): Promise<string[]> {
   const problems = await inTime(details()).catch(() => [])
   const more = problems.length - maxDetails
   return more > 0 ? [...problems.slice(0, maxDetails), `and ${more} more`] : [...problems]

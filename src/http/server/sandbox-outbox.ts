@@ -3,15 +3,9 @@ import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import { Type } from '../../kernel/typebox.js'
 import type { OutboxMessage } from '../../wallet/messages.js'
-import { html } from '../payment-page/html.js'
-import { loadAssets } from '../payment-page/page-assets.js'
-import { pageHeaders } from '../payment-page/page-headers.js'
+import { html } from '../html.js'
+import { loadAssets, pageHeaders } from '../payment-page/page-layout.js'
 import { RequestError } from '../refusals.js'
-
-export interface SandboxOutboxOptions {
-  /** Returns the messages, newest first, or `undefined` outside sandbox mode or with a wrong token. */
-  readonly outbox: (token: string) => Promise<readonly OutboxMessage[] | undefined>
-}
 
 /** The schema rejects nothing: a wrong or missing token looks as if nothing existed. */
 const OutboxQuery = Type.Object({
@@ -28,7 +22,7 @@ const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-rea
  * Shows the messages that the sandbox's wallet would have sent. It requires the token of the banner, a caller on this machine, and that
  * no live merchant exists. Otherwise the route does not exist.
  */
-export const sandboxOutbox: FastifyPluginAsyncTypebox<SandboxOutboxOptions> = async (app, { outbox }) => {
+export const sandboxOutbox: FastifyPluginAsyncTypebox = async (app) => {
   app.route({
     method: 'GET',
     url: '/sandbox/outbox',
@@ -45,7 +39,7 @@ export const sandboxOutbox: FastifyPluginAsyncTypebox<SandboxOutboxOptions> = as
       app.gate.chargeAddress(request)
       const { token } = request.query
       const mayAsk = typeof token === 'string' && isOnThisMachine(request)
-      const messages = mayAsk ? await outbox(token) : undefined
+      const messages = mayAsk ? await app.services.outbox(token) : undefined
       if (!messages) throw new RequestError('unknown-route')
       reply.headers({ ...pageHeaders(), 'referrer-policy': 'no-referrer', refresh: refreshSeconds })
       return outboxPage(messages.slice(0, shown))

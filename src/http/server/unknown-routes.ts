@@ -29,31 +29,28 @@ interface KnownRoute {
 const encodedUnreserved = /%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i
 
 /** Responds 404, or 405 with `Allow` if only the method is wrong. Both pass the error handler, which limits them. */
-export const unknownRoutes = fp(
-  async (app) => {
-    const routes: KnownRoute[] = []
-    app.decorate('knownRoutes', routes)
-    app.addHook('onRoute', ({ method, url, config, schema }) => {
-      const path = url
-        .replaceAll(/[.+()]/g, '\\$&')
-        .replaceAll(/:\w+/g, '[^/]+')
-        .replace('*', '.*')
-      const { scope, permission } = config ?? {}
-      const route = { url, scope, permission, schema, pattern: new RegExp(`^${path}$`) }
-      for (const each of [method].flat()) routes.push({ method: each, ...route })
-    })
-    app.addHook('onRequest', (request, _reply, done) => {
-      const [path = ''] = request.url.split('?', 1)
-      done(encodedUnreserved.test(path) || request.url.includes('#') ? new RequestError('unknown-route') : undefined)
-    })
-    app.setNotFoundHandler((request, reply) => {
-      reply.raw.once('finish', () => app.observeUnknownRoute(reply))
-      const path = request.url.split('?', 1)[0]!
-      const methods = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
-      if (methods.size === 0 || methods.has(request.method)) throw new RequestError('unknown-route')
-      reply.header('allow', [...methods].sort().join(', '))
-      throw new RequestError('method-not-allowed')
-    })
-  },
-  { name: 'unknown-routes', dependencies: ['metrics', 'failing'] },
-)
+export const unknownRoutes = fp(async (app) => {
+  const routes: KnownRoute[] = []
+  app.decorate('knownRoutes', routes)
+  app.addHook('onRoute', ({ method, url, config, schema }) => {
+    const path = url
+      .replaceAll(/[.+()]/g, '\\$&')
+      .replaceAll(/:\w+/g, '[^/]+')
+      .replace('*', '.*')
+    const { scope, permission } = config ?? {}
+    const route = { url, scope, permission, schema, pattern: new RegExp(`^${path}$`) }
+    for (const each of [method].flat()) routes.push({ method: each, ...route })
+  })
+  app.addHook('onRequest', (request, _reply, done) => {
+    const [path = ''] = request.url.split('?', 1)
+    done(encodedUnreserved.test(path) || request.url.includes('#') ? new RequestError('unknown-route') : undefined)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    reply.raw.once('finish', () => app.observeUnknownRoute(reply))
+    const path = request.url.split('?', 1)[0]!
+    const methods = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
+    if (methods.size === 0 || methods.has(request.method)) throw new RequestError('unknown-route')
+    reply.header('allow', [...methods].sort().join(', '))
+    throw new RequestError('method-not-allowed')
+  })
+})

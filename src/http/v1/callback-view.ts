@@ -2,7 +2,7 @@ import type { HistoryEntry } from '../../commands/handle-command.js'
 import type { CallbackEvent } from '../../domain/callback.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'
-import type { CallbackView } from './v1-schemas.js'
+import type { CallbackView } from './callback-schemas.js'
 
 const maxAttemptsShown = 100
 

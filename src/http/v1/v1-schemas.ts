@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import { statusCodes } from '../../domain/transfer/transfer.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { Type } from '../../kernel/typebox.js'
-import { NullableInteger, NullableString } from '../envelope.js'
+import { NullableString } from '../envelope.js'
 
 export const TrackingId = Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] })
 export const Time = Type.String({ format: 'date-time', examples: ['2026-11-21T10:15:00.000Z'] })
@@ -162,43 +162,6 @@ export const FeedAnswer = Type.Object(
   { title: 'Feed', description: 'The events after the position.' },
 )
 
-export const CallbacksAnswer = Type.Object(
-  {
-    items: Type.Array(
-      Type.Object({
-        webhookId: Type.String({ format: 'uuid' }),
-        transferRevision: Type.Integer(),
-        status: Type.String({ description: '`waiting`, `delivered` or `parked`.', examples: ['delivered'] }),
-        recordedAt: Time,
-        nextAttemptAt: NullableString({ format: 'date-time', description: 'Null unless it is waiting.' }),
-        payload: Type.Object({
-          status: StatusCode,
-          statusDescription: StatusName,
-          trackingId: TrackingId,
-          referenceId: Type.String(),
-          message: NullableString(),
-          amount: Type.Number(),
-          transactionAmount: Type.Number(),
-          hasAmountMismatch: Type.Boolean(),
-          receiptUrl: NullableString(),
-        }),
-        attempts: Type.Array(
-          Type.Object({
-            at: Time,
-            result: Type.String({ description: '`delivered`, `failed`, `parked` or `requeued`.' }),
-            httpStatus: NullableInteger({ description: 'Null without a response.' }),
-            durationMs: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
-            reason: NullableString(),
-          }),
-          { description: 'The latest 100, oldest first.' },
-        ),
-      }),
-    ),
-  },
-  { title: 'Callbacks', description: 'The callbacks, lowest transfer revision first.' },
-)
-export type CallbackView = Static<typeof CallbacksAnswer>['items'][number]
-
 const revision = Type.Integer({
   minimum: 0,
   description: 'The last revision that you saw: if the transfer has changed since, nothing is done.',
@@ -223,15 +186,4 @@ export const WithdrawalCompletion = Type.Object(
     message: Type.Optional(Text('For the callback.')),
   },
   { title: 'WithdrawalCompletion' },
-)
-
-/** The body can be omitted. */
-export const ResendRequest = Type.Unsafe<{ readonly webhookId?: string } | null>({
-  type: ['object', 'null'],
-  properties: { webhookId: { type: 'string', pattern: '^[0-9a-fA-F-]{36}$', description: 'Only this callback.' } },
-})
-
-export const ResendAnswer = Type.Object(
-  { requeued: Type.Integer({ description: 'The number of callbacks that will be resent.' }) },
-  { title: 'Resent', description: 'Accepted; delivery follows.' },
 )

@@ -1,18 +1,12 @@
-import type { Static, TSchema } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 import { Type } from '../../../kernel/typebox.js'
-import { StatementAnswer } from '../api.js'
+import { Data, Items, List, Nullable, OneOf, Reason, StatementAnswer, Text, Time } from '../api.js'
 
 /**
  * The API of the audit pages under `/dashboard/api/audit`, with the conventions of api.ts. `at` is an ISO 8601 time, which refers to the
  * recording time, or a position in the log, which is exact. It defaults to now.
  */
 
-const OneOf = <const Values extends readonly string[]>(values: Values) =>
-  Type.Unsafe<Values[number]>({ type: 'string', enum: [...values] })
-const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
-const Text = Type.String()
-const Time = Type.String()
-const Data = Type.Record(Text, Type.Unknown())
 const Moment = Type.Optional(Type.String({ maxLength: 64 }))
 
 // ── History ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -41,7 +35,7 @@ export const AuditStoryItem = Type.Object({
   data: Data,
 })
 /** In the order of the log. */
-export const AuditStoryAnswer = Type.Object({ items: Type.Array(AuditStoryItem) })
+export const AuditStoryAnswer = Items(AuditStoryItem)
 
 export const AuditStateQuery = Type.Object({
   of: OneOf(['transfer', 'merchant', 'statement']),
@@ -90,7 +84,7 @@ export const AuditAction = Type.Object({
  * the time of the last event that it covers.
  */
 export const AuditActionsAnswer = Type.Object({
-  items: Type.Array(AuditAction),
+  items: List(AuditAction),
   nextCursor: Nullable(Text),
   lookedUpTo: Nullable(Time),
 })
@@ -114,7 +108,7 @@ export const AuditManifestAnswer = Type.Object({
   events: Type.Integer(),
   firstPosition: Nullable(Text),
   lastPosition: Nullable(Text),
-  files: Type.Array(Type.Object({ name: Text, events: Type.Integer(), bytes: Type.Integer(), sha256: Text })),
+  files: List(Type.Object({ name: Text, events: Type.Integer(), bytes: Type.Integer(), sha256: Text })),
   /** The signed checkpoint of the tree, if there is one. */
   checkpoint: Type.Optional(Text),
 })
@@ -147,7 +141,7 @@ export const AuditVerification = Type.Object({
   /** The number of verified leaves, and of leaves in the tree. */
   verified: Type.Integer(),
   treeSize: Type.Integer(),
-  findings: Type.Array(AuditFinding),
+  findings: List(AuditFinding),
 })
 /** GET /audit/integrity. */
 export const AuditIntegrityAnswer = Type.Object({
@@ -162,19 +156,19 @@ export const AuditIntegrityAnswer = Type.Object({
       /** The checkpoint file. A copy that is stored elsewhere reveals a log that is truncated later. */
       note: Text,
       /** The names of the witnesses that have cosigned it. */
-      witnesses: Type.Array(Text),
+      witnesses: List(Text),
     }),
   ),
   /** The verifier key, or null if this node has no key yet. */
   verifierKey: Nullable(Text),
   /** The verifications of this node, newest first, at most 10. */
-  verifications: Type.Array(AuditVerification),
+  verifications: List(AuditVerification),
   /** Set while withdrawals cannot be claimed, approved or completed. */
-  payoutsStopped: Nullable(Type.Object({ since: Time, findings: Type.Array(AuditFinding) })),
+  payoutsStopped: Nullable(Type.Object({ since: Time, findings: List(AuditFinding) })),
   /** The time, user and reason of the last resumption of payouts. */
   resumed: Nullable(Type.Object({ at: Time, by: Text, byName: Text, reason: Text })),
   /** Other problems as sentences, such as an unreachable copy or witness. */
-  troubles: Type.Array(Text),
+  troubles: List(Text),
 })
 /** POST /audit/verify has no body and returns immediately. GET /audit/integrity shows the progress. */
 export const AuditVerifyAnswer = Type.Object({
@@ -182,7 +176,7 @@ export const AuditVerifyAnswer = Type.Object({
   started: Type.Boolean(),
 })
 /** POST /audit/resume-payouts, which needs a sign-in within the last ten minutes. */
-export const ResumePayoutsBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 500 }) })
+export const ResumePayoutsBody = Type.Object({ reason: Reason })
 export const ResumePayoutsAnswer = Type.Object({
   /** False if payouts were not stopped. */
   changed: Type.Boolean(),

@@ -1,138 +1,142 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import type { MerchantCommands } from '../../../commands/merchant/merchant-commands.js'
-import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
-import {
-  changeMerchantSettings,
-  type SettingsFrame,
-  settingsRefusal,
-} from '../../../commands/merchant/settings-changes.js'
+import { changeMerchantSettings, settingsRefusal } from '../../../commands/merchant/settings-changes.js'
+import { keyNameForm, scopes } from '../../../domain/merchant/api-key.js'
 import type { Merchant } from '../../../domain/merchant/merchant.js'
 import type { MerchantSettings } from '../../../domain/merchant/merchant-events.js'
-import { defaultSettings } from '../../../domain/merchant/merchant-settings.js'
-import { accepted, invalidFields, RequestError } from '../../refusals.js'
-import { ChangeMerchantRequest, CreateMerchantRequest, IssuedMerchant, MerchantItem, MerchantsAnswer } from '../api.js'
-import { merchantParams, noteMerchantChange, type OwnMerchantOptions, requireOwn } from '../own-merchants.js'
-import { contextOf } from '../session-guard.js'
-import { keyRoutes } from './merchant-key-routes.js'
+import { defaultSettings, overlapMinutes } from '../../../domain/merchant/merchant-settings.js'
+import { parseTime } from '../../../kernel/time.js'
+import { Type } from '../../../kernel/typebox.js'
+import { accepted, invalid, invalidFields, RequestError } from '../../refusals.js'
+import {
+  ChangeMerchantRequest,
+  CreateKeyRequest,
+  CreateMerchantRequest,
+  IssuedMerchant,
+  IssuedSecret,
+  MerchantItem,
+  MerchantsAnswer,
+  MerchantParams as params,
+  RotateRequest,
+} from '../api.js'
+import { changedBy, contextOf, requireOwn, seenMerchants } from '../session-guard.js'
 import { itemOf, settingsIn } from './merchant-view.js'
 
-export interface DashboardMerchantOptions extends OwnMerchantOptions, SettingsFrame {
-  readonly merchants: MerchantCommands
-  readonly directory: MerchantDirectory
-  readonly clock: () => string
-}
-
-/** Adds the routes for merchants, their settings and secrets. */
-export const merchantRoutes: FastifyPluginAsyncTypebox<DashboardMerchantOptions> = async (app, options) => {
-  await readRoutes(app, options)
-  await changeRoutes(app, options)
-  await keyRoutes(app, options)
-}
-
-const readRoutes: FastifyPluginAsyncTypebox<DashboardMerchantOptions> = async (app, { directory }) => {
+/** Adds the routes for merchants, their settings, keys and secrets. Issued keys appear only in the response. */
+export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { merchants, directory } = app.services
   const read = app.viewers.allow('merchants:read')
-  app.route({
-    method: 'GET',
-    url: '/merchants',
-    ...read,
-    schema: { hide: true, response: { 200: MerchantsAnswer } },
-    handler: async (request) => {
-      const seen = directory.all().filter(({ merchantId }) => app.viewers.sees(request, merchantId))
-      const latestFirst = seen.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
-      return { items: latestFirst.map(itemOf) }
-    },
-  })
-  app.route({
-    method: 'GET',
-    url: '/merchants/:merchantId',
-    ...read,
-    schema: { hide: true, params: merchantParams, response: { 200: MerchantItem } },
-    handler: async (request) => {
-      const merchantId = requireOwn(request, request.params.merchantId)
-      const merchant = directory.byId(merchantId)
-      if (merchant) return itemOf(merchant)
-      throw directory.problemOf(merchantId) ?? new RequestError('unknown-merchant')
-    },
-  })
-}
+  const manage = app.viewers.allow('merchants:manage')
+  const recently = app.viewers.allow('merchants:manage', { recent: true })
+  const ownId = (request: FastifyRequest<{ Params: { merchantId: string } }>) =>
+    requireOwn(request, request.params.merchantId)
 
-const changeRoutes: FastifyPluginAsyncTypebox<DashboardMerchantOptions> = async (app, options) => {
-  const { merchants, directory } = options
-  /** Logs the change, and waits until this node shows it. */
-  const done = async (
-    request: FastifyRequest,
-    change: Parameters<typeof noteMerchantChange>[2],
-    merchant: Merchant,
-  ) => {
-    noteMerchantChange(options, request, change, merchant.merchantId)
-    await directory.catchUp()
-    return itemOf(merchant)
-  }
-  app.route({
-    method: 'POST',
-    url: '/merchants',
-    ...app.viewers.allow('merchants:manage', { recent: true }),
-    schema: { hide: true, body: CreateMerchantRequest, response: { 200: IssuedMerchant } },
-    handler: async (request) => {
-      const { name, callbackUrl, allowIps, sandbox = false } = request.body
-      const settings: MerchantSettings = { ...defaultSettings(sandbox), name, callbackUrl, allowIps }
-      refuseSettings({}, settings, options)
-      const { id, ...secrets } = await merchants.register(settings, contextOf(request))
-      const merchant = await merchants.find(id)
-      if (!merchant) throw new Error('a new merchant is not in the log')
-      return { merchant: await done(request, 'created', merchant), ...secrets }
-    },
+  app.get('/merchants', read({}, MerchantsAnswer), async (request) => {
+    const latestFirst = seenMerchants(request).sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
+    return { items: latestFirst.map(itemOf) }
   })
-  app.route({
-    method: 'PATCH',
-    url: '/merchants/:merchantId',
-    ...app.viewers.allow('merchants:manage'),
-    schema: { hide: true, params: merchantParams, body: ChangeMerchantRequest, response: { 200: MerchantItem } },
-    handler: async (request) => {
-      const merchantId = requireOwn(request, request.params.merchantId)
+  app.get('/merchants/:merchantId', read({ params }, MerchantItem), async (request) => {
+    const merchantId = ownId(request)
+    const merchant = directory.byId(merchantId)
+    if (merchant) return itemOf(merchant)
+    throw directory.problemOf(merchantId) ?? new RequestError('unknown-merchant')
+  })
+  app.post('/merchants', recently({ body: CreateMerchantRequest }, IssuedMerchant), async (request) => {
+    const { name, callbackUrl, allowIps, sandbox = false } = request.body
+    const settings: MerchantSettings = { ...defaultSettings(sandbox), name, callbackUrl, allowIps }
+    refuseSettings({}, settings)
+    const { id, ...secrets } = await merchants.register(settings, contextOf(request))
+    return { merchant: await noteMerchantChange(request, 'created', id), ...secrets }
+  })
+  app.patch(
+    '/merchants/:merchantId',
+    manage({ params, body: ChangeMerchantRequest }, MerchantItem),
+    async (request) => {
+      const merchantId = ownId(request)
       const before = await merchants.find(merchantId)
       if (!before) throw new RequestError('unknown-merchant')
       const { callbackUrl, ...others } = settingsIn(request.body)
       // A form sends all settings. Only a different URL is a new endpoint, for which callbacks resume.
       const isElsewhere = callbackUrl !== undefined && callbackUrl !== before.settings.callbackUrl
       const changes = { ...others, ...(isElsewhere && { callbackUrl }) }
-      refuseSettings(before.settings, changes, options)
-      const result = accepted(
-        'merchant',
-        await changeMerchantSettings(merchants, merchantId, changes, contextOf(request)),
-      )
-      return result.changed ? done(request, 'settings', result.merchant) : itemOf(result.merchant)
+      refuseSettings(before.settings, changes)
+      const result = await changeMerchantSettings(merchants, merchantId, changes, contextOf(request))
+      const { changed, merchant } = accepted('merchant', result)
+      return changed ? noteMerchantChange(request, 'settings', merchantId, merchant) : itemOf(merchant)
     },
-  })
-  for (const [url, change] of [
-    ['/merchants/:merchantId/suspend', 'suspended'],
-    ['/merchants/:merchantId/resume', 'resumed'],
+  )
+  for (const [action, type, change] of [
+    ['suspend', 'Suspend', 'suspended'],
+    ['resume', 'Resume', 'resumed'],
   ] as const) {
-    app.route({
-      method: 'POST',
-      url,
-      ...app.viewers.allow('merchants:manage'),
-      schema: { hide: true, params: merchantParams, response: { 200: MerchantItem } },
-      handler: async (request) => {
-        const merchantId = requireOwn(request, request.params.merchantId)
-        const context = contextOf(request)
-        const result =
-          change === 'suspended'
-            ? merchants.suspend(merchantId, context)
-            : merchants.execute(merchantId, { type: 'Resume' }, context)
-        return done(request, change, accepted('merchant', await result).merchant)
-      },
+    app.post(`/merchants/:merchantId/${action}`, manage({ params }, MerchantItem), async (request) => {
+      const result = await merchants.execute(ownId(request), { type }, contextOf(request))
+      const { merchant } = accepted('merchant', result)
+      return noteMerchantChange(request, change, merchant.merchantId, merchant)
     })
+  }
+  app.post(
+    '/merchants/:merchantId/keys',
+    recently({ params, body: CreateKeyRequest }, IssuedSecret),
+    async (request) => {
+      const merchantId = ownId(request)
+      const created = await merchants.createApiKey(merchantId, keyOf(request.body), contextOf(request))
+      const { webApiKey: value } = accepted('merchant', created)
+      return { merchant: await noteMerchantChange(request, 'key-created', merchantId), value }
+    },
+  )
+  const ofKey = Type.Object({ merchantId: Type.String(), keyId: Type.String() })
+  app.delete('/merchants/:merchantId/keys/:keyId', recently({ params: ofKey }, MerchantItem), async (request) => {
+    const merchantId = ownId(request)
+    const { keyId } = request.params
+    accepted('merchant', await merchants.execute(merchantId, { type: 'RevokeApiKey', keyId }, contextOf(request)))
+    return noteMerchantChange(request, 'key-revoked', merchantId)
+  })
+  app.post(
+    '/merchants/:merchantId/rotate',
+    recently({ params, body: RotateRequest }, IssuedSecret),
+    async (request) => {
+      const merchantId = ownId(request)
+      const { secret, overlapMinutes: minutes = overlapMinutes.usual } = request.body
+      const context = contextOf(request)
+      const value =
+        secret === 'webApiKey'
+          ? accepted('merchant', await merchants.rotateApiKey(merchantId, minutes, context)).webApiKey
+          : accepted('merchant', await merchants.rotateSecret(merchantId, secret, minutes, context)).value
+      return { merchant: await noteMerchantChange(request, `${secret}-rotated`, merchantId), value }
+    },
+  )
+
+  /** @throws RequestError that names the field */
+  function refuseSettings(before: Partial<MerchantSettings>, given: Partial<MerchantSettings>): void {
+    const problem = settingsRefusal(before, given, app.services)
+    if (problem) throw invalidFields([problem])
   }
 }
 
+/** Logs the change in the security log, waits until this node shows it, and returns the merchant, by default as it is now in the log. */
+export async function noteMerchantChange(
+  request: FastifyRequest,
+  change: string,
+  merchantId: string,
+  merchant?: Merchant,
+): Promise<Static<typeof MerchantItem>> {
+  const { securityLog, directory, merchants } = request.server.services
+  securityLog.note('security.merchant_changed', { ...changedBy(request), merchantId, change })
+  await directory.catchUp()
+  const changed = merchant ?? (await merchants.find(merchantId))
+  if (!changed) throw new Error('a merchant that was changed is not in the log')
+  return itemOf(changed)
+}
+
 /** @throws RequestError that names the field */
-function refuseSettings(
-  before: Partial<MerchantSettings>,
-  given: Partial<MerchantSettings>,
-  frame: SettingsFrame,
-): void {
-  const problem = settingsRefusal(before, given, frame)
-  if (problem) throw invalidFields([problem])
+function keyOf(body: Static<typeof CreateKeyRequest>) {
+  const { name, validUntil: end } = body
+  if (!keyNameForm.test(name)) throw invalid('name', 'api-key-name-invalid', { most: 64 })
+  const unknown = body.scopes.find((scope) => !scopes.some((each) => each === scope))
+  if (unknown !== undefined) throw invalid('scopes', 'not-one-of', { allowed: scopes.join(', ') })
+  const validUntil = end === undefined ? null : parseTime(end)
+  if (validUntil === undefined) throw invalid('validUntil', 'time-invalid')
+  return { name, scopes: scopes.filter((scope) => body.scopes.includes(scope)), validUntil }
 }

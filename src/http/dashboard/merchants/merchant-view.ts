@@ -8,24 +8,21 @@ import type { ChangeMerchantRequest, MerchantItem } from '../api.js'
 /** Returns a merchant without its secrets, and without anything that helps to guess a key. */
 export function itemOf(merchant: Merchant): Static<typeof MerchantItem> {
   const { merchantId, settings, apiKeys, suspended, callbacksDisabled, createdAt } = merchant
-  const { allowIps, frameAncestors, paymentInstructions } = settings
   const amount = (minor: bigint | null) => (minor === null ? null : Number(minor))
   return {
     ...{ merchantId, suspended, callbacksDisabled, createdAt },
     settings: {
       ...settings,
-      ...{ allowIps: [...allowIps], frameAncestors: [...frameAncestors] },
-      paymentInstructions: [...paymentInstructions],
       mismatchToleranceMinor: Number(settings.mismatchToleranceMinor),
       manualControlAboveMinor: amount(settings.manualControlAboveMinor),
       approvalAboveMinor: amount(settings.approvalAboveMinor),
       minAmountMinor: Number(settings.minAmountMinor),
       maxAmountMinor: Number(settings.maxAmountMinor),
     },
-    keys: apiKeys.map((key) => ({
-      ...{ keyId: apiKeyId(key), name: key.name, scopes: [...key.scopes] },
-      ...{ createdAt: key.createdAt, validUntil: key.validUntil },
-    })),
+    keys: apiKeys.map((key) => {
+      const { name, scopes, createdAt, validUntil } = key
+      return { keyId: apiKeyId(key), name, scopes, createdAt, validUntil }
+    }),
   }
 }
 

@@ -1,17 +1,12 @@
 import type { Static } from '@sinclair/typebox'
-import { type Status, statusCodes } from '../../../domain/transfer/transfer.js'
-import type { TransferKind } from '../../../domain/transfer/transfer-events.js'
+import type { Violation } from '../../../kernel/rules.js'
 import { Type } from '../../../kernel/typebox.js'
+import { type StuckReason, stuckReasons } from '../../../queries/stuck.js'
+import { Items, Kind, List, Nullable, OneOf, Reason, StatusName, Text, Time } from '../api.js'
 
 /** The API of the operations pages, with the conventions of api.ts. Positions are positions in the log. */
 
-const OneOf = <const Values extends readonly string[]>(values: Values) =>
-  Type.Unsafe<Values[number]>({ type: 'string', enum: [...values] })
-const Nullable = <Schema extends Parameters<typeof Type.Array>[0]>(schema: Schema) => Type.Union([schema, Type.Null()])
-const Text = Type.String()
-const Time = Type.String()
 const Count = Type.Integer({ minimum: 0 })
-const Reason = Type.String({ minLength: 1, maxLength: 500 })
 
 // ── Projections ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -24,7 +19,7 @@ export const ProjectionComparison = Type.Object({
   /** The number of differing documents. 0 if the versions are identical. */
   differing: Count,
   /** The ids of the first differing documents. */
-  differences: Type.Array(Text),
+  differences: List(Text),
 })
 
 /** Documents that exist next to the served ones. */
@@ -92,9 +87,9 @@ export const ProjectionItem = Type.Object({
   /** Previously served documents, kept until the next switch. */
   previous: Nullable(ProjectionVersion),
   /** The possible actions, regardless of the user's permissions. */
-  actions: Type.Array(OneOf(projectionActions)),
+  actions: List(OneOf(projectionActions)),
 })
-export const ProjectionsAnswer = Type.Object({ items: Type.Array(ProjectionItem) })
+export const ProjectionsAnswer = Items(ProjectionItem)
 
 /** For one projection, and (`POST /operations/projections/rebuild`) for all of them together. */
 export const RebuildRequest = Type.Object({
@@ -114,9 +109,9 @@ export const ProblemItem = Type.Object({
   /** A sentence that contains no data of the event. */
   reason: Text,
   /** The projections that have stopped at it. */
-  stopped: Type.Array(Text),
+  stopped: List(Text),
 })
-export const ProblemsAnswer = Type.Object({ items: Type.Array(ProblemItem) })
+export const ProblemsAnswer = Items(ProblemItem)
 
 /** Ignores the event permanently. A separate event records the user and the reason. */
 export const SkipEventRequest = Type.Object({
@@ -139,7 +134,7 @@ export const NodeItem = Type.Object({
   host: Text,
   processId: Type.Integer(),
   version: Text,
-  roles: Type.Array(Text),
+  roles: List(Text),
   startedAt: Time,
   /** The last heartbeat, sent every ten seconds. */
   lastSeenAt: Time,
@@ -155,34 +150,22 @@ export const LeaseItem = Type.Object({
   nodeId: Nullable(Text),
   renewedAt: Time,
 })
-export const NodesAnswer = Type.Object({ nodes: Type.Array(NodeItem), leases: Type.Array(LeaseItem) })
+export const NodesAnswer = Type.Object({ nodes: List(NodeItem), leases: List(LeaseItem) })
 
 // ── Stuck transfers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const stuckReasons = [
-  /** A deposit is Pending after its expiry, so the expiry does not run. */
-  'pending-past-expiry',
-  /** It needs manual review. */
-  'manual-control',
-  /** A withdrawal above the merchant's threshold without an approval. */
-  'awaiting-approval',
-  /** A withdrawal that was claimed repeatedly and not paid before the claims expired. */
-  'claims-lapse',
-  /** An unpaid withdrawal without a claim. */
-  'unpaid',
-] as const
-/** The next action and the role that can take it. */
-export const nextActions = ['start-expiry', 'decide', 'approve', 'find-who-pays', 'pay'] as const
+const StuckReasonName = OneOf(Object.keys(stuckReasons) as StuckReason[])
 
 export const StuckItem = Type.Object({
   trackingId: Text,
   merchantId: Text,
   referenceId: Text,
-  kind: OneOf<readonly TransferKind[]>(['deposit', 'withdrawal']),
-  status: OneOf(Object.keys(statusCodes) as Status[]),
+  kind: Kind,
+  status: StatusName,
   amountMinor: Type.Integer(),
-  reason: OneOf(stuckReasons),
-  next: OneOf(nextActions),
+  reason: StuckReasonName,
+  /** The next action and the role that can take it. */
+  next: OneOf(Object.values(stuckReasons).map(({ next }) => next)),
   /** The time since which it is stuck for this reason. */
   since: Time,
   /** The number of claims and approvals. 0 for deposits. */
@@ -191,10 +174,10 @@ export const StuckItem = Type.Object({
 /** The oldest first, at most 100 per reason. Each reason has a minimum age. */
 export const StuckAnswer = Type.Object({
   at: Time,
-  items: Type.Array(StuckItem),
-  reasons: Type.Array(
+  items: List(StuckItem),
+  reasons: List(
     Type.Object({
-      reason: OneOf(stuckReasons),
+      reason: StuckReasonName,
       /** The minimum age. */
       afterMinutes: Type.Integer(),
       /** The number of listed transfers. */
@@ -219,8 +202,24 @@ export const CheckItem = Type.Object({
   /** The remedy, as an English sentence, or null if none is needed. */
   advice: Nullable(Text),
 })
-export const ChecksAnswer = Type.Object({ at: Time, checks: Type.Array(CheckItem) })
+export const ChecksAnswer = Type.Object({ at: Time, checks: List(CheckItem) })
 
-export type StuckReason = (typeof stuckReasons)[number]
-export type NextAction = (typeof nextActions)[number]
 export type Check = Static<typeof CheckItem>
+
+export type RequestOutcome = 'done' | 'unknown' | { readonly conflict: Violation }
+
+/** The projections as the dashboard controls them. The nodes that run them carry out what is requested. */
+export interface ProjectionControls {
+  list(): Promise<readonly Static<typeof ProjectionItem>[]>
+  request(
+    name: string,
+    what: 'rebuild' | 'verify' | 'switch' | 'rollback',
+    by: string,
+    keep?: boolean,
+  ): Promise<RequestOutcome>
+  pause(name: string, by: string, reason: string | null): Promise<RequestOutcome>
+  resume(name: string): Promise<RequestOutcome>
+  cancel(name: string): Promise<RequestOutcome>
+  /** Returns the unreadable events that no operator has skipped. */
+  problems(): Promise<readonly Static<typeof ProblemItem>[]>
+}

@@ -2,137 +2,109 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { skipEvent } from '../../../commands/skip-events.js'
-import type { EventStore } from '../../../event-store/event-store.js'
-import type { Violation } from '../../../kernel/rules.js'
+import { minuteMs } from '../../../kernel/time.js'
 import { Type } from '../../../kernel/typebox.js'
-import type { SecurityLog } from '../../../security/security-log.js'
+import { type StuckReason, stuckReasons, stuckTransfers } from '../../../queries/stuck.js'
+import { nodeOfHolder, ownNodeId } from '../../../read-models/lease-holder.js'
+import { listLeases } from '../../../read-models/leases.js'
+import { listNodes } from '../../../read-models/nodes.js'
 import { accepted, RequestError } from '../../refusals.js'
-import { contextOf } from '../session-guard.js'
+import { changedBy, contextOf } from '../session-guard.js'
 import {
+  ChecksAnswer,
+  NodesAnswer,
   PauseRequest,
   PlainRequest,
-  type ProblemItem,
   ProblemsAnswer,
   ProjectionItem,
   ProjectionsAnswer,
   RebuildRequest,
+  type RequestOutcome,
   SkipEventAnswer,
   SkipEventRequest,
+  StuckAnswer,
 } from './operations-api.js'
-
-type RequestOutcome = 'done' | 'unknown' | { readonly conflict: Violation }
-
-/** The projections as the dashboard controls them. The nodes that run them carry out what is requested. */
-export interface ProjectionControls {
-  list(): Promise<readonly Static<typeof ProjectionItem>[]>
-  request(
-    name: string,
-    what: 'rebuild' | 'verify' | 'switch' | 'rollback',
-    by: string,
-    keep?: boolean,
-  ): Promise<RequestOutcome>
-  pause(name: string, by: string, reason: string | null): Promise<RequestOutcome>
-  resume(name: string): Promise<RequestOutcome>
-  cancel(name: string): Promise<RequestOutcome>
-  /** Returns the unreadable events that no operator has skipped. */
-  problems(): Promise<readonly Static<typeof ProblemItem>[]>
-}
-
-export interface OperationsOptions {
-  readonly projectionControls: ProjectionControls
-  readonly eventStore: EventStore
-  readonly clock: () => string
-  readonly securityLog: SecurityLog
-}
 
 const params = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) })
 
-/** Adds the routes for projections and unreadable events. */
-export const operationsRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, options) => {
-  const { projectionControls: controls } = options
-  app.route({
-    method: 'GET',
-    url: '/operations/projections',
-    ...app.viewers.allow('operations:read'),
-    schema: { hide: true, response: { 200: ProjectionsAnswer } },
-    handler: async () => ({ items: [...(await controls.list())] }),
+/** Adds the routes for projections, unreadable events, nodes, stuck transfers and checks. */
+export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { projectionControls: controls, eventStore: store, readModels, directory, clock, checks } = app.services
+  const read = app.viewers.allow('operations:read')
+  const manage = app.viewers.allow('operations:manage')
+  app.get('/operations/projections', read({}, ProjectionsAnswer), async () => ({ items: await controls.list() }))
+  app.post('/operations/projections/rebuild', manage({ body: RebuildRequest }, ProjectionsAnswer), async (request) => {
+    const { actor } = contextOf(request)
+    for (const { name } of await controls.list()) {
+      requireDone(await controls.request(name, 'rebuild', actor, request.body.keep ?? false))
+    }
+    note(request, 'rebuild', 'all projections')
+    return { items: await controls.list() }
   })
-  app.route({
-    method: 'POST',
-    url: '/operations/projections/rebuild',
-    ...app.viewers.allow('operations:manage'),
-    schema: { hide: true, body: RebuildRequest, response: { 200: ProjectionsAnswer } },
-    handler: async (request) => {
-      const { actor } = contextOf(request)
-      for (const { name } of await controls.list())
-        done(await controls.request(name, 'rebuild', actor, request.body.keep ?? false))
-      note(options, request, 'rebuild', 'all projections')
-      return { items: [...(await controls.list())] }
-    },
-  })
-  await projectionRoutes(app, options)
-  await problemRoutes(app, options)
-}
-
-const projectionRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, options) => {
-  const { projectionControls: controls } = options
   const route = <Body extends TSchema>(
     change: string,
     body: Body,
     ask: (name: string, by: string, body: Static<Body>) => Promise<RequestOutcome>,
   ) =>
-    app.route<{ Params: Static<typeof params>; Body: Static<Body> }>({
-      method: 'POST',
-      url: `/operations/projections/:name/${change}`,
-      ...app.viewers.allow('operations:manage'),
-      schema: { hide: true, params, body, response: { 200: ProjectionItem } },
-      handler: async (request) => {
+    app.post<{ Params: Static<typeof params>; Body: Static<Body> }>(
+      `/operations/projections/:name/${change}`,
+      manage({ params, body }, ProjectionItem),
+      async (request) => {
         const { name } = request.params
-        done(await ask(name, contextOf(request).actor, request.body))
-        note(options, request, change, name)
+        requireDone(await ask(name, contextOf(request).actor, request.body))
+        note(request, change, name)
         return (await controls.list()).find((item) => item.name === name)!
       },
-    })
+    )
   route('rebuild', RebuildRequest, (name, by, { keep }) => controls.request(name, 'rebuild', by, keep ?? false))
-  for (const what of ['verify', 'switch', 'rollback'] as const)
+  for (const what of ['verify', 'switch', 'rollback'] as const) {
     route(what, PlainRequest, (name, by) => controls.request(name, what, by))
+  }
   route('pause', PauseRequest, (name, by, { reason }) => controls.pause(name, by, reason ?? null))
   for (const what of ['resume', 'cancel'] as const) route(what, PlainRequest, (name) => controls[what](name))
-}
-
-const problemRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, options) => {
-  const { projectionControls: controls, eventStore: store, clock } = options
-  app.route({
-    method: 'GET',
-    url: '/operations/problems',
-    ...app.viewers.allow('operations:read'),
-    schema: { hide: true, response: { 200: ProblemsAnswer } },
-    handler: async () => ({ items: [...(await controls.problems())] }),
+  app.get('/operations/problems', read({}, ProblemsAnswer), async () => ({ items: await controls.problems() }))
+  app.post('/operations/problems/skip', manage({ body: SkipEventRequest }, SkipEventAnswer), async (request) => {
+    const { stream, revision } = request.body
+    const skipped = await skipEvent({ store, clock }, request.body, contextOf(request))
+    const { problem, changed } = accepted('event', skipped)
+    note(request, 'skip-event', `${stream}@${revision}`)
+    return { problem, changed }
   })
-  app.route({
-    method: 'POST',
-    url: '/operations/problems/skip',
-    ...app.viewers.allow('operations:manage'),
-    schema: { hide: true, body: SkipEventRequest, response: { 200: SkipEventAnswer } },
-    handler: async (request) => {
-      const { stream, revision } = request.body
-      const { problem, changed } = accepted(
-        'event',
-        await skipEvent({ store, clock }, request.body, contextOf(request)),
-      )
-      note(options, request, 'skip-event', `${stream}@${revision}`)
-      return { problem, changed }
-    },
+  app.get('/operations/nodes', read({}, NodesAnswer), async () => {
+    const [nodes, leases] = await Promise.all([listNodes(readModels, clock()), listLeases(readModels)])
+    return {
+      nodes: nodes.map(({ seenAt: lastSeenAt, isAlive, ...node }) => ({
+        ...{ ...node, lastSeenAt, state: isAlive ? ('alive' as const) : ('gone' as const) },
+        current: node.nodeId === ownNodeId(),
+      })),
+      leases: leases.map(({ name, holder, renewedAt }) => ({
+        ...{ name, renewedAt },
+        nodeId: holder === null ? null : nodeOfHolder(holder),
+      })),
+    }
   })
+  app.get('/operations/stuck', read({}, StuckAnswer), async () => {
+    const at = clock()
+    const approvalAboveMinor = (id: string) => directory.byId(id)?.settings.approvalAboveMinor ?? null
+    const { items, more } = await stuckTransfers({ readModels, approvalAboveMinor }, at)
+    const reasons = (Object.keys(stuckReasons) as StuckReason[]).map((reason) => ({
+      reason,
+      afterMinutes: stuckReasons[reason].afterMs / minuteMs,
+      count: items.filter((item) => item.reason === reason).length,
+      more: more.has(reason),
+    }))
+    return { at, items, reasons }
+  })
+  app.get('/operations/checks', read({}, ChecksAnswer), async () => ({ at: clock(), checks: await checks() }))
 }
 
 /** @throws RequestError */
-function done(outcome: RequestOutcome): void {
+function requireDone(outcome: RequestOutcome): void {
   if (outcome === 'unknown') throw new RequestError('unknown-projection')
   if (outcome !== 'done') throw new RequestError('projection-conflict', { violation: outcome.conflict })
 }
 
-function note({ securityLog }: OperationsOptions, request: FastifyRequest, change: string, subject: string): void {
-  const { id: requestId, ip: address, viewer } = request
-  securityLog.note('security.operations_changed', { requestId, address, userId: viewer.userId, subject, change })
+function note(request: FastifyRequest, change: string, subject: string): void {
+  const { securityLog } = request.server.services
+  securityLog.note('security.operations_changed', { ...changedBy(request), subject, change })
 }

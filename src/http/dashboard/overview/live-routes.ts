@@ -1,17 +1,11 @@
 import { PassThrough } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
-import type { EventStore } from '../../../event-store/event-store.js'
 import { Type } from '../../../kernel/typebox.js'
-import { type LiveUpdate, LiveView } from '../../../queries/live-changes.js'
-import { limitPerUser } from '../concurrency-limit.js'
-import { type ListOptions, merchantsOf, viewOfRows } from '../transfers/list-routes.js'
-
-export interface LiveOptions extends ListOptions {
-  readonly eventStore: EventStore
-  readonly logger: Logger
-}
+import { LiveView } from '../../../queries/live-changes.js'
+import { LiveMessage } from '../api.js'
+import { limitPerUser } from '../downloads.js'
+import { merchantsOf } from '../session-guard.js'
+import { rowOf } from '../transfers/transfer-view.js'
 
 const LiveQuery = Type.Object({ merchantId: Type.Optional(Type.String()) })
 
@@ -24,44 +18,42 @@ const maxStuckLooks = 20
 const againAfterMs = 3_000
 
 /** Sends changes of transfers as server-sent events. */
-export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, options) => {
-  const { eventStore: store, readModels, logger } = options
+export const liveRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { eventStore: store, readModels, logger } = app.services
   const view = new LiveView({ store, readModels, onError: (err) => logger.warn({ err }, 'live view') })
   const watching = limitPerUser(maxViews)
   app.addHook('preClose', (done) => {
     view.close()
     done()
   })
-  app.route({
-    method: 'GET',
-    url: '/live',
-    ...app.viewers.allow('transfers:read'),
-    schema: { hide: true, querystring: LiveQuery },
-    handler: async (request, reply) => {
-      const merchantIds = merchantsOf(app, request, request.query.merchantId) ?? null
-      const end = watching.hold(request.viewer.userId)
-      // Wait for a slow reader: unread data stays buffered, and nothing more is written.
-      const events = new PassThrough()
-      events.once('close', end)
-      const leave = await view
-        .watch({
-          merchantIds,
-          isReady: () => !events.writableNeedDrain,
-          send: (update) => write(events, `data: ${messageOf(update, request, options)}\n\n`),
-          end: () => events.end(),
-        })
-        .catch((error) => {
-          events.destroy()
-          throw error
-        })
-      const stopLooking = lookAfter(request.viewer.sessionId, events)
-      events.once('close', () => {
-        stopLooking()
-        leave()
+  app.get('/live', app.viewers.allow('transfers:read')({ querystring: LiveQuery }), async (request, reply) => {
+    const merchantIds = merchantsOf(request, request.query.merchantId) ?? null
+    const end = watching.hold(request.viewer.userId)
+    // Wait for a slow reader: unread data stays buffered, and nothing more is written.
+    const events = new PassThrough()
+    events.once('close', end)
+    const serialize = reply.compileSerializationSchema(LiveMessage)
+    const leave = await view
+      .watch({
+        merchantIds,
+        isReady: () => !events.writableNeedDrain,
+        send: ({ changes, transfers: documents }) => {
+          const transfers = documents.map((document) => rowOf(request, document))
+          write(events, `data: ${serialize({ changes, transfers })}\n\n`)
+        },
+        end: () => events.end(),
       })
-      write(events, `retry: ${againAfterMs}\n\n`)
-      return reply.type('text/event-stream').header('x-accel-buffering', 'no').send(events)
-    },
+      .catch((error) => {
+        events.destroy()
+        throw error
+      })
+    const stopLooking = lookAfter(request.viewer.sessionId, events)
+    events.once('close', () => {
+      stopLooking()
+      leave()
+    })
+    write(events, `retry: ${againAfterMs}\n\n`)
+    return reply.type('text/event-stream').header('x-accel-buffering', 'no').send(events)
   })
 
   /** Ends the stream when its session ends or the reader stops reading. */
@@ -84,8 +76,4 @@ export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, op
 /** Writes to the stream unless it has just ended. */
 function write(events: PassThrough, text: string): void {
   if (events.writable) events.write(text)
-}
-
-function messageOf({ changes, transfers }: LiveUpdate, request: FastifyRequest, options: ListOptions): string {
-  return JSON.stringify({ changes, transfers: viewOfRows(transfers, request, options) })
 }

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { FastifyError, FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyError } from 'fastify'
 import { violate } from '../../../kernel/rules.js'
 import { Type } from '../../../kernel/typebox.js'
-import type { ReadModels } from '../../../read-models/read-models.js'
 import { findReceipt, type ReceiptType, receiptTypes, storeReceipt } from '../../../read-models/receipts.js'
 import type { SecretBox } from '../../../security/secret-box.js'
 import { TokenBuckets } from '../../../security/token-buckets.js'
@@ -10,14 +10,6 @@ import { RequestError } from '../../refusals.js'
 import { answerFailure } from '../../server/error-handler.js'
 import { StoredReceipt } from '../api.js'
 import { dashboardFailure } from '../dashboard-failure.js'
-
-export interface ReceiptsOptions {
-  readonly readModels: ReadModels
-  readonly secretBox: Pick<SecretBox, 'mac'>
-  readonly publicUrl: string
-  readonly clock: () => string
-  readonly monotonicMs: () => number
-}
 
 const mebibyte = 1024 * 1024
 const maxBytes = 5 * mebibyte
@@ -33,36 +25,31 @@ const fileNames: { readonly [type in ReceiptType]: string } = {
 }
 
 /** Adds the upload of receipts under /dashboard/api. */
-export const receiptUpload: FastifyPluginAsync<ReceiptsOptions> = async (app, options) => {
-  const { readModels, secretBox, publicUrl, clock, monotonicMs } = options
+export const receiptUpload: FastifyPluginAsyncTypebox = async (app) => {
+  const { readModels, secretBox, publicUrl, clock, monotonicMs } = app.services
   const uploaded = new TokenBuckets(monotonicMs, daily.maxPeople)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser([...receiptTypes], { parseAs: 'buffer', bodyLimit: maxBytes }, (_request, body, done) => {
     done(null, body)
   })
-  app.route({
-    method: 'POST',
-    url: '/receipts',
-    bodyLimit: maxBytes,
-    ...app.viewers.allow('transfers:settle'),
-    schema: { hide: true, response: { 200: StoredReceipt } },
-    errorHandler: (error, request, reply) => answerFailure(app, refusalOf(error), request, reply, dashboardFailure),
-    handler: async (request) => {
-      const { body, viewer } = request
-      const size = body instanceof Buffer ? body.length : 0
-      const retryAfterSeconds = uploaded.take(viewer.userId, daily.bytes / 86_400, daily.bytes, size)
-      if (retryAfterSeconds > 0) {
-        const violation = violate('receipt-quota', { megabytes: daily.bytes / mebibyte })
-        throw new RequestError('too-many-requests', { violation, retryAfterSeconds })
-      }
-      const sha256 = body instanceof Buffer ? await storeReceipt(readModels, body, clock()) : undefined
-      if (sha256 === undefined) throw new RequestError('no-receipt')
-      return { receiptUrl: `${publicUrl}/receipts/${sha256}-${macOf(secretBox, sha256)}` }
-    },
+  app.setErrorHandler((error, request, reply) =>
+    answerFailure(app, refusalOf(error as Error), request, reply, dashboardFailure),
+  )
+  const settle = { bodyLimit: maxBytes, ...app.viewers.allow('transfers:settle')({}, StoredReceipt) }
+  app.post('/receipts', settle, async ({ body, viewer }) => {
+    const size = body instanceof Buffer ? body.length : 0
+    const retryAfterSeconds = uploaded.take(viewer.userId, daily.bytes / 86_400, daily.bytes, size)
+    if (retryAfterSeconds > 0) {
+      const violation = violate('receipt-quota', { megabytes: daily.bytes / mebibyte })
+      throw new RequestError('too-many-requests', { violation, retryAfterSeconds })
+    }
+    const sha256 = body instanceof Buffer ? await storeReceipt(readModels, body, clock()) : undefined
+    if (sha256 === undefined) throw new RequestError('no-receipt')
+    return { receiptUrl: `${publicUrl}/receipts/${sha256}-${macOf(secretBox, sha256)}` }
   })
 }
 
-const receiptSchema = {
+const schema = {
   tags: ['Callbacks'],
   operationId: 'getReceipt',
   summary: 'A receipt that was uploaded: the ReceiptUrl of a callback may lead here',
@@ -71,8 +58,9 @@ const receiptSchema = {
 }
 
 /** Serves receipts to anyone who has the address, because merchants receive it in callbacks. */
-export const receiptFiles: FastifyPluginAsync<ReceiptsOptions> = async (app, { readModels, secretBox }) => {
-  app.get<{ Params: { name: string } }>('/receipts/:name', { schema: receiptSchema }, async (request, reply) => {
+export const receiptFiles: FastifyPluginAsyncTypebox = async (app) => {
+  const { readModels, secretBox } = app.services
+  app.get('/receipts/:name', { schema }, async (request, reply) => {
     app.gate.chargeAddress(request)
     const [, sha256 = '', mac = ''] = nameForm.exec(request.params.name) ?? []
     const isKnown = sha256 !== '' && timingSafeEqual(Buffer.from(macOf(secretBox, sha256)), Buffer.from(mac))

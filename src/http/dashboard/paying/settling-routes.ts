@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { TSchema } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import type { TransferResult } from '../../../commands/transfer/transfer-requests.js'
-import type { Currency } from '../../../domain/money.js'
 import { needsApproval } from '../../../domain/transfer/settling.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
@@ -12,146 +12,95 @@ import {
   CompleteAction,
   MessageAction,
   PlainAction,
+  TransferParams as params,
   ReasonAction,
   ReturnAction,
   type TransferAction,
   TransferDetail,
 } from '../api.js'
-import { contextOf } from '../session-guard.js'
-import {
-  actorOf,
-  detailOf,
-  permissionOf,
-  seenTransfer,
-  type TransferOptions,
-  TransferParams,
-  viewingOf,
-} from '../transfers/transfer-routes.js'
-
-export interface SettlingOptions extends TransferOptions {
-  readonly currency: Currency
-}
+import { actorNames, contextOf } from '../session-guard.js'
+import { actorOf, detailOf, permissionOf, seenTransfer } from '../transfers/transfer-view.js'
 
 type About = FastifyRequest<{ Params: { trackingId: string } }>
 
 /** Adds the actions on a transfer. Each names the revision that the user saw, and fails with the later events if there are any. */
-export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async (app, options) => {
-  const { transfers, currency } = options
-  const route = <Body>(action: TransferAction, body: Body) => ({
-    method: 'POST' as const,
-    url: `/transfers/:trackingId/${action}`,
-    ...app.viewers.allow(permissionOf[action]),
-    schema: { hide: true, params: TransferParams, body, response: { 200: TransferDetail } },
-  })
-  const act = async (request: About, action: (found: FoundTransfer) => Promise<TransferResult>) => {
-    const result = await action(await seenTransfer(app, options, request, request.params.trackingId))
-    return detailOf(acceptedOf(result, request, options), request, options)
+export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { transfers, currency } = app.services
+  const url = <Action extends TransferAction>(action: Action) => `/transfers/:trackingId/${action}` as const
+  const options = <Body extends TSchema>(action: TransferAction, body: Body) =>
+    app.viewers.allow(permissionOf[action])({ params, body }, TransferDetail)
+  const act = async (request: About, action: (trackingId: string, found: Transfer) => Promise<TransferResult>) => {
+    const { transfer } = await seenTransfer(request, request.params.trackingId)
+    return detailOf(request, acceptedOf(request, await action(transfer.trackingId, transfer)))
   }
+  /** @throws RequestError for an amount that the currency cannot represent */
+  const amountOf = (field: string, amountMinor: number | undefined) =>
+    checkedAmount(field, amountMinor === undefined ? undefined : BigInt(amountMinor), currency)
+
   for (const action of ['claim', 'release'] as const) {
-    app.route({
-      ...route(action, PlainAction),
-      handler: (request) => {
-        const { revision } = request.body
-        return act(request, ({ transfer }) => transfers[action](transfer.trackingId, contextOf(request), { revision }))
-      },
+    app.post(url(action), options(action, PlainAction), (request) => {
+      const { revision } = request.body
+      return act(request, (trackingId) => transfers[action](trackingId, contextOf(request), { revision }))
     })
   }
-  app.route({
-    ...route('approve', ApproveAction),
-    handler: (request) => {
-      const { revision } = request.body
-      const amountMinor = amountOf('amountMinor', request.body.amountMinor, currency)
-      const approval = amountMinor === undefined ? {} : { amountMinor }
-      return act(request, ({ transfer: { trackingId } }) =>
-        transfers.approve(trackingId, approval, contextOf(request), { revision }),
-      )
-    },
+  app.post(url('approve'), options('approve', ApproveAction), (request) => {
+    const { revision } = request.body
+    const amountMinor = amountOf('amountMinor', request.body.amountMinor)
+    const approval = amountMinor === undefined ? {} : { amountMinor }
+    return act(request, (trackingId) => transfers.approve(trackingId, approval, contextOf(request), { revision }))
   })
-  app.route({
-    ...route('complete', CompleteAction),
-    handler: (request) => {
-      const { revision, amountMinor, confirmedAmountMinor, receiptUrl, message, reason } = request.body
-      checkTexts({ receiptUrl, message, reason })
-      const completion = {
-        ...{ receiptUrl, message, reason },
-        transactionAmountMinor: amountOf('amountMinor', amountMinor, currency),
-        confirmedAmountMinor: amountOf('confirmedAmountMinor', confirmedAmountMinor, currency),
-      }
-      return act(request, ({ transfer }) => {
-        askRecent(app, request, options, [
-          { transfer, amountMinor: completion.transactionAmountMinor ?? transfer.amountMinor },
-        ])
-        const acting = { revision, underClaim: true }
-        return transfers.complete(transfer.trackingId, completion, contextOf(request), acting)
-      })
-    },
+  app.post(url('complete'), options('complete', CompleteAction), (request) => {
+    const { revision, amountMinor, confirmedAmountMinor, receiptUrl, message, reason } = request.body
+    checkTexts({ receiptUrl, message, reason })
+    const completion = {
+      ...{ receiptUrl, message, reason },
+      transactionAmountMinor: amountOf('amountMinor', amountMinor),
+      confirmedAmountMinor: amountOf('confirmedAmountMinor', confirmedAmountMinor),
+    }
+    const acting = { revision, underClaim: true }
+    return act(request, (trackingId, transfer) => {
+      askRecent(request, transfer, completion.transactionAmountMinor)
+      return transfers.complete(trackingId, completion, contextOf(request), acting)
+    })
   })
   for (const [action, type] of [
     ['cancel', 'Cancel'],
     ['manual-control', 'SendToManualControl'],
   ] as const) {
-    app.route({
-      ...route(action, MessageAction),
-      handler: (request) => {
-        const { revision, message } = request.body
-        checkTexts({ message })
-        // Manual control ends nothing, so it needs no claim.
-        const acting = { revision, underClaim: action === 'cancel' }
-        return act(request, ({ transfer: { trackingId } }) =>
-          transfers.changeStatus(trackingId, type, message, contextOf(request), acting),
-        )
-      },
+    app.post(url(action), options(action, MessageAction), (request) => {
+      const { revision, message } = request.body
+      checkTexts({ message })
+      // Manual control ends nothing, so it needs no claim.
+      const acting = { revision, underClaim: action === 'cancel' }
+      return act(request, (trackingId) => transfers.changeStatus(trackingId, type, message, contextOf(request), acting))
     })
   }
-  app.route({
-    ...route('return', ReturnAction),
-    handler: (request) => {
-      const { revision, receiptUrl } = request.body
-      checkTexts({ receiptUrl })
-      const returned = { amountMinor: amountOf('amountMinor', request.body.amountMinor, currency)!, receiptUrl }
-      return act(request, ({ transfer: { trackingId } }) =>
-        transfers.returnFunds(trackingId, returned, contextOf(request), { revision }),
-      )
-    },
+  app.post(url('return'), options('return', ReturnAction), (request) => {
+    const { revision, receiptUrl } = request.body
+    checkTexts({ receiptUrl })
+    const returned = { amountMinor: amountOf('amountMinor', request.body.amountMinor)!, receiptUrl }
+    return act(request, (trackingId) => transfers.returnFunds(trackingId, returned, contextOf(request), { revision }))
   })
   for (const [action, method] of [
     ['resolve', 'resolveAttention'],
     ['reopen', 'reopen'],
   ] as const) {
-    app.route({
-      ...route(action, ReasonAction),
-      handler: (request) => {
-        const { revision, reason } = request.body
-        checkTexts({ reason })
-        return act(request, ({ transfer: { trackingId } }) =>
-          transfers[method](trackingId, reason, contextOf(request), { revision }),
-        )
-      },
+    app.post(url(action), options(action, ReasonAction), (request) => {
+      const { revision, reason } = request.body
+      checkTexts({ reason })
+      return act(request, (trackingId) => transfers[method](trackingId, reason, contextOf(request), { revision }))
     })
   }
 }
 
 /** @throws RequestError with the later events and their users */
-export function acceptedOf(result: TransferResult, request: FastifyRequest, options: SettlingOptions): FoundTransfer {
-  return accepted('transfer', result, viewingOf(request, options).nameOf)
+export function acceptedOf(request: FastifyRequest, result: TransferResult): FoundTransfer {
+  return accepted('transfer', result, actorNames(request))
 }
 
 /** Requires a recent sign-in for a large payment. @throws RequestError */
-export function askRecent(
-  app: FastifyInstance,
-  request: FastifyRequest,
-  options: SettlingOptions,
-  payments: readonly { readonly transfer: Transfer; readonly amountMinor: bigint }[],
-): void {
-  if (app.viewers.sessions.isRecent(request.visit!.session)) return
-  const viewing = viewingOf(request, options)
-  const isLarge = payments.some(({ transfer, amountMinor }) => {
-    return needsApproval(transfer, amountMinor, actorOf(transfer, viewing, options).approvalAboveMinor)
-  })
+export function askRecent(request: FastifyRequest, transfer: Transfer, amountMinor = transfer.amountMinor): void {
+  if (request.server.viewers.sessions.isRecent(request.visit!.session)) return
+  const isLarge = needsApproval(transfer, amountMinor, actorOf(request, transfer).approvalAboveMinor)
   if (isLarge) throw new RequestError('recent-sign-in-needed')
-}
-
-/** @throws RequestError for an amount that the currency cannot represent */
-function amountOf(field: string, amountMinor: number | undefined, currency: Currency): bigint | undefined {
-  return checkedAmount(field, amountMinor === undefined ? undefined : BigInt(amountMinor), currency)
 }

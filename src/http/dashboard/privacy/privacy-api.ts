@@ -1,18 +1,16 @@
 import { Type } from '../../../kernel/typebox.js'
+import { Data, List, Nullable, Reason, Text, Time } from '../api.js'
 
 /** The API of the privacy pages under `/dashboard/api/privacy`, with the conventions of api.ts. */
 
-const Text = Type.String()
-const Time = Type.String()
 const Count = Type.Integer({ minimum: 0 })
-const Fields = Type.Record(Text, Type.Unknown())
 
 /** Each request counts a part of the log from where the previous one ended. Repeat it until `complete` is true. */
 export const PrivacyStatusAnswer = Type.Object({
   /** The number of customers whose personal data is readable. */
   customers: Count,
   /** The number per merchant. */
-  byMerchant: Type.Array(Type.Object({ merchantId: Text, customers: Count })),
+  byMerchant: List(Type.Object({ merchantId: Text, customers: Count })),
   erasures: Count,
   /** The keys of erased customers that are not destroyed yet. Above 0 only briefly. */
   keysToDestroy: Count,
@@ -24,7 +22,7 @@ export const PrivacyStatusAnswer = Type.Object({
   }),
   complete: Type.Boolean(),
   /** The time of the newest counted event, or null. */
-  countedTo: Type.Union([Time, Type.Null()]),
+  countedTo: Nullable(Time),
 })
 
 /** A customer of a merchant, by the merchant's userId. */
@@ -38,7 +36,7 @@ export const CustomerExport = Type.Object({
   merchantId: Text,
   userId: Text,
   exportedAt: Time,
-  transfers: Type.Array(
+  transfers: List(
     Type.Object({
       trackingId: Text,
       referenceId: Text,
@@ -47,19 +45,14 @@ export const CustomerExport = Type.Object({
       amountMinor: Type.Integer(),
       createdAt: Time,
       /** Its events, payments and callbacks, oldest first. */
-      events: Type.Array(
-        Type.Object({ at: Time, stream: Text, revision: Count, type: Text, actor: Text, data: Fields }),
-      ),
+      events: List(Type.Object({ at: Time, stream: Text, revision: Count, type: Text, actor: Text, data: Data })),
       /** The addresses of uploaded receipts. */
-      receipts: Type.Array(Text),
+      receipts: List(Text),
     }),
   ),
 })
 
-export const EraseCustomerRequest = Type.Composite([
-  CustomerRequest,
-  Type.Object({ reason: Type.String({ minLength: 1, maxLength: 500 }) }),
-])
+export const EraseCustomerRequest = Type.Composite([CustomerRequest, Type.Object({ reason: Reason })])
 
 /** Rejected with `transfers-open` while a transfer of the customer is Pending or in ManualControl, and with `unknown-customer`. */
 export const ErasureAnswer = Type.Object({

@@ -1,100 +1,175 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
-import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
-import type { UserCommands } from '../../../commands/user/user-commands.js'
-import type { Currency } from '../../../domain/money.js'
-import { namesOf, type PaymentMethod } from '../../../domain/payment-method.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { SignInAttempt } from '../../../commands/user/login-guard.js'
+import { namesOf } from '../../../domain/payment-method.js'
 import { permissionsOf } from '../../../domain/user/permissions.js'
-import { ConfirmRequest, SessionAnswer, SignInRequest } from '../api.js'
-import { type ProofOptions, prover } from '../audit/transfer-proof-routes.js'
-import { recentUntil, type Visit } from './sessions.js'
+import type { User } from '../../../domain/user/user.js'
+import { violate } from '../../../kernel/rules.js'
+import { Type } from '../../../kernel/typebox.js'
+import { type SecretBox, SecretBoxError } from '../../../security/secret-box.js'
+import { bucketOf } from '../../../security/token-buckets.js'
+import { refuseCrossSite } from '../../payment-page/page-layout.js'
+import { accepted, RequestError } from '../../refusals.js'
+import {
+  ChangePasswordRequest,
+  ConfirmRequest,
+  SecondFactorCode,
+  SecondFactorOffer,
+  SessionAnswer,
+  type SessionItem,
+  SessionsAnswer,
+  SignInRequest,
+} from '../api.js'
+import { contextOf, noteUserChange, type Viewer } from '../session-guard.js'
+import { endOf, recentUntil, type Session, type Visit } from './sessions.js'
 
-export interface SessionOptions extends ProofOptions {
-  readonly users: UserCommands
-  readonly directory: MerchantDirectory
-  readonly currency: Currency
-  readonly paymentMethods: readonly PaymentMethod[]
-  /** Returns whether there is no live merchant. */
-  readonly inSandbox: () => boolean
-}
+/** The limit of password checks per address, which an office may share. */
+const proofs = { perSecond: 0.5, burst: 30 }
 
-/** Adds the routes to sign in, to sign out, and to get the signed-in user. */
-export const sessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
-  const { users } = options
+/** Adds the routes to sign in and out, and those for the user's own sessions, password and second factor. */
+export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { viewers } = app
-  const prove = prover(app, options)
-  const schema = { hide: true, response: { 200: SessionAnswer } }
+  const { users, directory, currency, paymentMethods, inSandbox, secretBox, signIn } = app.services
+  const own = viewers.allow('account:own')
+  const recently = viewers.allow('account:own', { recent: true })
+  const withFirstPassword = viewers.allow('account:own', { withFirstPassword: true })
+  const chargeSignIn = app.gate.limitEach(proofs)
+  const chargePasswordChange = app.gate.limitEach(proofs)
 
-  app.route({
-    method: 'POST',
-    url: '/session',
-    onRequest: async (request) => viewers.refuseOtherSites(request),
-    schema: { ...schema, body: SignInRequest },
-    handler: async (request, reply) => {
-      const { email, password, code } = request.body
-      const user = await prove({ email, password, code, purpose: 'SignIn' }, request, reply)
-      return answerOf(options, await viewers.begin(user, request, reply))
+  const schema = { body: SignInRequest, response: { 200: SessionAnswer } }
+  app.post('/session', { onRequest: refuseCrossSite, schema }, async (request, reply) => {
+    const { email, password, code } = request.body
+    const user = await prove({ email, password, code, purpose: 'SignIn' }, request, reply)
+    return answerOf(await viewers.begin(user, request, reply))
+  })
+  app.get('/session', withFirstPassword({}, SessionAnswer), async ({ visit }) => answerOf(visit!))
+  app.delete('/session', withFirstPassword(), async ({ viewer }, reply) => {
+    await viewers.sessions.end(viewer.userId, viewer.sessionId)
+    viewers.cookies.clearSession(reply)
+    return reply.code(204).send()
+  })
+  app.post('/session/confirm', own({ body: ConfirmRequest }, SessionAnswer), async (request, reply) => {
+    const { password, code } = request.body
+    const { session, user, csrfToken } = request.visit!
+    await prove({ email: users.emailOf(user), password, code, purpose: 'Confirm' }, request, reply)
+    return answerOf({ session: await viewers.sessions.confirm(session), user, csrfToken })
+  })
+  app.put(
+    '/session/password',
+    withFirstPassword({ body: ChangePasswordRequest }, SessionAnswer),
+    async (request, reply) => {
+      const { user: before, session } = request.visit!
+      const { current, next } = request.body
+      // The sign-in of this session has already checked the code.
+      await prove({ email: users.emailOf(before), password: current, purpose: 'PasswordOnly' }, request, reply)
+      const { user } = accepted('user', await users.changePassword(before, { current, next }, contextOf(request)))
+      noteUserChange(request, 'password')
+      // This ends all sessions, including this one, so that a stolen session becomes useless.
+      await viewers.sessions.end(user.userId, session.sessionId)
+      return answerOf(await viewers.begin(user, request, reply))
     },
+  )
+  app.post('/session/second-factor', recently({}, SecondFactorOffer), async ({ visit }) => {
+    const { user, session } = visit!
+    const offer = users.offerSecondFactor(user)
+    await viewers.sessions.offerSecret(session, secretBox.seal(offer.secret, offered(session.sessionId)))
+    return offer
   })
-  app.route({
-    method: 'GET',
-    url: '/session',
-    ...viewers.allow('account:own', { withFirstPassword: true }),
-    schema,
-    handler: async ({ visit }) => answerOf(options, visit!),
+  app.put('/session/second-factor', recently({ body: SecondFactorCode }, SessionAnswer), async (request) => {
+    const { user: before, session, csrfToken } = request.visit!
+    const secret = offeredSecret(secretBox, session)
+    const set = await users.setSecondFactor(before.userId, secret, request.body.code, contextOf(request))
+    const { user } = accepted('user', set)
+    noteUserChange(request, 'second-factor-set')
+    return answerOf({ user, session: await viewers.sessions.offerSecret(session, null), csrfToken })
   })
-  app.route({
-    method: 'DELETE',
-    url: '/session',
-    ...viewers.allow('account:own', { withFirstPassword: true }),
-    schema: { hide: true },
-    handler: async ({ viewer }, reply) => {
-      await viewers.sessions.end(viewer.userId, viewer.sessionId)
-      viewers.cookies.clearSession(reply)
-      return reply.code(204).send()
-    },
+  app.delete('/session/second-factor', recently({}, SessionAnswer), async (request) => {
+    const { user: before, session, csrfToken } = request.visit!
+    const removed = await users.execute(before.userId, { type: 'RemoveSecondFactor' }, contextOf(request))
+    const { user } = accepted('user', removed)
+    noteUserChange(request, 'second-factor-removed')
+    return answerOf({ user, session, csrfToken })
   })
-  app.route({
-    method: 'POST',
-    url: '/session/confirm',
-    ...viewers.allow('account:own'),
-    schema: { ...schema, body: ConfirmRequest },
-    handler: async (request, reply) => {
-      const { password, code } = request.body
-      const { session, user, csrfToken } = request.visit!
-      await prove({ email: users.emailOf(user), password, code, purpose: 'Confirm' }, request, reply)
-      const confirmed = await viewers.sessions.confirm(session)
-      return answerOf(options, { session: confirmed, user, csrfToken })
-    },
+  app.get('/sessions', own({}, SessionsAnswer), async ({ viewer }) => {
+    const sessions = await viewers.sessions.ofUser(viewer.userId)
+    return { items: sessions.map((session) => viewOfSession(session, viewer)) }
   })
+  const params = Type.Object({ sessionId: Type.String() })
+  app.delete('/sessions/:sessionId', own({ params }), async ({ viewer, params: { sessionId } }, reply) => {
+    await viewers.sessions.end(viewer.userId, sessionId)
+    if (sessionId === viewer.sessionId) viewers.cookies.clearSession(reply)
+    return reply.code(204).send()
+  })
+  app.delete('/sessions', own(), async (request, reply) => {
+    accepted('user', await users.execute(request.viewer.userId, { type: 'EndSessions' }, contextOf(request)))
+    noteUserChange(request, 'sessions-ended')
+    viewers.cookies.clearSession(reply)
+    return reply.code(204).send()
+  })
+
+  /** Checks a password, and a code if the user has a second factor. @throws RequestError if one is wrong */
+  async function prove(
+    claim: Omit<SignInAttempt, 'address' | 'deviceCookie'>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<User> {
+    if (claim.purpose === 'PasswordOnly') chargePasswordChange(request)
+    else chargeSignIn(request)
+    const deviceCookie = viewers.cookies.device(request)
+    const context = { actor: 'system:sign-in', $correlationId: request.id, $causationId: request.id }
+    const result = await signIn({ ...claim, deviceCookie, address: bucketOf(request.ip) }, context)
+    switch (result.outcome) {
+      case 'accepted':
+        viewers.cookies.setDevice(reply, result.deviceCookie)
+        return result.value
+      case 'locked':
+        throw new RequestError('login-throttled', { retryAfterSeconds: result.retryAfterSeconds })
+      case 'unfinished':
+        throw new RequestError('second-factor-needed')
+      case 'refused':
+        throw new RequestError('sign-in-wrong')
+      default:
+        return result satisfies never
+    }
+  }
+
+  function answerOf({ session, user, csrfToken }: Visit): Static<typeof SessionAnswer> {
+    const { userId, name, role, merchantIds, mustChangePassword } = user
+    const hasSecondFactor = user.secondFactor !== null
+    const seen = directory.all().filter(({ merchantId }) => merchantIds?.includes(merchantId) ?? true)
+    return {
+      user: { userId, email: users.emailOf(user), name, role, merchantIds, hasSecondFactor },
+      permissions: permissionsOf(role),
+      csrfToken,
+      mustChangePassword,
+      recentUntil: recentUntil(session),
+      merchants: seen.map(({ merchantId, settings: { name, sandbox } }) => ({ merchantId, name, sandbox })),
+      currency: { code: currency.code, digits: currency.decimals },
+      paymentMethods: paymentMethods.map((method) => ({ ...method, names: namesOf(method) })),
+      sandbox: inSandbox(),
+    }
+  }
 }
 
-export function answerOf(
-  { users, directory, currency, paymentMethods, inSandbox }: SessionOptions,
-  { session, user, csrfToken }: Visit,
-): Static<typeof SessionAnswer> {
-  const { userId, name, role, merchantIds, mustChangePassword } = user
-  const seen = directory.all().filter(({ merchantId }) => merchantIds === null || merchantIds.includes(merchantId))
-  return {
-    user: {
-      userId,
-      email: users.emailOf(user),
-      name,
-      role,
-      merchantIds: merchantIds && [...merchantIds],
-      hasSecondFactor: user.secondFactor !== null,
-    },
-    permissions: [...permissionsOf(role)],
-    csrfToken,
-    mustChangePassword,
-    recentUntil: recentUntil(session),
-    merchants: seen.map(({ merchantId, settings: { name, sandbox } }) => ({ merchantId, name, sandbox })),
-    currency: { code: currency.code, digits: currency.decimals },
-    paymentMethods: paymentMethods.map((method) => ({
-      code: method.code,
-      names: namesOf(method),
-      paidBy: method.paidBy,
-    })),
-    sandbox: inSandbox(),
+/** Opens the offered second factor. One that the current master key cannot open is invalid, and the user starts again. @throws RequestError */
+function offeredSecret(box: SecretBox, { sessionId, offeredSecret: sealed }: Session): string {
+  const missing = new RequestError('user-conflict', { violation: violate('offer-missing') })
+  if (sealed === null) throw missing
+  try {
+    return box.open(sealed, offered(sessionId))
+  } catch (error) {
+    throw error instanceof SecretBoxError ? missing : error
   }
+}
+
+/** Binds the sealed secret to this session as associated data. */
+function offered(sessionId: string): string {
+  return `session:${sessionId}:second factor`
+}
+
+export function viewOfSession(session: Session, viewer: Viewer): Static<typeof SessionItem> {
+  const { sessionId, createdAt, lastSeenAt, address, userAgent } = session
+  const current = sessionId === viewer.sessionId
+  return { sessionId, current, createdAt, lastSeenAt, expiresAt: endOf(session), address, userAgent }
 }

@@ -1,9 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { UserDirectory } from '../../../commands/user/user-commands.js'
 import type { User } from '../../../domain/user/user.js'
-import { addMs, type Clock, hourMs, minuteMs } from '../../../kernel/time.js'
-import type { Document, Filter, ReadModels } from '../../../read-models/read-models.js'
-import type { SecretBox } from '../../../security/secret-box.js'
+import { addMs, hourMs, minuteMs } from '../../../kernel/time.js'
+import type { Document, Filter } from '../../../read-models/read-models.js'
+import type { HttpServices } from '../../services.js'
 
 /** The session of a signed-in user. */
 export interface Session {
@@ -46,28 +45,14 @@ const maxUserAgent = 256
  * user, changing the password or role, and ending the sessions start a new epoch (src/domain/user).
  */
 export class Sessions {
-  readonly #readModels: ReadModels
-  readonly #users: UserDirectory
-  readonly #box: Pick<SecretBox, 'mac'>
-  readonly #clock: Clock
   #indexed: Promise<void> | undefined
 
-  constructor(parts: {
-    readonly readModels: ReadModels
-    readonly users: UserDirectory
-    readonly box: Pick<SecretBox, 'mac'>
-    readonly clock: Clock
-  }) {
-    this.#readModels = parts.readModels
-    this.#users = parts.users
-    this.#box = parts.box
-    this.#clock = parts.clock
-  }
+  constructor(private readonly services: HttpServices) {}
 
   /** Starts a session. Only the browser receives the token. */
   async begin(user: User, seen: { readonly address: string; readonly userAgent: string }) {
     const token = randomBytes(tokenBytes).toString('base64url')
-    const now = this.#clock()
+    const now = this.services.clock()
     const session: Session = {
       sessionId: idOf(token),
       userId: user.userId,
@@ -106,7 +91,7 @@ export class Sessions {
   }
 
   isRecent(session: Session): boolean {
-    return this.#clock() < recentUntil(session)
+    return this.services.clock() < recentUntil(session)
   }
 
   /** Returns the valid sessions, the latest first. */
@@ -118,7 +103,7 @@ export class Sessions {
 
   /** Records a password entry. */
   async confirm(session: Session): Promise<Session> {
-    return this.#change(session, { authenticatedAt: this.#clock() })
+    return this.#change(session, { authenticatedAt: this.services.clock() })
   }
 
   async offerSecret(session: Session, offeredSecret: string | null): Promise<Session> {
@@ -139,7 +124,7 @@ export class Sessions {
   }
 
   async #seen(session: Session): Promise<Session> {
-    const now = this.#clock()
+    const now = this.services.clock()
     if (now < addMs(session.lastSeenAt, writtenEveryMs)) return session
     const collection = await this.#collection()
     const $set = { lastSeenAt: now, endsAt: endOf({ ...session, lastSeenAt: now }) }
@@ -151,9 +136,9 @@ export class Sessions {
     const { _id, endsAt: _, ...fields } = document
     // Written above, by this or an earlier program.
     const session = { sessionId: _id, ...fields } as Session
-    const user = this.#users.byId(session.userId)
+    const user = this.services.userDirectory.byId(session.userId)
     if (!user || user.disabled || user.epoch !== session.epoch) return undefined
-    return this.#clock() < endOf(session) ? { session, user } : undefined
+    return this.services.clock() < endOf(session) ? { session, user } : undefined
   }
 
   async #remove(filter: Filter): Promise<void> {
@@ -163,18 +148,18 @@ export class Sessions {
   }
 
   #csrfToken(token: string): string {
-    return this.#box.mac('csrf', token)
+    return this.services.secretBox.mac('csrf', token)
   }
 
   async #collection() {
-    this.#indexed ??= this.#readModels
+    this.#indexed ??= this.services.readModels
       .createIndexes(collectionName, [{ key: { userId: 1, createdAt: -1 } }, { key: { endsAt: 1 } }])
       .catch((error) => {
         this.#indexed = undefined
         throw error
       })
     await this.#indexed
-    return this.#readModels.collection(collectionName)
+    return this.services.readModels.collection(collectionName)
   }
 }
 

@@ -1,125 +1,147 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
-import type { TransferCommands } from '../../../commands/transfer/transfers.js'
-import type { UserDirectory } from '../../../commands/user/user-commands.js'
-import { type Actor, possibleActions } from '../../../domain/transfer/allowed-actions.js'
-import { needsApproval } from '../../../domain/transfer/settling.js'
-import { isTerminal, noFunds, returnedMinor, type Transfer, unsettledMinor } from '../../../domain/transfer/transfer.js'
-import { isAllowed, type Permission } from '../../../domain/user/permissions.js'
-import { UnreadableEventError } from '../../../event-store/event-codec.js'
+import type { Static } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import { type Currency, formatAmount } from '../../../domain/money.js'
+import { isAllowed } from '../../../domain/user/permissions.js'
+import { csvLine } from '../../../kernel/csv.js'
 import { Type } from '../../../kernel/typebox.js'
-import type { FoundTransfer } from '../../../queries/transfer-queries.js'
-import { RequestError } from '../../refusals.js'
-import { streamId } from '../../v1/own-transfer.js'
-import { actorNames } from '../actor-names.js'
-import { type TransferAction, TransferDetail, type TransferDetailView } from '../api.js'
-import { rowOf, userIdOf, type Viewing } from './transfer-row.js'
+import type { Page } from '../../../queries/list-page.js'
+import { changesOf } from '../../../queries/recent-changes.js'
+import { search } from '../../../queries/search.js'
+import { transferHistory } from '../../../queries/transfer-history.js'
+import { SearchError, searchTransfers, type TransferSearch } from '../../../queries/transfer-search.js'
+import type { TransferDocument } from '../../../read-models/documents.js'
+import { invalidFields } from '../../refusals.js'
+import { limitOf, timeOf } from '../../v1/requests.js'
+import {
+  ChangesAnswer,
+  TransferParams as params,
+  SearchAnswer,
+  StoryAnswer,
+  TransferDetail,
+  TransfersAnswer,
+  TransfersQuery,
+} from '../api.js'
+import { holdWhileSent, limitPerUser, sendLines } from '../downloads.js'
+import { actorNames, merchantsOf, requireOwn, seenMerchants } from '../session-guard.js'
+import { detailOf, rowOf, seenTransfer } from './transfer-view.js'
 
-export interface TransferOptions {
-  readonly transfers: TransferCommands
-  readonly directory: MerchantDirectory
-  readonly userDirectory: UserDirectory
-  readonly clock: () => string
-}
+const exportPage = 500
+const maxExports = 2
 
-export const TransferParams = Type.Object({ trackingId: Type.String() })
+/** Adds the lists of transfers, one transfer with its history, the changes to merchants and users, and the search of the command palette. */
+export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  const { eventStore, readModels, transfers, directory, users, userDirectory, currency } = app.services
+  const read = app.viewers.allow('transfers:read')
+  const exporting = limitPerUser(maxExports)
 
-/** The permission that each action requires. */
-export const permissionOf = {
-  claim: 'transfers:settle',
-  release: 'transfers:settle',
-  complete: 'transfers:settle',
-  cancel: 'transfers:settle',
-  'manual-control': 'transfers:settle',
-  return: 'transfers:settle',
-  approve: 'transfers:approve',
-  resolve: 'transfers:approve',
-  reopen: 'transfers:approve',
-} as const satisfies { readonly [action in TransferAction]: Permission }
-
-export const transferRoutes: FastifyPluginAsyncTypebox<TransferOptions> = async (app, options) => {
-  app.route({
-    method: 'GET',
-    url: '/transfers/:trackingId',
-    ...app.viewers.allow('transfers:read'),
-    schema: { hide: true, params: TransferParams, response: { 200: TransferDetail } },
-    handler: async (request) =>
-      detailOf(await seenTransfer(app, options, request, request.params.trackingId), request, options),
+  app.get('/transfers/:trackingId', read({ params }, TransferDetail), async (request) =>
+    detailOf(request, await seenTransfer(request, request.params.trackingId)),
+  )
+  app.get('/transfers', read({ querystring: TransfersQuery }, TransfersAnswer), async (request) => {
+    const { limit, cursor } = request.query
+    const { items, nextCursor } = await searched(request, request.query, limitOf(limit), cursor)
+    return { items: items.map((document) => rowOf(request, document)), nextCursor }
+  })
+  app.get('/transfers.csv', read({ querystring: TransfersQuery }), async (request, reply) => {
+    const pageAfter = (cursor: string | undefined) => searched(request, request.query, exportPage, cursor)
+    holdWhileSent(exporting, reply)
+    // Reject an invalid request before the file starts.
+    const first = await pageAfter(undefined)
+    return sendLines(reply, 'transfers', 'csv', linesOf(first, pageAfter, currency))
+  })
+  app.get('/transfers/:trackingId/story', read({ params }, StoryAnswer), async (request) => {
+    const trackingId = request.params.trackingId.toLowerCase()
+    requireOwn(request, (await transfers.find(trackingId))?.transfer.merchantId, 'unknown-transfer')
+    const nameOf = actorNames(request)
+    const showsAccounts = request.viewer.merchantIds === null
+    const story = await transferHistory(eventStore, trackingId, { showsAccounts })
+    // Claims and approvals contain the id of a user.
+    const named = (data: { readonly [field: string]: unknown }) =>
+      typeof data.by === 'string' ? { ...data, by: nameOf(data.by) } : data
+    return { items: story.map((each) => ({ ...each, actor: nameOf(each.actor), data: named(each.data) })) }
+  })
+  const ofSubject = Type.Object({ subject: Type.Optional(Type.String({ maxLength: 64 })) })
+  app.get('/changes', app.viewers.allow('users:read')({ querystring: ofSubject }, ChangesAnswer), async (request) => {
+    const { subject } = request.query
+    await userDirectory.catchUp()
+    const of = (ids: Iterable<string>) => [...ids].filter((id) => subject === undefined || id === subject)
+    const userIds = of(userDirectory.all().map(({ userId }) => userId))
+    const changes = await changesOf(eventStore, { merchantIds: of(directory.ids()), userIds })
+    const nameOf = actorNames(request)
+    return { items: changes.map((change) => ({ ...change, actor: nameOf(change.actor) })) }
+  })
+  const forText = Type.Object({ text: Type.String({ minLength: 1, maxLength: 128 }) })
+  app.get('/search', read({ querystring: forText }, SearchAnswer), async (request) => {
+    const merchants = seenMerchants(request).map(({ merchantId: id, settings: { name } }) => ({ id, name, also: id }))
+    const people = isAllowed(request.viewer.role, 'users:read') ? userDirectory.all() : []
+    const known = people.map((user) => ({ id: user.userId, name: user.name, also: users.shownEmailOf(user) }))
+    return { items: await search({ transfers, readModels, merchants, users: known }, request.query.text) }
   })
 }
 
-/** Loads a transfer from the log. @throws RequestError if it is unknown or the viewer has no access to its merchant */
-export async function seenTransfer(
-  app: FastifyInstance,
-  { transfers }: Pick<TransferOptions, 'transfers'>,
-  request: FastifyRequest,
-  trackingId: string,
-): Promise<FoundTransfer> {
-  const found = await transfers.find(streamId(trackingId))
-  if (!found || !app.viewers.sees(request, found.transfer.merchantId)) throw new RequestError('unknown-transfer')
-  return found
-}
+const header = [
+  ...['createdAt', 'updatedAt', 'kind', 'status', 'amount', 'transactionAmount', 'currency', 'hasAmountMismatch'],
+  ...['needsAttention', 'paymentMethod', 'referenceId', 'trackingId', 'merchantId', 'userId', 'name', 'username'],
+  'accountNumber',
+]
 
-/** Returns a complete transfer with the actions that the viewer can take. */
-export async function detailOf(
-  found: FoundTransfer,
-  request: FastifyRequest,
-  options: TransferOptions,
-): Promise<TransferDetailView> {
-  const { transfer } = found
-  const viewing = viewingOf(request, options)
-  const payoutsStopped = await arePayoutsStopped(transfer, options)
-  const actor = { ...actorOf(transfer, viewing, options), payoutsStopped }
-  const funds = transfer.kind === 'deposit' ? transfer.funds : noFunds
-  return {
-    ...rowOf(found, viewing),
-    channel: transfer.kind === 'deposit' ? transfer.channel : null,
-    identityNumber: transfer.kind === 'withdrawal' ? transfer.identityNumber : null,
-    receiptUrl: transfer.receiptUrl,
-    message: transfer.message,
-    receivedMinor: Number(funds.receivedMinor),
-    returnedMinor: Number(returnedMinor(funds)),
-    resolvedMinor: Number(funds.resolvedMinor),
-    unsettledMinor: Number(unsettledMinor(transfer)),
-    approval: approvalOf(transfer, actor, viewing),
-    actions: possibleActions(transfer, actor).filter((action) => isAllowed(viewing.viewer.role, permissionOf[action])),
-    payoutsStopped,
+async function* linesOf(
+  first: Page<TransferDocument>,
+  pageAfter: (cursor: string) => Promise<Page<TransferDocument>>,
+  currency: Currency,
+): AsyncGenerator<string> {
+  yield csvLine(header)
+  let page = first
+  for (;;) {
+    const lines = page.items.map((document) => csvLine(cellsOf(document, currency)))
+    if (lines.length > 0) yield lines.join('')
+    if (page.nextCursor === null) return
+    page = await pageAfter(page.nextCursor)
   }
 }
 
-/** Returns whether payouts are stopped. This is only displayed, so a failure to read it does not fail the request. Commands check it again. */
-async function arePayoutsStopped({ kind, status }: Transfer, { transfers }: TransferOptions): Promise<boolean> {
-  if (kind === 'deposit' || isTerminal(status)) return false
+function cellsOf(row: TransferDocument, currency: Currency) {
+  const amount = (minor: number) => formatAmount(currency, BigInt(minor))
+  return [
+    ...[row.createdAt, row.updatedAt, row.kind, row.status, amount(row.amountMinor)],
+    ...[
+      amount(row.transactionAmountMinor),
+      currency.code,
+      String(row.hasAmountMismatch),
+      String(row.attention === 'open'),
+    ],
+    ...[row.paymentMethod, row.referenceId, row._id, row.merchantId, row.userId, row.name, row.username],
+    row.accountNumber ?? '',
+  ]
+}
+
+const parameterOf: { readonly [field in keyof TransferSearch]?: string } = {
+  merchantIds: 'merchantId',
+  minAmountMinor: 'minAmount',
+  maxAmountMinor: 'maxAmount',
+}
+
+/** @throws RequestError that names the filters without an index */
+async function searched(
+  request: FastifyRequest,
+  query: Static<typeof TransfersQuery>,
+  limit: number,
+  cursor: string | undefined,
+): Promise<Page<TransferDocument>> {
+  const { readModels, directory } = request.server.services
+  const { kind, status, merchantId, from, to, attention, method, minAmount, maxAmount, text, sort } = query
+  const numberOf = (digits: string | undefined) => (digits === undefined ? undefined : Number(digits))
+  const wanted = {
+    ...{ merchantIds: merchantsOf(request, merchantId), kind, status, attention, sort, limit, cursor },
+    ...{ from: timeOf('from', from), to: timeOf('to', to), method: numberOf(method) },
+    ...{ minAmountMinor: numberOf(minAmount), maxAmountMinor: numberOf(maxAmount) },
+    text: text?.trim() || undefined,
+  }
   try {
-    return await transfers.arePayoutsStopped()
+    return await searchTransfers(readModels, () => directory.all().map(({ merchantId }) => merchantId), wanted)
   } catch (error) {
-    // If the decision cannot be read, nothing can be paid.
-    return error instanceof UnreadableEventError
-  }
-}
-
-export function viewingOf({ viewer }: FastifyRequest, options: TransferOptions): Viewing {
-  return { viewer, nameOf: actorNames(options.userDirectory, viewer), at: options.clock() }
-}
-
-/** Returns the viewer in the form that the domain's rules require. */
-export function actorOf(
-  { merchantId }: Transfer,
-  { viewer, at }: Pick<Viewing, 'viewer' | 'at'>,
-  { directory }: Pick<TransferOptions, 'directory'>,
-): Actor {
-  const approvalAboveMinor = directory.byId(merchantId)?.settings.approvalAboveMinor ?? null
-  return { by: `user:${viewer.userId}`, approvalAboveMinor, at }
-}
-
-function approvalOf(transfer: Transfer, { approvalAboveMinor }: Actor, { nameOf }: Viewing) {
-  const approval = transfer.kind === 'withdrawal' ? transfer.payout.approval : null
-  return {
-    needed: !isTerminal(transfer.status) && needsApproval(transfer, transfer.amountMinor, approvalAboveMinor),
-    by: approval && {
-      ...{ userId: userIdOf(approval.by), name: nameOf(approval.by), at: approval.at },
-      amountMinor: Number(approval.amountMinor),
-    },
+    if (!(error instanceof SearchError)) throw error
+    throw invalidFields([{ field: parameterOf[error.field] ?? error.field, ...error.violation }])
   }
 }

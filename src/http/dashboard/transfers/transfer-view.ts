@@ -1,0 +1,113 @@
+import type { FastifyRequest } from 'fastify'
+import { type Actor, possibleActions } from '../../../domain/transfer/allowed-actions.js'
+import { activeClaim, needsApproval } from '../../../domain/transfer/settling.js'
+import {
+  isTerminal,
+  needsAttention,
+  noFunds,
+  returnedMinor,
+  type Transfer,
+  unsettledMinor,
+} from '../../../domain/transfer/transfer.js'
+import { isAllowed, type Permission } from '../../../domain/user/permissions.js'
+import { UnreadableEventError } from '../../../event-store/event-codec.js'
+import type { FoundTransfer } from '../../../queries/transfer-queries.js'
+import type { TransferDocument } from '../../../read-models/documents.js'
+import { documentOf, transferOf } from '../../../read-models/transfer-document.js'
+import { RequestError } from '../../refusals.js'
+import type { HttpServices } from '../../services.js'
+import { streamId } from '../../v1/requests.js'
+import type { TransferAction, TransferDetailView, TransferRowView } from '../api.js'
+import { actorNames, sees } from '../session-guard.js'
+
+/** The permission that each action requires. */
+export const permissionOf = {
+  claim: 'transfers:settle',
+  release: 'transfers:settle',
+  complete: 'transfers:settle',
+  cancel: 'transfers:settle',
+  'manual-control': 'transfers:settle',
+  return: 'transfers:settle',
+  approve: 'transfers:approve',
+  resolve: 'transfers:approve',
+  reopen: 'transfers:approve',
+} as const satisfies { readonly [action in TransferAction]: Permission }
+
+/** Loads a transfer from the log. @throws RequestError if it is unknown or the viewer has no access to its merchant */
+export async function seenTransfer(request: FastifyRequest, trackingId: string): Promise<FoundTransfer> {
+  const found = await request.server.services.transfers.find(streamId(trackingId))
+  if (!found || !sees(request.viewer, found.transfer.merchantId)) throw new RequestError('unknown-transfer')
+  return found
+}
+
+/** Returns a transfer as lists show it. The schemas of the responses omit the other fields of the document. */
+export function rowOf(
+  request: FastifyRequest,
+  document: TransferDocument,
+  transfer = transferOf(document),
+): TransferRowView {
+  const { _id: trackingId, accountNumber = null, expiresAt = null } = document
+  const claim = activeClaim(transfer, request.server.services.clock())
+  return {
+    ...document,
+    ...{ trackingId, accountNumber, expiresAt, needsAttention: needsAttention(transfer) },
+    claim: claim ? { ...claim, ...personOf(request, claim.by), mine: claim.by === userActor(request) } : null,
+  }
+}
+
+/** Returns a complete transfer with the actions that the viewer can take. */
+export async function detailOf(request: FastifyRequest, found: FoundTransfer): Promise<TransferDetailView> {
+  const { transfer, revision } = found
+  const { receiptUrl, message } = transfer
+  const payoutsStopped = await arePayoutsStopped(transfer, request.server.services)
+  const actor = { ...actorOf(request, transfer), payoutsStopped }
+  const funds = transfer.kind === 'deposit' ? transfer.funds : noFunds
+  const approval = transfer.kind === 'withdrawal' ? transfer.payout.approval : null
+  return {
+    ...rowOf(request, documentOf(transfer, revision), transfer),
+    channel: transfer.kind === 'deposit' ? transfer.channel : null,
+    identityNumber: transfer.kind === 'withdrawal' ? transfer.identityNumber : null,
+    ...{ receiptUrl, message },
+    receivedMinor: Number(funds.receivedMinor),
+    returnedMinor: Number(returnedMinor(funds)),
+    resolvedMinor: Number(funds.resolvedMinor),
+    unsettledMinor: Number(unsettledMinor(transfer)),
+    approval: {
+      needed: !isTerminal(transfer.status) && needsApproval(transfer, transfer.amountMinor, actor.approvalAboveMinor),
+      by: approval && {
+        ...personOf(request, approval.by),
+        at: approval.at,
+        amountMinor: Number(approval.amountMinor),
+      },
+    },
+    actions: possibleActions(transfer, actor).filter((action) => isAllowed(request.viewer.role, permissionOf[action])),
+    payoutsStopped,
+  }
+}
+
+/** Returns whether payouts are stopped. This is only displayed, so a failure to read it does not fail the request. Commands check it again. */
+async function arePayoutsStopped({ kind, status }: Transfer, { transfers }: HttpServices): Promise<boolean> {
+  if (kind === 'deposit' || isTerminal(status)) return false
+  try {
+    return await transfers.arePayoutsStopped()
+  } catch (error) {
+    // If the decision cannot be read, nothing can be paid.
+    return error instanceof UnreadableEventError
+  }
+}
+
+function userActor({ viewer }: FastifyRequest): string {
+  return `user:${viewer.userId}`
+}
+
+/** Returns the viewer in the form that the domain's rules require. */
+export function actorOf(request: FastifyRequest, { merchantId }: Transfer): Actor {
+  const { directory, clock } = request.server.services
+  const approvalAboveMinor = directory.byId(merchantId)?.settings.approvalAboveMinor ?? null
+  return { by: userActor(request), approvalAboveMinor, at: clock() }
+}
+
+/** The id is empty for actors that are not users. */
+function personOf(request: FastifyRequest, actor: string) {
+  return { userId: actor.startsWith('user:') ? actor.slice('user:'.length) : '', name: actorNames(request)(actor) }
+}

@@ -1,0 +1,86 @@
+import type { Static } from '@sinclair/typebox'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { ProofOutcome } from '../audit/proofs/prove-transfer.js'
+import type { CallbackCommands } from '../commands/callback/callback-commands.js'
+import type { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
+import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import type { TransferCommands } from '../commands/transfer/transfers.js'
+import type { SignIn } from '../commands/user/login-guard.js'
+import type { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
+import type { Currency } from '../domain/money.js'
+import type { PaymentMethod } from '../domain/payment-method.js'
+import type { EventStore } from '../event-store/event-store.js'
+import type { Clock } from '../kernel/time.js'
+import type { PrivacyParts } from '../privacy/customer-erasure.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import type { SecretBox } from '../security/secret-box.js'
+import type { SecurityLog } from '../security/security-log.js'
+import type { OutboxMessage } from '../wallet/messages.js'
+import type { WalletPayments } from '../wallet/payments/wallet-payments.js'
+import type { TestEndpoint } from './callback-endpoints.js'
+import type { OverviewAnswer } from './dashboard/api.js'
+import type { Check, ProjectionControls } from './dashboard/operations/operations-api.js'
+
+/** What routes use. The directories are already started. */
+export interface HttpServices {
+  readonly eventStore: EventStore
+  readonly readModels: ReadModels
+  readonly secretBox: SecretBox
+  readonly clock: Clock
+  /** The clock for rates. */
+  readonly monotonicMs: () => number
+  readonly logger: Logger
+  readonly securityLog: SecurityLog
+  /** The registry behind /metrics, to which http adds its own metrics. Each app has a separate one. */
+  readonly metrics: Registry
+  readonly directory: MerchantDirectory
+  readonly userDirectory: UserDirectory
+  readonly merchants: MerchantCommands
+  readonly users: UserCommands
+  readonly transfers: TransferCommands
+  readonly callbacks: CallbackCommands
+  readonly walletPayments: WalletPayments
+  readonly secretKeyUse: Pick<SecretKeyUse, 'matters' | 'seen'>
+  readonly signIn: SignIn
+  readonly testEndpoint: TestEndpoint
+  readonly privacy: PrivacyParts
+  readonly projectionControls: ProjectionControls
+  readonly projectionLags: () => Promise<Static<typeof OverviewAnswer>['projections']>
+  readonly proofOf: (trackingId: string) => Promise<ProofOutcome>
+  /** The signed checkpoint of the log's tree, if there is one. */
+  readonly auditCheckpoint: () => Promise<string | undefined>
+  /** Returns the messages, newest first, or `undefined` outside sandbox mode or with a wrong token. */
+  readonly outbox: (token: string) => Promise<readonly OutboxMessage[] | undefined>
+  /** Returns whether there is no live merchant. */
+  readonly inSandbox: () => boolean
+  /** The human-readable reasons why the rest of the process is not ready; empty if it is. */
+  readonly readiness: () => Promise<readonly string[]>
+  /** The human-readable problems that need attention but do not prevent the service from serving requests. */
+  readonly details: () => Promise<readonly string[]>
+  /** Runs the checks of `transferd doctor` that a process can perform on itself. */
+  readonly checks: () => Promise<readonly Check[]>
+  readonly currency: Currency
+  readonly paymentMethods: readonly PaymentMethod[]
+  /** The URL that merchants and customers use, without a trailing slash. It can contain a path. */
+  readonly publicUrl: string
+  readonly connections: {
+    /** The longest time from the first byte of a request to its last, headers and body. */
+    readonly requestTimeoutMs: number
+    readonly maxConnections: number
+    /** The most connections of one peer that is not a trusted proxy. */
+    readonly maxConnectionsPerAddress: number
+  }
+  /** The CIDR ranges of the proxies whose X-Forwarded-For is trusted; none if empty. */
+  readonly trustedProxies: readonly string[]
+  /** Whether a tracer is installed in this thread. */
+  readonly traced: boolean
+  /** `false` serves only health and metrics. */
+  readonly merchantsServed: boolean
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly services: HttpServices
+  }
+}

@@ -1,0 +1,67 @@
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
+import type { Scope } from '../../domain/merchant/api-key.js'
+import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
+import { parseTime } from '../../kernel/time.js'
+import { parseCursor, type SortKey } from '../../queries/list-page.js'
+import { keyFailures } from '../envelope.js'
+import { invalid, RequestError } from '../refusals.js'
+
+export const maxLimit = 100
+export const defaultLimit = 50
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+interface Documentation extends FastifySchema {
+  readonly description?: string
+  readonly response: object
+}
+
+/** Returns a function that creates the options of a route which requires a WebApiKey with this scope, with its documentation. */
+export function keyRoutes({ gate }: FastifyInstance, scope: Scope, tag: string) {
+  return <Schema extends Documentation>(operationId: string, summary: string, schema: Schema) => ({
+    ...gate.requireKey(scope),
+    schema: { tags: [tag], operationId, summary, ...schema, response: { ...keyFailures, ...schema.response } },
+  })
+}
+
+/** Finds a transfer in the log, so it is never behind. @throws RequestError if it is missing or another merchant's, without a difference */
+export async function ownTransfer(request: FastifyRequest<{ Params: { trackingId: string } }>) {
+  const found = await request.server.services.transfers.find(streamId(request.params.trackingId))
+  if (found?.transfer.merchantId !== request.merchant!.merchantId) throw new RequestError('unknown-transfer')
+  return found
+}
+
+/** @throws RequestError if it is not a trackingId */
+export function streamId(trackingId: string): string {
+  const lowerCase = trackingId.toLowerCase()
+  if (!uuid.test(lowerCase)) throw new RequestError('unknown-transfer')
+  return lowerCase
+}
+
+/** @throws RequestError that names the parameter, as do the other functions here */
+export function limitOf(text: string | undefined): number {
+  const limit = Number(text ?? defaultLimit)
+  if (limit > maxLimit) throw invalid('limit', 'whole-number', { least: 1, most: maxLimit })
+  return limit
+}
+
+/** Returns the status with this name or number. The schema allows no others. */
+export function statusOf(text: string | undefined): Status | undefined {
+  const names = Object.keys(statusCodes) as Status[]
+  return names.find((name) => text === name || text === String(statusCodes[name]))
+}
+
+/** Returns the time in UTC with milliseconds, as stored. A date means its start in UTC. */
+export function timeOf(name: 'from' | 'to' | 'parkedSince', text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const time = parseTime(text)
+  if (time === undefined) throw invalid(name, 'time-invalid')
+  return time
+}
+
+export function cursorOf(text: string | undefined): SortKey | undefined {
+  if (text === undefined) return undefined
+  const place = parseCursor(text)
+  if (!place) throw invalid('cursor', 'cursor-invalid')
+  return place
+}
