@@ -1,7 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import type { Violation } from '../../../kernel/rules.js'
 import { Type } from '../../../kernel/typebox.js'
-import { type StuckReason, stuckReasons } from '../../../queries/stuck.js'
 import { Items, Kind, List, Nullable, OneOf, Reason, StatusName, Text, Time } from '../api.js'
 
 /** The API of the operations pages, with the conventions of api.ts. Positions are positions in the log. */
@@ -154,7 +153,18 @@ export const NodesAnswer = Type.Object({ nodes: List(NodeItem), leases: List(Lea
 
 // ── Stuck transfers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const StuckReasonName = OneOf(Object.keys(stuckReasons) as StuckReason[])
+const StuckReason = OneOf([
+  /** A deposit is Pending after its expiry, so the expiry does not run. */
+  'pending-past-expiry',
+  /** It needs manual review. */
+  'manual-control',
+  /** A withdrawal above the merchant's threshold without an approval. */
+  'awaiting-approval',
+  /** A withdrawal that was claimed repeatedly and not paid before the claims expired. */
+  'claims-lapse',
+  /** An unpaid withdrawal without a claim. */
+  'unpaid',
+])
 
 export const StuckItem = Type.Object({
   trackingId: Text,
@@ -163,9 +173,9 @@ export const StuckItem = Type.Object({
   kind: Kind,
   status: StatusName,
   amountMinor: Type.Integer(),
-  reason: StuckReasonName,
+  reason: StuckReason,
   /** The next action and the role that can take it. */
-  next: OneOf(Object.values(stuckReasons).map(({ next }) => next)),
+  next: OneOf(['start-expiry', 'decide', 'approve', 'find-who-pays', 'pay']),
   /** The time since which it is stuck for this reason. */
   since: Time,
   /** The number of claims and approvals. 0 for deposits. */
@@ -177,7 +187,7 @@ export const StuckAnswer = Type.Object({
   items: List(StuckItem),
   reasons: List(
     Type.Object({
-      reason: StuckReasonName,
+      reason: StuckReason,
       /** The minimum age. */
       afterMinutes: Type.Integer(),
       /** The number of listed transfers. */
