@@ -4,22 +4,8 @@ import { listParkedSince } from '../queries/callback-queries.js'
 import { RequestError } from './refusals.js'
 import type { HttpServices } from './services.js'
 
-/** Sends a test event. Returns the endpoint's response, when to try again, or `undefined` if the merchant does not exist. */
-export type TestEndpoint = (merchantId: string) => Promise<
-  | {
-      readonly sent: true
-      readonly response: {
-        readonly httpStatus: number | null
-        readonly failure: string | null
-        readonly durationMs: number
-      }
-    }
-  | { readonly sent: false; readonly retryAfterSeconds: number }
-  | undefined
->
-
 /** @throws RequestError */
-export function tested(result: Awaited<ReturnType<TestEndpoint>>) {
+export function tested(result: Awaited<ReturnType<HttpServices['testEndpoint']>>) {
   if (!result) throw new RequestError('unknown-merchant')
   if (!result.sent) throw new RequestError('too-many-requests', { retryAfterSeconds: result.retryAfterSeconds })
   const { httpStatus, failure, durationMs } = result.response

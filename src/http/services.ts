@@ -18,9 +18,22 @@ import type { SecretBox } from '../security/secret-box.js'
 import type { SecurityLog } from '../security/security-log.js'
 import type { OutboxMessage } from '../wallet/messages.js'
 import type { WalletPayments } from '../wallet/payments/wallet-payments.js'
-import type { TestEndpoint } from './callback-endpoints.js'
 import type { OverviewAnswer } from './dashboard/api.js'
 import type { Check, ProjectionControls } from './dashboard/operations/operations-api.js'
+
+/** Sends a test event. Returns the endpoint's response, when to try again, or `undefined` if the merchant does not exist. */
+type TestEndpoint = (merchantId: string) => Promise<
+  | {
+      readonly sent: true
+      readonly response: {
+        readonly httpStatus: number | null
+        readonly failure: string | null
+        readonly durationMs: number
+      }
+    }
+  | { readonly sent: false; readonly retryAfterSeconds: number }
+  | undefined
+>
 
 /** What routes use. The directories are already started. */
 export interface HttpServices {
