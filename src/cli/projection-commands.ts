@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
 import type { ProjectionStatus } from '../projections/projection-status.js'
-import type { ProjectionBusyError, ProjectionTask } from '../projections/tasks/projection-tasks.js'
+import type { ProjectionBusyError, ProjectionTask } from '../projections/projection-tasks.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, defineListCommand, type Listing, Refused, UsageError } from './command.js'
 import { reason } from './options.js'
@@ -127,8 +127,8 @@ async function doTasks(
 ): Promise<readonly Ended[]> {
   const { notify, clock, context } = stores
   const { tasks, deps } = await tasksOf(stores, names)
-  const { watchTasks } = await import('../projections/tasks/watch-tasks.js')
-  const { isUnfinished } = await import('../projections/tasks/projection-tasks.js')
+  const { watchTasks } = await import('../projections/start-projections.js')
+  const { isUnfinished } = await import('../projections/projection-tasks.js')
   const own: ProjectionTask[] = []
   const watched: ProjectionTask[] = []
   for (const name of names) {
@@ -211,7 +211,7 @@ async function resumeProjection(stores: CommandStores, _options: object, name: s
 
 async function cancel(stores: CommandStores, _options: object, name: string) {
   const { tasks, deps } = await tasksOf(stores, [name])
-  const { watchTasks } = await import('../projections/tasks/watch-tasks.js')
+  const { watchTasks } = await import('../projections/start-projections.js')
   const task = await tasks.find(name)
   if (!task || !(await tasks.cancel(name, task.requestId)))
     throw new Refused(`${name} has no task that can be cancelled`)
@@ -222,7 +222,7 @@ async function cancel(stores: CommandStores, _options: object, name: string) {
 /** @throws Refused for an unknown projection */
 async function tasksOf({ eventStore: store, readModels: open, clock }: CommandStores, names: readonly string[]) {
   const { projectionNamed } = await import('../projections/all-projections.js')
-  const { ProjectionTasks } = await import('../projections/tasks/projection-tasks.js')
+  const { ProjectionTasks } = await import('../projections/projection-tasks.js')
   const { createLogger } = await import('../operations/logging/logger.js')
   await asRefusal(Promise.resolve().then(() => names.map((name) => projectionNamed(name))))
   const readModels = await open()

@@ -22,7 +22,7 @@ import type { Stores } from '../operations/stores/stores.js'
 import { allProjections } from '../projections/all-projections.js'
 import { type OpenProblem, openProblems, placeOf } from '../projections/open-problems.js'
 import { projectionLags } from '../projections/projection-status.js'
-import { pausedProjections } from '../projections/tasks/projection-tasks.js'
+import { pausedProjections } from '../projections/projection-tasks.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { messageWarnings } from '../sandbox/going-live.js'
 import { isSandbox } from '../sandbox/sandbox.js'
@@ -161,8 +161,8 @@ function checkMasterKey(directory: MerchantDirectory, logger: Logger): void {
 
 async function pauseSentences(readModels: ReadModels): Promise<string[]> {
   const names = allProjections.map(({ name }) => name)
-  return [...(await pausedProjections(readModels, names))].map(
-    ([name, { at }]) => `the projection ${name} has been paused since ${at} (transferd projections resume ${name})`,
+  return (await pausedProjections(readModels, names)).map(
+    ({ name, since }) => `the projection ${name} has been paused since ${since} (transferd projections resume ${name})`,
   )
 }
 

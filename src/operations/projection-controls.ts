@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/time.js'
 import { allProjections } from '../projections/all-projections.js'
 import { isStillOpen, openProblems } from '../projections/open-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
-import { ProjectionBusyError, ProjectionTasks } from '../projections/tasks/projection-tasks.js'
+import { ProjectionBusyError, ProjectionTasks } from '../projections/projection-tasks.js'
 import type { ComparisonDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 

@@ -8,6 +8,7 @@ import {
 import type { Clock } from '../kernel/time.js'
 import { collections, type PointerDocument, type Progress, type ProjectionBuild } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import type { ProjectionDependencies } from './projection.js'
 
 /** Another process holds the lease: this one must stop. */
 export class LeaseLostError extends Error {
@@ -15,7 +16,7 @@ export class LeaseLostError extends Error {
 }
 
 type Field = 'served' | 'built' | 'previous' | 'failure' | 'task'
-type Changes = { readonly [field in Field]?: PointerDocument[field] | undefined }
+export type PointerChanges = { readonly [field in Field]?: PointerDocument[field] | undefined }
 
 /** The pointer of one projection, as the holder of its lease writes it. */
 export class ProjectionPointer {
@@ -31,9 +32,8 @@ export class ProjectionPointer {
 
   /** Returns `undefined` if nothing is built yet. @throws LeaseLostError */
   async load(): Promise<PointerDocument | undefined> {
-    const found = await readPointer(this.readModels, this.projection)
-    if (found && found.leaseToken > this.leaseToken) throw new LeaseLostError(this.projection)
-    this.#document = found ?? undefined
+    this.#document = (await readPointer(this.readModels, this.projection)) ?? undefined
+    if (this.#document && this.#document.leaseToken > this.leaseToken) throw new LeaseLostError(this.projection)
     return this.#document
   }
 
@@ -43,15 +43,11 @@ export class ProjectionPointer {
     return this.#document
   }
 
-  get served(): ProjectionBuild {
-    return this.document.served
-  }
-
   /**
    * Writes all changes in one step. To be called after the documents up to the new progress are written, never before.
    * @throws LeaseLostError
    */
-  save(changes: Changes): Promise<void> {
+  save(changes: PointerChanges): Promise<void> {
     const saved = this.#saved.then(() => this.#save(changes))
     this.#saved = saved.catch(() => undefined)
     return saved
@@ -59,12 +55,13 @@ export class ProjectionPointer {
 
   /** Records the progress of a build, unless another one is served by now. @throws LeaseLostError */
   async advance(collection: string, position: Position, lastEvent: RecordedEvent | undefined): Promise<void> {
-    if (this.served.collection !== collection) return
-    const progress = progressAfter(position, lastEvent, this.served.progress)
-    await this.save({ served: { ...this.served, progress }, failure: undefined })
+    const { served } = this.document
+    if (served.collection !== collection) return
+    const progress = progressAfter(position, lastEvent, served.progress)
+    await this.save({ served: { ...served, progress }, failure: undefined })
   }
 
-  async #save(changes: Changes): Promise<void> {
+  async #save(changes: PointerChanges): Promise<void> {
     const { projection: _id, leaseToken } = this
     const fields = Object.entries({ ...this.#document, ...changes, _id, leaseToken, updatedAt: this.clock() })
     const replacement = Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as PointerDocument
@@ -80,18 +77,15 @@ export async function readPointer(readModels: ReadModels, projection: string): P
   return (await readModels.collection(collections.pointers).findOne({ _id: projection })) as PointerDocument | null
 }
 
-/** Returns the progress after a page up to `position`, whose last event of the projection is `lastEvent`, if it has one. */
-export function progressAfter(
-  position: Position,
-  lastEvent: RecordedEvent | undefined,
-  { lastEvent: earlier }: Progress,
-): Progress {
-  const last = lastEvent ? progressEvent(lastEvent) : earlier
-  return { position: formatPosition(position), ...(last && { lastEvent: last }) }
-}
-
-function progressEvent({ stream, revision, position, recordedAtMs }: RecordedEvent) {
-  return { stream, revision, position: formatPosition(position), recordedAtMs }
+/** Returns the progress after a page up to `position`, whose last event of the projection is `last`, if it has one. */
+export function progressAfter(position: Position, last: RecordedEvent | undefined, before: Progress): Progress {
+  const lastEvent = last
+    ? {
+        ...{ stream: last.stream, revision: last.revision },
+        ...{ position: formatPosition(last.position), recordedAtMs: last.recordedAtMs },
+      }
+    : before.lastEvent
+  return { position: formatPosition(position), ...(lastEvent && { lastEvent }) }
 }
 
 /**
@@ -115,13 +109,11 @@ export async function isOfThisLog(store: Pick<EventStore, 'readStream'>, { lastE
 
 /** Returns whether this version of the projection can resume the build. @throws StoreUnavailableError, ReadModelsUnavailableError */
 export async function isUsable(
-  { store, readModels }: { readonly store: Pick<EventStore, 'readStream'>; readonly readModels: ReadModels },
+  { store, readModels }: Pick<ProjectionDependencies, 'store' | 'readModels'>,
   version: number,
   build: Pick<ProjectionBuild, 'collection' | 'version' | 'progress'>,
 ): Promise<boolean> {
-  if (build.version !== version || !(await isOfThisLog(store, build.progress))) {
-    return false
-  }
+  if (build.version !== version || !(await isOfThisLog(store, build.progress))) return false
   return (await readModels.listCollections()).includes(build.collection)
 }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { comparePositions, formatPosition, type Page } from '../event-store/event-store.js'
 import type { ProjectionBuild, RequestDocument, TaskRecord } from '../read-models/documents.js'
@@ -7,31 +6,34 @@ import { buildName, pointerMaxAgeMs } from '../read-models/read-models-adapter.j
 import { discardSharedPages, follow } from '../subscriptions/follow.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
 import { inSpanOfEach } from '../tracing/tracing.js'
-import { applyEvents } from './apply-events.js'
-import { type Projection, type ProjectionDependencies, ProjectionError } from './projection.js'
+import {
+  applyEvents,
+  type Projection,
+  type ProjectionDependencies,
+  ProjectionError,
+  reasonOf,
+  ServedDocuments,
+} from './projection.js'
 import { isUsable, LeaseLostError, ProjectionPointer, resumePosition } from './projection-pointer.js'
-import { ServedDocuments } from './served-documents.js'
-import { isUnfinished, type ProjectionTask, ProjectionTasks, taskOf } from './tasks/projection-tasks.js'
-import { dropUnusedBuilds, type Serving, TaskWorker } from './tasks/task-worker.js'
+import { isUnfinished, type ProjectionTask, ProjectionTasks, taskOf } from './projection-tasks.js'
+import { dropUnusedBuilds, type Serving, TaskWorker } from './rebuild/task-worker.js'
 
 const lookEveryMs = 1_000
 /** A busy log is followed in fewer, larger pages: each costs two transactions and writes every inner page of an index again. */
 const gatherMs = { calm: 25, busy: 200 } as const
 /** A task that has killed this many holders without progress is ended. */
 const maxInterruptions = 8
-const automatic = 'system:projections'
 
 export interface RunnerDependencies extends ProjectionDependencies {
   readonly logger: Logger
 }
 
 /** Runs one projection while its lease lasts: follows the log, performs requested tasks, and replaces outdated documents. */
-export class ProjectionRunner {
-  readonly #lease: Lease
+export class ProjectionRunner implements Serving {
+  readonly pointer: ProjectionPointer
+  readonly #signal: AbortSignal
   readonly #ending = new AbortController()
-  readonly #pointer: ProjectionPointer
   readonly #tasks: ProjectionTasks
-  readonly #controls: Serving
   readonly #retry: RetryOptions
   readonly #logger: Logger
   /** `new`: the first task builds the documents. `outdated`: no event may be applied to documents of another version or log. */
@@ -41,34 +43,22 @@ export class ProjectionRunner {
   #isPaused = false
   /** The event at which the projection is stopped. */
   #stoppedAt: ProjectionError['event'] | undefined
-  #serving: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
-  #working:
-    | { readonly requestId: string; readonly cancelling: AbortController; readonly ended: Promise<void> }
-    | undefined
+  #following: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
+  #working: { readonly requestId: string; readonly cancelling: AbortController; ended?: Promise<void> } | undefined
   #isExclusive = false
 
   constructor(
-    private readonly deps: RunnerDependencies,
-    private readonly projection: Projection,
-    lease: Lease,
+    readonly deps: RunnerDependencies,
+    readonly projection: Projection,
+    { token, signal }: Lease,
   ) {
-    this.#lease = { token: lease.token, signal: AbortSignal.any([lease.signal, this.#ending.signal]) }
+    this.#signal = AbortSignal.any([signal, this.#ending.signal])
     this.#logger = deps.logger.child({ projection: projection.name })
-    this.#pointer = new ProjectionPointer(deps.readModels, projection.name, lease.token, deps.clock)
+    this.pointer = new ProjectionPointer(deps.readModels, projection.name, token, deps.clock)
     this.#tasks = new ProjectionTasks(deps.readModels, deps.clock)
     this.#retry = {
-      signal: this.#lease.signal,
+      signal: this.#signal,
       onUnavailable: (error, failures) => this.#logger.warn({ err: error, failures }, 'a store is unavailable'),
-    }
-    this.#controls = {
-      pointer: this.#pointer,
-      isComparable: () => this.#state === 'current',
-      exclusively: (work) => this.#exclusively(work),
-      checkCancelled: async () => this.#cancelUnless((await this.#tasks.findRequests(projection.name)).request),
-      switched: () => {
-        this.#state = 'current'
-        this.#stoppedAt = undefined
-      },
     }
   }
 
@@ -76,33 +66,33 @@ export class ProjectionRunner {
   async run(): Promise<void> {
     try {
       await retryWhileUnavailable(() => this.#prepare(), this.#retry)
-      while (!this.#lease.signal.aborted) {
+      while (!this.#signal.aborted) {
         await retryWhileUnavailable(() => this.#look(), this.#retry)
-        await pause(lookEveryMs, this.#lease.signal)
+        await pause(lookEveryMs, this.#signal)
       }
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error
     } finally {
       this.#ending.abort()
       await this.#working?.ended
-      await this.#stopServing()
+      await this.#stopFollowing()
     }
   }
 
   async #prepare(): Promise<void> {
     const { readModels } = this.deps
     const { name, version, indexes } = this.projection
-    const { served, built, previous, task } = (await this.#pointer.load()) ?? { served: await this.#createFirst() }
+    const { served, built, previous, task } = (await this.pointer.load()) ?? { served: await this.#createFirst() }
     const { request } = await this.#tasks.findRequests(name)
     const isTaskUnfinished = isUnfinished(taskOf(name, request, task))
     // Saved in any case, so that a holder that has lost its lease without noticing can no longer write.
-    await this.#pointer.save({
+    await this.pointer.save({
       served,
       built: built && (await isUsable(this.deps, version, built)) ? built : undefined,
       // After a downgrade, the build of the older version can serve again.
       previous: previous && (await isUsable(this.deps, previous.version, previous)) ? previous : undefined,
     })
-    await dropUnusedBuilds(readModels, this.projection, this.#pointer, isTaskUnfinished)
+    await dropUnusedBuilds(readModels, this.projection, this.pointer, isTaskUnfinished)
     // Until a switch, the queries of this version read outdated documents too.
     if ((await readModels.listCollections()).includes(served.collection))
       await readModels.createIndexes(served.collection, indexes)
@@ -111,19 +101,19 @@ export class ProjectionRunner {
   }
 
   async #createFirst(): Promise<ProjectionBuild> {
-    const { collection, version, indexes } = this.projection
-    const name = buildName(collection, version, randomUUID().slice(0, 8))
-    await this.deps.readModels.createIndexes(name, indexes)
-    return { collection: name, version, progress: {}, at: this.deps.clock() }
+    const { version, indexes } = this.projection
+    const collection = buildName(this.projection.collection, version)
+    await this.deps.readModels.createIndexes(collection, indexes)
+    return { collection, version, progress: {}, at: this.deps.clock() }
   }
 
   /** Reads the requests of operators, and checks what has changed. */
   async #look(): Promise<void> {
     const { name } = this.projection
     const { request, paused } = await this.#tasks.findRequests(name)
-    const task = taskOf(name, request, this.#pointer.document.task)
+    const task = taskOf(name, request, this.pointer.document.task)
     this.#isPaused = paused !== null
-    if (this.#isPaused && !this.#isExclusive) await this.#stopServing()
+    if (this.#isPaused && !this.#isExclusive) await this.#stopFollowing()
     this.#cancelUnless(request)
     if (!this.#working && task && isUnfinished(task)) this.#begin(task)
     if (!this.#working && this.#state === 'new') this.#state = 'current'
@@ -139,15 +129,15 @@ export class ProjectionRunner {
     if (this.#stoppedAt && !this.#working) await this.#checkSkipped(this.#stoppedAt)
     const isWaiting = this.#working || this.#stoppedAt || this.#isReplacementRequested
     if (this.#state === 'outdated' && !isWaiting) await this.#replaceOutdated()
-    if (this.#state === 'current' && !this.#serving && !this.#stoppedAt) this.#serve()
+    if (this.#state === 'current' && !this.#following && !this.#stoppedAt) this.#follow()
   }
 
   async #replaceOutdated(): Promise<void> {
-    const { built, previous } = this.#pointer.document
+    const { built, previous } = this.pointer.document
     const hasPrevious = previous?.version === this.projection.version
     const what = built ? 'switch' : hasPrevious ? 'rollback' : 'rebuild'
     this.#logger.info(`${what}: the projection's documents come from a different version or a different log`)
-    const { task } = await this.#tasks.request(this.projection.name, { what, by: automatic })
+    const { task } = await this.#tasks.request(this.projection.name, { what, by: 'system:projections' })
     this.#begin(task)
   }
 
@@ -155,16 +145,16 @@ export class ProjectionRunner {
     // What an operator has requested in the meantime decides; its build may have to wait for a switch.
     if (task.what !== 'verify') this.#isReplacementRequested = true
     const cancelling = new AbortController()
-    const ended = this.#work(task, AbortSignal.any([this.#lease.signal, cancelling.signal]))
+    this.#working = { requestId: task.requestId, cancelling }
+    this.#working.ended = this.#work(task, AbortSignal.any([this.#signal, cancelling.signal]))
       .catch((error) => {
-        const isStopped = error instanceof LeaseLostError || this.#lease.signal.aborted
+        const isStopped = error instanceof LeaseLostError || this.#signal.aborted
         if (!isStopped) this.#logger.error({ err: error }, 'a task ended unexpectedly')
         this.#ending.abort()
       })
       .finally(() => {
         this.#working = undefined
       })
-    this.#working = { requestId: task.requestId, cancelling, ended }
   }
 
   /** @throws LeaseLostError */
@@ -174,16 +164,16 @@ export class ProjectionRunner {
     const interruptions = task.state === 'running' ? (task.interruptions ?? 0) + 1 : 0
     const record: TaskRecord = { ...task, state: 'running', interruptions, updatedAt: this.deps.clock() }
     const retry = { ...this.#retry, signal }
-    await retryWhileUnavailable(() => this.#pointer.save({ task: record }), retry)
+    await retryWhileUnavailable(() => this.pointer.save({ task: record }), retry)
     this.#logger.info({ task: task.what, by: task.by }, 'a task starts')
     try {
       if (interruptions >= maxInterruptions)
         throw new Error(`it was interrupted ${interruptions} times without progress`)
-      await new TaskWorker(this.deps, this.projection, this.#controls, record, retry).perform()
+      await new TaskWorker(this, record, retry).perform()
       await this.#endTask('done')
       this.#logger.info({ task: task.what }, 'a task is done')
     } catch (error) {
-      if (error instanceof LeaseLostError || this.#lease.signal.aborted) throw error
+      if (error instanceof LeaseLostError || this.#signal.aborted) throw error
       if (signal.aborted) return this.#endTask('cancelled')
       this.#logger.error({ err: error, task: task.what }, 'a task failed; the served documents stay in use')
       await this.#endTask('failed', reasonOf(error))
@@ -193,53 +183,66 @@ export class ProjectionRunner {
   }
 
   async #endTask(state: 'done' | 'failed' | 'cancelled', reason?: string): Promise<void> {
-    const { task } = this.#pointer.document
+    const { task } = this.pointer.document
     if (!task) return
     const { phase, build, secondsLeft, interruptions, isConcluded, ...record } = task
     // Until then, some readers still use the build that was served before.
-    if (isConcluded && record.what !== 'verify') await pause(pointerMaxAgeMs, this.#lease.signal)
+    if (isConcluded && record.what !== 'verify') await pause(pointerMaxAgeMs, this.#signal)
     const ended = { ...record, ...(reason !== undefined && { reason }), updatedAt: this.deps.clock() }
     await retryWhileUnavailable(async () => {
-      await dropUnusedBuilds(this.deps.readModels, this.projection, this.#pointer)
-      await this.#pointer.save({ task: state === 'cancelled' ? undefined : { ...ended, state } })
+      await dropUnusedBuilds(this.deps.readModels, this.projection, this.pointer)
+      await this.pointer.save({ task: state === 'cancelled' ? undefined : { ...ended, state } })
     }, this.#retry)
   }
 
-  async #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+  isComparable(): boolean {
+    return this.#state === 'current'
+  }
+
+  async checkCancelled(): Promise<void> {
+    this.#cancelUnless((await this.#tasks.findRequests(this.projection.name)).request)
+  }
+
+  switched(): void {
+    this.#state = 'current'
+    this.#stoppedAt = undefined
+  }
+
+  async exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#isExclusive = true
     try {
-      await this.#stopServing()
+      await this.#stopFollowing()
       return await work()
     } finally {
       this.#isExclusive = false
-      if (!this.#isPaused && this.#state === 'current' && !this.#stoppedAt && !this.#lease.signal.aborted) this.#serve()
+      if (!this.#isPaused && this.#state === 'current' && !this.#stoppedAt && !this.#signal.aborted) this.#follow()
     }
   }
 
-  #serve(): void {
+  #follow(): void {
     const stopping = new AbortController()
-    const { collection, progress } = this.#pointer.served
+    const { collection, progress } = this.pointer.document.served
     const documents = new ServedDocuments(this.deps.readModels.collection(collection))
     const ended = follow({
       ...this.#retry,
-      signal: AbortSignal.any([this.#lease.signal, stopping.signal]),
+      signal: AbortSignal.any([this.#signal, stopping.signal]),
       store: this.deps.store,
       after: resumePosition(progress),
       streamPrefixes: this.projection.streamPrefixes,
       gatherMs,
       handle: (page) => this.#apply(collection, documents, page),
     }).catch((error) => this.#stop(error))
-    this.#serving = { stopping, ended }
+    this.#following = { stopping, ended }
   }
 
-  async #stopServing(): Promise<void> {
-    this.#serving?.stopping.abort()
-    await this.#serving?.ended
-    this.#serving = undefined
+  async #stopFollowing(): Promise<void> {
+    this.#following?.stopping.abort()
+    await this.#following?.ended
+    this.#following = undefined
   }
 
   async #apply(collection: string, documents: ServedDocuments, { events, checkpoint }: Page): Promise<void> {
-    if (this.#lease.signal.aborted) return
+    if (this.#signal.aborted) return
     const { name } = this.projection
     const start = ({ type }: { readonly type: string }) => {
       const attributes = { 'transferd.projection': name, 'transferd.event_type': type }
@@ -252,11 +255,11 @@ export class ProjectionRunner {
         // The events before it are applied, and builds are compared at the recorded position.
         const { position } = error.event
         const last = events.findLast((event) => comparePositions(event.position, position) < 0)
-        if (last) await this.#pointer.advance(collection, last.position, last)
+        if (last) await this.pointer.advance(collection, last.position, last)
       }
       throw error
     }
-    if (checkpoint) await this.#pointer.advance(collection, checkpoint, events.at(-1))
+    if (checkpoint) await this.pointer.advance(collection, checkpoint, events.at(-1))
   }
 
   /** Stops at an event that cannot be applied, because ignoring it would leave a silent hole in the documents. */
@@ -267,7 +270,7 @@ export class ProjectionRunner {
       const event = error instanceof ProjectionError ? error.event : undefined
       const place = event && { ...event, position: formatPosition(event.position) }
       const failure = { ...place, reason: reasonOf(error), at: this.deps.clock() }
-      await retryWhileUnavailable(() => this.#pointer.save({ failure }), this.#retry)
+      await retryWhileUnavailable(() => this.pointer.save({ failure }), this.#retry)
       this.#stoppedAt = event
     } catch (lost) {
       this.#logger.warn({ err: lost }, 'the lease was lost')
@@ -282,11 +285,7 @@ export class ProjectionRunner {
     this.#logger.info({ event: `${stream}@${fromRevision}` }, 'resuming, because the event is skipped')
     this.#stoppedAt = undefined
     this.#isReplacementRequested = false
-    await this.#stopServing()
+    await this.#stopFollowing()
     discardSharedPages(this.deps.store)
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

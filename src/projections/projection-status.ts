@@ -6,58 +6,22 @@ import {
   type RecordedEvent,
 } from '../event-store/event-store.js'
 import type { Clock } from '../kernel/time.js'
-import type { PauseDocument, PointerDocument, ProjectionBuild } from '../read-models/documents.js'
+import type { PointerDocument, ProjectionBuild } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { allProjections } from './all-projections.js'
 import type { Projection } from './projection.js'
 import { commitOf, isOfThisLog, readPointer, resumePosition } from './projection-pointer.js'
-import { leaseName } from './start-projections.js'
-import { isUnfinished, type ProjectionTask, ProjectionTasks, taskOf } from './tasks/projection-tasks.js'
+import { isUnfinished, leaseName, type ProjectionTask, ProjectionTasks, taskOf } from './projection-tasks.js'
 
-export const projectionActions = ['rebuild', 'verify', 'switch', 'rollback', 'pause', 'resume', 'cancel'] as const
-export type ProjectionAction = (typeof projectionActions)[number]
+const projectionActions = ['rebuild', 'verify', 'switch', 'rollback', 'pause', 'resume', 'cancel'] as const
+type ProjectionAction = (typeof projectionActions)[number]
 
 /** Positions are printed by `formatPosition`. */
-export interface ProjectionStatus {
-  readonly name: string
-  readonly version: number
-  /** The collection of the served build; `null` if nothing is built. */
-  readonly collection: string | null
-  /** `new`: nothing is built. `outdated`: built by another version of the program, or from another log or another state of it. */
-  readonly state: 'current' | 'behind' | 'failed' | 'paused' | 'outdated' | 'new'
-  /** `null` until the first page is applied. */
-  readonly checkpoint: string | null
-  /** The end of the log; `null` if it is empty. */
-  readonly end: string | null
-  /** The events that are not applied yet; counting stops at 1,000. */
-  readonly lagEvents: number
-  /** The time at which the first of them was recorded. */
-  readonly waitingSince: string | null
-  readonly lastEventAt: string | null
-  /** `host/pid/…` of the process that runs the projection. */
-  readonly holder: string | null
-  readonly failure: (NonNullable<PointerDocument['failure']> & { readonly command: string | null }) | null
-  readonly paused: Pick<PauseDocument, 'at' | 'by' | 'reason'> | null
-  /** The last task, which may have ended. */
-  readonly task: ShownTask | null
-  /** The build that waits for a switch. */
-  readonly built: ShownBuild | null
-  /** The build that was served before the last switch. */
-  readonly previous: ShownBuild | null
-  readonly actions: readonly ProjectionAction[]
-}
+export type ProjectionStatus = Awaited<ReturnType<typeof statusOf>>
 
-type ShownBuild = Pick<ProjectionBuild, 'collection' | 'version' | 'at' | 'comparison'> & {
-  readonly position: string | null
-}
-
-interface ShownTask extends Omit<ProjectionTask, 'build' | 'interruptions' | 'isConcluded'> {
-  /** The position that the build has reached. */
-  readonly position: string | null
-  /** The share of the log that the build has reached, from 0 to 1. */
-  readonly progress: number | null
-}
+/** `new`: nothing is built. `outdated`: built by another version of the program, or from another log or another state of it. */
+type State = 'current' | 'behind' | 'failed' | 'paused' | 'outdated' | 'new'
 
 interface Stores {
   readonly store: EventStore
@@ -88,11 +52,7 @@ export async function projectionLags(stores: Stores, clock: Clock) {
   })
 }
 
-async function statusOf(
-  { store, readModels }: Stores,
-  projection: Projection,
-  end: Position | undefined,
-): Promise<ProjectionStatus> {
+async function statusOf({ store, readModels }: Stores, projection: Projection, end: Position | undefined) {
   const { name, version } = projection
   const { served, failure, built, previous, task: record } = (await readPointer(readModels, name)) ?? {}
   const { request, paused } = await new ProjectionTasks(readModels, () => '').findRequests(name)
@@ -104,24 +64,32 @@ async function statusOf(
     : { lagEvents: 0, waitingSince: null }
   const isOutdated = served !== undefined && (served.version !== version || !ofThisLog)
   const lag = progress.position === undefined ? 'new' : lagEvents === 0 ? 'current' : 'behind'
+  const state: State = paused ? 'paused' : failure ? 'failed' : isOutdated ? 'outdated' : lag
   return {
-    ...{ name, version, collection: served?.collection ?? null },
-    state: paused ? 'paused' : failure ? 'failed' : isOutdated ? 'outdated' : lag,
+    ...{ name, version },
+    /** The collection of the served build; `null` if nothing is built. */
+    collection: served?.collection ?? null,
+    state,
+    /** `null` until the first page is applied. */
     checkpoint: progress.position ?? null,
+    /** The end of the log; `null` if it is empty. */
     end: end ? formatPosition(end) : null,
-    ...{ lagEvents, waitingSince },
+    /** The events that are not applied yet; counting stops at 1,000. */
+    lagEvents,
+    /** The time at which the first of them was recorded. */
+    waitingSince,
     lastEventAt: progress.lastEvent ? new Date(progress.lastEvent.recordedAtMs).toISOString() : null,
+    /** `host/pid/…` of the process that runs the projection. */
     holder: await holderOf(readModels, projection),
     failure: failure ? { ...failure, command: commandFor(name, failure) } : null,
     paused: paused && { at: paused.at, by: paused.by, reason: paused.reason },
+    /** The last task, which may have ended. */
     task: task && shownTask(task),
+    /** The build that waits for a switch. */
     built: built ? shownBuild(built) : null,
+    /** The build that was served before the last switch. */
     previous: previous ? shownBuild(previous) : null,
-    actions: actionsFor(task, {
-      isPaused: paused !== null,
-      canSwitch: built !== undefined,
-      canRollBack: previous?.version === version,
-    }),
+    actions: actionsFor(task, paused !== null, built !== undefined, previous?.version === version),
   }
 }
 
@@ -133,10 +101,7 @@ function commandFor(name: string, { stream, revision, reason }: NonNullable<Poin
   return `transferd events skip ${stream}@${revision} --reason <text>`
 }
 
-function actionsFor(
-  task: ProjectionTask | null,
-  { isPaused, canSwitch, canRollBack }: { readonly [name in 'isPaused' | 'canSwitch' | 'canRollBack']: boolean },
-) {
+function actionsFor(task: ProjectionTask | null, isPaused: boolean, canSwitch: boolean, canRollBack: boolean) {
   const isBusy = isUnfinished(task)
   const possible: { readonly [action in ProjectionAction]: boolean } = {
     rebuild: !isBusy,
@@ -150,14 +115,15 @@ function actionsFor(
   return projectionActions.filter((action) => possible[action])
 }
 
-function shownTask({ build, interruptions, isConcluded, ...task }: ProjectionTask): ShownTask {
+/** Adds the position that the build has reached, and the share of the log up to there, from 0 to 1. */
+function shownTask({ build, interruptions, isConcluded, ...task }: ProjectionTask) {
   const { state, reached, end } = task
   const isRunning = state === 'running' && end !== undefined
   const progress = isRunning ? Math.min(1, commitOf(reached) / Math.max(1, commitOf(end))) : null
   return { ...task, position: reached ?? null, progress }
 }
 
-function shownBuild({ progress: { position }, ...build }: ProjectionBuild): ShownBuild {
+function shownBuild({ progress: { position }, ...build }: ProjectionBuild) {
   return { ...build, position: position ?? null }
 }
 

@@ -1,8 +1,17 @@
-import type { DomainEvent } from '../event-store/event-codec.js'
-import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
+import { LRUCache } from 'lru-cache'
+import { type DomainEvent, UnreadableEventError } from '../event-store/event-codec.js'
+import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
+import { readEvent } from '../event-store/read-event.js'
 import type { Clock } from '../kernel/time.js'
 import { sortablePosition } from '../read-models/documents.js'
-import type { Document, Index, ReadModels, WriteOperation } from '../read-models/read-models.js'
+import {
+  type Collection,
+  type Document,
+  type Index,
+  type ReadModels,
+  type WriteOperation,
+  writtenId,
+} from '../read-models/read-models.js'
 
 export interface ProjectionDependencies {
   readonly store: EventStore
@@ -10,27 +19,14 @@ export interface ProjectionDependencies {
   readonly clock: Clock
 }
 
+type EventPlace = Pick<RecordedEvent, 'stream' | 'revision' | 'position'>
+
 /** A decoded event with its revision and position. */
-export interface ProjectedEvent {
-  readonly id: string
-  readonly stream: string
-  readonly revision: number
+export interface ProjectedEvent extends EventPlace {
   /** The revision of the preceding event of its stream that is not skipped; -1 for the first. */
   readonly previous: number
-  readonly position: Position
   readonly event: DomainEvent
 }
-
-/**
- * Turns events into the documents of one collection. It is pure: it receives the stored documents that it needs.
- *
- * Every document records its last applied event and is always the fold of everything up to that event. Each write replaces the whole
- * document and is guarded to replace an older one only. A repeated event, a different batch boundary, a bulk that a crash cut short, or a
- * holder that lost its lease can therefore repeat an old write, but never undo or double a newer one.
- */
-export type Projection = EventProjection | (ProjectionSettings & FromRecordedEvents)
-/** A projection that stops at an unreadable event. */
-export type EventProjection = ProjectionSettings & FromDecodedEvents
 
 interface ProjectionSettings {
   readonly name: string
@@ -43,28 +39,35 @@ interface ProjectionSettings {
   readonly isSortedBeforeWriting?: true
 }
 
-interface FromDecodedEvents {
+/** A projection that stops at an unreadable event. */
+export interface EventProjection extends ProjectionSettings {
   /** Returns the ids of the stored documents that {@link apply} needs. */
   needs?(batch: readonly ProjectedEvent[]): readonly string[]
   /** `documents` holds the needed documents that exist. @throws ProjectionError */
   apply(batch: readonly ProjectedEvent[], documents: ReadonlyMap<string, Document>): readonly WriteOperation[]
 }
 
-interface FromRecordedEvents {
+interface RecordedProjection extends ProjectionSettings {
   /** Receives the recorded events, including unreadable and skipped ones. */
   applyRecorded(events: readonly RecordedEvent[]): readonly WriteOperation[]
 }
+
+/**
+ * Turns events into the documents of one collection. It is pure: it receives the stored documents that it needs.
+ *
+ * Every document records its last applied event and is always the fold of everything up to that event. Each write replaces the whole
+ * document and is guarded to replace an older one only. A repeated event, a different batch boundary, a bulk that a crash cut short, or a
+ * holder that lost its lease can therefore repeat an old write, but never undo or double a newer one.
+ */
+export type Projection = EventProjection | RecordedProjection
 
 /** An event does not fit the documents: an earlier one is missing, or it has an unexpected type. It must not be ignored. */
 export class ProjectionError extends Error {
   override readonly name = 'ProjectionError'
   /** Without the event's data, because errors are logged. */
-  readonly event: Pick<RecordedEvent, 'stream' | 'revision' | 'position'>
+  readonly event: EventPlace
 
-  constructor(
-    message: string,
-    { stream, revision, position }: Pick<RecordedEvent, 'stream' | 'revision' | 'position'>,
-  ) {
+  constructor(message: string, { stream, revision, position }: EventPlace) {
     super(message)
     this.event = { stream, revision, position }
   }
@@ -86,7 +89,7 @@ export function foldedDocuments<Folded extends Document, Field extends 'revision
     projected: ProjectedEvent,
     id: string,
   ): Folded & { readonly [field in Field]: number }
-}): FromDecodedEvents {
+}): Pick<EventProjection, 'needs' | 'apply'> {
   const { progressField } = fold
   return {
     needs(batch) {
@@ -111,7 +114,7 @@ export function foldedDocuments<Folded extends Document, Field extends 'revision
           try {
             changed.set(id, fold.next(before, projected, id))
           } catch (error) {
-            throw new ProjectionError(error instanceof Error ? error.message : String(error), projected)
+            throw new ProjectionError(reasonOf(error), projected)
           }
         }
       }
@@ -121,5 +124,108 @@ export function foldedDocuments<Folded extends Document, Field extends 'revision
         return { replaceOne: { filter, replacement, ...(!documents.has(replacement._id) && { upsert: true }) } }
       })
     },
+  }
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The documents that a projection writes. */
+export interface ProjectionTarget {
+  /** Returns the existing documents with these ids. */
+  byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Document>>
+  write(operations: readonly WriteOperation[]): Promise<void>
+}
+
+/** @throws ProjectionError after everything before the failing event is written */
+export async function applyEvents(
+  projection: Projection,
+  target: ProjectionTarget,
+  events: readonly RecordedEvent[],
+): Promise<void> {
+  let operations: readonly WriteOperation[] = []
+  let failure: ProjectionError | undefined
+  if ('applyRecorded' in projection) operations = projection.applyRecorded(events)
+  else {
+    const batch: ProjectedEvent[] = []
+    try {
+      for (const recorded of events) batch.push(...decoded(recorded))
+    } catch (error) {
+      if (!(error instanceof ProjectionError)) throw error
+      failure = error
+    }
+    const ids = projection.needs?.(batch) ?? []
+    const found = ids.length === 0 ? new Map() : await target.byIds(ids)
+    try {
+      if (batch.length > 0) operations = projection.apply(batch, found)
+    } catch (error) {
+      if (!(error instanceof ProjectionError)) throw error
+      const { commit } = error.event.position
+      const failing = events.findIndex(({ position }) => position.commit === commit)
+      await applyEvents(projection, target, events.slice(0, failing))
+      throw error
+    }
+  }
+  if (operations.length > 0) await target.write(operations)
+  if (failure) throw failure
+}
+
+/** Returns no event if it is skipped. @throws ProjectionError, because ignoring an unreadable event would leave a silent hole */
+function decoded(recorded: RecordedEvent): readonly ProjectedEvent[] {
+  try {
+    const event = readEvent(recorded)
+    const { stream, revision, position, previousRevision: previous = revision - 1 } = recorded
+    return event ? [{ stream, revision, previous, position, event }] : []
+  } catch (error) {
+    throw error instanceof UnreadableEventError ? new ProjectionError(error.message, recorded) : error
+  }
+}
+
+const findSize = 500
+
+/** Returns the documents with these ids, read from the collection unless `known` has them. */
+export async function findByIds(
+  collection: Collection,
+  ids: readonly string[],
+  known: (id: string) => Document | undefined,
+): Promise<Map<string, Document>> {
+  const found = new Map<string, Document>()
+  const missing: string[] = []
+  for (const id of ids) {
+    const document = known(id)
+    if (document) found.set(id, document)
+    else missing.push(id)
+  }
+  for (let n = 0; n < missing.length; n += findSize) {
+    const stored = await collection.find({ _id: { $in: missing.slice(n, n + findSize) } })
+    for (const document of stored) found.set(document._id, document)
+  }
+  return found
+}
+
+/** Each document takes one or two kilobytes. */
+const maxCached = 5_000
+
+/**
+ * Documents in a complete build, written with their guards. The cache saves reading back what was just written, which most events change.
+ * A cached document is always the fold of its events up to its own progress. So it stays a valid start even if another holder of the lease
+ * has written a newer one, which the guard then keeps.
+ */
+export class ServedDocuments implements ProjectionTarget {
+  readonly #cached = new LRUCache<string, Document>({ max: maxCached })
+
+  constructor(private readonly collection: Collection) {}
+
+  byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Document>> {
+    return findByIds(this.collection, ids, (id) => this.#cached.get(id))
+  }
+
+  async write(operations: readonly WriteOperation[]): Promise<void> {
+    await this.collection.bulkWrite(operations)
+    for (const operation of operations) {
+      if ('replaceOne' in operation) this.#cached.set(operation.replaceOne.filter._id, operation.replaceOne.replacement)
+      else this.#cached.delete(writtenId(operation))
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   checkCollectionName,
   checkDocuments,
@@ -25,7 +26,7 @@ export const pointerMaxAgeMs = 500
 const buildMark = '@'
 
 /** Returns the name of one build of a projection's documents, such as `transfers@5-9f86d081`. */
-export function buildName(collection: string, version: number, id: string): string {
+export function buildName(collection: string, version: number, id = randomUUID().slice(0, 8)): string {
   return `${collection}${buildMark}${version}-${id}`
 }
 

@@ -1,8 +1,8 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { allProjections } from '../../src/projections/all-projections.js'
-import { type ProjectionTask, ProjectionTasks } from '../../src/projections/tasks/projection-tasks.js'
-import { watchTasks } from '../../src/projections/tasks/watch-tasks.js'
+import { type ProjectionTask, ProjectionTasks } from '../../src/projections/projection-tasks.js'
+import { watchTasks } from '../../src/projections/start-projections.js'
 import { startReceiver } from './receiver.js'
 import { openWorld, until } from './world.js'
 

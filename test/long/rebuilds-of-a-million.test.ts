@@ -11,7 +11,7 @@ import type { Append } from '../../src/event-store/event-store.js'
 import { allProjections } from '../../src/projections/all-projections.js'
 import { readPointer } from '../../src/projections/projection-pointer.js'
 import { projectionStatus } from '../../src/projections/projection-status.js'
-import { ProjectionTasks } from '../../src/projections/tasks/projection-tasks.js'
+import { ProjectionTasks } from '../../src/projections/projection-tasks.js'
 import type { Collection } from '../../src/read-models/read-models.js'
 import { type TestStores, testStores, until } from '../projections/stores.js'
 

@@ -20,9 +20,7 @@ function given(
   const stored = new Map<string, Document>()
   events.forEach(([revision, event], n) => {
     const position = { commit: BigInt(n + 1), prepare: BigInt(n + 1) }
-    const batch: ProjectedEvent[] = [
-      { id: `event-${n + 1}`, stream: 's', revision, previous: revision - 1, position, event },
-    ]
+    const batch: ProjectedEvent[] = [{ stream: 's', revision, previous: revision - 1, position, event }]
     const needed = new Map(
       (projection.needs?.(batch) ?? []).flatMap((id) => (stored.has(id) ? [[id, stored.get(id)!] as const] : [])),
     )

@@ -1,8 +1,7 @@
 import { comparePositions, type Page, type Position, type RecordedEvent } from '../../event-store/event-store.js'
 import type { Progress } from '../../read-models/documents.js'
-import { type ReadModels, writtenId } from '../../read-models/read-models.js'
-import { applyEvents, type ProjectionTarget } from '../apply-events.js'
-import type { Projection } from '../projection.js'
+import { type ReadModels, type WriteOperation, writtenId } from '../../read-models/read-models.js'
+import { applyEvents, type Projection, type ProjectionTarget } from '../projection.js'
 import { progressAfter, resumePosition } from '../projection-pointer.js'
 
 const reportEveryMs = 1_000
@@ -33,50 +32,28 @@ export interface BuildOptions {
 
 /** Brings one build of a projection's documents forward through the log. */
 export class Build {
-  readonly #target: ProjectionTarget
-  #progress: Progress
-  #durable: Progress
-  #position: Position | undefined
+  readonly collection: string
+  progress: Progress
+  /** The progress of the documents that a crash cannot lose. */
+  durable: Progress
+  position: Position | undefined
   #events = 0
   #isIndexed = false
-  #touched: Set<string> | undefined
+  /** The ids that are written from now on, if somebody watches them. */
+  #written: Set<string> | undefined
   readonly #startedAtMs = performance.now()
   #reportedAtMs = this.#startedAtMs
   #flushedAtMs = this.#startedAtMs
 
   constructor(private readonly options: BuildOptions) {
-    const { target, progress } = options
-    this.#target = {
-      byIds: (ids) => target.byIds(ids),
-      write: (operations) => {
-        for (const operation of this.#touched ? operations : []) this.#touched?.add(writtenId(operation))
-        return target.write(operations)
-      },
-    }
-    this.#progress = progress
-    this.#durable = progress
-    this.#position = resumePosition(progress)
-  }
-
-  get collection(): string {
-    return this.options.collection
+    this.collection = options.collection
+    this.progress = options.progress
+    this.durable = options.progress
+    this.position = resumePosition(options.progress)
   }
 
   get streamPrefixes(): readonly string[] {
     return this.options.projection.streamPrefixes
-  }
-
-  get progress(): Progress {
-    return this.#progress
-  }
-
-  /** The progress of the documents that a crash cannot lose. */
-  get durable(): Progress {
-    return this.#durable
-  }
-
-  get position(): Position | undefined {
-    return this.#position
   }
 
   get eventsPerSecond(): number {
@@ -85,14 +62,13 @@ export class Build {
 
   get hasReachedLimit(): boolean {
     const limit = this.options.limit()
-    if (limit === 'end') return false
-    return limit === undefined || (this.#position !== undefined && comparePositions(this.#position, limit) >= 0)
+    return limit === undefined || (limit !== 'end' && !isAfter(limit, this.position))
   }
 
   /** Returns the set of ids that are written from now on, which grows. */
   watchIds(): ReadonlySet<string> {
-    this.#touched ??= new Set()
-    return this.#touched
+    this.#written ??= new Set()
+    return this.#written
   }
 
   /** Applies the projection's events of a page. Returns whether the limit is reached. @throws ProjectionError, the signal's reason */
@@ -100,14 +76,14 @@ export class Build {
     this.options.signal.throwIfAborted()
     const limit = this.options.limit()
     if (limit === undefined) return true
-    const { checkpoint = this.#position } = page
+    const { checkpoint = this.position } = page
     const to = limit !== 'end' && checkpoint && comparePositions(limit, checkpoint) < 0 ? limit : checkpoint
-    if (to && isAfter(to, this.#position)) {
+    if (to && isAfter(to, this.position)) {
       const events = page.events.filter((recorded) => this.#isNext(recorded, to))
       if (events.length > 0) await applyEvents(this.options.projection, this.#target, events)
       this.#events += events.length
-      this.#position = to
-      this.#progress = progressAfter(to, events.at(-1), this.#progress)
+      this.position = to
+      this.progress = progressAfter(to, events.at(-1), this.progress)
     }
     if (performance.now() - this.#flushedAtMs >= flushEveryMs) await this.#flush()
     else await this.reportIfDue()
@@ -136,7 +112,7 @@ export class Build {
   async #flush(): Promise<void> {
     await this.options.target.flush?.()
     if (this.#events > maxUnindexed) await this.#createIndexes()
-    this.#durable = this.#progress
+    this.durable = this.progress
     this.#flushedAtMs = performance.now()
     this.options.signal.throwIfAborted()
     await this.#report()
@@ -148,12 +124,17 @@ export class Build {
     this.#isIndexed = true
   }
 
+  readonly #target: ProjectionTarget = {
+    byIds: (ids) => this.options.target.byIds(ids),
+    write: (operations: readonly WriteOperation[]) => {
+      if (this.#written) for (const operation of operations) this.#written.add(writtenId(operation))
+      return this.options.target.write(operations)
+    },
+  }
+
   #isNext({ stream, position }: RecordedEvent, to: Position): boolean {
-    return (
-      isAfter(position, this.#position) &&
-      comparePositions(position, to) <= 0 &&
-      this.streamPrefixes.some((prefix) => stream.startsWith(prefix))
-    )
+    const isIncluded = isAfter(position, this.position) && !isAfter(position, to)
+    return isIncluded && this.streamPrefixes.some((prefix) => stream.startsWith(prefix))
   }
 }
 

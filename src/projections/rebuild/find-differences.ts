@@ -1,7 +1,7 @@
 import type { Collection, DocumentText } from '../../read-models/read-models.js'
 import { pause } from '../../subscriptions/retry.js'
-import { findByIds } from '../apply-events.js'
-import { slices } from './staging.js'
+import { findByIds } from '../projection.js'
+import { slices } from './build-documents.js'
 
 const pageSize = 1_000
 const recheckSize = 500

@@ -1,22 +1,27 @@
-import { randomUUID } from 'node:crypto'
 import { endOfLog, formatPosition } from '../../event-store/event-store.js'
-import type { ComparisonDocument, PointerDocument, ProjectionBuild, TaskRecord } from '../../read-models/documents.js'
+import type { ComparisonDocument, ProjectionBuild, TaskRecord } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { buildName, buildPrefix } from '../../read-models/read-models-adapter.js'
 import { type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
-import type { Projection, ProjectionDependencies } from '../projection.js'
-import { commitOf, isUsable, type ProjectionPointer, resumePosition } from '../projection-pointer.js'
-import { BufferedDocuments } from '../rebuild/buffered-documents.js'
-import { Build, type BuildOptions } from '../rebuild/build.js'
-import { findDifferences, stillDiffering } from '../rebuild/find-differences.js'
-import { catchUp, passThroughLog } from '../rebuild/log-pass.js'
-import { Staging, stagedName } from '../rebuild/staging.js'
-import { ServedDocuments } from '../served-documents.js'
+import { type Projection, type ProjectionDependencies, ServedDocuments } from '../projection.js'
+import {
+  commitOf,
+  isUsable,
+  type PointerChanges,
+  type ProjectionPointer,
+  resumePosition,
+} from '../projection-pointer.js'
+import { Build, type BuildOptions } from './build.js'
+import { BufferedDocuments, Staging, stagedName } from './build-documents.js'
+import { findDifferences, stillDiffering } from './find-differences.js'
+import { catchUp, passThroughLog } from './log-pass.js'
 
 const maxNamed = 20
 
 /** The served build, as the runner of its projection controls it. */
 export interface Serving {
+  readonly deps: ProjectionDependencies
+  readonly projection: Projection
   readonly pointer: ProjectionPointer
   /** Whether the served build has this version and is of this log. Only then a new build is compared with it, at its position. */
   isComparable(): boolean
@@ -30,25 +35,25 @@ export interface Serving {
 
 /** Performs one task. Its errors, such as that of an aborted signal, are the caller's to record. */
 export class TaskWorker {
-  #record: TaskRecord
+  readonly #deps: ProjectionDependencies
+  readonly #projection: Projection
 
   constructor(
-    private readonly deps: ProjectionDependencies,
-    private readonly projection: Projection,
     private readonly serving: Serving,
-    record: TaskRecord,
+    private record: TaskRecord,
     private readonly retry: RetryOptions,
   ) {
-    this.#record = record
+    this.#deps = serving.deps
+    this.#projection = serving.projection
   }
 
   /** Ends after the pointer is changed. */
   async perform(): Promise<void> {
-    const { what } = this.#record
+    const { what } = this.record
     if (what === 'verify' && !this.serving.isComparable())
       throw new Error('there is nothing to compare with: this version has not built anything from this log')
     const build = await this.#open()
-    await this.#available(() => passThroughLog(this.deps.store, build))
+    await this.#available(() => passThroughLog(this.#deps.store, build))
     await this.#available(() => build.complete())
     if (what === 'verify' || (what === 'rebuild' && this.serving.isComparable())) await this.#compare(build)
     else await this.#atServedPosition(build, () => this.#conclude(build))
@@ -57,7 +62,7 @@ export class TaskWorker {
   /** Returns the build that the task is about, at its progress so far. */
   #open(): Promise<Build> {
     const { built, previous } = this.serving.pointer.document
-    switch (this.#record.what) {
+    switch (this.record.what) {
       case 'rebuild':
         return this.#openNew()
       case 'verify':
@@ -67,37 +72,40 @@ export class TaskWorker {
       case 'rollback':
         return this.#openExisting(previous)
       default:
-        throw new Error(`unknown task ${this.#record.what satisfies never}`)
+        throw new Error(`unknown task ${this.record.what satisfies never}`)
     }
   }
 
   async #openExisting(build: ProjectionBuild | undefined): Promise<Build> {
-    const isPresent = build && (await this.#available(() => isUsable(this.deps, this.projection.version, build)))
-    if (!isPresent) {
-      const isRollback = this.#record.what === 'rollback'
+    if (!build || !(await this.#isUsable(build))) {
+      const isRollback = this.record.what === 'rollback'
       throw new Error(isRollback ? 'no build from before the last switch is kept' : 'no build waits for a switch')
     }
     const { collection, progress } = build
-    const target = new ServedDocuments(this.deps.readModels.collection(collection))
+    const target = new ServedDocuments(this.#deps.readModels.collection(collection))
     return this.#start({ collection, target, progress }, false)
   }
 
   /** Starts a build, or resumes the one that an earlier holder has left unfinished. */
   async #openNew(): Promise<Build> {
-    const { readModels } = this.deps
-    const { version, indexes, isSortedBeforeWriting } = this.projection
-    const collection = buildName(this.projection.collection, version, randomUUID().slice(0, 8))
-    const unfinished = this.#record.build
-    const isResumed = unfinished && (await this.#available(() => isUsable(this.deps, version, unfinished)))
-    if (isResumed) await this.#available(() => this.#takeOver(unfinished.collection, collection))
+    const { readModels } = this.#deps
+    const { version, indexes, isSortedBeforeWriting } = this.#projection
+    const collection = buildName(this.#projection.collection, version)
+    const unfinished = this.record.build
+    const resumed = unfinished && (await this.#isUsable(unfinished)) ? unfinished : undefined
+    if (resumed) await this.#available(() => this.#takeOver(resumed.collection, collection))
     else await this.#available(() => readModels.createUnfilled(collection, indexes))
     let build: Build | undefined
     const staging = new Staging(readModels, collection, async () => build?.reportIfDue())
-    const isCached = 'needs' in this.projection && !isSortedBeforeWriting
+    const isCached = 'needs' in this.#projection && !isSortedBeforeWriting
     const sorted = isSortedBeforeWriting ? staging : undefined
     const target = new BufferedDocuments(readModels.collection(collection), isCached, sorted)
-    build = await this.#start({ collection, target, progress: isResumed ? unfinished.progress : {} }, true)
+    build = await this.#start({ collection, target, progress: resumed?.progress ?? {} }, true)
     return build
+  }
+
+  #isUsable(build: Pick<ProjectionBuild, 'collection' | 'version' | 'progress'>): Promise<boolean> {
+    return this.#available(() => isUsable(this.#deps, this.#projection.version, build))
   }
 
   /**
@@ -105,35 +113,35 @@ export class TaskWorker {
    * first: after a crash in between, its old name is missing and it is started again, instead of resumed without its staged documents.
    */
   async #takeOver(from: string, to: string): Promise<void> {
-    const { readModels } = this.deps
+    const { readModels } = this.#deps
     const names = await readModels.listCollections()
     if (names.includes(from)) await readModels.rename(from, to)
     if (names.includes(stagedName(from))) await readModels.rename(stagedName(from), stagedName(to))
   }
 
   async #start(parts: Pick<BuildOptions, 'collection' | 'target' | 'progress'>, isNew: boolean): Promise<Build> {
-    const { store, readModels } = this.deps
-    const { projection, serving, retry } = this
+    const { store, readModels } = this.#deps
     const { collection, progress } = parts
-    const limit = () => (serving.isComparable() ? resumePosition(serving.pointer.served.progress) : 'end')
+    const { serving } = this
+    const projection = this.#projection
+    const limit = () => (serving.isComparable() ? resumePosition(serving.pointer.document.served.progress) : 'end')
     const end = limit() === 'end' ? await this.#available(() => endOfLog(store)) : undefined
     const started = { atMs: performance.now(), commit: commitOf(progress.position) }
-    const onProgress = async (build: Build) => {
-      const { durable, progress: reached, eventsPerSecond } = build
+    const onProgress = async ({ durable, progress: { position: reached }, eventsPerSecond }: Build) => {
       const limitNow = limit()
       const to = limitNow === 'end' ? end : limitNow
-      const perMs = (commitOf(reached.position) - started.commit) / (performance.now() - started.atMs)
-      const msLeft = to && perMs > 0 && (Number(to.commit) - commitOf(reached.position)) / perMs
+      const perMs = (commitOf(reached) - started.commit) / (performance.now() - started.atMs)
+      const msLeft = to && perMs > 0 && (Number(to.commit) - commitOf(reached)) / perMs
       await this.#report({
         eventsPerSecond,
         ...(isNew && { build: { collection, version: projection.version, progress: durable } }),
         ...(isNew && durable.position !== progress.position && { interruptions: 0 }),
-        ...(reached.position !== undefined && { reached: reached.position }),
+        ...(reached !== undefined && { reached }),
         ...(to && { end: formatPosition(to) }),
         ...(msLeft && { secondsLeft: Math.max(0, Math.round(msLeft / 1_000)) }),
       })
     }
-    const build = new Build({ ...parts, readModels, projection, signal: retry.signal, limit, onProgress })
+    const build = new Build({ ...parts, readModels, projection, signal: this.retry.signal, limit, onProgress })
     await this.#available(() => this.#report({ phase: 'building' }))
     await this.#available(() => onProgress(build))
     return build
@@ -142,18 +150,18 @@ export class TaskWorker {
   /** Runs `work` with the build at exactly the position of the served one, while neither changes. */
   #atServedPosition(build: Build, work: () => Promise<void>): Promise<void> {
     return this.serving.exclusively(async () => {
-      await this.#available(() => catchUp(this.deps.store, build))
+      await this.#available(() => catchUp(this.#deps.store, build))
       await this.#available(() => build.complete())
       await work()
     })
   }
 
   async #compare(build: Build): Promise<void> {
-    const { store, readModels, clock } = this.deps
+    const { store, readModels, clock } = this.#deps
     const { signal } = this.retry
     const { pointer } = this.serving
     await this.#available(() => this.#report({ phase: 'comparing' }))
-    const served = readModels.collection(pointer.served.collection)
+    const served = readModels.collection(pointer.document.served.collection)
     const built = readModels.collection(build.collection)
     const written = build.watchIds()
     // Documents that change during the comparison are compared again when nothing is written.
@@ -169,7 +177,7 @@ export class TaskWorker {
         compared += more.compared
         next = more.next
       }
-      const position = pointer.served.progress.position ?? null
+      const position = pointer.document.served.progress.position ?? null
       const differences = [...differing].slice(0, maxNamed)
       await this.#conclude(build, { at: clock(), position, compared, differing: differing.size, differences })
     })
@@ -177,11 +185,11 @@ export class TaskWorker {
 
   /** Changes the pointer, in one step, to what the task asks for. */
   async #conclude({ collection, progress }: Build, comparison?: ComparisonDocument): Promise<void> {
-    const { what, keep } = this.#record
-    const { version } = this.projection
+    const { what, keep } = this.record
+    const { version } = this.#projection
     const { served, built } = this.serving.pointer.document
     const compared = comparison && { comparison }
-    const finished = { collection, version, progress, at: this.deps.clock(), ...compared }
+    const finished = { collection, version, progress, at: this.#deps.clock(), ...compared }
     const isDifferent = comparison !== undefined && comparison.differing > 0
     if (what === 'verify') return this.#save({ built: built && finished }, { ...compared })
     if (what === 'rebuild' && (keep || isDifferent)) {
@@ -189,22 +197,19 @@ export class TaskWorker {
       return this.#save({ built: finished }, { ...compared, ...(isDifferent && { reason }) })
     }
     await this.#available(() => this.#report({ phase: 'switching' }))
-    const names = await this.#available(() => this.deps.readModels.listCollections())
+    const names = await this.#available(() => this.#deps.readModels.listCollections())
     const isKept = served.progress.position !== undefined && names.includes(served.collection)
     const switched = { served: finished, previous: isKept ? served : undefined, failure: undefined }
-    await this.#save(what === 'switch' ? { ...switched, built: undefined } : switched, { ...compared })
+    await this.#save({ ...switched, ...(what === 'switch' && { built: undefined }) }, { ...compared })
     this.serving.switched()
   }
 
   /** From here on, the task can no longer be cancelled. */
-  async #save(
-    changes: { readonly [name in 'served' | 'built' | 'previous' | 'failure']?: PointerDocument[name] | undefined },
-    outcome: Pick<TaskRecord, 'comparison' | 'reason'>,
-  ): Promise<void> {
+  async #save(changes: PointerChanges, outcome: Pick<TaskRecord, 'comparison' | 'reason'>): Promise<void> {
+    const { pointer } = this.serving
     await this.#available(() => this.serving.checkCancelled())
     this.retry.signal.throwIfAborted()
-    const task: TaskRecord = { ...this.#record, ...outcome, isConcluded: true }
-    const { pointer } = this.serving
+    const task: TaskRecord = { ...this.record, ...outcome, isConcluded: true }
     await this.#available(() => pointer.save({ ...changes, task })).catch((error) => {
       // A task that is cancelled during this write is done if the write succeeded.
       if (!pointer.document.task?.isConcluded) throw error
@@ -212,16 +217,13 @@ export class TaskWorker {
   }
 
   async #report(report: Partial<TaskRecord>): Promise<void> {
-    this.#record = { ...this.#record, ...report, updatedAt: this.deps.clock() }
-    await this.serving.pointer.save({ task: this.#record })
+    this.record = { ...this.record, ...report, updatedAt: this.#deps.clock() }
+    await this.serving.pointer.save({ task: this.record })
   }
 
   /** Waits for an unavailable store. @throws the reason of the aborted signal */
   async #available<Result>(work: () => Promise<Result>): Promise<Result> {
-    let done: { readonly result: Result } | undefined
-    await retryWhileUnavailable(async () => {
-      done = { result: await work() }
-    }, this.retry)
+    const done = await retryWhileUnavailable(async () => ({ result: await work() }), this.retry)
     if (!done) throw this.retry.signal.reason
     return done.result
   }

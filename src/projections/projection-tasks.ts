@@ -1,15 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { type Violation, violate } from '../../kernel/rules.js'
-import type { Clock } from '../../kernel/time.js'
+import type { Clock } from '../kernel/time.js'
+import { type Violation, violate } from '../kernel/rules.js'
 import {
   collections,
   type PauseDocument,
   pauseId,
   type RequestDocument,
   type TaskRecord,
-} from '../../read-models/documents.js'
-import type { ReadModels, WriteOperation } from '../../read-models/read-models.js'
-import { readPointer } from '../projection-pointer.js'
+} from '../read-models/documents.js'
+import type { ReadModels, WriteOperation } from '../read-models/read-models.js'
+import type { Projection } from './projection.js'
+import { readPointer } from './projection-pointer.js'
+
+const maxAttempts = 10
+
+/** Returns the name of the lease that one process at a time holds to run the projection. */
+export function leaseName({ name }: Projection): string {
+  return `projection:${name}`
+}
 
 /** The projection already has a different unfinished task. */
 export class ProjectionBusyError extends Error {
@@ -27,8 +35,6 @@ export interface ProjectionTask extends Omit<TaskRecord, 'state'> {
 }
 
 export type TaskRequest = Pick<RequestDocument, 'what' | 'by' | 'keep'>
-
-const maxAttempts = 10
 
 export function isUnfinished(task: ProjectionTask | null | undefined): boolean {
   return task?.state === 'requested' || task?.state === 'running' || task?.state === 'cancelling'
@@ -64,15 +70,11 @@ export class ProjectionTasks {
   }
 
   /** Returns the last request and the pause of a projection. */
-  async findRequests(
-    projection: string,
-  ): Promise<{ readonly request: RequestDocument | null; readonly paused: PauseDocument | null }> {
+  async findRequests(projection: string) {
     const found = await this.#requests.find({ _id: { $in: [projection, pauseId(projection)] } })
     const byId = (id: string) => found.find(({ _id }) => _id === id) ?? null
-    return {
-      request: byId(projection) as RequestDocument | null,
-      paused: byId(pauseId(projection)) as PauseDocument | null,
-    }
+    const request = byId(projection) as RequestDocument | null
+    return { request, paused: byId(pauseId(projection)) as PauseDocument | null }
   }
 
   /** Requests a task, or joins an unfinished one of the same kind. @throws ProjectionBusyError */
@@ -125,16 +127,12 @@ export class ProjectionTasks {
   }
 }
 
-/** Returns the pauses of those projections that are paused, by name. */
-export async function pausedProjections(
-  readModels: ReadModels,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, PauseDocument>> {
+/** Returns those projections that are paused, and since when. */
+export async function pausedProjections(readModels: ReadModels, names: readonly string[]) {
   const found = await readModels.collection(collections.projectionRequests).find({ _id: { $in: names.map(pauseId) } })
-  return new Map(
-    names.flatMap((name) => {
-      const pause = found.find(({ _id }) => _id === pauseId(name)) as PauseDocument | undefined
-      return pause ? [[name, pause] as const] : []
-    }),
-  )
+  const pauses = new Map((found as readonly PauseDocument[]).map(({ _id, at }) => [_id, at]))
+  return names.flatMap((name) => {
+    const since = pauses.get(pauseId(name))
+    return since === undefined ? [] : [{ name, since }]
+  })
 }
