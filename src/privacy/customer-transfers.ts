@@ -3,9 +3,9 @@ import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { sealedField } from '../event-store/event-codec.js'
 import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
 import { isOfThisLog, readPointer, resumePosition } from '../projections/projection-pointer.js'
-import { transferTermsProjection } from '../projections/search-term-documents.js'
+import { transferTermsProjection } from '../projections/transfers.js'
 import type { Collection, ReadModels } from '../read-models/read-models.js'
-import { parseTermKey, termsPrefix, textTerm } from '../read-models/transfer-terms.js'
+import { parseTermKey, termsPrefix, textTerm } from '../read-models/transfer-document.js'
 import { type CustomerKey, keyIdIn } from './customer-keys.js'
 
 export interface Customer {

@@ -1,7 +1,7 @@
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { parseTermKey, termKey, termsPrefix } from '../read-models/transfer-terms.js'
+import { parseTermKey, termKey, termsPrefix } from '../read-models/transfer-document.js'
 import type { Page } from './list-page.js'
 
 /** A range of {@link termKey}s; `from` is inclusive, `to` is exclusive. */

@@ -1,4 +1,4 @@
-import type { Approval, Claim, Counted, Status } from '../domain/transfer/transfer.js'
+import type { Approval, Counted, Deposit, Payout, Transfer, Withdrawal } from '../domain/transfer/transfer.js'
 import type { CancelReason, DepositChannel, TransferKind } from '../domain/transfer/transfer-events.js'
 import type { Document, Filter, Index, Sort } from './read-models.js'
 
@@ -8,41 +8,27 @@ import type { Document, Filter, Index, Sort } from './read-models.js'
  * are disposable: they serve lists and feeds, while the state of one transfer is folded from the log.
  */
 
-/** One transfer; `_id` is its trackingId. */
-export interface TransferDocument extends Document {
-  readonly merchantId: string
+type CommonField = Exclude<
+  keyof Deposit & keyof Withdrawal,
+  'trackingId' | 'kind' | 'amountMinor' | 'transactionAmountMinor'
+>
+
+/** One transfer; `_id` is its trackingId. A field of its kind is absent while it has no value. */
+export interface TransferDocument extends Document, Pick<Transfer, CommonField> {
   readonly kind: TransferKind
-  readonly status: Status
-  readonly referenceId: string
   readonly amountMinor: number
   readonly transactionAmountMinor: number
-  readonly hasAmountMismatch: boolean
-  readonly receiptUrl: string | null
-  readonly message: string | null
-  readonly userId: string
-  readonly name: string
-  readonly username: string
-  readonly paymentMethod: number
-  /** Deposits only. */
+  // Deposits only.
   readonly channel?: DepositChannel
-  /** Deposits only. */
   readonly expiresAt?: string
-  /** Deposits only; absent until money is received. */
-  readonly funds?: FundsDocument
-  /** Deposits only; absent unless it was cancelled automatically. */
+  readonly funds?: FundsOf<number>
   readonly autoCancelledAmountMinor?: number
-  /** Deposits only; absent unless it is cancelled. */
   readonly cancelReason?: CancelReason
-  /** Deposits only; absent unless it was reopened. */
   readonly reopened?: true
-  /** Withdrawals only. */
+  // Withdrawals only.
   readonly accountNumber?: string
-  /** Withdrawals only. */
   readonly identityNumber?: string | null
-  /** Withdrawals only; absent until it is claimed or approved. */
-  readonly payout?: PayoutDocument
-  readonly createdAt: string
-  readonly updatedAt: string
+  readonly payout?: PayoutOf<number>
   /** Absent unless it is Completed. */
   readonly completedAt?: string
   /** Equals `expiresAt` while the deposit is Pending. */
@@ -55,20 +41,17 @@ export interface TransferDocument extends Document {
   readonly revision: number
 }
 
-/** The domain's `Funds`. */
-export interface FundsDocument {
-  readonly receivedMinor: number
-  readonly returns: readonly { readonly amountMinor: number; readonly receiptUrl: string }[]
-  readonly resolvedMinor: number
-  readonly vouchedMinor: number
+/** The domain's `Funds`; a document has numbers. */
+export interface FundsOf<Amount> {
+  readonly receivedMinor: Amount
+  readonly returns: readonly { readonly amountMinor: Amount; readonly receiptUrl: string }[]
+  readonly resolvedMinor: Amount
+  readonly vouchedMinor: Amount
 }
 
-/** The domain's `Payout`. */
-export interface PayoutDocument {
-  readonly claim: Claim | null
-  readonly claimants: readonly string[]
-  readonly approval: (Omit<Approval, 'amountMinor'> & { readonly amountMinor: number }) | null
-  readonly steps: number
+/** The domain's `Payout`; a document has numbers. */
+export interface PayoutOf<Amount> extends Omit<Payout, 'approval'> {
+  readonly approval: (Omit<Approval, 'amountMinor'> & { readonly amountMinor: Amount }) | null
 }
 
 /** One callback of one transfer; `_id` is its webhookId, which is the id of the transfer's event. */
@@ -113,7 +96,7 @@ export interface TotalDocument extends Document {
   readonly position: number
 }
 
-/** Finds a transfer by a term: `_id` holds the term, the time and the transfer (see transfer-terms.ts). */
+/** Finds a transfer by a term: `_id` holds the term, the time and the transfer (see transfer-document.ts). */
 export interface TransferTermDocument extends Document {
   /** On the document of the payment method only: the transfer's other terms that contain personal data. */
   readonly personal?: readonly string[]

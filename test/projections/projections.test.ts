@@ -3,10 +3,12 @@ import type { CallbackEvent } from '../../src/domain/callback.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { callbacksProjection } from '../../src/projections/callback-lists.js'
 import { type EventProjection, type ProjectedEvent, ProjectionError } from '../../src/projections/projection.js'
-import { transferTermsProjection } from '../../src/projections/search-term-documents.js'
-import { transferEventsProjection } from '../../src/projections/transfer-events.js'
 import { totalsProjection } from '../../src/projections/transfer-totals.js'
-import { transfersProjection } from '../../src/projections/transfers.js'
+import {
+  transferEventsProjection,
+  transfersProjection,
+  transferTermsProjection,
+} from '../../src/projections/transfers.js'
 import { feedAfter, feedId } from '../../src/read-models/documents.js'
 import type { Document } from '../../src/read-models/read-models.js'
 

@@ -13,7 +13,7 @@ import {
 import { EmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { Connection } from '../../src/read-models/embedded/sqlite-connection.js'
 import type { Document, ReadModels } from '../../src/read-models/read-models.js'
-import { methodTerm, termKey, termsPrefix, textTermsOf } from '../../src/read-models/transfer-terms.js'
+import { methodTerm, termKey, termsPrefix, textTermsOf } from '../../src/read-models/transfer-document.js'
 
 /** A connection that records its statements and counts the rows that SQLite reads for a SELECT of documents. */
 class WatchedConnection extends Connection {
