@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../kernel/time.js'
 import { type Violation, violate } from '../kernel/rules.js'
+import type { Clock } from '../kernel/time.js'
 import {
   collections,
   type PauseDocument,

@@ -6,8 +6,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { applyEvents, type ProjectionTarget } from '../../projections/projection.js'
-import { type Projection, ProjectionError } from '../../projections/projection.js'
+import { applyEvents, type Projection, ProjectionError, type ProjectionTarget } from '../../projections/projection.js'
 import { isOfThisLog, readPointer, resumePosition } from '../../projections/projection-pointer.js'
 import { walkLog } from '../../queries/walk-log.js'
 import { type Collection, type Document, type ReadModels, writtenId } from '../../read-models/read-models.js'
