@@ -12,9 +12,8 @@ import {
   type Position,
 } from '../src/event-store/event-store.js'
 import { openEventStoreDb } from '../src/event-store/eventstoredb/eventstoredb-event-store.js'
-import { transferEventsProjection } from '../src/projections/transfers.js'
 import { totalsProjection } from '../src/projections/transfer-totals.js'
-import { transfersProjection } from '../src/projections/transfers.js'
+import { transferEventsProjection, transfersProjection } from '../src/projections/transfers.js'
 import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
 import { openMongodbReadModels } from '../src/read-models/mongodb/mongodb-read-models.js'
 import type { ReadModels } from '../src/read-models/read-models.js'
