@@ -164,7 +164,7 @@ t.test('concurrent new customers share a write, and concurrent requests of one c
   t.equal(await countOf(keys), 3)
   const later = [ada, grace, ada, grace].map((node) => ({ node, ...deposit('d') }))
   await Promise.all(later.map(({ node, stream, event }) => node.store.append(stream, 'no_stream', [event])))
-  t.equal(await countOf(keys), 4, 'both threads use the same key for a customer who is new to both')
+  t.equal(await countOf(keys), 4, 'a customer who is new to both threads gets only one key')
   for (const { stream, event } of [...all, ...later])
     t.strictSame((await store.readStream(stream))[0]!.data, event.data)
 })

@@ -73,19 +73,22 @@ async function scene(t: Test) {
   return { ...service, wallet, account, verifiedDeposit, interruptedPayment, transferOf, recovery, until, pass }
 }
 
-t.test('completes a deposit once whose money was taken before a kill, for any number of checks', async (t) => {
-  const { collections, interruptedPayment, transferOf, transfers, account, wallet } = await scene(t)
-  const trackingId = await interruptedPayment('after')
-  await Promise.all(Array.from({ length: 8 }, () => collections.recover(trackingId, context)))
-  t.match(await transferOf(trackingId), { status: 'Completed', transactionAmountMinor: 100_50n })
-  await collections.recover(trackingId, context)
-  t.same(
-    (await transfers.history(trackingId)).map(({ event }) => event.type),
-    ['DepositCreated', 'TransferCompleted'],
-  )
-  t.equal(account.balanceMinor, 399_50n)
-  t.equal(wallet.collects, 1)
-})
+t.test(
+  'completes a deposit exactly once if its money was taken before a kill, regardless of repeated checks',
+  async (t) => {
+    const { collections, interruptedPayment, transferOf, transfers, account, wallet } = await scene(t)
+    const trackingId = await interruptedPayment('after')
+    await Promise.all(Array.from({ length: 8 }, () => collections.recover(trackingId, context)))
+    t.match(await transferOf(trackingId), { status: 'Completed', transactionAmountMinor: 100_50n })
+    await collections.recover(trackingId, context)
+    t.same(
+      (await transfers.history(trackingId)).map(({ event }) => event.type),
+      ['DepositCreated', 'TransferCompleted'],
+    )
+    t.equal(account.balanceMinor, 399_50n)
+    t.equal(wallet.collects, 1)
+  },
+)
 
 t.test('repeats a missing collection if its absence is proven, and otherwise requests attention', async (t) => {
   const { collections, interruptedPayment, transferOf, account, wallet } = await scene(t)

@@ -158,7 +158,10 @@ t.test(
         at: noon,
       },
     }
-    const reopened: TransferEvent = { type: 'TransferReopened', data: { ...common, reason: 'it came', at: noon } }
+    const reopened: TransferEvent = {
+      type: 'TransferReopened',
+      data: { ...common, reason: 'the money arrived', at: noon },
+    }
     const months = given(totalsProjection, [0, returned], [1, reopened]).filter(({ _id }) => _id.startsWith('m|7|'))
     t.strictSame(
       months.map(({ counted, amountMinor }) => [counted, amountMinor]),

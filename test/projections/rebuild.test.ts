@@ -96,7 +96,7 @@ t.test('without a running service, the requesting process performs a rebuild', a
   t.equal((await projectionStatus(stores))[0]?.holder, null, 'releases the lease')
 })
 
-t.test('a rebuild builds every projection from nothing', async (t) => {
+t.test('a rebuild builds every projection without existing documents', async (t) => {
   const stores = await testStores(t)
   await stores.work(20)
   for (const { name } of allProjections) t.equal((await outcomeOf(stores, name))?.state, 'done', name)

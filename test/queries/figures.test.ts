@@ -108,7 +108,7 @@ t.test('a statement equals the fold of the log for any days and any merchants', 
   t.ok(returned > 0, 'some history contains a return of money')
 })
 
-t.test('reports a whole day for a part of it', async (t) => {
+t.test('a range within a day returns the line of the whole day', async (t) => {
   await project(transferLog([]))
   const part = { from: '2026-11-20T13:00:00.000Z', to: '2026-11-20T14:00:00.000Z' }
   const [line] = await statementOf(readModels, undefined, part)

@@ -30,7 +30,7 @@ function liveView(stores: TestStores) {
 const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 const context = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
 
-t.test('with 500 transfers a second, figures add up and messages stay small and few for every reader', async (t) => {
+t.test('at 500 transfers per second, figures add up and every viewer receives few, small messages', async (t) => {
   const stores = await testStores(t)
   const projections = startProjections(stores)
   const { view, errors } = liveView(stores)

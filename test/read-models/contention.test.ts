@@ -19,7 +19,7 @@ interface Contender {
 }
 
 t.test(
-  'only one process holds a lease at a time despite kills, and only one of several updates guarded by the same value succeeds',
+  'one process at a time holds a lease despite kills, and one of several conflicting updates succeeds',
   { skip: withoutAtomicUpdates },
   async (t) => {
     const directory = t.testdir()

@@ -45,7 +45,7 @@ interface Transfer {
   readonly statusDescription: string
 }
 
-t.test('fills a sandbox once with transfers in every state and sends nothing', async (t) => {
+t.test('fills a sandbox once with transfers in every state, and sends no callbacks', async (t) => {
   const directory = temporaryDirectory(t)
   const { transfers } = await cliJson<{ transfers: number }>(directory, 'seed')
   t.equal(transfers, 400)

@@ -1,2 +1,2 @@
-/** Whether `npm run test:long` runs, with tests that take minutes and the full number of rounds of the others. */
+/** Whether this is `npm run test:long`, which adds the tests that take minutes and runs all rounds of the others. */
 export const long = process.env.TEST_LONG === '1'

@@ -58,7 +58,10 @@ export const walletPaths = {
 
 export type CreateKind = keyof typeof paths
 
-/** A request body with a valid hashCode over `amountText`; fields may be overridden, `undefined` leaves one out. */
+/**
+ * Returns a request body with a valid hashCode over `amountText`. `fields` overrides the defaults, and `undefined`
+ * omits a field.
+ */
 export function createBody(
   kind: CreateKind,
   secretKey: string,

@@ -5,7 +5,7 @@ import { BSON } from 'mongodb'
 const opReply = 1
 const opMessage = 2013
 
-/** Starts a server that answers the handshake like this version of MongoDB, and returns its port. */
+/** Starts a server that responds to the handshake like this version of MongoDB, and returns its port. */
 export async function startOldMongodb(
   t: { teardown(work: () => unknown): unknown },
   version: string,

@@ -10,7 +10,7 @@ import { program } from './program.js'
 
 const startsWithinMs = 120_000
 
-/** Anything with tap's `teardown`. */
+/** A test, or any other object with tap's `teardown`. */
 interface Teardown {
   teardown(work: () => unknown): unknown
 }

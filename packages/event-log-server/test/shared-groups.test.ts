@@ -135,7 +135,7 @@ t.test('the service sees the group of a client but cannot consume it', async (t)
   t.strictSame(faults, [])
 })
 
-t.test('a group that reuses the name of a deleted group of the other creator inherits nothing', async (t) => {
+t.test('a new group inherits nothing from a deleted group with the same name and a different creator', async (t) => {
   const { service, groups, client } = await scene(t)
   await put(service, 2)
   await groups.create('g', { ...ofService, minCheckpointCount: 1, maxCheckpointCount: 1 })

@@ -58,7 +58,7 @@ else {
     await page.getByRole('link', { name: 'Your account' }).click()
     await page.getByText('You were signed out').waitFor()
     t.equal(await page.getByRole('navigation').count(), 0)
-    t.notMatch(await page.content(), /auditor@/, 'the earlier page is gone')
+    t.notMatch(await page.content(), /auditor@/, 'the page of the signed-out user is no longer shown')
     await signIn(page, emailOf('auditor'))
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
     t.match(page.url(), /\/dashboard\/account$/)

@@ -15,7 +15,10 @@ import { paymentMethods } from '../../support/merchant-requests.js'
 const audit = readFileSync('test/browser/accessibility-audit.js', 'utf8')
 const smallest = { width: 320, height: 640 }
 
-/** Checks the page, also at the smallest width (a desktop zoomed to 400 %) and with text twice as large. */
+/**
+ * Checks the page at its current width, at the smallest width (a desktop zoomed to 400 %), and with text twice as
+ * large.
+ */
 async function checkPage(t: Test, page: Page, what: string): Promise<void> {
   t.strictSame(await page.evaluate(audit), [], what)
   await page.setViewportSize(smallest)

@@ -100,7 +100,7 @@ else {
     await mail.getByRole('heading', { name: 'This confirmation link has expired' }).waitFor()
   })
 
-  t.test('explains expired links, also while the page is open, and unknown links', async (t) => {
+  t.test('explains unknown and expired links, including a link that expires while the page is open', async (t) => {
     const { deposit, open, time, publicUrl, service } = await startPaymentPage(t, browser)
     const { url } = await deposit('20', { returnUrl: 'http://127.0.0.1:9/' })
     const watching = await open('about:blank')

@@ -307,7 +307,7 @@ t.test(
   },
 )
 
-t.test('reads where the tree is stored, copied and cosigned', async (t) => {
+t.test('reads the settings for storing, copying and cosigning the tree', async (t) => {
   const witness = `witness.example+0123abcd+B${'A'.repeat(43)}`
   const { audit } = readConfiguration({
     EVENT_STORE_URL: 'embedded:/srv/log',

@@ -27,7 +27,7 @@ async function openWithFirstKey(store: EventStore): Promise<string> {
   return digest(box)
 }
 
-t.test('records nothing with one key', async (t) => {
+t.test('a single key needs no record in the log', async (t) => {
   const store = await openTestStore(t)
   t.equal(await openWithFirstKey(store), digest(createSecretBox(first)))
   t.same(await store.readStream(digestKeyStream), [])

@@ -12,7 +12,7 @@ interface Difference {
 
 export const differences = readJson('differences.json') as Readonly<Record<string, Difference>>
 
-/** Returns the names of the scenarios in a file of recorded answers. */
+/** Returns the names of the scenarios in a file of recorded responses. */
 export function recorded(answers: string): string[] {
   return Object.keys(readJson(`answers/${answers}`))
 }
