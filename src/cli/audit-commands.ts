@@ -1,56 +1,13 @@
-import { Argument, type Command } from 'commander'
-import type { Action } from '../audit/history/records.js'
+import { statSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { AuditRecord } from '../audit/history/records.js'
 import { parseTime } from '../kernel/time.js'
 import type { PointInTime } from '../queries/as-of.js'
-import type { AuditedEntry } from '../queries/transfer-history.js'
-import { addAuditExportCommand } from './audit-export.js'
-import { addAuditFollowCommand } from './audit-follow.js'
-import { addIntegrityCommands } from './audit-integrity.js'
-import { addAuditProofCommands } from './audit-proofs.js'
-import { addAuditReconcileCommand } from './audit-reconcile.js'
 import type { CommandStores } from './cli-stores.js'
-import { defineCommand, definePagedCommand, type Listing, Refused, UsageError } from './command.js'
-import { matching, time, trackingId } from './options.js'
-import { type Column, detailed, shortId } from './readable.js'
-
-export function addAuditCommands(program: Command): void {
-  const audit = program.command('audit').description('history, past states, and verification of the log and the lists')
-  defineCommand(
-    audit
-      .command('story')
-      .argument('<trackingId>', 'or the referenceId')
-      .description('the history of a transfer and of related changes to its merchant')
-      .option('--at <time>', 'as of a time or a position in the log', at),
-    showStory,
-    { text: storyTable },
-  )
-  defineCommand(
-    audit
-      .command('state')
-      .addArgument(new Argument('<of>').choices(['transfer', 'merchant', 'statement']))
-      .argument('<id>', 'a trackingId, a merchantId, or <merchantId>[/<day>] for a statement', trackingId)
-      .description('the state of a transfer, a merchant or a statement at a time, computed from the log')
-      .option('--at <time>', 'a time or a position in the log (default: now)', at),
-    showState,
-  )
-  definePagedCommand(
-    audit
-      .command('who')
-      .description('the actions of users, oldest first')
-      .option('--actor <actor>', 'this actor, or all actors with this prefix if it ends with a colon (user:)')
-      .option('--type <type>', 'events of this type')
-      .option('--from <time>', 'recorded at or after', time)
-      .option('--to <time>', 'recorded before', time),
-    listActions,
-    actionsTable,
-    position,
-  )
-  addAuditFollowCommand(audit)
-  addAuditExportCommand(audit)
-  addAuditReconcileCommand(audit)
-  addAuditProofCommands(audit)
-  addIntegrityCommands(audit)
-}
+import { defineCommand, findMerchant, Refused, UsageError } from './command.js'
+import { interruptSignal, percentOf, progressReporter } from './long-running.js'
+import { choice, defaulting, matching, option, pageOptions, path, required, time, trackingId } from './options.js'
+import { cell, detailed, jsonLine, localTime, shortId, table } from './readable.js'
 
 /** Positions and times stay text here, because parsing a position loads the log. */
 const isPosition = (text: string) => /^\d{1,19}(\/\d{1,19})?$/.test(text)
@@ -59,21 +16,137 @@ const at = matching(
   (text) => isPosition(text) || parseTime(text) !== undefined,
   'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z, or a position.',
 )
+const anyOf = ['transfer', 'merchant', 'statement'] as const
 
-async function pointInTimeOf({ at }: { readonly at?: string }): Promise<PointInTime | undefined> {
-  const { parsePointInTime } = await import('../queries/as-of.js')
-  return at === undefined ? undefined : parsePointInTime(at)
+/** Adds the commands that read the history of the log. */
+export function addHistoryCommands(audit: Command): void {
+  const telling = 'the history of a transfer and of related changes to its merchant'
+  defineCommand(audit, 'story <trackingId>', telling, {
+    // A referenceId keeps its case.
+    args: { trackingId: { description: 'or the referenceId', parse: String } },
+    options: { at: option('<time>', 'as of a time or a position in the log', at) },
+    async run(stores, { at }, id: string) {
+      const { auditedHistory } = await import('../queries/transfer-history.js')
+      const { eventStore } = stores
+      const time = await pointInTimeOf(at)
+      const story =
+        (await auditedHistory(eventStore, trackingId(id), time)) ??
+        (await auditedHistory(eventStore, await byReference(stores, id), time))
+      if (!story) throw new Refused('The transfer did not exist at that time.')
+      return story
+    },
+    text: (story) =>
+      detailed(
+        story,
+        { POSITION: 'position', AT: 'at', SOURCE: 'source', TYPE: { cell: 'type', max: 32 }, BY: 'actor' },
+        ({ data, correlationId }) => ({ ...data, correlationId }),
+      ),
+  })
+  const named = 'a trackingId, a merchantId, or <merchantId>[/<day>] for a statement'
+  const computing = 'the state of a transfer, a merchant or a statement at a time, computed from the log'
+  defineCommand(audit, 'state <of> <id>', computing, {
+    args: { of: { choices: anyOf }, id: { description: named, parse: trackingId } },
+    options: { at: option('<time>', 'a time or a position in the log (default: now)', at) },
+    async run({ eventStore }, { at }, of: string, id: string) {
+      const { stateAsOf } = await import('../queries/state-as-of.js')
+      const found = await stateAsOf(eventStore, of as (typeof anyOf)[number], id, await pointInTimeOf(at))
+      if (found === 'malformed')
+        throw new UsageError('a statement is <merchantId>, or <merchantId>/<day> such as …/2026-11-21')
+      if (!found) throw new Refused(`The ${of} did not exist at that time.`)
+      return found
+    },
+  })
+  defineCommand(audit, 'who', 'the actions of users, oldest first', {
+    options: {
+      actor: option('<actor>', 'this actor, or all actors with this prefix if it ends with a colon (user:)'),
+      type: option('<type>', 'events of this type'),
+      from: option('<time>', 'recorded at or after', time),
+      to: option('<time>', 'recorded before', time),
+      ...pageOptions(position),
+    },
+    async run({ eventStore }, { limit, cursor, actor, type, from, to }) {
+      const { actionsPage } = await import('../audit/history/records.js')
+      const { formatPosition, parsePosition } = await import('../event-store/event-store.js')
+      const asked = { actor, type, from, to, after: cursor === undefined ? undefined : parsePosition(cursor) }
+      const { items, next } = await actionsPage(eventStore, asked, { limit, maxLookedAt: Number.POSITIVE_INFINITY })
+      return { items, nextCursor: next && formatPosition(next) }
+    },
+    list: {
+      columns: {
+        AT: 'recordedAt',
+        TYPE: { cell: 'type', max: 32 },
+        TRANSFER: ({ trackingId }) => trackingId && shortId(trackingId),
+        MERCHANT: ({ merchantId }) => merchantId && shortId(merchantId),
+        BY: 'actor',
+      },
+      none: 'No matching actions found.',
+    },
+  })
+  defineCommand(audit, 'follow', 'print new events as they are appended, one per line, until SIGTERM or SIGINT', {
+    run: (stores, { json }) => follow(stores, json ? jsonLine : textLine),
+  })
+  const exporting = 'write events to files with a manifest; an interrupted export resumes when you run it again'
+  const target = 'a file, or a directory (existing or with a trailing /) for files of 100,000 events'
+  defineCommand(audit, 'export', exporting, {
+    options: {
+      out: required(option('<path>', target, path)),
+      format: defaulting('ndjson', choice('<format>', 'one line per event', ['ndjson', 'csv'] as const)),
+      merchant: option('<id>', 'events of this merchant'),
+      from: option('<time>', 'recorded at or after', time),
+      to: option('<time>', 'recorded before', time),
+    },
+    async run(stores, { out, format, merchant, from = null, to = null }) {
+      if (merchant !== undefined) await findMerchant(stores, merchant)
+      const { exportToFiles } = await import('../audit/history/export-files.js')
+      const { readAuditCheckpoint } = await import('../operations/audit/audit-files.js')
+      const manifest = await exportToFiles(
+        stores.eventStore,
+        { format, merchantId: merchant ?? null, from, to },
+        {
+          path: out,
+          isDirectory: out.endsWith('/') || statSync(out, { throwIfNoEntry: false })?.isDirectory() === true,
+        },
+        {
+          signal: interruptSignal(),
+          onProgress: progressReporter(
+            stores.notify,
+            ({ events, at, until }) => `${events} events, ${percentOf(at, until)} % of the log`,
+          ),
+          checkpoint: () => readAuditCheckpoint(stores.configuration.audit.directory),
+        },
+      )
+      if (!manifest) throw new Refused('interrupted: run the same command again to resume')
+      return manifest
+    },
+  })
+  const reconciling = 'build temporary lists from the log, compare the live ones, and print every difference'
+  defineCommand(audit, 'reconcile', reconciling, {
+    run: reconcileAll,
+    text(results) {
+      const summary = table(results, {
+        PROJECTION: 'projection',
+        DOCUMENTS: { cell: 'documents', align: 'right' },
+        'COMPARED AT': { cell: 'comparedAt', align: 'right' },
+        DIFFERENCES: ({ differences, more }) => `${differences.length}${more ? ' or more' : ''}`,
+        PROBLEM: 'problem',
+      })
+      const rows = results.flatMap(({ projection, differences }) =>
+        differences.map((each) => ({ projection, ...each })),
+      )
+      if (rows.length === 0) return summary
+      return `${summary}\n${table(rows, { PROJECTION: 'projection', DOCUMENT: 'id', IS: 'kind', FIELDS: 'fields' })}`
+    },
+    finding(results) {
+      const bad = results.filter(({ problem, differences }) => problem !== null || differences.length > 0)
+      if (bad.length === 0) return undefined
+      return `different from the log: ${bad.map(({ projection }) => projection).join(', ')} (transferd projections rebuild <name>)`
+    },
+  })
 }
 
-async function showStory(stores: CommandStores, options: { at?: string }, id: string) {
-  const { auditedHistory } = await import('../queries/transfer-history.js')
-  const { eventStore } = stores
-  const time = await pointInTimeOf(options)
-  const story =
-    (await auditedHistory(eventStore, trackingId(id), time)) ??
-    (await auditedHistory(eventStore, await byReference(stores, id), time))
-  if (!story) throw new Refused('The transfer did not exist at that time.')
-  return story
+async function pointInTimeOf(at: string | undefined): Promise<PointInTime | undefined> {
+  const { parsePointInTime } = await import('../queries/as-of.js')
+  return at === undefined ? undefined : parsePointInTime(at)
 }
 
 /** @throws Refused */
@@ -82,63 +155,48 @@ async function byReference(stores: CommandStores, referenceId: string): Promise<
   const merchantIds = (await stores.allMerchants()).map(({ merchantId }) => merchantId)
   const anything = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
   const { items } = await listByReferenceId(stores.transfers, merchantIds, referenceId, { ...anything, limit: 10 })
-  const [only, another] = items.map(({ transfer }) => transfer.trackingId)
-  if (only === undefined) throw new Refused('Transfer not found.')
-  if (another !== undefined) {
-    const ids = items.map(({ transfer }) => transfer.trackingId).join(', ')
-    throw new Refused(`Several transfers have this referenceId: ${ids}`)
+  const ids = items.map(({ transfer }) => transfer.trackingId)
+  if (ids[0] === undefined) throw new Refused('Transfer not found.')
+  if (ids.length > 1) throw new Refused(`Several transfers have this referenceId: ${ids.join(', ')}`)
+  return ids[0]
+}
+
+async function follow({ eventStore, notify, write }: CommandStores, lineOf: (record: AuditRecord) => string) {
+  const { auditRecord } = await import('../audit/history/records.js')
+  const { streamPrefixes } = await import('../domain/streams.js')
+  const closed = new AbortController()
+  // The reader has closed the pipe (`| head`).
+  process.stdout.once('error', () => closed.abort())
+  const signal = AbortSignal.any([interruptSignal(), closed.signal])
+  notify('following; press Ctrl-C to stop')
+  for await (const { events } of eventStore.subscribeToAll({ after: 'end', streamPrefixes, signal }))
+    for (const recorded of events) write(lineOf(auditRecord(recorded)))
+}
+
+function textLine({ recordedAt, stream, revision, type, actor, data, unreadable }: AuditRecord): string {
+  const said = unreadable === undefined ? cell(data) : `unreadable: ${cell(unreadable)}`
+  return `${localTime(recordedAt)}  ${cell(type)}  ${cell(`${stream}@${revision}`)}  ${cell(actor)}  ${said}\n`
+}
+
+interface Replayed {
+  readonly at: { readonly commit: bigint }
+  readonly end: { readonly commit: bigint }
+}
+
+async function reconcileAll(stores: CommandStores) {
+  const { reconcile } = await import('../audit/history/reconcile.js')
+  const { allProjections: projections } = await import('../projections/all-projections.js')
+  const { openTemporaryReadModels } = await import('../operations/stores/temporary-read-models.js')
+  const { configuration, eventStore: store, notify } = stores
+  const live = await stores.readModels()
+  const temporary = await openTemporaryReadModels(configuration.dataDirectory, 'reconcile')
+  try {
+    const onProgress = progressReporter(notify, ({ at, end }: Replayed) => `replayed ${percentOf(at, end)} %`)
+    const fresh = temporary.readModels
+    const results = await reconcile({ store, live, fresh, projections, signal: interruptSignal(), onProgress })
+    if (!results) throw new Refused('interrupted: the temporary lists were deleted')
+    return results
+  } finally {
+    await temporary.close()
   }
-  return only
-}
-
-function storyTable(story: readonly AuditedEntry[]): string {
-  const columns: Column<AuditedEntry>[] = [
-    { head: 'POSITION', cell: ({ position }) => position },
-    { head: 'AT', cell: ({ at }) => at },
-    { head: 'SOURCE', cell: ({ source }) => source },
-    { head: 'TYPE', cell: ({ type }) => type, max: 32 },
-    { head: 'BY', cell: ({ actor }) => actor },
-  ]
-  return detailed(story, columns, ({ data, correlationId }) => ({ ...data, correlationId }))
-}
-
-async function showState({ eventStore }: CommandStores, options: { at?: string }, of: string, id: string) {
-  const { stateAsOf } = await import('../queries/state-as-of.js')
-  const found = await stateAsOf(eventStore, of as Parameters<typeof stateAsOf>[1], id, await pointInTimeOf(options))
-  if (found === 'malformed')
-    throw new UsageError('a statement is <merchantId>, or <merchantId>/<day> such as …/2026-11-21')
-  if (!found) throw new Refused(`The ${of} did not exist at that time.`)
-  return found
-}
-
-interface ActionsOptions {
-  limit: number
-  cursor?: string
-  actor?: string
-  type?: string
-  from?: string
-  to?: string
-}
-
-const actionsTable: Listing<Action> = {
-  columns: () => [
-    { head: 'AT', cell: ({ recordedAt }) => recordedAt },
-    { head: 'TYPE', cell: ({ type }) => type, max: 32 },
-    { head: 'TRANSFER', cell: ({ trackingId }) => trackingId && shortId(trackingId) },
-    { head: 'MERCHANT', cell: ({ merchantId }) => merchantId && shortId(merchantId) },
-    { head: 'BY', cell: ({ actor }) => actor },
-  ],
-  emptyText: 'No matching actions found.',
-}
-
-async function listActions({ eventStore }: CommandStores, { limit, cursor, ...asked }: ActionsOptions) {
-  const { actionsPage } = await import('../audit/history/records.js')
-  const { formatPosition, parsePosition } = await import('../event-store/event-store.js')
-  const after = cursor === undefined ? undefined : parsePosition(cursor)
-  const { items, next } = await actionsPage(
-    eventStore,
-    { ...asked, after },
-    { limit, maxLookedAt: Number.POSITIVE_INFINITY },
-  )
-  return { items, nextCursor: next && formatPosition(next) }
 }

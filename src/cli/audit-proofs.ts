@@ -1,61 +1,103 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { checkpointIn, contentOf, verifierOf } from './checkpoint-files.js'
-import type { CommandStores } from './cli-stores.js'
-import { addJsonOption, defineCommand, print, Refused } from './command.js'
-import { integer, path, trackingId } from './options.js'
+import { defineBareCommand, defineCommand, defineStandaloneCommand, Refused } from './command.js'
+import { interruptSignal, progressReporter } from './long-running.js'
+import { integer, option, path, reason, repeatable, required } from './options.js'
+import { readable, table } from './readable.js'
 
 /** Adds the commands that create and verify proofs that events are in the log. */
-export function addAuditProofCommands(audit: Command): void {
-  defineCommand(
-    audit
-      .command('prove')
-      .argument('<trackingId>', '', trackingId)
-      .description('write a proof that the events of a transfer are in the log')
-      .requiredOption('--out <file>', 'a new file', path)
-      .option('--from <file>', 'an earlier checkpoint, to prove that the log has only grown since')
-      .option('--revision <n>', 'this event only', integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
-    prove,
-  )
-  const check = audit
-    .command('check')
-    .argument('<proof>', 'the file')
-    .description('verify a proof with the public key only, without a data directory or network')
-    .requiredOption('--key <key>', 'the verifier key, the output of `audit key`')
-    .option('--checkpoint <file>', 'an earlier checkpoint that the proof must continue')
-  addJsonOption(check).action(async () => {
-    const { key, checkpoint } = check.opts<{ readonly key: string; readonly checkpoint?: string }>()
-    print(check, await checked(String(check.args[0]), key, checkpoint))
+export function addProofCommands(audit: Command): void {
+  defineCommand(audit, 'prove <trackingId>', 'write a proof that the events of a transfer are in the log', {
+    options: {
+      out: required(option('<file>', 'a new file', path)),
+      from: option('<file>', 'an earlier checkpoint, to prove that the log has only grown since'),
+      revision: option('<n>', 'this event only', integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
+    },
+    async run({ configuration, rawEventStore, box, notify }, { out, from, revision }, trackingId: string) {
+      const { proveTransfer } = await import('../audit/proofs/prove-transfer.js')
+      const { DirectoryTiles, parseVerifier } = await import('@transferd/transparency-log')
+      const { verifierKeyOf } = await import('../operations/audit/verify-log.js')
+      const key = parseVerifier(await verifierKeyOf(configuration, rawEventStore, box))
+      const sealed = { log: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory), key }
+      const older = from === undefined ? undefined : await checkpointIn(from)
+      const made = await proveTransfer(sealed, trackingId, { revision, older })
+      if (!made) throw new Refused(`${revision === undefined ? 'Transfer' : 'Event'} not found.`)
+      writeNew(out, made.proof)
+      const { events, notSealed, treeSize } = made
+      if (notSealed > 0) {
+        const newer = notSealed === 1 ? '1 newer event is' : `${notSealed} newer events are`
+        notify(`${newer} not sealed yet: the next checkpoint follows within a minute`)
+      }
+      return { file: out, trackingId, events, notSealed, treeSize }
+    },
+  })
+  const checking = 'verify a proof with the public key only, without a data directory or network'
+  defineBareCommand(audit, 'check <proof>', checking, {
+    args: { proof: { description: 'the file' } },
+    options: {
+      key: required(option('<key>', 'the verifier key, the output of `audit key`')),
+      checkpoint: option('<file>', 'an earlier checkpoint that the proof must continue'),
+    },
+    async run(_, { key, checkpoint: kept }, file: string) {
+      const { checkProof } = await import('../audit/proofs/check-proof.js')
+      const verifier = await verifierOf(key)
+      return checkProof(contentOf(file), verifier, kept === undefined ? undefined : await checkpointIn(kept))
+    },
   })
 }
 
-interface ProveOptions {
-  readonly out: string
-  readonly from?: string
-  readonly revision?: number
-}
-
-async function prove(
-  { configuration, rawEventStore, box, notify }: CommandStores,
-  { out, from, revision }: ProveOptions,
-  trackingId: string,
-) {
-  const { proveTransfer } = await import('../audit/proofs/prove-transfer.js')
-  const { DirectoryTiles } = await import('@transferd/transparency-log')
-  const { parseVerifier } = await import('@transferd/transparency-log')
-  const { verifierKeyOf } = await import('../operations/audit/verify-log.js')
-  const key = parseVerifier(await verifierKeyOf(configuration, rawEventStore, box))
-  const sealed = { log: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory), key }
-  const older = from === undefined ? undefined : await checkpointIn(from)
-  const made = await proveTransfer(sealed, trackingId, { revision, older })
-  if (!made) throw new Refused(`${revision === undefined ? 'Transfer' : 'Event'} not found.`)
-  writeNew(out, made.proof)
-  const { events, notSealed, treeSize } = made
-  if (notSealed > 0) {
-    const newer = notSealed === 1 ? '1 newer event is' : `${notSealed} newer events are`
-    notify(`${newer} not sealed yet: the next checkpoint follows within a minute`)
-  }
-  return { file: out, trackingId, events, notSealed, treeSize }
+/** Adds the commands that verify the whole log. */
+export function addIntegrityCommands(audit: Command): void {
+  const verifying = 'verify the log against its tree and signature; exit status 1 if it does not verify'
+  defineStandaloneCommand(audit, 'verify', verifying, {
+    options: {
+      from: option('<checkpoint>', 'a checkpoint file up to which the log was verified earlier'),
+      older: option('<checkpoint...>', 'checkpoint files whose events the log must still contain', repeatable()),
+      key: option('<verifier key>', 'the output of `audit key` (default: the key in the data directory)'),
+    },
+    async run({ configuration, progress }, { from, older = [], key }) {
+      const { verifyLog } = await import('../operations/audit/verify-log.js')
+      const noteIn = async (file: string) => ({ name: file, note: await checkpointIn(file) })
+      if (key !== undefined) await verifierOf(key)
+      return verifyLog(configuration, {
+        ...(from !== undefined && { from: await noteIn(from) }),
+        ...{ key, older: await Promise.all(older.map(noteIn)), signal: interruptSignal() },
+        onProgress: progressReporter(
+          progress,
+          (verified: number, treeSize: number) => `verified ${verified} of ${treeSize} events`,
+        ),
+      })
+    },
+    text({ findings, ...summary }) {
+      const columns = {
+        WHAT: 'kind',
+        PLACE: 'place',
+        LEAF: { cell: 'leafIndex', align: 'right' },
+        PROBLEM: 'problem',
+      } as const
+      return `${readable(summary)}${findings.length > 0 ? `\n${table(findings, columns)}` : ''}`
+    },
+    finding({ holds, isComplete, problems }) {
+      if (holds) return isComplete ? undefined : 'interrupted'
+      const counted = `${problems} ${problems === 1 ? 'problem' : 'problems'}`
+      return `the log does not verify: ${counted} (see docs/operating/runbooks.md)`
+    },
+  })
+  defineCommand(audit, 'key', 'print the verifier key, which auditors need to verify checkpoints', {
+    async run({ configuration, rawEventStore, box }) {
+      const { verifierKeyOf } = await import('../operations/audit/verify-log.js')
+      return { verifierKey: await verifierKeyOf(configuration, rawEventStore, box) }
+    },
+    text: ({ verifierKey }) => `${verifierKey}\n`,
+  })
+  defineCommand(audit, 'resume-payouts', 'allow payouts again after the log failed to verify', {
+    options: { reason: required(option('<text>', 'for auditors', reason)) },
+    async run({ eventStore, clock, context }, { reason }) {
+      const { IntegrityCommands } = await import('../commands/integrity/integrity-commands.js')
+      return new IntegrityCommands(eventStore, clock).resumePayouts(reason, context)
+    },
+  })
 }
 
 /** Writes the whole file or nothing. @throws Refused */
@@ -68,10 +110,4 @@ function writeNew(file: string, content: string): void {
     rmSync(file, { force: true })
     throw new Refused(`${file} cannot be written: ${message}`)
   }
-}
-
-async function checked(file: string, key: string, kept: string | undefined) {
-  const { checkProof } = await import('../audit/proofs/check-proof.js')
-  const verifier = await verifierOf(key)
-  return checkProof(contentOf(file), verifier, kept === undefined ? undefined : await checkpointIn(kept))
 }

@@ -1,68 +1,93 @@
 import type { Command } from 'commander'
+import type { KeyListed } from '../operations/keys/key-commands.js'
 import { checkpointIn, contentOf, verifierOf } from './checkpoint-files.js'
 import { defineStandaloneCommand, UsageError } from './command.js'
-import { path } from './options.js'
-import { readable } from './readable.js'
+import { flag, matching, option, path, reason, repeatable, required } from './options.js'
+import { type Columns, readable, table } from './readable.js'
 
-interface BackUpOptions {
-  readonly withReadModels?: boolean
-  readonly recipient?: readonly string[]
-  readonly passphraseFile?: string
+export function addMasterKeyCommands(program: Command): void {
+  const keys = program.command('keys').description('the master keys')
+  const listing = 'the keys, their sources, and the number of secrets that each one seals'
+  defineStandaloneCommand(keys, 'list', listing, {
+    run: async ({ configuration }) => (await import('../operations/keys/key-commands.js')).listKeys(configuration),
+    text({ keys: all, unreadable }) {
+      const problems = unreadable.map((place) => `${place} cannot be read: its secrets are not counted\n`)
+      return [table(all, columns), ...problems].join('')
+    },
+  })
+  defineStandaloneCommand(keys, 'rotate', 'seal all secrets with the current key', {
+    run: async ({ configuration, context }) =>
+      (await import('../operations/keys/key-commands.js')).rotateKeys(configuration, context),
+    text: ({ keyId, resealed, unused }) =>
+      readable({ keyId, resealed: inWords(resealed), unused: unused.join(', ') || 'none: there is only one key' }),
+  })
+  const givingUp = 'continue without a lost key; users, wallet accounts and merchants need new secrets afterwards'
+  const keyId = matching((text) => /^[0-9a-f]{8}$/.test(text), 'It must be 8 hexadecimal digits.')
+  defineStandaloneCommand(keys, 'give-up <keyId>', givingUp, {
+    args: { keyId: { description: 'a lost key, as `keys list` prints it', parse: keyId } },
+    options: { reason: required(option('<text>', 'for auditors', reason)) },
+    run: async ({ configuration, context }, { reason }, lost: string) =>
+      (await import('../operations/keys/key-commands.js')).giveUpKey(configuration, lost, reason, context),
+    text: ({ keys: all }) => table(all, columns),
+  })
 }
 
-interface RestoreOptions {
-  readonly to: string
-  readonly identityFile?: string
-  readonly passphraseFile?: string
-  readonly checkpoint?: string
-  readonly key?: string
+const columns: Columns<KeyListed> = {
+  KEY: 'keyId',
+  STATE: ({ seals, from }) => (seals ? 'seals' : from === null ? 'not given' : 'opens'),
+  SEALED: ({ sealed }) => inWords(sealed),
+  FROM: 'from',
+}
+
+function inWords(sealed: KeyListed['sealed']): string {
+  const parts = Object.entries(sealed).map(([of, n]) => `${of}: ${n}`)
+  return parts.join(', ') || 'nothing'
 }
 
 export function addBackupCommands(program: Command): void {
-  const backup = program
-    .command('backup')
-    .argument('<target>', 'a directory; if it contains backups, only new content is stored', path)
-    .description("back up the log, its tree, customers' keys and receipts, also while the service runs")
-    .option('--with-read-models', 'include the lists, which a service otherwise rebuilds after a restore')
-    .option('--recipient <age1…>', 'encrypt to this age recipient; repeatable', collected)
-    .option('--passphrase-file <file>', 'encrypt with the passphrase in this file')
-  defineStandaloneCommand(
-    backup,
-    async (configuration) => {
+  const copying = "back up the log, its tree, customers' keys and receipts, also while the service runs"
+  const where = 'a directory; if it contains backups, only new content is stored'
+  defineStandaloneCommand(program, 'backup <target>', copying, {
+    args: { target: { description: where, parse: path } },
+    options: {
+      withReadModels: flag('include the lists, which a service otherwise rebuilds after a restore'),
+      recipient: option('<age1…>', 'encrypt to this age recipient; repeatable', repeatable()),
+      passphraseFile: option('<file>', 'encrypt with the passphrase in this file'),
+    },
+    async run({ configuration }, { recipient: recipients, passphraseFile, withReadModels = false }, target: string) {
       const { backUpService } = await import('../operations/backup/backup-commands.js')
-      const { recipient: recipients, passphraseFile, withReadModels = false } = backup.opts<BackUpOptions>()
       if (recipients && passphraseFile !== undefined)
         throw new UsageError('--recipient and --passphrase-file cannot be combined')
       const passphrase = passphraseFile === undefined ? undefined : { passphrase: passphraseOf(passphraseFile) }
-      const encryptTo = recipients ? { recipients } : passphrase
-      return backUpService(configuration, String(backup.processedArgs[0]), { encryptTo, withReadModels })
+      return backUpService(configuration, target, {
+        encryptTo: recipients ? { recipients } : passphrase,
+        withReadModels,
+      })
     },
-    ({ notIncluded, ...report }) => `${readable(report)}\nNot included:\n${lines(notIncluded)}`,
-  )
-  const restore = program
-    .command('restore')
-    .argument('<backup>', 'the target of `backup`, for its newest backup, or a file in its `sets`', path)
-    .description('verify a backup and create a data directory from it')
-    .requiredOption('--to <directory>', 'must not exist yet', path)
-    .option('--identity-file <file>', 'the output of age-keygen, for a backup that is encrypted to recipients')
-    .option('--passphrase-file <file>', 'the passphrase that the backup is encrypted with')
-    .option('--checkpoint <file>', 'a checkpoint that was kept elsewhere, to count the lost events')
-    .option('--key <verifier key>', 'as `audit key` printed it: refuse anything that it has not signed')
-  defineStandaloneCommand(
-    restore,
-    async (configuration) => {
+    text: ({ notIncluded, ...report }) => `${readable(report)}\nNot included:\n${lines(notIncluded)}`,
+  })
+  const source = 'the target of `backup`, for its newest backup, or a file in its `sets`'
+  defineStandaloneCommand(program, 'restore <backup>', 'verify a backup and create a data directory from it', {
+    args: { backup: { description: source, parse: path } },
+    options: {
+      to: required(option('<directory>', 'must not exist yet', path)),
+      identityFile: option('<file>', 'the output of age-keygen, for a backup that is encrypted to recipients'),
+      passphraseFile: option('<file>', 'the passphrase that the backup is encrypted with'),
+      checkpoint: option('<file>', 'a checkpoint that was kept elsewhere, to count the lost events'),
+      key: option('<verifier key>', 'as `audit key` printed it: refuse anything that it has not signed'),
+    },
+    async run({ configuration }, { to, checkpoint, key, identityFile, passphraseFile }, backup: string) {
       const { restoreService } = await import('../operations/backup/backup-commands.js')
-      const { to, checkpoint, key, ...files } = restore.opts<RestoreOptions>()
       if (key !== undefined) await verifierOf(key)
       if (checkpoint !== undefined) await checkpointIn(checkpoint)
-      const options = { to, checkpoint, key, openWith: openWith(files) }
-      return restoreService(configuration, String(restore.processedArgs[0]), options)
+      const openWith = openedWith(identityFile, passphraseFile)
+      return restoreService(configuration, backup, { to, checkpoint, key, openWith })
     },
-    ({ notes, ...report }) => `${readable(report)}\n${lines(notes)}`,
-  )
+    text: ({ notes, ...report }) => `${readable(report)}\n${lines(notes)}`,
+  })
 }
 
-function openWith({ identityFile, passphraseFile }: Pick<RestoreOptions, 'identityFile' | 'passphraseFile'>) {
+function openedWith(identityFile: string | undefined, passphraseFile: string | undefined) {
   if (identityFile !== undefined && passphraseFile !== undefined)
     throw new UsageError('--identity-file and --passphrase-file cannot be combined')
   if (passphraseFile !== undefined) return { passphrase: passphraseOf(passphraseFile) }
@@ -78,10 +103,6 @@ function passphraseOf(file: string): string {
   const passphrase = contentOf(file).replace(/\r?\n$/, '')
   if (passphrase === '') throw new UsageError(`${file} is empty`)
   return passphrase
-}
-
-function collected(recipient: string, before: readonly string[] | undefined): readonly string[] {
-  return [...(before ?? []), recipient]
 }
 
 function lines(sentences: readonly string[]): string {

@@ -1,134 +1,101 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { statusCodes } from '../domain/transfer/transfer.js'
 import type { ListedCallback } from '../queries/callback-queries.js'
 import type { SortKey } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
-import {
-  accepted,
-  defineCommand,
-  definePagedCommand,
-  findMerchant,
-  type Listing,
-  type PageOptions,
-  Refused,
-  UsageError,
-} from './command.js'
-import { trackingId } from './options.js'
+import { accepted, defineCommand, findMerchant, Refused, UsageError } from './command.js'
+import { choice, cursor, option, pageOptions, trackingId } from './options.js'
 import { age, dueIn, shortId } from './readable.js'
 
 const parkedPage = 500
 
 export function addCallbackCommands(program: Command): void {
   const callbacks = program.command('callbacks').description('deliveries of status callbacks')
-  definePagedCommand(
-    callbacks
-      .command('list')
-      .description('callbacks, newest first')
-      .option('--transfer <trackingId>', 'of this transfer, read from the log', trackingId)
-      .option('--merchant <id>', 'of this merchant')
-      .addOption(new Option('--status <status>', 'in this state').choices(['waiting', 'delivered', 'parked'])),
-    listCallbacks,
-    callbackTable,
-  )
-  defineCommand(
-    callbacks
-      .command('resend')
-      .argument('<trackingId>', '', trackingId)
-      .description("send a transfer's latest callback again")
-      .option('--webhook-id <id>', 'this callback instead of the latest'),
-    resend,
-  )
-  defineCommand(
-    callbacks
-      .command('replay-parked')
-      .description('deliver parked callbacks again')
-      .option('--merchant <id>', 'only of this merchant')
-      .option('--transfer <trackingId>', 'only of this transfer', trackingId),
-    replayParked,
-  )
-  defineCommand(
-    callbacks.command('enable <merchantId>').description('enable a disabled endpoint'),
-    async ({ merchants, context }: CommandStores, _options: object, id: string) => {
+  defineCommand(callbacks, 'list', 'callbacks, newest first', {
+    options: {
+      transfer: option('<trackingId>', 'of this transfer, read from the log', trackingId),
+      merchant: option('<id>', 'of this merchant'),
+      status: choice('<status>', 'in this state', ['waiting', 'delivered', 'parked'] as const),
+      ...pageOptions(cursor),
+    },
+    async run(stores, options) {
+      const { transfer, merchant, status, limit, cursor } = options
+      await checkOwner(stores, options)
+      const queries = await import('../queries/callback-queries.js')
+      const filter = { merchantIds: merchant === undefined ? undefined : [merchant], status, limit, cursor }
+      if (transfer !== undefined) return queries.listCallbacksOfTransfer(stores.callbacks, transfer, filter)
+      return queries.listCallbacks(await stores.readModels(), filter)
+    },
+    list: {
+      columns: {
+        ID: ({ webhookId }) => shortId(webhookId),
+        TRANSFER: ({ trackingId }) => shortId(trackingId),
+        ABOUT: ({ transferStatus }) => Object.entries(statusCodes).find(([, code]) => code === transferStatus)?.[0],
+        STATUS: 'status',
+        FAILED: { cell: 'failedAttempts', align: 'right' },
+        'DUE IN': { cell: ({ dueAt }) => dueAt && dueIn(dueAt), align: 'right' },
+        AGE: { cell: ({ recordedAt }) => age(recordedAt), align: 'right' },
+        'LAST FAILURE': { cell: 'lastFailure', max: 30 },
+      },
+      none: 'No callbacks found.',
+      hint: (items: readonly ListedCallback[]) =>
+        items.some(({ status }) => status === 'parked')
+          ? 'some are parked: transferd callbacks replay-parked delivers them again'
+          : undefined,
+    },
+  })
+  defineCommand(callbacks, 'resend <trackingId>', "send a transfer's latest callback again", {
+    options: { webhookId: option('<id>', 'this callback instead of the latest') },
+    async run(stores, { webhookId }, trackingId: string) {
+      await checkOwner(stores, { transfer: trackingId })
+      const { callbacks, context } = stores
+      const which = webhookId === undefined ? 'latest' : { webhookId: await wholeId(stores, trackingId, webhookId) }
+      const { events } = accepted(await callbacks.requeue(trackingId, which, context))
+      return { trackingId, requeued: events.map(({ data }) => data.webhookId) }
+    },
+  })
+  defineCommand(callbacks, 'replay-parked', 'deliver parked callbacks again', {
+    options: {
+      merchant: option('<id>', 'only of this merchant'),
+      transfer: option('<trackingId>', 'only of this transfer', trackingId),
+    },
+    async run(stores, options) {
+      const { merchant, transfer } = options
+      if (merchant !== undefined && transfer !== undefined)
+        throw new UsageError('--merchant and --transfer cannot be combined')
+      await checkOwner(stores, options)
+      if (merchant === undefined && transfer === undefined) await replayUnrecorded(stores)
+      const trackingIds = transfer === undefined ? await parkedTransfers(stores, merchant) : [transfer]
+      const requeued: string[] = []
+      for (const trackingId of trackingIds) {
+        const { events } = accepted(await stores.callbacks.requeue(trackingId, 'parked', stores.context))
+        requeued.push(...events.map(({ data }) => data.webhookId))
+      }
+      return { requeued }
+    },
+  })
+  defineCommand(callbacks, 'enable <merchantId>', 'enable a disabled endpoint', {
+    run: async ({ merchants, context }, _, id: string) => {
       const { changed } = accepted(await merchants.execute(id, { type: 'EnableCallbacks' }, context))
       return { id, changed }
     },
-  )
+  })
 }
 
-const callbackTable: Listing<ListedCallback> = {
-  columns: () => [
-    { head: 'ID', cell: ({ webhookId }) => shortId(webhookId) },
-    { head: 'TRANSFER', cell: ({ trackingId }) => shortId(trackingId) },
-    {
-      head: 'ABOUT',
-      cell: ({ transferStatus }) => Object.entries(statusCodes).find(([, code]) => code === transferStatus)?.[0],
-    },
-    { head: 'STATUS', cell: ({ status }) => status },
-    { head: 'FAILED', cell: ({ failedAttempts }) => failedAttempts, align: 'right' },
-    { head: 'DUE IN', cell: ({ dueAt }) => dueAt && dueIn(dueAt), align: 'right' },
-    { head: 'AGE', cell: ({ recordedAt }) => age(recordedAt), align: 'right' },
-    { head: 'LAST FAILURE', cell: ({ lastFailure }) => lastFailure, max: 30 },
-  ],
-  emptyText: 'No callbacks found.',
-  hint: (items) =>
-    items.some(({ status }) => status === 'parked')
-      ? 'some are parked: transferd callbacks replay-parked delivers them again'
-      : undefined,
+interface Owner {
+  readonly merchant?: string | undefined
+  readonly transfer?: string | undefined
 }
 
-interface ListOptions extends PageOptions {
-  transfer?: string
-  merchant?: string
-  status?: ListedCallback['status']
-}
-
-async function listCallbacks(stores: CommandStores, options: ListOptions) {
-  const { transfer, merchant, status, limit, cursor } = options
-  await checkOwner(stores, options)
-  const queries = await import('../queries/callback-queries.js')
-  const filter = { merchantIds: merchant === undefined ? undefined : [merchant], status, limit, cursor }
-  if (transfer !== undefined) return queries.listCallbacksOfTransfer(stores.callbacks, transfer, filter)
-  return queries.listCallbacks(await stores.readModels(), filter)
-}
-
-/** Reports a mistyped id instead of an empty result. @throws Refused */
-async function checkOwner(
-  stores: CommandStores,
-  { merchant, transfer }: { merchant?: string; transfer?: string },
-): Promise<void> {
+async function checkOwner(stores: CommandStores, { merchant, transfer }: Owner): Promise<void> {
   if (merchant !== undefined) await findMerchant(stores, merchant)
   if (transfer !== undefined && !(await stores.transfers.find(transfer))) throw new Refused('Transfer not found.')
-}
-
-async function resend(stores: CommandStores, options: { webhookId?: string }, trackingId: string) {
-  await checkOwner(stores, { transfer: trackingId })
-  const { callbacks, context } = stores
-  const { webhookId } = options
-  const which = webhookId === undefined ? 'latest' : { webhookId: await wholeId(stores, trackingId, webhookId) }
-  const { events } = accepted(await callbacks.requeue(trackingId, which, context))
-  return { trackingId, requeued: events.map(({ data }) => data.webhookId) }
 }
 
 /** Completes a webhook id that was shortened as in the table. */
 async function wholeId({ callbacks }: CommandStores, trackingId: string, given: string): Promise<string> {
   const { deliveries } = await callbacks.lane(trackingId)
   return deliveries.find(({ webhookId }) => shortId(webhookId) === given)?.webhookId ?? given
-}
-
-async function replayParked(stores: CommandStores, options: { merchant?: string; transfer?: string }) {
-  const { merchant, transfer } = options
-  if (merchant !== undefined && transfer !== undefined) {
-    throw new UsageError('--merchant and --transfer cannot be combined')
-  }
-  await checkOwner(stores, options)
-  if (merchant === undefined && transfer === undefined) await replayUnrecorded(stores)
-  const trackingIds = transfer === undefined ? await parkedTransfers(stores, merchant) : [transfer]
-  const requeued: string[] = []
-  for (const trackingId of trackingIds) {
-    const { events } = accepted(await stores.callbacks.requeue(trackingId, 'parked', stores.context))
-    requeued.push(...events.map(({ data }) => data.webhookId))
-  }
-  return { requeued }
 }
 
 /** Replays transfer events that the recorder parked. The sweep has recorded their callbacks since. */

@@ -9,18 +9,17 @@ import type { Clock } from '../kernel/time.js'
 import { type Configuration, readConfiguration } from '../operations/configuration/configuration.js'
 import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../operations/stores/stores.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import type { Output } from './command.js'
 import { operatorContext } from './operator-log.js'
 
 /** The opened stores and the commands on them. A service may be running on the same stores. */
-export interface CommandStores extends OpenedLog {
+export interface CommandStores extends OpenedLog, Output {
   readonly configuration: Configuration
   readonly clock: Clock
   readonly context: CommandContext
   readonly merchants: MerchantCommands
   readonly transfers: TransferCommands
   readonly callbacks: CallbackCommands
-  /** Prints a line on stderr. */
-  readonly notify: (message: string) => void
   /** Opens the read models on first use, because most commands read only the log. @throws ReadModelsUnavailableError */
   readModels(): Promise<ReadModels>
   /** Reads the current merchants from the log. */
@@ -33,8 +32,9 @@ export interface CommandStores extends OpenedLog {
 export async function openCommandStores(
   environment: NodeJS.ProcessEnv,
   log: 'must exist' | 'may be new',
-  notify: (message: string) => void,
+  output: Output,
 ): Promise<CommandStores> {
+  const { notify } = output
   const configuration = readConfiguration(environment)
   if (log === 'must exist') requireLog(configuration)
   const opened = await openLog(configuration)
@@ -53,10 +53,10 @@ export async function openCommandStores(
   const settingsOf = async (merchantId: string) => (await merchants.find(merchantId))?.settings
   return {
     ...opened,
+    ...output,
     configuration,
     clock,
     context: operatorContext(),
-    notify,
     merchants,
     transfers: new TransferCommands(eventStore, clock, settingsOf, configuration.completionGuardFactor),
     callbacks: new CallbackCommands(eventStore, clock),

@@ -1,26 +1,22 @@
 import { type Command, Option } from 'commander'
-import type { CommandContext } from '../commands/handle-command.js'
 import { refusalText } from '../commands/refusal-texts.js'
 import { settlementAmountProblem } from '../commands/transfer/transfer-requests.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Refusal } from '../kernel/rules.js'
-import type { Configuration } from '../operations/configuration/configuration.js'
-import type { Page, SortKey } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
-import { isReadOnly, securityLogIn, withSecurityLog } from './operator-log.js'
-import { cursor, integer } from './options.js'
-import { type Column, jsonLine, readable, table } from './readable.js'
+import { type Logging, securityLogIn, withSecurityLog } from './operator-log.js'
+import { flagOf, type OptionSpecs, trackingId, type Values } from './options.js'
+import { type Columns, jsonLine, readable, table } from './readable.js'
 
 /** The command is valid but rejected: exit status 1. */
 export class Refused extends Error {
   override readonly name = 'Refused'
 }
 
-/** Another user has already done it, so nothing changed: exit status 3. */
+/** Another user has already done it, so nothing changed: exit status 3. The result is printed anyway. */
 export class AlreadyDone extends Refused {
   constructor(
     message: string,
-    /** The result, which is printed anyway. */
     readonly result: object,
   ) {
     super(message)
@@ -32,135 +28,157 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** How the result of a command is printed. */
-interface Presentation<Result> {
+/** The stdout and stderr of the program, which a test may have replaced. */
+export interface Output {
+  write(text: string): void
+  /** Prints a line on stderr. */
+  notify(message: string): void
+  /** Prints a line on stderr without the name of the program. */
+  progress(line: string): void
+}
+
+/** The parts that a command works on. A command without a configuration leaves no line in the security log. */
+interface Parts extends Output, Partial<Logging> {
+  close?(): Promise<void>
+}
+
+/** The table of a list. */
+export interface Listing<Row> {
+  readonly columns: Columns<Row>
+  /** The sentence that replaces an empty table. */
+  readonly none: string
+  /** Returns a suggestion for the next step, which is printed on stderr. */
+  readonly hint?: (rows: readonly Row[]) => string | undefined
+}
+
+type RowOf<Result> = Result extends { readonly items: readonly (infer Row)[] } | readonly (infer Row)[] ? Row : never
+
+interface Definition<Opened, Options extends OptionSpecs, Arguments extends unknown[], Result> {
+  /** The descriptions, parsers and choices of arguments, by their names. */
+  readonly args?: {
+    readonly [name: string]: {
+      readonly description?: string
+      readonly parse?: (text: string) => string | number
+      readonly choices?: readonly string[]
+    }
+  }
+  readonly options?: Options
+  /**
+   * Only a command with `may be new` creates a missing log. Any other would report a missing transfer to a user who is in the wrong
+   * directory.
+   */
+  readonly log?: 'may be new'
+  /** Returns the result to print; `undefined` if the command prints it itself. */
+  readonly run: (
+    opened: Opened,
+    options: Values<Options> & { readonly json?: true },
+    ...args: Arguments
+  ) => Promise<Result>
   /** Returns the document that `--json` prints. Defaults to the result. */
   readonly json?: (result: Result) => unknown
   /** Returns the human-readable text. Defaults to the fields of the JSON document, one per line. */
-  readonly text?: (result: Result, stores: CommandStores) => string
+  readonly text?: (result: Result, opened: Opened) => string
+  /** The table of a result that is a list or a page of one. */
+  readonly list?: Listing<RowOf<Result>>
   /** Returns a sentence if the printed result is a finding that should end with exit status 1. */
   readonly finding?: (result: Result) => string | undefined
 }
 
-/** The table of a list. */
-export interface Listing<Item> {
-  readonly columns: (stores: CommandStores) => readonly Column<Item>[]
-  /** The sentence that replaces an empty table. */
-  readonly emptyText: string
-  /** Returns a suggestion for the next step, which is printed on stderr. */
-  readonly hint?: (items: readonly Item[]) => string | undefined
+function definer<Opened extends Parts>(
+  open: (command: Command, log: 'must exist' | 'may be new') => Promise<Opened>,
+  prepare?: (command: Command, opened: Opened) => Promise<void>,
+) {
+  return <Result, Arguments extends (string | number)[], Options extends OptionSpecs>(
+    parent: Command,
+    usage: string,
+    description: string,
+    definition: Definition<Opened, Options, Arguments, Result>,
+  ): void => {
+    const { args = {}, options = {}, log = 'must exist', run, json = (same: Result): unknown => same } = definition
+    const command = parent.command(usage).description(description)
+    for (const argument of command.registeredArguments) {
+      const { description = '', parse, choices } = { parse: parserOf(argument.name()), ...args[argument.name()] }
+      argument.description = description
+      if (parse) argument.argParser(parse)
+      if (choices) argument.choices(choices)
+    }
+    for (const [name, { form, description, complete }] of Object.entries<OptionSpecs[string]>(options)) {
+      command.addOption(complete(new Option(`${flagOf(name)} ${form}`.trim(), description)))
+    }
+    command.option('--json', 'print exactly one JSON document on stdout').action(async () => {
+      const opened = await open(command, log)
+      try {
+        await prepare?.(command, opened)
+        const given = command.opts<Values<Options>>()
+        const action = () => run(opened, given, ...(command.processedArgs as Arguments))
+        const result = await withSecurityLog(opened, command, action)
+        const { list, text = list && (() => listed(result, list, opened)), finding } = definition
+        if (result !== undefined) print(command, json(result), text && (() => text(result, opened)))
+        const problem = finding?.(result)
+        if (problem !== undefined) throw new Refused(problem)
+      } catch (error) {
+        if (error instanceof AlreadyDone) print(command, error.result)
+        throw error
+      } finally {
+        await opened.close?.()
+      }
+    })
+  }
 }
 
-/**
- * Gives a command `--json` and its action, which works on the stores that the configuration names. Only a command with `log: 'may be new'`
- * creates a missing log. Any other would report a missing transfer to a user who is in the wrong directory.
- */
-export function defineCommand<Arguments extends (string | number)[], Options, Result>(
-  command: Command,
-  action: (stores: CommandStores, options: Options, ...args: Arguments) => Promise<Result>,
-  { log, ...presentation }: Presentation<Result> & { readonly log?: 'may be new' } = {},
-): void {
-  addJsonOption(command).action(async () => {
+/** Defines a command on the stores that the configuration names. */
+export const defineCommand = definer(
+  async (command, log) => {
     // Import late: opening the log loads most of the program, which --help and a wrong option do not need.
     const { openCommandStores } = await import('./cli-stores.js')
-    const stores = await openCommandStores(process.env, log ?? 'must exist', (message) => notify(command, message))
-    try {
-      requireWholeAmounts(command, stores)
-      await completeShortId(command, stores)
-      const options = command.opts<Options & object>()
-      const run = () => action(stores, options, ...(command.processedArgs as Arguments))
-      const result = await (isReadOnly(command) ? run() : withSecurityLog(stores, command, run))
-      const { json = (same: Result): unknown => same, text, finding } = presentation
-      print(command, json(result), text && (() => text(result, stores)))
-      const problem = finding?.(result)
-      if (problem !== undefined) throw new Refused(problem)
-    } catch (error) {
-      if (error instanceof AlreadyDone) print(command, error.result)
-      throw error
-    } finally {
-      await stores.close()
-    }
-  })
+    return openCommandStores(process.env, log, outputOf(command))
+  },
+  async (command, stores) => {
+    requireWholeAmounts(command, stores)
+    await completeShortId(command, stores)
+  },
+)
+
+/** Defines a command that needs the configuration, and opens no stores or opens them itself. */
+export const defineStandaloneCommand = definer(async (command) => {
+  const { readConfiguration } = await import('../operations/configuration/configuration.js')
+  const configuration = readConfiguration(process.env)
+  return { ...outputOf(command), ...securityLogIn(configuration.dataDirectory), configuration }
+})
+
+/** Defines a command that needs no configuration, or reads it itself. It leaves no line in the security log. */
+export const defineBareCommand = definer(async (command) => ({ ...outputOf(command), command }))
+
+/** By convention, an argument of this name is a trackingId in every command. */
+function parserOf(name: string) {
+  return name === 'trackingId' ? trackingId : undefined
 }
 
-/** Defines a command that opens no stores, or opens them itself. */
-export function defineStandaloneCommand<Result extends object>(
-  command: Command,
-  action: (configuration: Configuration, context: CommandContext) => Promise<Result>,
-  text?: (result: Result) => string,
-  finding?: (result: Result) => string | undefined,
-): void {
-  addJsonOption(command).action(async () => {
-    const { readConfiguration } = await import('../operations/configuration/configuration.js')
-    const configuration = readConfiguration(process.env)
-    const place = securityLogIn(configuration.dataDirectory)
-    const run = () => action(configuration, place.context)
-    const result = await (isReadOnly(command) ? run() : withSecurityLog(place, command, run))
-    print(command, result, text && (() => text(result)))
-    const problem = finding?.(result)
-    if (problem !== undefined) throw new Refused(problem)
-  })
-}
-
-/** Defines a command that prints a whole list. */
-export function defineListCommand<Arguments extends (string | number)[], Item extends object>(
-  command: Command,
-  action: (stores: CommandStores, options: object, ...args: Arguments) => Promise<readonly Item[]>,
-  listing: Listing<Item>,
-): void {
-  defineCommand(command, action, { text: (items, stores) => listed(items, listing, stores) })
-}
-
-export interface PageOptions {
-  readonly limit: number
-  readonly cursor: SortKey | undefined
-}
-
-/** Defines a command that prints one page of a list, `{items, nextCursor}` with `--json`. `parseAfter` parses the value of `--cursor`. */
-export function definePagedCommand<Options extends Omit<PageOptions, 'cursor'>, Item extends object>(
-  command: Command,
-  action: (stores: CommandStores, options: Options) => Promise<Page<Item>>,
-  listing: Listing<Item>,
-  parseAfter: (text: string) => unknown = cursor,
-): void {
-  command
-    .addOption(
-      new Option('--limit <n>', 'the size of the page, 1 to 1000')
-        .argParser(integer({ min: 1, max: 1000 }))
-        .default(50),
-    )
-    .option('--cursor <nextCursor>', 'continue after an earlier page', parseAfter)
-  defineCommand(command, action, {
-    text({ items, nextCursor }, stores) {
-      if (nextCursor !== null) stores.notify(`there are more: use --cursor ${nextCursor}`)
-      return listed(items, listing, stores)
-    },
-  })
-}
-
-function listed<Item>(
-  items: readonly Item[],
-  { columns, emptyText, hint }: Listing<Item>,
-  stores: CommandStores,
-): string {
+/** Returns the text of a list, or of a page. Prints its hint, and the cursor of the next page. */
+export function listed<Row>(result: unknown, { columns, none, hint }: Listing<Row>, { notify }: Output): string {
+  const { items, nextCursor = null } = (Array.isArray(result) ? { items: result } : result) as {
+    readonly items: readonly Row[]
+    readonly nextCursor?: string | null
+  }
+  if (nextCursor !== null) notify(`there are more: use --cursor ${nextCursor}`)
   const next = hint?.(items)
-  if (next !== undefined) stores.notify(next)
-  return items.length === 0 ? `${emptyText}\n` : table(items, columns(stores))
+  if (next !== undefined) notify(next)
+  return items.length === 0 ? `${none}\n` : table(items, columns)
 }
 
-export function addJsonOption(command: Command): Command {
-  return command.option('--json', 'print exactly one JSON document on stdout')
-}
-
-/** Prints a result on the program's stdout, which a test may have replaced. */
+/** Prints a result as `--json` demands. */
 export function print(command: Command, result: unknown, text = () => readable(result)): void {
   const { json } = command.opts<{ readonly json?: true }>()
-  command.configureOutput().writeOut?.(json ? jsonLine(result) : text())
+  outputOf(command).write(json ? jsonLine(result) : text())
 }
 
-/** Prints a line on the program's stderr. */
-export function notify(command: Command, message: string): void {
-  command.configureOutput().writeErr?.(`transferd: ${message}\n`)
+export function outputOf(command: Command): Output {
+  const { writeOut, writeErr } = command.configureOutput()
+  return {
+    write: (text) => writeOut?.(text),
+    notify: (message) => writeErr?.(`transferd: ${message}\n`),
+    progress: (line) => writeErr?.(`${line}\n`),
+  }
 }
 
 /** Rejects amounts that the currency cannot represent. Only amounts are bigint options. @throws UsageError */

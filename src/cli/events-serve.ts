@@ -1,78 +1,72 @@
 import { BlockList, isIP } from 'node:net'
 import type { Command } from 'commander'
-import { addJsonOption, notify, print, UsageError } from './command.js'
+import { defineBareCommand, print, UsageError } from './command.js'
+import { waitForStopSignal } from './long-running.js'
 import { securityLogIn, withSecurityLog } from './operator-log.js'
-import { endpoint, integer } from './options.js'
-import { waitForStopSignal } from './stop-signal.js'
-
-interface Options {
-  readonly host: string
-  readonly port: number
-  readonly data?: string
-  readonly inMemory?: true
-  readonly writable?: true
-  readonly allowServiceStreams?: true
-  readonly users?: string
-  readonly tlsCert?: string
-  readonly tlsKey?: string
-  readonly advertise?: { readonly host: string; readonly port: number }
-}
+import { defaulting, flag, integer, option, parsed, type Values } from './options.js'
 
 /** Writes in progress always finish first. */
 const stopWithinMs = 10_000
 
-export function addEventsServeCommand(events: Command): void {
-  const serveCommand = events
-    .command('serve')
-    .description("serve the log over EventStoreDB's gRPC protocol, until SIGTERM or SIGINT")
-    .option('--host <host>', 'address to listen on; one that is not loopback requires TLS', '127.0.0.1')
-    .option('--port <port>', '0 for any free port', integer({ min: 0, max: 65_535 }), 2113)
-    .option('--data <directory>', 'the directory of the log, with or without a running service')
-    .option('--in-memory', 'an empty log that ends with the process')
-    .option('--writable', 'allow clients to write')
-    .option('--allow-service-streams', "allow writes to the service's own streams; requires --writable")
-    .option('--users <file>', 'users in JSON (default: events-users.json in the directory)')
-    .option('--tls-cert <file>', 'certificate chain in PEM; TLS requires both files')
-    .option('--tls-key <file>', 'unencrypted private key in PEM')
-    .option('--advertise <host:port>', 'the address for clients that use cluster discovery', endpoint)
-  addJsonOption(serveCommand).action(serve)
+const endpoint = parsed((text) => {
+  const [, v6, name, digits] = /^(?:\[([0-9a-fA-F:]+)\]|([^\s:/]+)):(\d{1,5})$/.exec(text) ?? []
+  const host = v6 ?? name
+  const port = Number(digits)
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
+}, 'It must be host:port.')
+const hostOption = option('<host>', 'address to listen on; one that is not loopback requires TLS')
+const portOption = option('<port>', '0 for any free port', integer({ min: 0, max: 65_535 }))
+
+const options = {
+  host: defaulting('127.0.0.1', hostOption),
+  port: defaulting(2113, portOption),
+  data: option('<directory>', 'the directory of the log, with or without a running service'),
+  inMemory: flag('an empty log that ends with the process'),
+  writable: flag('allow clients to write'),
+  allowServiceStreams: flag("allow writes to the service's own streams; requires --writable"),
+  users: option('<file>', 'users in JSON (default: events-users.json in the directory)'),
+  tlsCert: option('<file>', 'certificate chain in PEM; TLS requires both files'),
+  tlsKey: option('<file>', 'unencrypted private key in PEM'),
+  advertise: option('<host:port>', 'the address for clients that use cluster discovery', endpoint),
 }
 
-async function serve(options: Options, command: Command): Promise<void> {
-  const { host, port, data, tlsCert, tlsKey, advertise } = options
-  check(options)
-  const tls = tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey }
-  const stopAsked = waitForStopSignal()
-  const users = await usersNamed(options)
-  const { requireServedLog, startEventsServer } = await import('../operations/events-server/events-server.js')
-  if (data !== undefined && !options.writable) requireServedLog(data)
-  const securityLog = await createEventsSecurityLog()
-  const start = () =>
-    startEventsServer({
-      host,
-      port,
-      directory: data,
-      isWritable: options.writable === true,
-      allowsServiceStreams: options.allowServiceStreams === true,
-      tls,
-      advertise,
-      users,
-      onFault: (error) => console.error('transferd: a call failed because of a bug:', error),
-      onRejectedLogin: ({ throttled, ...fields }) =>
-        securityLog.note(throttled ? 'security.events_throttled' : 'security.events_login_failed', fields),
-    })
-  const server = await (data === undefined ? start() : withSecurityLog(securityLogIn(data), command, start))
-  for (const notice of server.users.notices) notify(command, notice)
-  const started = { url: server.url, users: server.users.path ?? null }
-  print(command, started, () => `${server.url}\n`)
-  await stopAsked
-  // The timer must not keep the process alive, but it must end a process that something else keeps alive.
-  setTimeout(() => {
-    notify(command, `not stopped within ${stopWithinMs} ms`)
-    process.exit(1)
-  }, stopWithinMs).unref()
-  await server.stop()
-  securityLog.close()
+export function addEventsServeCommand(events: Command): void {
+  const description = "serve the log over EventStoreDB's gRPC protocol, until SIGTERM or SIGINT"
+  defineBareCommand(events, 'serve', description, {
+    options,
+    async run({ command, notify }, given) {
+      check(given)
+      const { host, port, data: directory, writable, allowServiceStreams, tlsCert, tlsKey, advertise } = given
+      const stopAsked = waitForStopSignal()
+      const users = await usersNamed(given)
+      const { requireServedLog, startEventsServer } = await import('../operations/events-server/events-server.js')
+      if (directory !== undefined && !writable) requireServedLog(directory)
+      const securityLog = await createEventsSecurityLog()
+      const start = () =>
+        startEventsServer({
+          ...{ host, port, directory, advertise, users },
+          isWritable: writable === true,
+          allowsServiceStreams: allowServiceStreams === true,
+          tls: tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey },
+          onFault: (error) => console.error('transferd: a call failed because of a bug:', error),
+          onRejectedLogin: ({ throttled, ...fields }) =>
+            securityLog.note(throttled ? 'security.events_throttled' : 'security.events_login_failed', fields),
+        })
+      const server = await (directory === undefined
+        ? start()
+        : withSecurityLog(securityLogIn(directory), command, start))
+      for (const notice of server.users.notices) notify(notice)
+      print(command, { url: server.url, users: server.users.path ?? null }, () => `${server.url}\n`)
+      await stopAsked
+      // The timer must not keep the process alive, but it must end a process that something else keeps alive.
+      setTimeout(() => {
+        notify(`not stopped within ${stopWithinMs} ms`)
+        process.exit(1)
+      }, stopWithinMs).unref()
+      await server.stop()
+      securityLog.close()
+    },
+  })
 }
 
 /** Writes the security log to stderr, like the service. There are no metrics. */
@@ -82,23 +76,22 @@ async function createEventsSecurityLog() {
   return createSecurityLog(createLogger('warn', 'events'), undefined, () => performance.now())
 }
 
+type Given = Values<typeof options>
+
 /** @throws UsageError */
-function check({ host, data, inMemory, writable, allowServiceStreams, users, tlsCert, tlsKey }: Options): void {
-  if ((data === undefined) === (inMemory === undefined)) {
+function check({ host, data, inMemory, writable, allowServiceStreams, users, tlsCert, tlsKey }: Given): void {
+  if ((data === undefined) === (inMemory === undefined))
     throw new UsageError('use --data to name the log, or --in-memory for an empty one')
-  }
   if ((tlsCert === undefined) !== (tlsKey === undefined))
     throw new UsageError('--tls-cert and --tls-key require each other')
-  if (tlsCert === undefined && !isLoopback(host)) {
+  if (tlsCert === undefined && !isLoopback(host))
     throw new UsageError(`${host} is reachable from other machines and requires TLS (--tls-cert, --tls-key)`)
-  }
   if (allowServiceStreams && !writable) throw new UsageError('--allow-service-streams requires --writable')
   const { EVENTS_USER: login, EVENTS_PASSWORD: password } = process.env
   if (Boolean(login) !== Boolean(password)) throw new UsageError('EVENTS_USER and EVENTS_PASSWORD require each other')
   if (login && users !== undefined) throw new UsageError('--users and EVENTS_USER cannot be combined')
-  if (inMemory && !login && users === undefined && !isLoopback(host)) {
+  if (inMemory && !login && users === undefined && !isLoopback(host))
     throw new UsageError(`--in-memory on ${host} requires --users, or EVENTS_USER and EVENTS_PASSWORD`)
-  }
 }
 
 function isLoopback(host: string): boolean {
@@ -110,10 +103,10 @@ function isLoopback(host: string): boolean {
 }
 
 /** Reads the users from EVENTS_USER or a file. Returns `undefined` if none are configured. @throws ConfigurationError */
-async function usersNamed({ users }: Options) {
+async function usersNamed({ users }: Given) {
   const { EVENTS_USER: login, EVENTS_PASSWORD: password } = process.env
   if (login && password) return { accounts: [{ login, password, groups: ['$admins'] }], notices: [] }
   if (users === undefined) return undefined
-  const { readEventsUsers } = await import('../operations/events-server/events-users.js')
+  const { readEventsUsers } = await import('../operations/events-server/events-server.js')
   return readEventsUsers(users)
 }

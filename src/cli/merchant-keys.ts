@@ -1,68 +1,45 @@
-import { type Command, Option } from 'commander'
-import { type ApiKey, apiKeyId, keyNameForm, type Scope, scopes, usualScopes } from '../domain/merchant/api-key.js'
-import type { CommandStores } from './cli-stores.js'
-import { accepted, defineCommand, defineListCommand, findMerchant, UsageError } from './command.js'
-import { matching, parsed, time } from './options.js'
+import type { Command } from 'commander'
+import { type ApiKey, apiKeyId, keyNameForm, scopes, usualScopes } from '../domain/merchant/api-key.js'
+import { accepted, defineCommand, findMerchant, UsageError } from './command.js'
+import { matching, option, parsed, repeatable, required, time } from './options.js'
 
-interface CreateOptions {
-  name: string
-  scope?: Scope[]
-  expires?: string
-}
+const keyName = matching((text) => keyNameForm.test(text), 'It must be 1 to 64 of A-Z a-z 0-9 . _ -.')
+const oneScope = parsed((text) => scopes.find((each) => each === text), `Allowed choices are ${scopes.join(', ')}.`)
+const scopeDescription = `${scopes.join(', ')}; repeatable (default: ${usualScopes.join(', ')})`
 
 export function addKeyCommands(merchants: Command): void {
   const keys = merchants.command('keys').description("a merchant's WebApiKeys")
-  const create = keys
-    .command('create <id>')
-    .description('issue an additional WebApiKey, which is shown only once')
-    .requiredOption('--name <name>', '1 to 64 characters of A-Z a-z 0-9 . _ -', name)
-    .addOption(
-      new Option('--scope <scope>', `${scopes.join(', ')}; repeatable (default: ${usualScopes.join(', ')})`).argParser(
-        (text, before: Scope[] | undefined) => [...(before ?? []), scope(text)],
-      ),
-    )
-    .option('--expires <time>', 'valid until this time (default: until it is revoked)', time)
-  defineCommand(create, createKey)
-  defineListCommand(keys.command('list <id>').description('the keys of a merchant, without their values'), listKeys, {
-    columns: () => [
-      { head: 'KEY ID', cell: ({ keyId }) => keyId },
-      { head: 'SCOPES', cell: ({ scopes }) => scopes },
-      { head: 'VALID UNTIL', cell: ({ validUntil }) => validUntil },
-      { head: 'CREATED', cell: ({ createdAt }) => createdAt },
-      { head: 'NAME', cell: ({ name }) => name },
-    ],
-    emptyText: 'No keys found.',
+  defineCommand(keys, 'create <id>', 'issue an additional WebApiKey, which is shown only once', {
+    options: {
+      name: required(option('<name>', '1 to 64 characters of A-Z a-z 0-9 . _ -', keyName)),
+      scope: option('<scope>', scopeDescription, repeatable(oneScope)),
+      expires: option('<time>', 'valid until this time (default: until it is revoked)', time),
+    },
+    async run({ merchants, clock, context }, options, id: string) {
+      const { name, scope: chosen = usualScopes, expires: validUntil = null } = options
+      if (validUntil !== null && validUntil <= clock()) throw new UsageError('--expires is in the past')
+      const key = { name, scopes: scopes.filter((each) => chosen.includes(each)), validUntil }
+      const { webApiKey, sha256 } = accepted(await merchants.createApiKey(id, key, context))
+      return { id, keyId: apiKeyId({ sha256 }), ...key, webApiKey }
+    },
   })
-  defineCommand(keys.command('revoke <id> <keyId>').description('reject a key from now on'), revokeKey)
+  defineCommand(keys, 'list <id>', 'the keys of a merchant, without their values', {
+    run: async (stores, _, id: string) => (await findMerchant(stores, id)).apiKeys.map(keyView),
+    list: {
+      columns: { 'KEY ID': 'keyId', SCOPES: 'scopes', 'VALID UNTIL': 'validUntil', CREATED: 'createdAt', NAME: 'name' },
+      none: 'No keys found.',
+    },
+  })
+  defineCommand(keys, 'revoke <id> <keyId>', 'reject a key from now on', {
+    async run({ merchants, context }, _, id: string, keyId: string) {
+      const { merchant } = accepted(await merchants.execute(id, { type: 'RevokeApiKey', keyId }, context))
+      return { id, keyId, keys: merchant.apiKeys.map(keyView) }
+    },
+  })
 }
 
 /** Omits everything that helps to guess the key. */
 export function keyView(key: ApiKey) {
-  return {
-    keyId: apiKeyId(key),
-    name: key.name,
-    scopes: key.scopes,
-    validUntil: key.validUntil,
-    createdAt: key.createdAt,
-  }
-}
-
-const name = matching((text) => keyNameForm.test(text), 'It must be 1 to 64 of A-Z a-z 0-9 . _ -.')
-const scope = parsed((text) => scopes.find((each) => each === text), `Allowed choices are ${scopes.join(', ')}.`)
-
-async function createKey({ merchants, clock, context }: CommandStores, options: CreateOptions, id: string) {
-  const { name, scope: chosen = usualScopes, expires: validUntil = null } = options
-  if (validUntil !== null && validUntil <= clock()) throw new UsageError('--expires is in the past')
-  const key = { name, scopes: scopes.filter((each) => chosen.includes(each)), validUntil }
-  const { webApiKey, sha256 } = accepted(await merchants.createApiKey(id, key, context))
-  return { id, keyId: apiKeyId({ sha256 }), ...key, webApiKey }
-}
-
-async function listKeys(stores: CommandStores, _options: object, id: string) {
-  return (await findMerchant(stores, id)).apiKeys.map(keyView)
-}
-
-async function revokeKey({ merchants, context }: CommandStores, _options: object, id: string, keyId: string) {
-  const { merchant } = accepted(await merchants.execute(id, { type: 'RevokeApiKey', keyId }, context))
-  return { id, keyId, keys: merchant.apiKeys.map(keyView) }
+  const { name, scopes, validUntil, createdAt } = key
+  return { keyId: apiKeyId(key), name, scopes, validUntil, createdAt }
 }

@@ -1,13 +1,72 @@
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, type Option } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
 import { receiptUrlProblem } from '../commands/transfer/transfer-requests.js'
+import { normalEmail } from '../domain/credentials.js'
 import { parseAmount } from '../domain/money.js'
 import { violate } from '../kernel/rules.js'
 import { isVisible } from '../kernel/text.js'
 import { parseTime } from '../kernel/time.js'
 import { parseCursor } from '../queries/list-page.js'
 
-// Parsers of option values. When one throws, commander adds the option and the value to the message.
+/** Parses the value of an option or an argument. Commander adds the name and the text to the message of an InvalidArgumentError. */
+export type Parse<Value> = (text: string, previous: Value) => Value
+
+/** An option. Its name derives from that of its value: `webhookId` stands for `--webhook-id`. */
+export interface OptionOf<Value> {
+  /** The rest of the flags, such as `<id>`. */
+  readonly form: string
+  readonly description: string
+  readonly complete: (option: Option) => Option
+  /** Exists only for the compiler. */
+  readonly value?: Value
+}
+
+export type OptionSpecs = { readonly [name: string]: OptionOf<unknown> }
+export type Values<Specs extends OptionSpecs> = {
+  readonly [Name in keyof Specs]: Specs[Name] extends OptionOf<infer Value> ? Value : never
+}
+
+export function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+export function flag(description: string): OptionOf<true | undefined> {
+  return { form: '', description, complete: (option) => option }
+}
+
+export function option(form: string, description: string): OptionOf<string | undefined>
+export function option<Value>(form: string, description: string, parse: Parse<Value>): OptionOf<Value | undefined>
+export function option<Value>(form: string, description: string, parse?: Parse<Value>): OptionOf<Value> {
+  return { form, description, complete: (option) => (parse ? option.argParser(parse) : option) }
+}
+
+/** Makes an option mandatory. */
+export function required<Value>({ complete, ...spec }: OptionOf<Value>): OptionOf<Exclude<Value, undefined>> {
+  return { form: spec.form, description: spec.description, complete: (each) => complete(each).makeOptionMandatory() }
+}
+
+export function defaulting<Value>(value: Value, { complete, ...spec }: OptionOf<Value | undefined>): OptionOf<Value> {
+  return { form: spec.form, description: spec.description, complete: (each) => complete(each).default(value) }
+}
+
+export function choice<Value extends string>(
+  form: string,
+  description: string,
+  choices: readonly Value[],
+): OptionOf<Value | undefined> {
+  return { form, description, complete: (option) => option.choices(choices) }
+}
+
+/** The options of a list that is printed in pages. */
+export const pageOptions = <Cursor>(parseAfter: (text: string) => Cursor) => ({
+  limit: defaulting(50, option('<n>', 'the size of the page, 1 to 1000', integer({ min: 1, max: 1000 }))),
+  cursor: option('<nextCursor>', 'continue after an earlier page', parseAfter),
+})
+
+/** Collects the values of a repeatable option. */
+export function repeatable<Each = string>(parse?: (text: string) => Each): Parse<readonly Each[]> {
+  return (text, previous) => [...(Array.isArray(previous) ? previous : []), parse ? parse(text) : text]
+}
 
 const maxTextLength = 2_048
 
@@ -58,25 +117,18 @@ export function text(maxLength: number): (text: string) => string {
 }
 
 const short = matching((text) => text.length <= maxTextLength, `It must be at most ${maxTextLength} characters.`)
-
-export function message(text: string): string {
-  return visible(short(text))
-}
-
 const notBlank = matching((text) => text.trim() !== '', 'It must not be blank.')
 
+export const message = (text: string) => visible(short(text))
+
 /** Accepts a message that is not blank. */
-export function reason(text: string): string {
-  return message(notBlank(text))
-}
+export const reason = (text: string) => message(notBlank(text))
 
 /** Rejects an empty path, which usually comes from an unset variable in a script and would mean the current directory. */
 export const path = matching((text) => text !== '', 'It must not be empty.')
 
 /** Accepts a trackingId in either case, because databases and spreadsheets often print UUIDs in upper case. */
-export function trackingId(text: string): string {
-  return text.toLowerCase()
-}
+export const trackingId = (text: string) => text.toLowerCase()
 
 /** Parses an ISO 8601 time. A date means its start in UTC. */
 export const time = parsed(parseTime, 'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z.')
@@ -84,9 +136,4 @@ export const time = parsed(parseTime, 'It must be a time such as 2026-11-21 or 2
 /** Parses the nextCursor of a list. */
 export const cursor = parsed(parseCursor, 'It must be the nextCursor of an earlier page.')
 
-export const endpoint = parsed((text) => {
-  const [, v6, name, digits] = /^(?:\[([0-9a-fA-F:]+)\]|([^\s:/]+)):(\d{1,5})$/.exec(text) ?? []
-  const host = v6 ?? name
-  const port = Number(digits)
-  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
-}, 'It must be host:port.')
+export const email = matching((text) => normalEmail(visible(text)) !== undefined, 'It must be an email address.')

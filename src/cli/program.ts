@@ -1,25 +1,20 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
-import { addAuditCommands } from './audit-commands.js'
-import { addBackupCommands } from './backup-commands.js'
+import { version } from '../operations/version.js'
+import { addHistoryCommands } from './audit-commands.js'
+import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
+import { addBackupCommands, addMasterKeyCommands } from './backup-commands.js'
 import { addCallbackCommands } from './callback-commands.js'
-import { AlreadyDone, notify, Refused, UsageError } from './command.js'
-import { addDoctorCommand } from './doctor-command.js'
-import { addEventCommands } from './event-commands.js'
-import { addKeyCommands } from './key-commands.js'
+import { AlreadyDone, outputOf, Refused, UsageError } from './command.js'
+import { addEventCommands, addEventsCopyCommands } from './event-commands.js'
+import { addEventsServeCommand } from './events-serve.js'
 import { addMerchantCommands } from './merchant-commands.js'
-import { addOutboxCommands } from './outbox-command.js'
 import { addPrivacyCommands } from './privacy-commands.js'
 import { addProjectionCommands } from './projection-commands.js'
-import { addSeedCommand } from './seed-command.js'
-import { addServeCommand } from './serve-command.js'
+import { addDoctorCommand, addOutboxCommands, addServiceCommands } from './service-commands.js'
+import { addSettlingCommands } from './settle-commands.js'
 import { addTransferCommands } from './transfer-commands.js'
 import { addUserCommands } from './user-commands.js'
 import { addWalletCommands } from './wallet-commands.js'
-
-const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve('#package.json')), 'utf8')) as {
-  version: string
-}
 
 /**
  * Runs one command of `transferd` and returns its exit status: 0 for success, 1 if it was rejected or failed (the reason is on stderr), 2 for
@@ -33,9 +28,9 @@ export async function run(argv: readonly string[], output: OutputConfiguration =
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
-    notify(program, message)
+    outputOf(program).notify(message)
     if (error instanceof UsageError || name === 'ConfigurationError') return 2
-    if (!(error instanceof Refused) && isBug(error)) program.configureOutput().writeErr?.(`${stack}\n`)
+    if (!(error instanceof Refused) && isBug(error)) outputOf(program).progress(String(stack))
     return error instanceof AlreadyDone ? 3 : 1
   }
 }
@@ -48,20 +43,27 @@ export function buildProgram(output: OutputConfiguration = {}): Command {
     .showHelpAfterError('(--help lists commands and options)')
     .configureOutput(output)
     .exitOverride()
-  addServeCommand(program)
-  addSeedCommand(program)
+  addServiceCommands(program)
   addMerchantCommands(program)
-  addTransferCommands(program)
+  const transfers = program.command('transfers').description('show and settle transfers')
+  addTransferCommands(transfers)
+  addSettlingCommands(transfers)
   addUserCommands(program)
   addWalletCommands(program)
   addOutboxCommands(program)
-  addEventCommands(program)
-  addAuditCommands(program)
+  const events = program.command('events').description('the event log')
+  addEventCommands(events)
+  addEventsServeCommand(events)
+  addEventsCopyCommands(events)
+  const audit = program.command('audit').description('history, past states, and verification of the log and the lists')
+  addHistoryCommands(audit)
+  addProofCommands(audit)
+  addIntegrityCommands(audit)
   addCallbackCommands(program)
   addProjectionCommands(program)
   addPrivacyCommands(program)
   addDoctorCommand(program)
-  addKeyCommands(program)
+  addMasterKeyCommands(program)
   addBackupCommands(program)
   return program
 }

@@ -3,85 +3,102 @@ import { refusalText } from '../commands/refusal-texts.js'
 import type { ProjectionStatus } from '../projections/projection-status.js'
 import type { ProjectionBusyError, ProjectionTask } from '../projections/projection-tasks.js'
 import type { CommandStores } from './cli-stores.js'
-import { defineCommand, defineListCommand, type Listing, Refused, UsageError } from './command.js'
-import { reason } from './options.js'
+import { defineCommand, Refused, UsageError } from './command.js'
+import { flag, option, reason } from './options.js'
+
+const taskCommands = {
+  verify: 'compare the served documents with newly built ones, or with those that wait for a switch',
+  switch: 'serve the built documents and keep the previous ones',
+  rollback: 'serve the previous documents again',
+}
 
 export function addProjectionCommands(program: Command): void {
   const projections = program.command('projections').description('manage the projections that maintain the lists')
-  defineListCommand(projections.command('list').description('projections with their collections'), showStatus, list)
-  defineListCommand(
-    projections.command('status').description('the state and lag of each projection'),
-    showStatus,
-    statusTable,
-  )
-  const rebuildCommand = projections
-    .command('rebuild')
-    .argument('[name]')
-    .option('--all', 'all projections')
-    .option('--keep', 'do not switch; the built documents wait for `projections switch`')
-    .description('build new documents, compare them with the served ones, and switch if they are identical')
-  defineCommand(rebuildCommand, rebuild)
-  defineCommand(
-    projections
-      .command('verify <name>')
-      .description('compare the served documents with newly built ones, or with those that wait for a switch'),
-    (stores, _options, name: string) => oneTask(stores, name, 'verify'),
-  )
-  defineCommand(
-    projections.command('switch <name>').description('serve the built documents and keep the previous ones'),
-    (stores, _options, name: string) => oneTask(stores, name, 'switch'),
-  )
-  defineCommand(
-    projections.command('rollback <name>').description('serve the previous documents again'),
-    (stores, _options, name: string) => oneTask(stores, name, 'rollback'),
-  )
-  defineCommand(
-    projections
-      .command('pause <name>')
-      .option('--reason <text>', 'shown in the status', reason)
-      .description('stop updating a projection until it is resumed'),
-    pauseProjection,
-  )
-  defineCommand(projections.command('resume <name>').description('continue a paused projection'), resumeProjection)
-  defineCommand(
-    projections.command('cancel <name>').description('cancel the current task and discard its documents'),
-    cancel,
-  )
-}
-
-const list: Listing<ProjectionStatus> = {
-  columns: () => [
-    { head: 'NAME', cell: ({ name }) => name },
-    { head: 'VERSION', cell: ({ version }) => version, align: 'right' },
-    { head: 'COLLECTION', cell: ({ collection }) => collection },
-    { head: 'LAST EVENT', cell: ({ lastEventAt }) => lastEventAt },
-    { head: 'BUILT', cell: ({ built }) => built?.at },
-    { head: 'PREVIOUS', cell: ({ previous }) => previous?.at },
-  ],
-  emptyText: 'No projections found.',
-}
-
-const statusTable: Listing<ProjectionStatus> = {
-  columns: () => [
-    { head: 'NAME', cell: ({ name }) => name },
-    { head: 'STATE', cell: ({ state }) => state },
-    { head: 'LAG', cell: ({ lagEvents }) => lagEvents, align: 'right' },
-    { head: 'LAST EVENT', cell: ({ lastEventAt }) => lastEventAt },
-    { head: 'TASK', cell: ({ task }) => task && taskInWords(task) },
-    { head: 'RUN BY', cell: ({ holder }) => holder, max: 32 },
-  ],
-  emptyText: 'No projections found.',
-  hint: (all) => all.flatMap(hintsFor).join('; ') || undefined,
+  const none = 'No projections found.'
+  defineCommand(projections, 'list', 'projections with their collections', {
+    run: showStatus,
+    list: {
+      columns: {
+        NAME: 'name',
+        VERSION: { cell: 'version', align: 'right' },
+        COLLECTION: 'collection',
+        'LAST EVENT': 'lastEventAt',
+        BUILT: ({ built }) => built?.at,
+        PREVIOUS: ({ previous }) => previous?.at,
+      },
+      none,
+    },
+  })
+  defineCommand(projections, 'status', 'the state and lag of each projection', {
+    run: showStatus,
+    list: {
+      columns: {
+        NAME: 'name',
+        STATE: 'state',
+        LAG: { cell: 'lagEvents', align: 'right' },
+        'LAST EVENT': 'lastEventAt',
+        TASK: ({ task }) => task && taskInWords(task),
+        'RUN BY': { cell: 'holder', max: 32 },
+      },
+      none,
+      hint: (all) => all.flatMap(hintsFor).join('; ') || undefined,
+    },
+  })
+  const rebuilding = 'build new documents, compare them with the served ones, and switch if they are identical'
+  defineCommand(projections, 'rebuild [name]', rebuilding, {
+    options: {
+      all: flag('all projections'),
+      keep: flag('do not switch; the built documents wait for `projections switch`'),
+    },
+    async run(stores, { all = false, keep = false }, ...[name]: string[]) {
+      if (all === (name !== undefined)) throw new UsageError('name one projection, or use --all')
+      const { allProjections } = await import('../projections/all-projections.js')
+      const names = name === undefined ? allProjections.map((projection) => projection.name) : [name]
+      const ended = await doTasks(stores, names, { what: 'rebuild', keep })
+      return name === undefined ? ended : ended[0]
+    },
+  })
+  for (const what of ['verify', 'switch', 'rollback'] as const) {
+    defineCommand(projections, `${what} <name>`, taskCommands[what], {
+      async run(stores, _, name: string) {
+        const [ended] = await doTasks(stores, [name], { what })
+        if (what === 'verify' && ended?.comparison?.differing) throw new Refused(differencesInWords(ended))
+        return ended
+      },
+    })
+  }
+  defineCommand(projections, 'pause <name>', 'stop updating a projection until it is resumed', {
+    options: { reason: option('<text>', 'shown in the status', reason) },
+    async run(stores, { reason = null }, name: string) {
+      const { tasks } = await tasksOf(stores, [name])
+      return { name, paused: true, changed: await tasks.pause(name, stores.context.actor, reason) }
+    },
+  })
+  defineCommand(projections, 'resume <name>', 'continue a paused projection', {
+    async run(stores, _, name: string) {
+      const { tasks } = await tasksOf(stores, [name])
+      return { name, paused: false, changed: await tasks.resume(name) }
+    },
+  })
+  defineCommand(projections, 'cancel <name>', 'cancel the current task and discard its documents', {
+    async run(stores, _, name: string) {
+      const { tasks, deps } = await tasksOf(stores, [name])
+      const { watchTasks } = await import('../projections/start-projections.js')
+      const task = await tasks.find(name)
+      if (!task || !(await tasks.cancel(name, task.requestId)))
+        throw new Refused(`${name} has no task that can be cancelled`)
+      for await (const _ of watchTasks(deps, [task], new AbortController().signal));
+      return { name, cancelled: task.what }
+    },
+  })
 }
 
 function hintsFor({ name, failure, paused, built }: ProjectionStatus): string[] {
   return [
-    ...(failure
-      ? [`${name} has stopped: ${failure.reason} (${failure.command ?? 'docs/operating/projections.md'})`]
-      : []),
-    ...(paused ? [`${name} is paused by ${paused.by} (transferd projections resume ${name})`] : []),
-    ...(built ? [`${name} has built documents (transferd projections switch ${name})`] : []),
-  ]
+    failure && `${name} has stopped: ${failure.reason} (${failure.command ?? 'docs/operating/projections.md'})`,
+    paused && `${name} is paused by ${paused.by} (transferd projections resume ${name})`,
+    built && `${name} has built documents (transferd projections switch ${name})`,
+  ].filter((hint) => hint !== null)
 }
 
 function taskInWords({ what, state, phase, progress }: NonNullable<ProjectionStatus['task']>): string {
@@ -99,24 +116,6 @@ interface Ended {
   readonly state: ProjectionTask['state']
   readonly position: string | null
   readonly comparison: ProjectionTask['comparison'] | null
-}
-
-async function rebuild(
-  stores: CommandStores,
-  { all = false, keep = false }: { all?: boolean; keep?: boolean },
-  ...[name]: string[]
-) {
-  if (all === (name !== undefined)) throw new UsageError('name one projection, or use --all')
-  const { allProjections } = await import('../projections/all-projections.js')
-  const names = name === undefined ? allProjections.map((projection) => projection.name) : [name]
-  const ended = await doTasks(stores, names, { what: 'rebuild', keep })
-  return name === undefined ? ended : ended[0]
-}
-
-async function oneTask(stores: CommandStores, name: string, what: ProjectionTask['what']) {
-  const [ended] = await doTasks(stores, [name], { what })
-  if (what === 'verify' && ended?.comparison?.differing) throw new Refused(differencesInWords(ended))
-  return ended
 }
 
 /** Requests the tasks and waits for them. Prints progress on stderr. Ctrl-C cancels the tasks that this command requested. */
@@ -150,7 +149,9 @@ async function doTasks(
   for await (const found of watchTasks(deps, watched, abandoned.signal)) {
     for (const [name, task] of found) {
       if (task) {
-        printProgress(task, last.get(name), notify)
+        const before = last.get(name)
+        const line = progressLine(task)
+        if (!before || line !== progressLine(before)) notify(line)
         last.set(name, task)
       } else last.delete(name)
     }
@@ -180,16 +181,6 @@ function differencesInWords({ name, comparison }: Ended): string {
   return `${name}: ${differing} of ${compared} documents differ at ${comparison?.position ?? 0} (${differences.join(', ')}${more})`
 }
 
-/** Prints the progress if it has changed. */
-function printProgress(
-  task: ProjectionTask,
-  before: ProjectionTask | undefined,
-  notify: (message: string) => void,
-): void {
-  const line = progressLine(task)
-  if (!before || line !== progressLine(before)) notify(line)
-}
-
 function progressLine({ projection, what, state, phase, ...task }: ProjectionTask): string {
   const { reached, end, eventsPerSecond, secondsLeft } = task
   if (state !== 'running' || phase !== 'building')
@@ -197,26 +188,6 @@ function progressLine({ projection, what, state, phase, ...task }: ProjectionTas
   const rate = eventsPerSecond === undefined ? '' : `, ${eventsPerSecond} events/s`
   const left = secondsLeft === undefined ? '' : `, ${secondsLeft} s left`
   return `${projection}: ${what} ${phase}, at ${reached ?? 0} of ${end ?? 0}${rate}${left}`
-}
-
-async function pauseProjection(stores: CommandStores, { reason: why }: { reason?: string }, name: string) {
-  const { tasks } = await tasksOf(stores, [name])
-  return { name, paused: true, changed: await tasks.pause(name, stores.context.actor, why ?? null) }
-}
-
-async function resumeProjection(stores: CommandStores, _options: object, name: string) {
-  const { tasks } = await tasksOf(stores, [name])
-  return { name, paused: false, changed: await tasks.resume(name) }
-}
-
-async function cancel(stores: CommandStores, _options: object, name: string) {
-  const { tasks, deps } = await tasksOf(stores, [name])
-  const { watchTasks } = await import('../projections/start-projections.js')
-  const task = await tasks.find(name)
-  if (!task || !(await tasks.cancel(name, task.requestId)))
-    throw new Refused(`${name} has no task that can be cancelled`)
-  for await (const _ of watchTasks(deps, [task], new AbortController().signal));
-  return { name, cancelled: task.what }
 }
 
 /** @throws Refused for an unknown projection */

@@ -10,25 +10,32 @@ export function jsonLine(value: unknown): string {
   return `${escapeHidden(JSON.stringify(value))}\n`
 }
 
-export interface Column<Row> {
-  readonly head: string
-  readonly cell: (row: Row) => unknown
+/** A field of a row, or a function of the row. */
+type Cell<Row> = (keyof Row & string) | ((row: Row) => unknown)
+
+interface Column<Row> {
+  readonly cell: Cell<Row>
   /** The maximum length, after which a cell is cut. The last column is wrapped instead. */
   readonly max?: number
   readonly align?: 'right'
 }
 
+/** The columns of a table by their heads. */
+export type Columns<Row> = { readonly [head: string]: Cell<Row> | Column<Row> }
+
 /** Returns a table of at most 100 columns with one line per row, or more if the last cell wraps. */
-export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
-  const heads = columns.map(({ head }) => head)
-  const lines = [heads, ...rows.map((row) => columns.map(({ cell: of, max }) => cut(cell(of(row)), max)))]
-  const widths = columns.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)))
+export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+  const all = Object.values(columns).map((column) => (typeof column === 'object' ? column : { cell: column }))
+  const textOf = (row: Row, { cell: of, max }: Column<Row>) =>
+    cut(cell(typeof of === 'function' ? of(row) : row[of]), max)
+  const lines = [Object.keys(columns), ...rows.map((row) => all.map((column) => textOf(row, column)))]
+  const widths = all.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)))
   const indent = widths.slice(0, -1).reduce((sum, width) => sum + width + gap.length, 0)
   return lines
     .map((line) => {
       const last = wrap(line.at(-1)!, maxWidth - indent).join(`\n${' '.repeat(indent)}`)
       const cells = line.slice(0, -1).map((text, column) => {
-        return columns[column]!.align === 'right' ? text.padStart(widths[column]!) : text.padEnd(widths[column]!)
+        return all[column]!.align === 'right' ? text.padStart(widths[column]!) : text.padEnd(widths[column]!)
       })
       return `${[...cells, last].join(gap).trimEnd()}\n`
     })
@@ -36,11 +43,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 }
 
 /** Returns a table with a text below each row. */
-export function detailed<Row>(
-  rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  detailOf: (row: Row) => unknown,
-): string {
+export function detailed<Row>(rows: readonly Row[], columns: Columns<Row>, detailOf: (row: Row) => unknown): string {
   const [head, ...lines] = table(rows, columns).split(/\n(?! )/)
   const below = rows.map((row) => wrap(cell(detailOf(row)), maxWidth - 5).map((line) => `     ${line}\n`))
   return [`${head}\n`, ...rows.flatMap((_, index) => [`${lines[index]}\n`, ...below[index]!])].join('')
@@ -92,11 +95,7 @@ export function dueIn(iso: string, nowMs = Date.now()): string {
 function duration(ms: number): string {
   // The clock of another machine may be ahead.
   const seconds = Math.max(0, Math.trunc(ms / 1000))
-  const units = [
-    ['d', 86_400],
-    ['h', 3_600],
-    ['m', 60],
-  ] as const
+  const units = Object.entries({ d: 86_400, h: 3_600, m: 60, s: 1 })
   const [unit, size] = units.find(([, each]) => seconds >= each) ?? ['s', 1]
   return `${Math.trunc(seconds / size)}${unit}`
 }
@@ -128,9 +127,7 @@ function isTable(value: unknown): value is Record<string, unknown>[] {
 /** Returns a table of the rows' fields, or the rows below each other if the table would be too wide. */
 function plainTable(rows: readonly Record<string, unknown>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
-  const text = table(
-    rows,
-    names.map((name) => ({ head: name.replace(/[A-Z]/g, ' $&').toUpperCase(), cell: (row) => row[name] })),
-  )
+  const columns = names.map((name) => [name.replace(/[A-Z]/g, ' $&').toUpperCase(), name])
+  const text = table(rows, Object.fromEntries(columns))
   return text.split('\n').some((line) => line.length > maxWidth) ? rows.map(readable).join('\n') : text
 }

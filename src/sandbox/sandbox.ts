@@ -4,15 +4,16 @@ import type { Logger } from 'pino'
 import type { CommandContext } from '../commands/handle-command.js'
 import type { MerchantCommands } from '../commands/merchant/merchant-commands.js'
 import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
-import type { UserCommands } from '../commands/user/user-commands.js'
+import type { NewUser, UserCommands } from '../commands/user/user-commands.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { defaultSettings } from '../domain/merchant/merchant-settings.js'
+import { toJsonNumber } from '../domain/money.js'
+import { isMerchantRole, type Role, roles } from '../domain/user/permissions.js'
+import type { User } from '../domain/user/user.js'
+import { UnreadableEventError } from '../event-store/event-codec.js'
 import { writeFileDurably } from '../operations/files/durable-file.js'
 import type { SecretBox } from '../security/secret-box.js'
 import type { WalletAccounts } from '../wallet/built-in/wallet-accounts.js'
-import { sandboxActor } from './sandbox-actor.js'
-import { disableSandboxUsers, ensureSandboxUsers, type SandboxUser } from './sandbox-users.js'
-import { ensureSandboxWallet, type SandboxWallet } from './sandbox-wallet.js'
 
 /** The credentials that the banner shows. */
 export interface SandboxCredentials {
@@ -174,4 +175,136 @@ async function rotate(merchantId: string, { merchants, context }: SandboxParts):
     throw new Error('the sandbox merchant is missing from the log')
   }
   return { merchantId, webApiKey: key.webApiKey, secretKey: secret.value, webhookSecret: webhook.value }
+}
+
+/** The actor that registers the sandbox's merchants and creates its users. No other code uses it. */
+export const sandboxActor = 'system:sandbox'
+
+/** A customer's account for trying out payments. */
+export interface SandboxWallet {
+  readonly accountNumber: number
+  readonly email: string
+  readonly password: string
+  /** The balance when the service started. */
+  readonly balance: number
+}
+
+const email = 'customer@example.com'
+const phone = '+15555550100'
+const openingBalanceMinor = 10_000_00n
+
+/**
+ * Returns the sandbox's account and opens it if it does not exist. The password derives from the master key, so every start can show
+ * it although the log contains only a hash. Returns undefined if a different account uses the email address, or if the account's events
+ * cannot be read.
+ */
+export async function ensureSandboxWallet(
+  accounts: WalletAccounts,
+  box: Pick<SecretBox, 'mac'>,
+  context: CommandContext,
+  logger: Logger,
+): Promise<SandboxWallet | undefined> {
+  const bits = Buffer.from(box.mac('sandbox wallet password', email), 'base64url').readUIntBE(0, 6)
+  const password = String(bits % 1_000_000).padStart(6, '0')
+  try {
+    let account = await accounts.findByEmail(email)
+    if (!account) {
+      await accounts.open({ email, password, phone, openingBalanceMinor, sandbox: true }, context)
+      // Another node may have opened it concurrently.
+      account = await accounts.findByEmail(email)
+    }
+    if (!account?.sandbox) return undefined
+    return { accountNumber: account.accountNumber, email, password, balance: toJsonNumber(account.balanceMinor) }
+  } catch (error) {
+    // The service must start even without this account.
+    if (!(error instanceof UnreadableEventError)) throw error
+    logger.error({ err: error }, "the sandbox's wallet account cannot be read")
+    return undefined
+  }
+}
+
+/** A user for trying out the dashboard. */
+export interface SandboxUser {
+  readonly role: Role
+  readonly email: string
+  readonly password: string
+}
+
+interface SandboxUserParts {
+  readonly users: UserCommands
+  readonly box: Pick<SecretBox, 'mac'>
+  readonly context: CommandContext
+  readonly logger: Logger
+}
+
+/** Events of normal use, after which a user still belongs to the sandbox. */
+const usual: ReadonlySet<string> = new Set(['UserSignedIn', 'UserConfirmed', 'UserSessionsEnded'])
+/** Events that decide who owns a user and whether the user can sign in. */
+const deciding: ReadonlySet<string> = new Set(['UserCreated', 'UserEnabled', 'UserDisabled'])
+const passwordLength = 20
+
+/**
+ * Returns one user for each role and creates missing ones. Users with a merchant role see `merchantIds`. The passwords derive from the
+ * master key, so every start can show them. Omits a user that anyone else has changed, because the password may no longer work.
+ */
+export async function ensureSandboxUsers(
+  parts: SandboxUserParts,
+  merchantIds: readonly string[],
+): Promise<readonly SandboxUser[]> {
+  const offered = await Promise.all(roles.map((role) => offer(parts, role, isMerchantRole(role) ? merchantIds : null)))
+  return offered.flat()
+}
+
+async function offer(
+  { users, box, context, logger }: SandboxUserParts,
+  role: Role,
+  merchantIds: readonly string[] | null,
+): Promise<readonly SandboxUser[]> {
+  const email = emailOf(role)
+  const password = box.mac('sandbox user password', email).slice(0, passwordLength)
+  try {
+    const wanted = { email, name: `Sandbox ${role}`, role, merchantIds }
+    const user = (await users.findByEmail(email)) ?? (await made(users, wanted, password, context))
+    if (!user || !(await isAsMade(users, user))) return []
+    // The user was disabled when an earlier sandbox ended.
+    if (user.disabled) await users.execute(user.userId, { type: 'Enable' }, context)
+    await users.changeRole(user.userId, { role, merchantIds }, context)
+    return [{ role, email, password }]
+  } catch (error) {
+    // The service must start even without this user.
+    if (!(error instanceof UnreadableEventError)) throw error
+    logger.error({ err: error }, 'a user of the sandbox cannot be read')
+    return []
+  }
+}
+
+async function made(
+  users: UserCommands,
+  wanted: NewUser,
+  password: string,
+  context: CommandContext,
+): Promise<User | undefined> {
+  const result = await users.create(wanted, context, password)
+  // Another node may have created the user concurrently.
+  return result.accepted ? result.user : users.findByEmail(wanted.email)
+}
+
+async function isAsMade(users: UserCommands, { userId }: User): Promise<boolean> {
+  const history = await users.history(userId)
+  return history.every(({ event, metadata }) => metadata.actor === sandboxActor || usual.has(event.type))
+}
+
+/** Disables the users whose passwords a banner showed. A user that an operator has since enabled again stays enabled. */
+export async function disableSandboxUsers(users: UserCommands, context: CommandContext): Promise<void> {
+  for (const role of roles) {
+    const user = await users.findByEmail(emailOf(role))
+    if (!user || user.disabled) continue
+    const decisive = (await users.history(user.userId)).filter(({ event }) => deciding.has(event.type))
+    const isOurs = decisive.every(({ metadata }) => metadata.actor === sandboxActor)
+    if (isOurs) await users.execute(user.userId, { type: 'Disable' }, { ...context, actor: sandboxActor })
+  }
+}
+
+function emailOf(role: Role): string {
+  return `${role}@sandbox.example`
 }

@@ -11,7 +11,7 @@ import t, { type Test } from 'tap'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
-import { readEventsUsers } from '../../src/operations/events-server/events-users.js'
+import { readEventsUsers } from '../../src/operations/events-server/events-server.js'
 import { runCli, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 

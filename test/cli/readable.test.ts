@@ -13,23 +13,17 @@ t.test('prints a table with heads, aligned columns, and dashes for missing value
     { id: 'a', amount: 1, note: null },
     { id: 'bcd', amount: 22, note: 'x'.repeat(9) },
   ]
-  const columns = [
-    { head: 'ID', cell: (row: (typeof rows)[0]) => row.id },
-    { head: 'AMOUNT', cell: (row: (typeof rows)[0]) => row.amount, align: 'right' },
-    { head: 'NOTE', cell: (row: (typeof rows)[0]) => row.note, max: 5 },
-  ] as const
+  const columns = {
+    ID: 'id',
+    AMOUNT: { cell: (row: (typeof rows)[0]) => row.amount, align: 'right' },
+    NOTE: { cell: 'note', max: 5 },
+  } as const
   t.equal(table(rows, columns), 'ID   AMOUNT  NOTE\na         1  -\nbcd      22  xxxx…\n')
 })
 
 t.test('wraps the last cell so that no line exceeds 100 columns', async (t) => {
   const reason = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ')
-  const text = table(
-    [{ reason }],
-    [
-      { head: 'EVENT', cell: () => 'transfer-1@0' },
-      { head: 'REASON', cell: (row) => row.reason },
-    ],
-  )
+  const text = table([{ reason }], { EVENT: () => 'transfer-1@0', REASON: 'reason' })
   const lines = text.trimEnd().split('\n')
   t.ok(lines.length > 3)
   for (const line of lines) t.ok(line.length <= 100, line)

@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Credentials } from '../../examples/merchant/callback-receiver.js'
-import type { SandboxUser } from '../../src/sandbox/sandbox-users.js'
-import type { SandboxWallet } from '../../src/sandbox/sandbox-wallet.js'
+import type { SandboxUser, SandboxWallet } from '../../src/sandbox/sandbox.js'
 import { program } from './program.js'
 
 const startsWithinMs = 120_000

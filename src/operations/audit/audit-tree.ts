@@ -1,17 +1,20 @@
-import { DirectoryTiles } from '@transferd/transparency-log'
+import { DirectoryTiles, parseVerifier, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { startTreeKeeper } from '../../audit/integrity/audit-tree-keeper.js'
+import type { Witness } from '../../audit/integrity/checkpoint-publisher.js'
+import { integrityStatus } from '../../audit/integrity/integrity-status.js'
+import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proofs/prove-transfer.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import { checkLogFile } from '../../event-store/embedded.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import type { Part } from '../../subscriptions/under-lease.js'
-import type { Configuration } from '../configuration/configuration.js'
+import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { checkLogAtRest, checkOtherFiles } from '../files/file-checks.js'
-import { firstAuditKey, keepAuditKey, readAuditKey } from './audit-key.js'
-import { witnessesOf } from './audit-witnesses.js'
+import type { OpenedLog } from '../stores/stores.js'
+import { firstAuditKey, keepAuditKey, readAuditKey } from './audit-files.js'
 
 /** Seals and verifies the log. */
 export function startAuditTree(parts: {
@@ -81,5 +84,47 @@ function treeMetrics(registry: Registry, commands: IntegrityCommands) {
     setTreeSize: (treeSize: number): void => size.set(treeSize),
     setFindings: (count: number): void => findings.set(count),
     publishFailed: (to: 'copy' | 'witness'): void => failures.inc({ to }),
+  }
+}
+
+/** @throws ConfigurationError if a key does not match its id */
+export function witnessesOf({ audit }: Configuration): readonly Witness[] {
+  return audit.witnesses.map(({ url, verifierKey }) => {
+    try {
+      return { url, key: parseVerifier(verifierKey) }
+    } catch (error) {
+      throw new ConfigurationError([`AUDIT_WITNESSES contains an invalid key: ${(error as Error).message}`])
+    }
+  })
+}
+
+/** Returns the integrity problems and their consequences as sentences. @throws StoreUnavailableError */
+export async function integrityDetails(commands: IntegrityCommands, readModels: ReadModels): Promise<string[]> {
+  const { stoppedSince, findings } = await commands.state()
+  const status = await integrityStatus(readModels).catch(() => undefined)
+  const troubles = [...(status?.troubles ?? [])]
+  const [first, ...others] = findings
+  if (stoppedSince === null || !first) return troubles
+  const more = others.length > 0 ? `, and ${others.length} more` : ''
+  const stopped = `payouts are stopped since ${stoppedSince}, as the log does not verify: ${first.place}: ${first.problem}`
+  return [`${stopped}${more} (transferd audit verify)`, ...troubles]
+}
+
+/** Returns a function that proves transfers with the tree in this node's directory. */
+export function proofs(
+  { audit, dataDirectory }: Configuration,
+  { rawEventStore: log, box }: Pick<OpenedLog, 'rawEventStore' | 'box'>,
+): (trackingId: string) => Promise<ProofOutcome> {
+  return async (trackingId) => {
+    const key = readAuditKey(dataDirectory, box) ?? (await firstAuditKey(log, box))
+    if (!key) return { outcome: 'unknown' }
+    try {
+      const made = await proveTransfer({ log, tiles: new DirectoryTiles(audit.directory), key }, trackingId)
+      return made ? { outcome: 'made', proof: made.proof } : { outcome: 'unknown' }
+    } catch (error) {
+      if (error instanceof NotSealedYet) return { outcome: 'not-sealed' }
+      if (error instanceof VerificationError) return { outcome: 'unverified', reason: error.message }
+      throw error
+    }
   }
 }

@@ -13,10 +13,9 @@ import { checkLogFile } from '../../event-store/embedded.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { openKeyRing } from '../keys/key-ring.js'
-import { masterKeysOf } from '../keys/master-key.js'
+import { masterKeysOf, openKeyRing } from '../keys/key-ring.js'
 import { openEventStore, requireLog } from '../stores/stores.js'
-import { firstAuditKey, readAuditKey } from './audit-key.js'
+import { firstAuditKey, readAuditKey } from './audit-files.js'
 
 export interface VerifyLogOptions {
   /** A checkpoint of a tree that was verified before. Only later events are verified. */

@@ -6,6 +6,7 @@ import Database from 'better-sqlite3'
 import { collections } from '../../read-models/documents.js'
 import { writeFileDurably } from '../files/durable-file.js'
 import { openReadModels } from '../stores/stores.js'
+import { ChunkWriter, chunkKeyFor, cutIntoChunks, type EncryptTo, encryptedTo } from './backup-chunks.js'
 import {
   BackupError,
   type Chunk,
@@ -16,10 +17,7 @@ import {
   manifestsIn,
   readManifest,
 } from './backup-manifest.js'
-import { cutIntoChunks } from './chunk-cutter.js'
-import { chunkKeyFor, type EncryptTo, encryptedTo } from './chunk-encryption.js'
-import { ChunkWriter } from './chunk-store.js'
-import { partsOf, type Snapshot, type Sources } from './read-parts.js'
+import { partsOf, type Snapshot, type Sources } from './backup-parts.js'
 import { TreeSnapshot } from './tree-snapshot.js'
 
 export interface CreateBackupOptions {

@@ -13,6 +13,7 @@ import { dirname, join, resolve } from 'node:path'
 import { BrokenLogError, readLogEnd } from '@transferd/event-log'
 import Database from 'better-sqlite3'
 import { syncToDisk } from '../files/durable-file.js'
+import { type ChunkKey, type OpenWith, openChunkKey, readChunk } from './backup-chunks.js'
 import {
   BackupError,
   bytesOf,
@@ -22,9 +23,7 @@ import {
   manifestsIn,
   readManifest,
 } from './backup-manifest.js'
-import { type ChunkKey, type OpenWith, openChunkKey } from './chunk-encryption.js'
-import { readChunk } from './chunk-store.js'
-import { writePart } from './write-parts.js'
+import { writePart } from './backup-parts.js'
 
 export interface RestoreOptions {
   /** A manifest, or a target, of which the newest backup is restored. */

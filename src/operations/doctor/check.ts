@@ -9,29 +9,12 @@ export interface Check {
   readonly advice: string | null
 }
 
-/** The subject of a check, from which its result is created. */
-export class CheckSubject {
-  constructor(
-    private readonly name: string,
-    private readonly subject: string | null = null,
-  ) {}
-
-  ok(found: string): Check {
-    return { name: this.name, subject: this.subject, result: 'ok', found, advice: null }
-  }
-
-  warning(found: string, advice: string): Check {
-    return { name: this.name, subject: this.subject, result: 'warning', found, advice }
-  }
-
-  failed(found: string, advice: string): Check {
-    return { name: this.name, subject: this.subject, result: 'failed', found, advice }
-  }
-
-  /** The check cannot be decided here. */
-  unknown(found: string, advice: string | null = null): Check {
-    return { name: this.name, subject: this.subject, result: 'unknown', found, advice }
-  }
+/** Returns the functions that create the result of a check of a subject. With `unknown`, the check cannot be decided here. */
+export function checking(name: string, subject: string | null = null) {
+  const found =
+    (result: Check['result']) =>
+    (text: string, advice: string | null = null): Check => ({ name, subject, result, found: text, advice })
+  return { ok: found('ok'), warning: found('warning'), failed: found('failed'), unknown: found('unknown') }
 }
 
 /** `3 callbacks`, `1 callback`. */
@@ -41,11 +24,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 
 /** Returns a duration in whole days, hours, minutes or seconds. */
 export function inWords(ms: number): string {
-  const units = [
-    [86_400_000, 'day'],
-    [3_600_000, 'hour'],
-    [60_000, 'minute'],
-  ] as const
-  const [size, unit] = units.find(([each]) => Math.abs(ms) >= each) ?? [1_000, 'second']
+  const units = Object.entries({ day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1_000 })
+  const [unit, size] = units.find(([, each]) => Math.abs(ms) >= each) ?? ['second', 1_000]
   return counted(Math.trunc(Math.abs(ms) / size), unit)
 }

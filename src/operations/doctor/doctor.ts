@@ -5,10 +5,9 @@ import { listNodes, type Node } from '../../read-models/nodes.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { type Configuration, type ConfigurationError, readConfiguration } from '../configuration/configuration.js'
 import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../stores/stores.js'
-import { type Check, CheckSubject } from './check.js'
-import { clockCheck, directoriesOf, diskCheck, versionCheck } from './machine.js'
+import { type Check, checking } from './check.js'
+import { auditCheck, backupCheck, clockCheck, directoriesOf, diskCheck, versionCheck } from './machine.js'
 import { endpointCertificateCheck, portCheck, publicCertificateCheck } from './network.js'
-import { auditCheck, backupCheck } from './safekeeping.js'
 import {
   callbackCheck,
   customerKeysCheck,
@@ -22,12 +21,28 @@ import {
 
 type Checking = () => Promise<Check | readonly Check[]> | Check | readonly Check[]
 
+const storesAdvice = 'docs/operating/runbooks.md#the-event-store-is-unavailable'
+
 /** Runs the checks of a running service. Never rejects: a check that cannot run has failed. */
 export async function serverChecks(configuration: Configuration, sources: WorkSources): Promise<readonly Check[]> {
+  const { readModels, directory, clock } = sources
+  const nodes = () => listNodes(readModels, clock())
+  const nowMs = () => Date.parse(clock())
   return runAll([
-    ...machineChecks(configuration, sources),
-    ...workChecks(sources),
-    ...certificateChecks(configuration, sources),
+    ...diskChecks(configuration),
+    async () => clockCheck(nowMs(), await newestEventMs(readModels), await nodes()),
+    async () => auditCheck(configuration.audit.directory, await newestEventMs(readModels)),
+    () => backupCheck(configuration.dataDirectory, nowMs()),
+    async () => versionCheck(await nodes()),
+    async () => roleCheck(await nodes()),
+    () => sealedCheck(directory),
+    () => customerKeysCheck(sources),
+    () => projectionChecks(sources),
+    () => eventCheck(sources),
+    () => stuckChecks(sources),
+    () => callbackCheck(sources),
+    () => endpointCheck(sources),
+    () => publicCertificateCheck(configuration.publicUrl, nowMs()),
   ])
 }
 
@@ -39,11 +54,11 @@ export async function examine(environment: NodeJS.ProcessEnv, clock: () => strin
   } catch (error) {
     const { message, problems } = error as ConfigurationError
     const advice = 'Correct the variables: docs/reference/configuration.md.'
-    return [new CheckSubject('configuration').failed((problems ?? [message]).join('; '), advice)]
+    return [checking('configuration').failed((problems ?? [message]).join('; '), advice)]
   }
-  const checks: Check[] = [new CheckSubject('configuration').ok('It is valid.'), await portCheck(configuration)]
+  const checks: Check[] = [checking('configuration').ok('It is valid.'), await portCheck(configuration)]
   const log = await tryOpenLog(configuration, checks)
-  if (!log) return [...checks, ...(await runAll(directoriesOf(configuration).map((path) => () => diskCheck(path))))]
+  if (!log) return [...checks, ...(await runAll(diskChecks(configuration)))]
   const readModels = await tryOpenReadModels(configuration, checks)
   try {
     checks.push(...(await checkStores(configuration, log, readModels, clock)))
@@ -64,14 +79,9 @@ async function checkStores(
   const users = new UserDirectory(store, () => undefined)
   try {
     await Promise.all([directory.start(), users.start()])
-    if (!readModels)
-      return [
-        sealedCheck(directory),
-        ...(await runAll(directoriesOf(configuration).map((path) => () => diskCheck(path)))),
-      ]
+    if (!readModels) return [sealedCheck(directory), ...(await runAll(diskChecks(configuration)))]
     const known = () => [...directory.problems().map(({ problem }) => problem), ...users.problems()]
-    const sources = { store, readModels, directory, known, clock }
-    const inside = await serverChecks(configuration, sources)
+    const inside = await serverChecks(configuration, { store, readModels, directory, known, clock })
     return [...inside, ...(await runAll([() => endpointCertificateCheck(directory, Date.parse(clock()))]))]
   } finally {
     await directory.stop()
@@ -79,37 +89,13 @@ async function checkStores(
   }
 }
 
-function machineChecks(configuration: Configuration, { readModels, clock }: WorkSources): readonly Checking[] {
-  const nodes = () => listNodes(readModels, clock())
-  return [
-    ...directoriesOf(configuration).map((path) => () => diskCheck(path)),
-    async () => clockCheck(Date.parse(clock()), await newestEventMs(readModels), await nodes()),
-    async () => auditCheck(configuration.audit.directory, await newestEventMs(readModels)),
-    () => backupCheck(configuration.dataDirectory, Date.parse(clock())),
-    async () => versionCheck(await nodes()),
-    async () => roleCheck(await nodes()),
-  ]
-}
-
-function workChecks(sources: WorkSources): readonly Checking[] {
-  return [
-    () => sealedCheck(sources.directory),
-    () => customerKeysCheck(sources),
-    () => projectionChecks(sources),
-    () => eventCheck(sources),
-    () => stuckChecks(sources),
-    () => callbackCheck(sources),
-    () => endpointCheck(sources),
-  ]
-}
-
-function certificateChecks({ publicUrl }: Configuration, { clock }: WorkSources): readonly Checking[] {
-  return [() => publicCertificateCheck(publicUrl, Date.parse(clock()))]
+function diskChecks(configuration: Configuration): readonly Checking[] {
+  return [...directoriesOf(configuration)].map((path) => () => diskCheck(path))
 }
 
 /** The work of a role that no node has does not run. */
 function roleCheck(nodes: readonly Node[]): Check {
-  const running = new CheckSubject('nodes')
+  const running = checking('nodes')
   const alive = nodes.filter(({ isAlive }) => isAlive)
   if (alive.length === 0) return running.warning('No node is alive.', 'Start one: transferd serve.')
   const missing = (['api', 'projections', 'callbacks'] as const).filter(
@@ -130,10 +116,7 @@ async function newestEventMs(readModels: ReadModels): Promise<number | null> {
 }
 
 async function tryOpenLog(configuration: Configuration, checks: Check[]): Promise<OpenedLog | undefined> {
-  const [key, store] = [
-    new CheckSubject('master-key'),
-    new CheckSubject('event-store', configuration.eventStore.engine),
-  ]
+  const [key, store] = [checking('master-key'), checking('event-store', configuration.eventStore.engine)]
   try {
     requireLog(configuration)
     const log = await openLog(configuration)
@@ -144,35 +127,31 @@ async function tryOpenLog(configuration: Configuration, checks: Check[]): Promis
   } catch (error) {
     const { name, message } = error as Error
     const about = name === 'MasterKeyError' ? key : store
-    checks.push(about.failed(message, 'docs/operating/runbooks.md#the-event-store-is-unavailable'))
+    checks.push(about.failed(message, storesAdvice))
     return undefined
   }
 }
 
 async function tryOpenReadModels(configuration: Configuration, checks: Check[]): Promise<ReadModels | undefined> {
-  const store = new CheckSubject('read-models', configuration.readModels.engine)
+  const store = checking('read-models', configuration.readModels.engine)
   try {
     const readModels = await openReachableReadModels(configuration)
     checks.push(store.ok('They can be read.'))
     return readModels
   } catch (error) {
-    const advice = 'docs/operating/runbooks.md#the-event-store-is-unavailable'
-    checks.push(store.failed((error as Error).message, advice))
+    checks.push(store.failed((error as Error).message, storesAdvice))
     return undefined
   }
 }
 
 /** Runs all checks, even if some of them fail. */
 async function runAll(checkings: readonly Checking[]): Promise<readonly Check[]> {
-  const done = await Promise.all(
-    checkings.map(async (checking) => {
-      try {
-        return await checking()
-      } catch (error) {
-        const advice = 'docs/operating/runbooks.md#the-event-store-is-unavailable'
-        return new CheckSubject('stores').failed(`A store cannot be read: ${(error as Error).message}`, advice)
-      }
-    }),
-  )
-  return done.flat()
+  const run = async (checkSubject: Checking) => {
+    try {
+      return await checkSubject()
+    } catch (error) {
+      return checking('stores').failed(`A store cannot be read: ${(error as Error).message}`, storesAdvice)
+    }
+  }
+  return (await Promise.all(checkings.map(run))).flat()
 }

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { dayMs, minuteMs } from '../../kernel/time.js'
 import type { Node } from '../../read-models/nodes.js'
 import type { Configuration } from '../configuration/configuration.js'
+import { lastBackupMs } from '../files/last-backup.js'
 import { version } from '../version.js'
-import { type Check, CheckSubject, inWords } from './check.js'
+import { type Check, checking, inWords } from './check.js'
 
 const mebibyte = 2 ** 20
 /** A busy service uses up less within minutes. */
@@ -12,13 +14,14 @@ const leastFreeBytes = 256 * mebibyte
 const comfortableBytes = 2_048 * mebibyte
 const maxSkewMs = 2_000
 const oldestNode = [20, 19] as const
+/** A checkpoint is signed every minute if there are new events. */
+const unsignedMs = 5 * minuteMs
+const backupOldMs = 2 * dayMs
 
 /** Returns the directories of this installation, each once. */
-export function directoriesOf({ dataDirectory, eventStore, readModels }: Configuration): readonly string[] {
-  const directories = [dataDirectory]
-  if (eventStore.engine === 'embedded') directories.push(eventStore.directory)
-  if (readModels.engine === 'embedded') directories.push(readModels.directory)
-  return [...new Set(directories)]
+export function directoriesOf({ dataDirectory, eventStore, readModels }: Configuration): ReadonlySet<string> {
+  const embedded = [eventStore, readModels].flatMap((each) => (each.engine === 'embedded' ? each.directory : []))
+  return new Set([dataDirectory, ...embedded])
 }
 
 /** Returns the free bytes for the service's user. @throws the system's error */
@@ -29,7 +32,7 @@ export async function freeBytes(directory: string): Promise<number> {
 
 /** Warns if a rebuild, which needs as much space as the read models, could fill the disk. */
 export async function diskCheck(directory: string): Promise<Check> {
-  const disk = new CheckSubject('disk', directory)
+  const disk = checking('disk', directory)
   try {
     await access(directory, constants.W_OK)
     const free = await freeBytes(directory)
@@ -47,27 +50,19 @@ export async function diskCheck(directory: string): Promise<Check> {
 }
 
 async function bytesIn(directory: string): Promise<number> {
-  const names = await readdir(directory)
-  const sizes = await Promise.all(
-    names.map((name) =>
-      stat(join(directory, name)).then(
-        (file) => (file.isFile() ? file.size : 0),
-        () => 0,
-      ),
-    ),
-  )
-  return sizes.reduce((sum, size) => sum + size, 0)
+  const paths = (await readdir(directory)).map((name) => join(directory, name))
+  const files = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)))
+  return files.reduce((sum, file) => sum + (file?.isFile() ? file.size : 0), 0)
 }
 
 function inUnits(bytes: number): string {
-  return bytes >= 1_024 * mebibyte
-    ? `${(bytes / (1_024 * mebibyte)).toFixed(1)} GiB`
-    : `${(bytes / mebibyte).toFixed(0)} MiB`
+  const mebibytes = bytes / mebibyte
+  return mebibytes >= 1_024 ? `${(mebibytes / 1_024).toFixed(1)} GiB` : `${mebibytes.toFixed(0)} MiB`
 }
 
 /** Finds a clock that is behind, by comparing it with the times of events and other nodes. */
 export function clockCheck(nowMs: number, newestEventMs: number | null, nodes: readonly Node[]): Check {
-  const clock = new CheckSubject('clock')
+  const clock = checking('clock')
   const advice = 'Synchronise the clocks of all nodes and stores (chrony, systemd-timesyncd): deposits expire by them.'
   if (newestEventMs !== null && newestEventMs - nowMs > maxSkewMs)
     return clock.failed(`The newest event was recorded in ${inWords(newestEventMs - nowMs)} from now.`, advice)
@@ -80,7 +75,7 @@ export function clockCheck(nowMs: number, newestEventMs: number | null, nodes: r
 }
 
 export function versionCheck(nodes: readonly Node[]): Check {
-  const versions = new CheckSubject('version')
+  const versions = checking('version')
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const mine = `transferd ${version} on Node ${process.versions.node}`
   if (major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1]))
@@ -89,4 +84,30 @@ export function versionCheck(nodes: readonly Node[]): Check {
   if (others.size === 0) return versions.ok(`${mine}; no other version runs.`)
   const found = `${mine}; nodes of version ${[...others].join(', ')} also run.`
   return versions.warning(found, 'Finish the upgrade: docs/operating/upgrades.md.')
+}
+
+/** Checks how far the last signed checkpoint of the tree is behind the log. */
+export async function auditCheck(directory: string, newestEventMs: number | null): Promise<Check> {
+  const tree = checking('audit', directory)
+  try {
+    const { mtimeMs } = await stat(join(directory, 'checkpoint'))
+    const behindMs = (newestEventMs ?? 0) - mtimeMs
+    if (behindMs < unsignedMs) return tree.ok('A signed checkpoint covers the newest events.')
+    const found = `No checkpoint covers the last ${inWords(behindMs)} of events.`
+    return tree.warning(found, 'A running node signs every minute: check its log and the disk.')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return tree.unknown('There is no checkpoint yet.')
+    return tree.failed(`The checkpoint cannot be read: ${code}.`, 'Give the user of the service read access.')
+  }
+}
+
+/** Only knows backups by commands on this machine. */
+export async function backupCheck(dataDirectory: string, nowMs: number): Promise<Check> {
+  const backup = checking('backup')
+  const advice = 'Run transferd backup <target>: see docs/operating/backup.md.'
+  const createdMs = await lastBackupMs(dataDirectory)
+  if (createdMs === undefined) return backup.unknown('No command on this machine has created one.', advice)
+  const found = `The last one was created ${inWords(nowMs - createdMs)} ago.`
+  return nowMs - createdMs > backupOldMs ? backup.warning(found, advice) : backup.ok(found)
 }

@@ -5,7 +5,7 @@ import { checkedAddresses, createHostResolver } from '../../callbacks/deliver/en
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import { dayMs } from '../../kernel/time.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { type Check, CheckSubject, counted, inWords } from './check.js'
+import { type Check, checking, counted, inWords } from './check.js'
 
 const timeoutMs = 3_000
 /** Automatic renewal happens earlier than this. */
@@ -16,7 +16,7 @@ const maxResponse = 65_536
 
 /** Checks whether the service, or another program, responds at the configured address. */
 export async function portCheck({ host, port }: Pick<Configuration, 'host' | 'port'>): Promise<Check> {
-  const listening = new CheckSubject('port', `${host}:${port}`)
+  const listening = checking('port', `${host}:${port}`)
   if (port === 0) return listening.unknown('The service chooses a free port (PORT=0).')
   const hostname = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   try {
@@ -59,7 +59,7 @@ async function responseOf(to: {
 
 /** Checks the certificate of PUBLIC_URL, which merchants and customers see. */
 export async function publicCertificateCheck(publicUrl: string | undefined, nowMs: number): Promise<Check> {
-  const certificate = new CheckSubject('certificate', publicUrl ?? null)
+  const certificate = checking('certificate', publicUrl ?? null)
   if (!publicUrl?.startsWith('https:')) return certificate.unknown('PUBLIC_URL is not an https URL.')
   const { hostname, port } = new URL(publicUrl)
   const advice = 'Renew the certificate, or repair its automatic renewal.'
@@ -72,7 +72,7 @@ export async function publicCertificateCheck(publicUrl: string | undefined, nowM
 
 /** Checks the certificates of live merchants' endpoints, because callbacks fail when one expires. */
 export async function endpointCertificateCheck(directory: MerchantDirectory, nowMs: number): Promise<Check> {
-  const certificates = new CheckSubject('endpoint-certificates')
+  const certificates = checking('endpoint-certificates')
   const live = directory.all().filter(({ settings }) => !settings.sandbox && settings.callbackUrl.startsWith('https:'))
   const checked = live.slice(0, maxEndpoints)
   const resolve = createHostResolver()

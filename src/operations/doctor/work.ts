@@ -9,7 +9,7 @@ import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/st
 import { listTransfers } from '../../queries/transfer-queries.js'
 import { collections } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { type Check, CheckSubject, counted, inWords } from './check.js'
+import { type Check, checking, counted, inWords } from './check.js'
 
 export interface WorkSources {
   readonly store: EventStore
@@ -28,7 +28,7 @@ const maxMerchantsChecked = 500
 export async function projectionChecks({ store, readModels }: WorkSources): Promise<readonly Check[]> {
   const runbook = 'docs/operating/runbooks.md#a-projection-is-behind'
   return (await projectionStatus({ store, readModels })).map(({ name, state, lagEvents, holder, failure }) => {
-    const projection = new CheckSubject('projection', name)
+    const projection = checking('projection', name)
     const lag =
       lagEvents === 0
         ? 'Not behind'
@@ -65,7 +65,7 @@ export async function stuckChecks({ readModels, directory, clock }: WorkSources)
   const { items, more } = await stuckTransfers({ readModels, approvalAboveMinor }, now)
   const reasons = Object.keys(stuckReasons) as StuckReason[]
   return reasons.map((reason) => {
-    const stuck = new CheckSubject('stuck', reason)
+    const stuck = checking('stuck', reason)
     const these = items.filter((item) => item.reason === reason)
     const [oldest] = these
     const [sentence, advice] = stuckSentences[reason]
@@ -78,7 +78,7 @@ export async function stuckChecks({ readModels, directory, clock }: WorkSources)
 
 /** @throws ReadModelsUnavailableError */
 export async function callbackCheck({ readModels }: WorkSources): Promise<Check> {
-  const callbacks = new CheckSubject('callbacks')
+  const callbacks = checking('callbacks')
   const count = (status: string) =>
     readModels.collection(collections.callbacks).countDocuments({ status }, { limit: maxCounted })
   const [waiting, parked] = await Promise.all([count('waiting'), count('parked')])
@@ -90,7 +90,7 @@ export async function callbackCheck({ readModels }: WorkSources): Promise<Check>
 
 /** Checks for disabled and failing endpoints. @throws StoreUnavailableError */
 export async function endpointCheck({ store, directory, clock }: WorkSources): Promise<Check> {
-  const endpoints = new CheckSubject('endpoints')
+  const endpoints = checking('endpoints')
   const commands = new CallbackCommands(store, clock)
   const merchants = directory.all().filter(({ settings, suspended }) => !settings.sandbox && !suspended)
   const checked = merchants.slice(0, maxMerchantsChecked)
@@ -111,7 +111,7 @@ export async function endpointCheck({ store, directory, clock }: WorkSources): P
 
 /** @throws ReadModelsUnavailableError */
 export async function eventCheck({ readModels, known }: WorkSources): Promise<Check> {
-  const events = new CheckSubject('events')
+  const events = checking('events')
   const problems = await openProblems(readModels, known())
   if (problems.length === 0) return events.ok('No unreadable event was found.')
   const named = problems.slice(0, maxNamed).map(placeOf).join(', ')
@@ -124,7 +124,7 @@ export async function eventCheck({ readModels, known }: WorkSources): Promise<Ch
  * read events again. @throws StoreUnavailableError, ReadModelsUnavailableError
  */
 export async function customerKeysCheck({ store, readModels }: WorkSources): Promise<Check> {
-  const keys = new CheckSubject('customer-keys')
+  const keys = checking('customer-keys')
   const first = await store.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: 1 })
   const anyOfThem = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
   const { items } = await listTransfers(readModels, undefined, { ...anyOfThem, limit: 1 })
@@ -150,7 +150,7 @@ function isLocked(event: RecordedEvent): boolean {
 
 /** Checks that the master key decrypts the merchants' secrets. If it decrypts any of them, it is the right key, and others are damaged. */
 export function sealedCheck(directory: MerchantDirectory): Check {
-  const sealed = new CheckSubject('sealed-secrets')
+  const sealed = checking('sealed-secrets')
   const merchants = directory.all()
   const failed = merchants.filter((merchant) => {
     try {

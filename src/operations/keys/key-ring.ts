@@ -1,10 +1,16 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { type CommandContext, retryOnConflict } from '../../commands/handle-command.js'
 import { digestKeyStream, streamPrefix } from '../../domain/streams.js'
 import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore, ExpectedRevision } from '../../event-store/event-store.js'
 import { readableEvent } from '../../event-store/read-event.js'
 import { createSecretBox, digestKeyOf, idOfMasterKey, type KeyRing, keyIdOf } from '../../security/secret-box.js'
-import { MasterKeyError, type MasterKeys } from './master-key.js'
+import type { Configuration } from '../configuration/configuration.js'
+import { decodeMasterKeys } from '../configuration/configuration-values.js'
+import { createFileDurably } from '../files/durable-file.js'
 
 const owner = 'digest key'
 const context: CommandContext = { actor: 'system:keys', $correlationId: 'keys', $causationId: 'keys' }
@@ -94,4 +100,143 @@ export async function firstKeyId(store: EventStore): Promise<string | undefined>
     if (page.atEnd || !page.checkpoint) return undefined
     after = { after: page.checkpoint }
   }
+}
+
+/** The master key is missing, invalid or wrong. The message states which one, and what to do. */
+export class MasterKeyError extends Error {
+  override readonly name = 'MasterKeyError'
+}
+
+interface GivenKey {
+  readonly key: Buffer
+  /** The variable or the file that provides it. */
+  readonly from: string
+}
+
+export interface MasterKeys {
+  /** The last one encrypts, and all of them decrypt. */
+  readonly keys: readonly [...GivenKey[], GivenKey]
+  /** Notices for the operator: that a key was generated, or that others can read it. */
+  readonly notices: readonly string[]
+}
+
+/** Reads the keys from the configured source, or from the data directory. @throws MasterKeyError */
+export async function masterKeysOf({ masterKey, eventStore, dataDirectory }: Configuration): Promise<MasterKeys> {
+  switch (masterKey.from) {
+    case 'environment':
+      return given(masterKey.keys, 'TRANSFERD_MASTER_KEY')
+    case 'directory':
+      return readKeyDirectory(masterKey.directory)
+    case 'command': {
+      const variable = 'TRANSFERD_MASTER_KEY_COMMAND'
+      const keys = decodeMasterKeys(await outputOfKeyCommand(masterKey.command))
+      if (!keys) throw new MasterKeyError(`${variable} did not print ${keyFormat}`)
+      return given(keys, variable)
+    }
+    case 'data directory':
+      return eventStore.engine === 'embedded' ? loadMasterKeys(dataDirectory) : requireMasterKeys(dataDirectory)
+    default:
+      return masterKey satisfies never
+  }
+}
+
+const keyFormat = 'one key per line, each of 32 bytes as 64 hexadecimal digits or base64'
+
+/** Reads `<directory>/master.key`, which is generated if neither a key nor a log exists. @throws MasterKeyError */
+export function loadMasterKeys(directory: string): MasterKeys {
+  const path = join(directory, 'master.key')
+  if (existsSync(path)) return readKeyFile(path)
+  // A new key for an existing log would lock out every merchant, and nobody would notice before the next request.
+  if (existsSync(join(directory, 'events.db'))) {
+    throw new MasterKeyError(`${path} is missing, but a log exists: restore the key, or set TRANSFERD_MASTER_KEY`)
+  }
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if (!createFileDurably(path, `${randomBytes(32).toString('hex')}\n`)) return readKeyFile(path)
+  const notice = `generated ${path} (mode 0600): it decrypts all merchants' secrets, so keep a copy separately from the log`
+  return { ...readKeyFile(path), notices: [notice] }
+}
+
+/**
+ * Reads `<directory>/master.key` for a log on a server. A key is never generated there: each node would generate a different one.
+ * @throws MasterKeyError
+ */
+function requireMasterKeys(directory: string): MasterKeys {
+  const path = join(directory, 'master.key')
+  if (existsSync(path)) return readKeyFile(path)
+  throw new MasterKeyError(
+    `with a log on a server, all nodes need the same key: set TRANSFERD_MASTER_KEY (openssl rand -hex 32 creates a key), or provide ${path}`,
+  )
+}
+
+/** Reads the keys of all files, except for names that start with a dot: Kubernetes adds `..data` to the files of a secret. */
+function readKeyDirectory(directory: string): MasterKeys {
+  let names: string[]
+  try {
+    names = readdirSync(directory).filter((name) => !name.startsWith('.'))
+  } catch (error) {
+    throw new MasterKeyError(`TRANSFERD_MASTER_KEY_DIRECTORY cannot be read: ${(error as Error).message}`)
+  }
+  // Sorted by code unit, so that the order does not depend on the machine's language.
+  const files = names.sort().map((name) => readKeyFile(join(directory, name)))
+  const last = files.at(-1)
+  if (!last) throw new MasterKeyError(`TRANSFERD_MASTER_KEY_DIRECTORY contains no key: ${directory}`)
+  const keys = distinct(files.flatMap((file) => file.keys))
+  return { keys, notices: files.flatMap(({ notices }) => notices) }
+}
+
+function readKeyFile(path: string): MasterKeys {
+  const keys = decodeMasterKeys(readFileSync(path, 'utf8'))
+  if (!keys) throw new MasterKeyError(`${path} does not contain ${keyFormat}`)
+  const mode = statSync(path).mode & 0o777
+  const isTooOpen = process.platform !== 'win32' && (mode & 0o077) !== 0
+  const notice = `${path} has mode 0${mode.toString(8)}, so others can read it: change the mode to 0600`
+  return { ...given(keys, path), notices: isTooOpen ? [notice] : [] }
+}
+
+function given(keys: readonly Buffer[], from: string): MasterKeys {
+  return { keys: distinct(keys.map((key) => ({ key, from }))), notices: [] }
+}
+
+/** A repeated key counts at its last place, because the last key encrypts. */
+function distinct(keys: readonly GivenKey[]): MasterKeys['keys'] {
+  const [last, ...before] = keys
+    .filter(({ key }, i) => !keys.slice(i + 1).some((later) => later.key.equals(key)))
+    .reverse()
+  if (!last) throw new MasterKeyError('no master key is configured')
+  return [...before.reverse(), last]
+}
+
+const commandTimeoutMs = 30_000
+const maxCommandBytes = 64 * 1024
+
+/** Returns the stdout of the shell command, which appears nowhere else; its stderr is discarded. @throws MasterKeyError */
+export async function outputOfKeyCommand(command: string, timeoutMs = commandTimeoutMs): Promise<string> {
+  // In its own process group: processes that the shell started would otherwise keep stdout open.
+  const child = spawn(command, { shell: true, detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  let problem: string | undefined
+  const kill = (reason: string) => {
+    problem ??= reason
+    if (child.pid === undefined) return
+    try {
+      process.kill(-child.pid, 'SIGKILL')
+    } catch {
+      child.kill('SIGKILL')
+    }
+  }
+  const timer = setTimeout(() => kill(`did not end within ${timeoutMs / 1_000} s`), timeoutMs)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  child.stdout.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > maxCommandBytes) kill('printed more than keys')
+    else chunks.push(chunk)
+  })
+  const status = await new Promise<string>((resolve) => {
+    child.on('error', (error) => resolve(`could not be started: ${(error as NodeJS.ErrnoException).code}`))
+    child.on('close', (code, signal) => resolve(code === 0 ? '' : `ended with ${signal ?? `status ${code}`}`))
+  })
+  clearTimeout(timer)
+  problem ??= status
+  if (problem) throw new MasterKeyError(`TRANSFERD_MASTER_KEY_COMMAND ${problem}: run it manually to see why`)
+  return Buffer.concat(chunks).toString('utf8')
 }

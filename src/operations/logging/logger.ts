@@ -1,5 +1,4 @@
 import { destination, type Logger, pino, stdSerializers } from 'pino'
-import { logFields } from './log-fields.js'
 
 /** Logs JSON lines to stderr, because stdout is for the banner and for the JSON document of `--json`. */
 export function createLogger(level: string, part: string): Logger {
@@ -27,3 +26,55 @@ export function shownError(error: unknown): object {
   const { code } = error as { readonly code?: unknown }
   return { type, message, stack, ...(typeof code === 'string' && { code }) }
 }
+
+/**
+ * The fields of the service's log lines, with their meaning. Alerts and searches depend on the names, so fields are only ever added. A test
+ * compares this list with docs/reference/logs.md.
+ */
+export const logFields = {
+  level: '10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal',
+  time: "milliseconds since 1970, by the node's clock",
+  part: 'the thread: `main` or `background`',
+  msg: 'a sentence that is always the same, except for numbers and file names',
+  err: 'an error: `type`, `message` and `stack`, including its causes, and `code` if it has one',
+  event: 'an event of the log as `stream@revision`, or an event of the [security log](security-log.md)',
+  code: "the response's [error code](errors.md)",
+  requestId: "the response's `X-Request-Id`, which is the `$correlationId` of the recorded events",
+  correlationId: 'the same for a command of the command line',
+  method: 'GET, POST …',
+  url: "the route's pattern, if a request failed",
+  route: 'the same, in the security log',
+  address: "the caller's address",
+  merchantId: 'the merchant of the request or transfer',
+  claimedMerchantId: 'the merchant whose id is in the sent key',
+  trackingId: 'the transfer',
+  userId: 'the user of the dashboard',
+  subject: 'the user or object that was changed',
+  change: 'the kind of the change',
+  login: 'the name of a user of `events serve`',
+  actor: 'the user or program that ran a command',
+  command: 'the command',
+  outcome: '`done`, `refused` or `failed`',
+  of: 'the security event that was not logged individually',
+  count: 'the number of those events',
+  failures: 'the number of consecutive failures',
+  crashes: 'the number of consecutive crashes of the background thread',
+  projection: 'the projection',
+  task: 'the task that was requested of the projection',
+  by: 'the user or program that requested it',
+  group: 'the persistent subscription',
+  cause: 'the error, as in `err`, because of which a payment was not started',
+  reason: 'a short code for the reason why traces are not sent',
+  findings: 'the places that do not verify, and why',
+  finished: 'the number of customer erasures that a crash had interrupted',
+  transfers: 'the number of sample transfers in the sandbox',
+  signal: 'the signal that stops the service',
+  host: 'the address that the service listens on',
+  port: 'the port that the service listens on',
+  baseUrl: 'the URL that merchants and customers use',
+  roles: "the node's roles",
+  unlisted: 'the names of omitted fields that this list does not contain; please report them',
+} as const
+
+/** The logged properties of an error. Other properties that a library adds may contain request data. */
+export const errorFields = ['type', 'message', 'stack', 'code'] as const

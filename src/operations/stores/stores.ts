@@ -10,8 +10,7 @@ import { sealing } from '../../privacy/sealing-store.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { createSecretBox, type KeyRing, type SecretBox } from '../../security/secret-box.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
-import { openKeyRing } from '../keys/key-ring.js'
-import { type MasterKeys, masterKeysOf } from '../keys/master-key.js'
+import { type MasterKeys, masterKeysOf, openKeyRing } from '../keys/key-ring.js'
 
 /** The log, with the keys of its encrypted values. */
 export interface OpenedLog {

@@ -2,8 +2,6 @@ import { type Currency, isPayable } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { minuteMs } from '../../kernel/time.js'
-import { type MadeUpCustomer, madeUpCustomers } from './customers.js'
-import { Dice } from './dice.js'
 
 /** An action on a made-up transfer after its creation. */
 export type Happening =
@@ -139,4 +137,78 @@ function withdrawalSteps(dice: Dice): LaterStep[] {
 function differing(dice: Dice, amountMinor: bigint): bigint {
   const by = BigInt(dice.between(1, 9)) * 100n
   return amountMinor > 2n * by && dice.chance(0.6) ? amountMinor - by : amountMinor + by
+}
+
+/** A random generator with a reproducible sequence for each seed (mulberry32). Not suitable for secrets. */
+export class Dice {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0
+  }
+
+  /** Returns an integer between both ends, inclusive. */
+  between(min: number, max: number): number {
+    return min + Math.floor(this.#next() * (max - min + 1))
+  }
+
+  chance(probability: number): boolean {
+    return this.#next() < probability
+  }
+
+  /** Returns a random element, or undefined if the list is empty. */
+  oneOf<Item>(items: readonly Item[]): Item | undefined {
+    return items[Math.floor(this.#next() * items.length)]
+  }
+
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
+  #next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** A fictitious customer. The account number has the form of an IBAN at a fictitious bank. */
+export interface MadeUpCustomer {
+  readonly userId: string
+  readonly name: string
+  readonly username: string
+  readonly accountNumber: string
+}
+
+const firstNames = [
+  ...['Ada', 'Ahmet', 'Alice', 'Ayşe', 'Bob', 'Can', 'Çağla', 'Deniz', 'Elif', 'Emre', 'Grace', 'Gül', 'İbrahim'],
+  ...['Jale', 'Kerem', 'Leyla', 'Linus', 'Mehmet', 'Nur', 'Oğuz', 'Özlem', 'Petra', 'Selin', 'Şule', 'Umut', 'Zeynep'],
+]
+const lastNames = [
+  ...['Aydın', 'Çelik', 'Demir', 'Doğan', 'Example', 'Kaya', 'Kılıç', 'Koç', 'Öztürk', 'Placeholder', 'Sample'],
+  ...['Şahin', 'Testowski', 'Yıldız', 'Yılmaz'],
+]
+const customerCount = 80
+
+export function madeUpCustomers(dice: Dice): readonly MadeUpCustomer[] {
+  return Array.from({ length: customerCount }, (_, n) => {
+    const name = `${dice.oneOf(firstNames)} ${dice.oneOf(lastNames)}`
+    const username = name
+      .normalize('NFD')
+      .replaceAll('ı', 'i')
+      .replace(/[^A-Za-z]/g, '')
+      .toLowerCase()
+    const digits = Array.from({ length: 17 }, () => dice.between(0, 9)).join('')
+    return {
+      userId: `made-up-${n + 1}`,
+      name,
+      username: `${username}${n + 1}`,
+      accountNumber: iban('TR', `00000${digits}`),
+    }
+  })
+}
+
+/** Returns the IBAN with its check digits (ISO 13616): 98 minus the remainder, modulo 97, of account, country as digits, and 00. */
+function iban(country: string, account: string): string {
+  const letters = [...country].map((letter) => letter.charCodeAt(0) - 55).join('')
+  const check = 98n - (BigInt(`${account}${letters}00`) % 97n)
+  return `${country}${String(check).padStart(2, '0')}${account}`
 }

@@ -13,7 +13,7 @@ import { streamPrefix, transferStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { addMs, type Clock, minuteMs } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
-import { sandboxActor } from '../sandbox-actor.js'
+import { sandboxActor } from '../sandbox.js'
 import { type Frame, type Happening, hourLong, type PlannedTransfer, planOfAnHour } from './plan.js'
 
 export interface SeedParts {

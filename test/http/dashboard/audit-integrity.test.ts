@@ -2,7 +2,7 @@ import { emptyRoot, formatCheckpoint, generateSigner, parseSigner, signNote } fr
 import t from 'tap'
 import { saveIntegrityStatus, verificationRequestedAt } from '../../../src/audit/integrity/integrity-status.js'
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
-import { integrityDetails } from '../../../src/operations/audit/integrity-details.js'
+import { integrityDetails } from '../../../src/operations/audit/audit-tree.js'
 import { signInAs } from '../../support/dashboard.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 

@@ -9,8 +9,14 @@ import {
   type RecordedEvent,
   StoreUnavailableError,
 } from '../../../src/event-store/event-store.js'
-import { compareLogs, LogsDifferError, nothingYet } from '../../../src/operations/copy/compare-logs.js'
-import { type CopyProgress, CopyRefusedError, copyLog } from '../../../src/operations/copy/copy-log.js'
+import {
+  type CopyProgress,
+  CopyRefusedError,
+  compareLogs,
+  copyLog,
+  LogsDifferError,
+  nothingYet,
+} from '../../../src/operations/copy/copy-log.js'
 import { wholeLog } from '../../support/expected-documents.js'
 
 const never = new AbortController().signal

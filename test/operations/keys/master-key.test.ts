@@ -7,7 +7,7 @@ import {
   MasterKeyError,
   masterKeysOf,
   outputOfKeyCommand,
-} from '../../../src/operations/keys/master-key.js'
+} from '../../../src/operations/keys/key-ring.js'
 import { temporaryDirectory } from '../../support/processes.js'
 
 const hexOf = (byte: number) => Buffer.alloc(32, byte).toString('hex')

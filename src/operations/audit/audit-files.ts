@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatSigner, type NoteSigner, parseSigner, signerOf } from '@transferd/transparency-log'
 import { leafOf } from '../../audit/integrity/event-leaf.js'
@@ -38,4 +39,14 @@ export async function firstAuditKey(rawStore: EventStore, box: SecretBox): Promi
   const log = createHash('sha256').update(leafOf(events[0])).digest('hex')
   const seed = Buffer.from(box.mac('audit signing key', log), 'base64url')
   return signerOf(`transferd/${log.slice(0, 16)}`, 'log', seed)
+}
+
+/** Returns the signed checkpoint of the log's tree, or `undefined` before the first one. */
+export async function readAuditCheckpoint(auditDirectory: string): Promise<string | undefined> {
+  try {
+    return await readFile(join(auditDirectory, 'checkpoint'), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
 }

@@ -1,0 +1,100 @@
+import type { Command } from 'commander'
+import { defineBareCommand, defineCommand, Refused, UsageError } from './command.js'
+import { waitForStopSignal } from './long-running.js'
+import { table } from './readable.js'
+
+/** The time to stop in addition to the slowest callback attempt, so that stopping is bounded. */
+const stopAllowanceMs = 15_000
+
+export function addServiceCommands(program: Command): void {
+  program
+    .command('serve')
+    .description('run the service until SIGTERM or SIGINT (a second signal ends it immediately)')
+    .option('--roles <list>', 'a comma-separated list of api, projections and callbacks (default: all)')
+    .option('--seed', 'fill an empty sandbox with an hour of sample transfers')
+    .option('--json', 'print the base URL and the sandbox credentials as one JSON document')
+    .action(serve)
+  defineCommand(program, 'seed', 'fill an empty sandbox with an hour of sample transfers', {
+    log: 'may be new',
+    async run({ configuration, eventStore, box, clock, merchantDirectory }) {
+      const { isSandbox } = await import('../sandbox/sandbox.js')
+      const { isWithoutTransfers, seed } = await import('../sandbox/seed/seed.js')
+      if (configuration.sandbox === 'off') throw new Refused('There is no sandbox, because SANDBOX is off.')
+      if (!isSandbox(await merchantDirectory()))
+        throw new Refused('There is a live merchant. Sample transfers require a sandbox without one.')
+      if (!(await isWithoutTransfers(eventStore))) throw new Refused('Transfers already exist.')
+      const parts = { store: eventStore, box, clock, frame: configuration, shouldContinue: () => true }
+      return { transfers: await seed(parts) }
+    },
+  })
+}
+
+export function addOutboxCommands(program: Command): void {
+  const outbox = program.command('outbox').description("the sandbox's messages to customers")
+  defineCommand(outbox, 'list', 'undelivered codes and links, newest first', {
+    async run(stores) {
+      const { createOutbox } = await import('../main/compose-wallet.js')
+      const merchants = await stores.allMerchants()
+      // Remaining sandbox messages must not be shown once customers are real.
+      if (stores.configuration.sandbox === 'off' || merchants.some(({ settings }) => !settings.sandbox))
+        throw new Refused('The outbox exists only in sandbox mode.')
+      return createOutbox({ ...stores, readModels: await stores.readModels() }).list()
+    },
+    list: {
+      columns: { AT: 'at', KIND: 'kind', TO: { cell: 'to', max: 32 }, MESSAGE: ({ code, link }) => code ?? link },
+      none: 'No messages found.',
+    },
+  })
+}
+
+export function addDoctorCommand(program: Command): void {
+  defineBareCommand(
+    program,
+    'doctor',
+    'check this installation and suggest remedies, with or without a running service',
+    {
+      async run() {
+        const { examine } = await import('../operations/doctor/doctor.js')
+        return { checks: await examine(process.env, () => new Date().toISOString()) }
+      },
+      text({ checks }) {
+        const rows = checks.flatMap(({ result, name, subject, found, advice }) => [
+          { result, name: subject === null ? name : `${name} ${subject}`, text: found },
+          ...(advice === null ? [] : [{ result: ' ', name: ' ', text: `→ ${advice}` }]),
+        ])
+        return table(rows, { RESULT: 'result', CHECK: { cell: 'name', max: 40 }, FOUND: 'text' })
+      },
+      finding({ checks }) {
+        const failed = checks.filter(({ result }) => result === 'failed').length
+        return failed > 0 ? `${failed} of ${checks.length} checks failed.` : undefined
+      },
+    },
+  )
+}
+
+async function serve(options: { roles?: string; seed?: true; json?: true }): Promise<void> {
+  const { roles } = options
+  if (roles?.trim() === '') throw new UsageError('--roles must name at least one role')
+  const { readConfiguration } = await import('../operations/configuration/configuration.js')
+  const configuration = readConfiguration(roles === undefined ? process.env : { ...process.env, ROLES: roles })
+  const { startService } = await import('../main/service.js')
+  const { banner } = await import('../sandbox/banner.js')
+  const { createLogger } = await import('../operations/logging/logger.js')
+  const logger = createLogger(configuration.logLevel, 'main')
+  const stopAsked = waitForStopSignal()
+  const service = await startService(configuration, logger, { seed: options.seed })
+  const { started } = service
+  process.stdout.write(options.json ? `${JSON.stringify(started)}\n` : banner(started))
+  const reason = await Promise.race([stopAsked, service.failed])
+  const failed = reason instanceof Error
+  logger[failed ? 'fatal' : 'info'](failed ? { err: reason } : { signal: reason }, 'stopping')
+  const stopWithinMs = configuration.callbackTimeoutMs + stopAllowanceMs
+  const overdue = setTimeout(() => {
+    logger.error(`not stopped within ${stopWithinMs} ms`)
+    process.exit(1)
+  }, stopWithinMs)
+  await service.stop()
+  clearTimeout(overdue)
+  logger.info('stopped')
+  if (failed) throw reason
+}
