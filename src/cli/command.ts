@@ -2,8 +2,6 @@ import { type Command, Option } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
 import { settlementAmountProblem } from '../commands/transfer/transfer-requests.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
-import type { Refusal } from '../kernel/rules.js'
-import type { CommandStores } from './cli-stores.js'
 import { type Logging, securityLogIn, withSecurityLog } from './operator-log.js'
 import { flagOf, type OptionSpecs, trackingId, type Values } from './options.js'
 import { type Columns, jsonLine, readable, table } from './readable.js'
@@ -26,15 +24,6 @@ export class AlreadyDone extends Refused {
 /** The command was used incorrectly: exit status 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
-}
-
-/** The stdout and stderr of the program, which a test may have replaced. */
-export interface Output {
-  write(text: string): void
-  /** Prints a line on stderr. */
-  notify(message: string): void
-  /** Prints a line on stderr without the name of the program. */
-  progress(line: string): void
 }
 
 /** The parts that a command works on. A command without a configuration leaves no line in the security log. */
