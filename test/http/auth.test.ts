@@ -42,10 +42,10 @@ t.test('rejects the sixth bad key from one address with 429 and Retry-After, but
   t.equal(
     (await post(app, paths.native, body, { key: 'bad', address: '10.1.2.3' })).statusCode,
     401,
-    'a different address',
+    'a different address has its own limit',
   )
   t.equal((await post(app, paths.native, body, { key: webApiKey })).statusCode, 200)
-  t.equal(logLines.filter((line) => line.includes('40101')).length, 6, 'one line for each rejected key')
+  t.equal(logLines.filter((line) => line.includes('40101')).length, 6, 'each rejected key is logged in one line')
 })
 
 t.test('rejects a valid key from an address that is not allowed with 403', async (t) => {
@@ -80,7 +80,11 @@ t.test('rejects a suspended merchant with 403 until it is resumed', async (t) =>
     const answer = await post(app, paths[kind], createBody(kind, secretKey), { key })
     t.match([answer.statusCode, answer.json()], [403, { unAuthorizedRequest: true, error: { code: 40302 } }])
   }
-  t.equal((await post(app, paths.hosted, createBody('hosted', secretKey))).statusCode, 403, 'hosted, by its hash')
+  t.equal(
+    (await post(app, paths.hosted, createBody('hosted', secretKey))).statusCode,
+    403,
+    'a hosted create without a key is rejected too',
+  )
   await merchants.execute(id, { type: 'Resume' }, context)
   await until(() => directory.byId(id)?.suspended === false)
   t.equal((await post(app, paths.native, createBody('native', secretKey), { key })).statusCode, 200)
@@ -97,15 +101,19 @@ t.test('identifies the merchant of a hosted create without a key by its address 
   t.equal(await owner(await send(a.secretKey, '10.0.0.1')), a.id)
   t.equal(await owner(await send(a.secretKey, '10.0.0.2')), a.id)
   t.equal(await owner(await send(b.secretKey, '10.0.0.2')), b.id)
-  t.match((await send(b.secretKey, '10.0.0.1')).json(), { error: { code: 40003 } }, 'not from the address of another')
+  t.match(
+    (await send(b.secretKey, '10.0.0.1')).json(),
+    { error: { code: 40003 } },
+    'the merchant is not at the address of another merchant',
+  )
   t.equal((await send(b.secretKey, '10.0.0.1')).statusCode, 400)
-  t.equal((await send('nobody', '10.0.0.2')).statusCode, 400)
+  t.equal((await send('sk_unknown', '10.0.0.2')).statusCode, 400)
   t.equal((await send(a.secretKey, '10.0.0.9')).statusCode, 403)
-  const keyed = await post(app, paths.hosted, createBody('hosted', b.secretKey), {
+  const withKey = await post(app, paths.hosted, createBody('hosted', b.secretKey), {
     key: a.webApiKey,
     address: '10.0.0.2',
   })
-  t.equal(keyed.statusCode, 400, "with a key, only that merchant's hash")
+  t.equal(withKey.statusCode, 400, 'a create with a key needs the hash of the same merchant')
 })
 
 t.test('accepts both keys during a rotation of a SecretKey or WebApiKey, and only the new one after it', async (t) => {
@@ -113,7 +121,7 @@ t.test('accepts both keys during a rotation of a SecretKey or WebApiKey, and onl
   const { id, secretKey, webApiKey } = await merchant()
   const rotatedSecret = await merchants.rotateSecret(id, 'secretKey', 60, context)
   const rotatedKey = await merchants.rotateApiKey(id, 60, context)
-  if (!('value' in rotatedSecret) || !('webApiKey' in rotatedKey)) throw new Error('not rotated')
+  if (!('value' in rotatedSecret) || !('webApiKey' in rotatedKey)) throw new Error('the rotation was rejected')
   await until(() => directory.byApiKey(rotatedKey.webApiKey) !== undefined)
   for (const key of [webApiKey, rotatedKey.webApiKey]) {
     for (const secret of [secretKey, rotatedSecret.value]) {
@@ -130,52 +138,76 @@ t.test('accepts both keys during a rotation of a SecretKey or WebApiKey, and onl
 t.test('uses X-Forwarded-For from trusted proxies only', async (t) => {
   const direct = await service(t)
   const proxied = await service(t, { overrides: { trustedProxies: ['10.0.0.0/8', '::1/128', '192.0.2.0/24'] } })
-  const rows: { what: string; peer: string; forwarded?: string; status: number; at: typeof direct }[] = [
+  const rows: { name: string; peer: string; forwarded?: string; status: number; at: typeof direct }[] = [
     {
-      what: 'no proxy trusted: the header is nothing',
+      name: 'an untrusted header from a disallowed peer',
       peer: '10.0.0.1',
       forwarded: '203.0.113.5',
       status: 403,
       at: direct,
     },
     {
-      what: 'no proxy trusted, allowed peer, foreign header',
+      name: 'an untrusted header from an allowed peer',
       peer: '203.0.113.5',
       forwarded: '1.1.1.1',
       status: 200,
       at: direct,
     },
-    { what: 'a trusted proxy names the caller', peer: '10.0.0.1', forwarded: '203.0.113.5', status: 200, at: proxied },
-    { what: 'its IPv4-mapped form too', peer: '::ffff:10.0.0.1', forwarded: '203.0.113.5', status: 200, at: proxied },
-    { what: 'a mapped caller', peer: '10.0.0.1', forwarded: '::ffff:203.0.113.5', status: 200, at: proxied },
-    { what: 'an IPv6 proxy', peer: '::1', forwarded: '203.0.113.5', status: 200, at: proxied },
-    { what: 'two trusted hops', peer: '10.0.0.1', forwarded: '203.0.113.5, 192.0.2.1', status: 200, at: proxied },
     {
-      what: 'a forged first entry',
+      name: 'a trusted proxy forwards the caller',
+      peer: '10.0.0.1',
+      forwarded: '203.0.113.5',
+      status: 200,
+      at: proxied,
+    },
+    {
+      name: 'the IPv4-mapped form of a trusted proxy',
+      peer: '::ffff:10.0.0.1',
+      forwarded: '203.0.113.5',
+      status: 200,
+      at: proxied,
+    },
+    { name: 'an IPv4-mapped caller', peer: '10.0.0.1', forwarded: '::ffff:203.0.113.5', status: 200, at: proxied },
+    { name: 'an IPv6 proxy', peer: '::1', forwarded: '203.0.113.5', status: 200, at: proxied },
+    { name: 'two trusted hops', peer: '10.0.0.1', forwarded: '203.0.113.5, 192.0.2.1', status: 200, at: proxied },
+    {
+      name: 'a forged first entry in the header',
       peer: '10.0.0.1',
       forwarded: '203.0.113.5, 198.51.100.1',
       status: 403,
       at: proxied,
     },
-    { what: 'a stranger is not a proxy', peer: '198.51.100.1', forwarded: '203.0.113.5', status: 403, at: proxied },
-    { what: 'allowed peer, forged header', peer: '203.0.113.5', forwarded: '198.51.100.1', status: 200, at: proxied },
-    { what: 'nonsense', peer: '10.0.0.1', forwarded: 'unknown', status: 400, at: proxied },
-    { what: 'an address with a port', peer: '10.0.0.1', forwarded: '203.0.113.5:443', status: 400, at: proxied },
-    { what: 'empty', peer: '10.0.0.1', forwarded: '', status: 403, at: proxied },
-    { what: 'no header: the proxy itself', peer: '10.0.0.1', status: 403, at: proxied },
-    { what: 'IPv6 caller', peer: '10.0.0.1', forwarded: '2001:db8::5', status: 200, at: proxied },
+    {
+      name: 'a peer that is not a trusted proxy',
+      peer: '198.51.100.1',
+      forwarded: '203.0.113.5',
+      status: 403,
+      at: proxied,
+    },
+    {
+      name: 'an allowed peer with a forged header',
+      peer: '203.0.113.5',
+      forwarded: '198.51.100.1',
+      status: 200,
+      at: proxied,
+    },
+    { name: 'an invalid header', peer: '10.0.0.1', forwarded: 'unknown', status: 400, at: proxied },
+    { name: 'an address with a port', peer: '10.0.0.1', forwarded: '203.0.113.5:443', status: 400, at: proxied },
+    { name: 'an empty header', peer: '10.0.0.1', forwarded: '', status: 403, at: proxied },
+    { name: 'no header, so the caller is the proxy', peer: '10.0.0.1', status: 403, at: proxied },
+    { name: 'an IPv6 caller', peer: '10.0.0.1', forwarded: '2001:db8::5', status: 200, at: proxied },
   ]
   const issued = new Map<unknown, Awaited<ReturnType<typeof direct.merchant>>>()
   for (const at of [direct, proxied]) issued.set(at, await at.merchant({ allowIps: ['203.0.113.5', '2001:db8::/32'] }))
-  for (const { what, peer, forwarded, status, at } of rows) {
+  for (const { name, peer, forwarded, status, at } of rows) {
     const { secretKey, webApiKey: key } = issued.get(at)!
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
     const answer = await post(at.app, paths.native, createBody('native', secretKey), { key, address: peer, headers })
-    t.equal(answer.statusCode, status, what)
+    t.equal(answer.statusCode, status, name)
   }
 })
 
-t.test('checks an X-Signature that is sent, and can require one', async (t) => {
+t.test('verifies an X-Signature if present, and can require one', async (t) => {
   const { app, merchant } = await service(t)
   const optional = await merchant()
   const required = await merchant({ requireSignature: 'all' })
@@ -183,23 +215,23 @@ t.test('checks an X-Signature that is sent, and can require one', async (t) => {
   const sign = (secret: string, body: string, at = now) =>
     `t=${at},v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}`
   for (const kind of kinds) {
-    for (const { secretKey, webApiKey: key, sends } of [
-      { ...optional, sends: 200 },
-      { ...required, sends: 400 },
+    for (const { secretKey, webApiKey: key, expectedStatus } of [
+      { ...optional, expectedStatus: 200 },
+      { ...required, expectedStatus: 400 },
     ]) {
-      // Send a different body each time, because a repeat of an accepted one needs no signature.
+      // The body differs each time, because a repeat of an accepted request needs no signature.
       const send = async (signature?: (body: string) => string) => {
         const body = createBody(kind, secretKey)
         const headers = signature ? { 'x-signature': signature(body) } : {}
         return (await post(app, paths[kind], body, { key, headers })).statusCode
       }
-      t.equal(await send(), sends, `${kind} without`)
-      t.equal(await send((body) => sign(secretKey, body)), 200, 'with')
-      t.equal(await send((body) => sign(secretKey, body, now - 290)), 200, 'within five minutes')
-      t.equal(await send((body) => sign(secretKey, body, now - 310)), 400, 'too old')
-      t.equal(await send((body) => sign(secretKey, body, now + 310)), 400, 'too far ahead')
-      t.equal(await send((body) => sign('another', body)), 400, 'a different secret')
-      t.equal(await send((body) => sign(secretKey, `${body} `)), 400, 'a different body')
+      t.equal(await send(), expectedStatus, `${kind} without a signature`)
+      t.equal(await send((body) => sign(secretKey, body)), 200, 'a valid signature')
+      t.equal(await send((body) => sign(secretKey, body, now - 290)), 200, 'a signature within five minutes')
+      t.equal(await send((body) => sign(secretKey, body, now - 310)), 400, 'an old signature')
+      t.equal(await send((body) => sign(secretKey, body, now + 310)), 400, 'a signature from the future')
+      t.equal(await send((body) => sign('another', body)), 400, 'a signature with a different secret')
+      t.equal(await send((body) => sign(secretKey, `${body} `)), 400, 'a signature of a different body')
       t.equal(await send(() => 'nonsense'), 400)
     }
   }
@@ -258,17 +290,17 @@ t.test('returns 429 with Retry-After to a merchant that exceeds its rate, but no
     statuses.push(answer.statusCode)
     if (answer.statusCode === 429) t.equal(answer.headers['retry-after'], '1')
   }
-  t.same(statuses.slice(0, 5), [200, 200, 200, 200, 200], 'a burst of five seconds')
+  t.same(statuses.slice(0, 5), [200, 200, 200, 200, 200], 'allows a burst of five seconds')
   t.equal(statuses[6], 429)
   const hosted = await post(app, paths.hosted, createBody('hosted', slow.secretKey))
-  t.equal(hosted.statusCode, 429, 'without a key too')
+  t.equal(hosted.statusCode, 429, 'the limit also applies to creates without a key')
   t.equal(
     (await post(app, paths.native, createBody('native', other.secretKey), { key: other.webApiKey })).statusCode,
     200,
   )
 })
 
-t.test('limits unknown addresses and failing requests without a merchant for each caller', async (t) => {
+t.test('limits the unknown addresses and failing requests of each caller without a merchant', async (t) => {
   const { app } = await service(t)
   const many = <Answer extends { statusCode: number }>(send: (i: number) => Promise<Answer>) =>
     Promise.all(Array.from({ length: 1000 }, (_, i) => send(i))).then(

@@ -26,7 +26,7 @@ async function refuses(t: Test, kind: CreateKind, body: string | Buffer, field: 
   }
 }
 
-t.test('explains a rejected text in words, not as a pattern', async (t) => {
+t.test('explains a rejected text in words instead of a pattern', async (t) => {
   const answer = await post(app, paths.native, createBody('native', secretKey, { name: ' ' }), { key })
   t.match(answer.json(), {
     error: {
@@ -35,7 +35,7 @@ t.test('explains a rejected text in words, not as a pattern', async (t) => {
   })
 })
 
-t.test('reports each error in one message, and calls whole numbers integers', async (t) => {
+t.test('reports each error in one message', async (t) => {
   const wrong: [string, unknown, string][] = [
     ['transactionType', '1', 'transactionType must be of type integer.'],
     ['transactionType', 1.5, 'transactionType must be of type integer.'],
@@ -58,7 +58,7 @@ t.test('reports each error in one message, and calls whole numbers integers', as
     error: { validationErrors: [{ message: 'identityNumber must be of type string | null.' }] },
   })
   await fc.assert(
-    fc.asyncProperty(fc.dictionary(fc.constantFrom(...Object.keys(wrongs)), fc.jsonValue()), async (fields) => {
+    fc.asyncProperty(fc.dictionary(fc.constantFrom(...Object.keys(invalidValues)), fc.jsonValue()), async (fields) => {
       const answer = await post(app, paths.withdrawal, JSON.stringify({ amount: '1', ...fields }), { key })
       const members = answer.json<Refused>().error.validationErrors?.flatMap((each) => each.members) ?? []
       return new Set(members).size === members.length
@@ -94,10 +94,10 @@ t.test('rejects invisible characters in human-readable texts and names the field
 })
 
 async function nothingWritten(t: Test) {
-  t.same(await service.log(), [], 'no event written')
+  t.same(await service.log(), [], 'no event is written')
 }
 
-t.test('names amount if it is not a plain positive number with at most two decimals', async (t) => {
+t.test('names the amount if it is not a plain positive number with at most two decimals', async (t) => {
   const amounts = ['"100"', '1e2', '1E2', '100.0e0', '-1', '-0', '0', '0.0', '0.00', '0.001', '1e999', '1.005', 'null']
   for (const kind of kinds) {
     for (const amount of [
@@ -118,14 +118,20 @@ t.test('names amount if it is not a plain positive number with at most two decim
       const body = createBody(kind, secretKey).replace('"amount":100.50', `"amount":${amount}`)
       await refuses(t, kind, body, 'amount', `amount ${amount}`)
     }
-    await refuses(t, kind, createBody(kind, secretKey).replace('"amount":100.50,', ''), 'amount', 'no amount')
-    await refuses(t, kind, createBody(kind, secretKey, {}, '1000000'), 'amount', 'above the bounds')
-    await refuses(t, kind, createBody(kind, secretKey, {}, '9999999999999999999999'), 'amount', 'far above')
+    await refuses(t, kind, createBody(kind, secretKey).replace('"amount":100.50,', ''), 'amount', 'a missing amount')
+    await refuses(t, kind, createBody(kind, secretKey, {}, '1000000'), 'amount', 'an amount above the bounds')
+    await refuses(
+      t,
+      kind,
+      createBody(kind, secretKey, {}, '9999999999999999999999'),
+      'amount',
+      'an amount far above the bounds',
+    )
   }
   await nothingWritten(t)
 })
 
-const wrongs: { readonly [field: string]: readonly unknown[] } = {
+const invalidValues: { readonly [field: string]: readonly unknown[] } = {
   userId: [undefined, null, 5, true, '', ' ', 'x'.repeat(129), [], {}, 'a\u0000b', 'a\nb', '\u0085', '\ud800', ['x']],
   name: [undefined, null, 5, '', '   ', '\u00a0\u2003', 'x'.repeat(129), {}, 'tab\t', '\udfff', { $ne: '' }],
   username: [undefined, null, 5, '', '  ', 'x'.repeat(129), [], '\u007f'],
@@ -139,7 +145,7 @@ const wrongs: { readonly [field: string]: readonly unknown[] } = {
 
 for (const kind of kinds) {
   t.test(`names each field of a ${kind} create that has a wrong or missing value`, async (t) => {
-    for (const [field, values] of Object.entries(wrongs)) {
+    for (const [field, values] of Object.entries(invalidValues)) {
       if (kind !== 'withdrawal' && (field === 'accountNumber' || field === 'identityNumber')) continue
       for (const value of values) {
         await refuses(
@@ -211,11 +217,11 @@ t.test('rejects malformed bodies and names the nearest field', async (t) => {
     await refuses(t, 'native', notAnObject, 'body')
   }
   await refuses(t, 'native', Buffer.from([0x7b, 0xff, 0x7d]), 'body', 'invalid UTF-8')
-  await refuses(t, 'native', Buffer.from(`\ufeff${body}`), 'body', 'byte order mark')
+  await refuses(t, 'native', Buffer.from(`\ufeff${body}`), 'body', 'a byte order mark')
   await nothingWritten(t)
 })
 
-t.test('rejects a body larger than 16 KiB or of 1 MB with 413, and reads a body of 16 KiB', async (t) => {
+t.test('reads a body of 16 KiB and rejects a larger one with 413', async (t) => {
   const padded = (bytes: number) => {
     const body = createBody('native', 'wrong secret').slice(0, -1)
     return `${body},"pad":"${'x'.repeat(bytes - body.length - 10)}"}`
@@ -244,7 +250,7 @@ t.test('rejects other content types with 415 in the envelope', async (t) => {
   await nothingWritten(t)
 })
 
-t.test('returns 200, or 400 with the name of the field, for any value of a field', async (t) => {
+t.test('accepts any value of a field or names the field in a 400', async (t) => {
   const fields = ['userId', 'name', 'username', 'referenceId', 'transactionType', 'paymentMethod', 'accountNumber']
   const accepted = await startTestService()
   t.teardown(() => destroyTestService(accepted))
@@ -261,7 +267,7 @@ t.test('returns 200, or 400 with the name of the field, for any value of a field
         if (answer.statusCode === 200 || answer.statusCode === 409) return
         const { error } = answer.json<Refused>()
         const members = error.validationErrors?.flatMap((each) => each.members) ?? []
-        // The hash is wrong if the amount or referenceId differs from the hashed one.
+        // The hash does not match if the amount or referenceId differs from the hashed one.
         if (error.code === 40003) return members.includes('hashCode')
         // The JSON of the value can itself contain a rejected key.
         return answer.statusCode === 400 && (members.includes(field) || error.code === 40002)
@@ -285,11 +291,12 @@ t.test('never accepts two requests with the same hashCode preimage', async (t) =
       if (answer.statusCode === 409) return
       const preimage = amountText + referenceId
       const pair = `${amountText} ${referenceId}`
-      if (answer.statusCode !== 200 || (seen.get(preimage) ?? pair) !== pair) throw new Error(`${pair} was accepted`)
+      if (answer.statusCode !== 200 || (seen.get(preimage) ?? pair) !== pair)
+        throw new Error(`${pair} has the preimage of another accepted request`)
       seen.set(preimage, pair)
     }),
     { numRuns: 400 },
   )
-  t.ok(seen.size > 20, 'some were accepted')
-  t.equal(hashCode('k', '1', '23'), hashCode('k', '12', '3'), 'which the hash alone would not tell apart')
+  t.ok(seen.size > 20, 'some requests are accepted')
+  t.equal(hashCode('k', '1', '23'), hashCode('k', '12', '3'), 'different requests can have the same hash')
 })

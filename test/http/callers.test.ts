@@ -36,8 +36,8 @@ t.test('uses X-Forwarded-For from trusted proxies only, and only if it contains 
   ]
   for (const [peer, forwarded, expected] of callers)
     t.equal(await status(peer, forwarded), expected, `${peer} ${forwarded}`)
-  // Old C libraries read each of these as 8.0.0.1 or 127.0.0.1, or it is not an address.
-  const strange = [
+  // Old C libraries read some of these as 8.0.0.1 or 127.0.0.1. The others are not addresses.
+  const ambiguous = [
     '010.0.0.1',
     '8.1',
     '8.0.1',
@@ -47,7 +47,7 @@ t.test('uses X-Forwarded-For from trusted proxies only, and only if it contains 
     '8.0.0.1:443',
     '[2001:db8:2::1]:443',
   ]
-  strange.push(
+  ambiguous.push(
     '::ffff:010.0.0.1',
     '::ffff:0x8.0.0.1',
     '2001:db8:2::1%eth0',
@@ -57,8 +57,8 @@ t.test('uses X-Forwarded-For from trusted proxies only, and only if it contains 
     'unknown',
     '_hidden',
   )
-  strange.push('8.0.0.1;', '8.0.0.1 8.0.0.1', 'localhost', '"8.0.0.1"', '%38.0.0.1', '٨.0.0.1', ':', '::1::')
-  for (const forwarded of strange) {
+  ambiguous.push('8.0.0.1;', '8.0.0.1 8.0.0.1', 'localhost', '"8.0.0.1"', '%38.0.0.1', '٨.0.0.1', ':', '::1::')
+  for (const forwarded of ambiguous) {
     const answer = await app.inject({
       url: '/v1/transfers',
       remoteAddress: '10.0.0.1',
@@ -72,7 +72,7 @@ t.test('uses X-Forwarded-For from trusted proxies only, and only if it contains 
   }
 })
 
-t.test('limits public requests for each address: health and metrics, the documentation, files', async (t) => {
+t.test('applies a limit per address to health, metrics, documentation and files', async (t) => {
   const { app } = await service(t, { monotonicMs: () => 0 })
   const { version } = /\/pay\/assets\/(?<version>\w+)\//.exec((await app.inject('/device/x')).body)?.groups ?? {}
   const open = ['/health/live', '/health/ready', '/metrics', '/documentation/json', '/documentation/static/index.html']
@@ -85,7 +85,7 @@ t.test('limits public requests for each address: health and metrics, the documen
       if (answer.statusCode === 429) t.match(answer.headers['retry-after'], /^[1-9]/, url)
     }
     t.ok(statuses.has(429), `${url} is limited`)
-    t.ok(statuses.size === 2, `${url} returned other statuses before that: ${[...statuses]}`)
+    t.ok(statuses.size === 2, `${url} returns one other status before the limit: ${[...statuses]}`)
     t.not(
       (await app.inject({ url, remoteAddress: '198.51.100.99' })).statusCode,
       429,
@@ -93,8 +93,8 @@ t.test('limits public requests for each address: health and metrics, the documen
     )
   }
   for (let i = 0; i < 600; i++) await app.inject({ url: '/nothing', remoteAddress: '198.51.100.50' })
-  const well = await app.inject({ url: '/health/live', remoteAddress: '198.51.100.50' })
-  t.equal(well.statusCode, 200, "other requests from a prober's address do not make the node look ill")
+  const health = await app.inject({ url: '/health/live', remoteAddress: '198.51.100.50' })
+  t.equal(health.statusCode, 200, 'health checks have a separate limit, so that other requests do not fail them')
 })
 
 t.test('returns 404 for a different spelling of an address', async (t) => {
@@ -128,8 +128,8 @@ t.test('returns 404 for a different spelling of an address', async (t) => {
     const answer = await app.inject({ url })
     t.match([answer.statusCode, answer.json()], [404, { error: { code: 40401 } }], url)
   }
-  t.equal((await app.inject('/metrics?x=%6d')).statusCode, 200, 'a query may be encoded as it likes')
-  // The requests of the tests omit a fragment, as clients do.
+  t.equal((await app.inject('/metrics?x=%6d')).statusCode, 200, 'a query can be percent-encoded')
+  // `inject` omits a fragment, as clients do, so this needs a connection.
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   for (const path of ['/metrics#x', '/metrics#?x', '/metrics?x#y', '/metrics']) {

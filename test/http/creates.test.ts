@@ -8,10 +8,10 @@ t.teardown(() => destroyTestService(service))
 const { app } = service
 const { webApiKey: key, secretKey, id: merchantId } = await service.merchant()
 
-/** The specification's sample headers. */
+/** The sample headers of the specification. */
 const sampleHeaders = { accept: 'text/plain', 'X-XSRF-TOKEN': 'null' }
 
-t.test('returns a hosted deposit with the sample headers and no key unwrapped, with a url', async (t) => {
+t.test('returns a hosted deposit without a key and without an envelope, with a url', async (t) => {
   const referenceId = randomUUID()
   const body = createBody('hosted', secretKey, { referenceId })
   const answer = await post(app, paths.hosted, body, { headers: sampleHeaders })
@@ -62,12 +62,12 @@ t.test('reads both content types, with and without parameters, as plain JSON', a
 t.test('accepts a native deposit without a hashCode, but rejects a wrong one', async (t) => {
   const without = createBody('native', secretKey, { hashCode: undefined })
   t.equal((await post(app, paths.native, without, { key })).statusCode, 200)
-  const wrong = await post(app, paths.native, createBody('native', 'another secret'), { key })
+  const wrong = await post(app, paths.native, createBody('native', 'wrong secret'), { key })
   t.equal(wrong.statusCode, 400)
   t.match(wrong.json().error, { code: 40003, validationErrors: [{ members: ['hashCode'] }] })
 })
 
-t.test('stores the account and identity number of a withdrawal; null means no identity number', async (t) => {
+t.test('stores the account and identity number of a withdrawal, where null means no identity number', async (t) => {
   for (const identityNumber of ['10000000146', null, undefined]) {
     const answer = await post(app, paths.withdrawal, createBody('withdrawal', secretKey, { identityNumber }), { key })
     t.equal(answer.statusCode, 200)
@@ -76,7 +76,7 @@ t.test('stores the account and identity number of a withdrawal; null means no id
   }
 })
 
-t.test('ignores unknown fields, also when it compares a repeat', async (t) => {
+t.test('ignores unknown fields, even in a repeat', async (t) => {
   const referenceId = randomUUID()
   const first = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId, extra: { a: [1] } }))
   const second = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId }))
@@ -124,7 +124,7 @@ t.test('rejects a changed body as a conflict, for each field', async (t) => {
   t.equal(channel.statusCode, 409)
 })
 
-t.test('accepts a deposit and a withdrawal with one referenceId if the amounts differ', async (t) => {
+t.test('accepts a deposit and a withdrawal with the same referenceId if the amounts differ', async (t) => {
   const referenceId = randomUUID()
   const deposit = await post(app, paths.native, createBody('native', secretKey, { referenceId }), { key })
   const withdrawal = createBody('withdrawal', secretKey, { referenceId }, '7')
@@ -134,14 +134,14 @@ t.test('accepts a deposit and a withdrawal with one referenceId if the amounts d
   t.not(paidOut.json().result.trackingId, deposit.json().result.trackingId)
 })
 
-t.test('rejects a withdrawal with the hashCode of a deposit or its callback, and the reverse', async (t) => {
+t.test('rejects a withdrawal with the hashCode of a deposit or its callback, and vice versa', async (t) => {
   for (const [first, second] of [
     ['hosted', 'withdrawal'],
     ['native', 'withdrawal'],
     ['withdrawal', 'hosted'],
     ['withdrawal', 'native'],
   ] as const) {
-    // The hash of the callback covers the shortest form of the amount, even if the create hashed another or none.
+    // The hash of the callback covers the shortest form of the amount, regardless of the hash of the create.
     for (const [text, again] of [
       ['100.50', '100.50'],
       ['100.50', '100.5'],
@@ -156,12 +156,16 @@ t.test('rejects a withdrawal with the hashCode of a deposit or its callback, and
       t.equal(refused.statusCode, 409, `${first}, then ${second}, ${text}, ${again}`)
       t.equal(refused.json().error.code, 40902)
       t.equal((await service.log()).length, before)
-      t.equal((await post(app, paths[first], accepted, { key })).statusCode, 200, 'it is still a repeat')
+      t.equal(
+        (await post(app, paths[first], accepted, { key })).statusCode,
+        200,
+        'a repeat of the first request is still accepted',
+      )
     }
   }
 })
 
-t.test('rejects the second of two requests with the same hashCode preimage, with a separate code', async (t) => {
+t.test('rejects the second of two requests with the same hashCode preimage with a separate code', async (t) => {
   const first = createBody('hosted', secretKey, { referenceId: '23' }, '1')
   const second = createBody('hosted', secretKey, { referenceId: '3' }, '12')
   t.equal((await post(app, paths.hosted, first)).statusCode, 200)
@@ -177,8 +181,8 @@ t.test('returns the request id and records it as the correlation id of the event
   t.equal(answer.headers['x-request-id'], 'order-7.1')
   const [event] = await service.store.readStream(`transfer-${answer.json().result.trackingId}`)
   t.match(event?.metadata, { $correlationId: 'order-7.1', actor: `merchant:${merchantId}` })
-  const odd = await post(app, paths.native, body, { key, headers: { 'x-request-id': 'a b' } })
-  t.match(odd.headers['x-request-id'], /^[0-9a-f-]{36}$/)
+  const malformed = await post(app, paths.native, body, { key, headers: { 'x-request-id': 'a b' } })
+  t.match(malformed.headers['x-request-id'], /^[0-9a-f-]{36}$/)
 })
 
 t.test('returns the same response to a repeat after a restart, and still rejects a changed body', async (t) => {
@@ -193,7 +197,7 @@ t.test('returns the same response to a repeat after a restart, and still rejects
   const second = await startTestService({ path: first.path, masterKey: first.masterKey })
   t.teardown(() => destroyTestService(second))
   t.equal((await post(second.app, paths.hosted, body)).body, answer.body)
-  const changed = createBody('hosted', merchant.secretKey, { referenceId, name: 'Somebody else' })
+  const changed = createBody('hosted', merchant.secretKey, { referenceId, name: 'Grace Hopper' })
   t.equal((await post(second.app, paths.hosted, changed)).statusCode, 409)
 })
 

@@ -37,7 +37,7 @@ async function pay(path: string) {
   return step('code', { token, code: wallet.lastCode() })
 }
 
-/** The amount as a browser shows it, with narrow and non-breaking spaces. */
+/** Replaces the narrow and non-breaking spaces in formatted amounts with plain ones. */
 const plain = (text: string) => text.replaceAll(/[\u00a0\u202f]/g, ' ')
 
 t.test('shows amounts on the page in the currency, formatted for each language', async (t) => {
@@ -48,7 +48,7 @@ t.test('shows amounts on the page in the currency, formatted for each language',
   t.match(plain((await inYen.inject(`${whole.path}?lang=en`)).body), '¥1,234<')
 })
 
-t.test('has no currency in the bodies of the specification', async (t) => {
+t.test('the bodies of the specification contain no currency', async (t) => {
   for (const kind of kinds) {
     const answer = await post(app, paths[kind], createBody(kind, secretKey), { key })
     t.notMatch(answer.body, /TRY|currency/i, kind)
@@ -56,25 +56,25 @@ t.test('has no currency in the bodies of the specification', async (t) => {
 })
 
 t.test(
-  'requires a whole amount if the currency has no decimals, but repeats an amount that was accepted before',
+  'requires whole amounts in a currency without decimals, but accepts a repeat of an earlier amount',
   async (t) => {
     for (const kind of kinds) {
-      const fresh = (amountText: string) => createBody(kind, secretKey, { referenceId: randomUUID() }, amountText)
+      const newBody = (amountText: string) => createBody(kind, secretKey, { referenceId: randomUUID() }, amountText)
       for (const amountText of ['100', '100.0', '100.00']) {
-        t.equal((await post(inYen, paths[kind], fresh(amountText), { key })).statusCode, 200, `${kind} ${amountText}`)
+        t.equal((await post(inYen, paths[kind], newBody(amountText), { key })).statusCode, 200, `${kind} ${amountText}`)
       }
       for (const amountText of ['100.5', '100.01', '0.10']) {
-        const refused = await post(inYen, paths[kind], fresh(amountText), { key })
+        const refused = await post(inYen, paths[kind], newBody(amountText), { key })
         t.match(refused.json(), { error: { code: 40001, validationErrors: [{ members: ['amount'], message: /JPY/ }] } })
       }
-      const body = fresh('100.50')
+      const body = newBody('100.50')
       const first = await post(app, paths[kind], body, { key })
       t.equal((await post(inYen, paths[kind], body, { key })).body, first.body)
     }
   },
 )
 
-t.test('shows a paid deposit with its reference, the time and only the last digits of the account', async (t) => {
+t.test('shows a paid deposit with its reference, its time and only the last digits of the account', async (t) => {
   const { path, referenceId } = await hosted()
   const paidAt = Date.parse(clock())
   t.match(await pay(path), { next: 'result' })
@@ -95,7 +95,7 @@ t.test('shows a paid deposit with its reference, the time and only the last digi
 })
 
 t.test(
-  'shows no account if an operator completed the deposit, and keeps the time of payment when more money arrives',
+  'shows no account if an operator completed the deposit, and keeps the time of payment if more money arrives',
   async (t) => {
     const { path, trackingId } = await hosted()
     await service.transfers.complete(trackingId, {}, context)

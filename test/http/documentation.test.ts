@@ -72,9 +72,10 @@ t.test('generates a valid document that names its schemas and lists the allowed 
   const limit = parameters.find(({ name }: { name: string }) => name === 'limit')
   t.match(limit.schema, { type: 'integer', minimum: 1, maximum: 100, default: 50 })
   const text = JSON.stringify(document)
-  for (const [, name] of text.matchAll(/#\/components\/schemas\/(\w+)/g)) t.ok(schemas[name!], `${name} is there`)
+  for (const [, name] of text.matchAll(/#\/components\/schemas\/(\w+)/g))
+    t.ok(schemas[name!], `the schema ${name} exists`)
   const envelopes = Object.keys(schemas).filter((name) => /Envelope|Failure/.test(name))
-  t.equal(text.split('"success":').length - 1, envelopes.length, 'no envelope is written out twice')
+  t.equal(text.split('"success":').length - 1, envelopes.length, 'every envelope is a named schema')
 })
 
 t.test('documents the callback exactly as it is sent', async (t) => {

@@ -15,7 +15,7 @@ function hasRefusedKey(text: string): boolean {
   return text.includes('__proto__') || text.includes('constructor')
 }
 
-t.test('reads the output of JSON.stringify as JSON.parse does', (t) => {
+t.test('reads the output of JSON.stringify like JSON.parse', (t) => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 8 }), (text) => {
       if (hasRefusedKey(text)) return
@@ -26,7 +26,7 @@ t.test('reads the output of JSON.stringify as JSON.parse does', (t) => {
   t.end()
 })
 
-t.test('accepts only valid JSON, and names a member in every rejection', (t) => {
+t.test('accepts only valid JSON, and names a member in every error', (t) => {
   fc.assert(
     fc.property(almostJson, (text) => {
       try {
@@ -78,6 +78,6 @@ t.test('keeps the raw text of the top-level amount in any position and form', (t
 t.test('limits nesting to twenty levels', (t) => {
   t.ok(parse('['.repeat(20) + ']'.repeat(20)))
   t.throws(() => parse('['.repeat(21) + ']'.repeat(21)), JsonBodyError)
-  t.ok(parse(`{"a":"${'['.repeat(100)}"}`), 'brackets in a string do not count')
+  t.ok(parse(`{"a":"${'['.repeat(100)}"}`), 'brackets in a string do not count as nesting')
   t.end()
 })

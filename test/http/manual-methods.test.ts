@@ -30,7 +30,11 @@ t.test('shows the instructions, amount and reference of a manual deposit, but no
   ] as const) {
     const { body } = await app.inject(`${path}?lang=${language}`)
     t.match(body, heading)
-    t.match(body, 'To &#60;b&#62;Bank of Examples&#60;/b&#62; &#38; Co,\nIBAN DE89 3704', 'escaped, line by line')
+    t.match(
+      body,
+      'To &#60;b&#62;Bank of Examples&#60;/b&#62; &#38; Co,\nIBAN DE89 3704',
+      'the instructions are escaped and keep their lines',
+    )
     t.match(body, method)
     t.match(body, referenceId)
     t.match(body, language === 'en' ? '1,234.50' : '1.234,50')
@@ -48,7 +52,7 @@ t.test('asks the customer to contact the merchant if there are no instructions',
   t.match((await app.inject(path)).body, /Ask Quiet how to pay/)
 })
 
-t.test('rejects the wallet steps of a manual deposit with a separate code, on its page and by API', async (t) => {
+t.test('rejects the wallet steps of a manual deposit with a separate code, on its page and in the API', async (t) => {
   const before = (await service.log()).length
   const native = await post(app, paths.native, createBody('native', secretKey, { paymentMethod: 7 }), { key })
   const { trackingId } = native.json().result
@@ -78,7 +82,7 @@ t.test('rejects the wallet steps of a manual deposit with a separate code, on it
   t.strictSame(
     since.map(({ type }) => type),
     ['DepositCreated', 'DepositCreated'],
-    'and nothing else',
+    'the steps append no other event',
   )
 })
 

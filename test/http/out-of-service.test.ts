@@ -33,7 +33,7 @@ t.test(
     for (const key of [victim.webApiKey, wrongKey]) {
       const answer = await post(app, paths.native, createBody('native', victim.secretKey), { key })
       t.equal(answer.statusCode, 503)
-      t.match(answer.json(), outOfService, 'which of its keys are valid is not known')
+      t.match(answer.json(), outOfService, 'the response does not depend on the key')
       t.ok(Number(answer.headers['retry-after']) > 0)
     }
     for (const address of ['127.0.0.1', '10.1.1.1']) {
@@ -41,10 +41,14 @@ t.test(
       t.match(answer.json(), outOfService, `without a key, from ${address}`)
     }
     const state = await app.inject(`${new URL(hosted.url).pathname}/state`)
-    t.equal(state.statusCode, 503, 'its customers')
+    t.equal(state.statusCode, 503, 'the payment page of a customer')
     const own = { key: other.webApiKey }
     t.equal((await post(app, paths.native, createBody('native', other.secretKey), own)).statusCode, 200)
-    t.equal((await post(app, paths.hosted, createBody('hosted', other.secretKey))).statusCode, 200, 'without a key')
+    t.equal(
+      (await post(app, paths.hosted, createBody('hosted', other.secretKey))).statusCode,
+      200,
+      'a create without a key for another merchant succeeds',
+    )
     const unknown = `tk_${randomUUID().replaceAll('-', '')}_${'A'.repeat(43)}`
     t.equal((await post(app, paths.native, createBody('native', other.secretKey), { key: unknown })).statusCode, 401)
     await skipEvent({ store, clock }, { stream: merchantStream(victim.id), revision: 1, reason: 'a test' }, context)
@@ -62,11 +66,11 @@ t.test(
     const headers = { webapikey: webApiKey }
     const create = async () =>
       (await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })).json().result.trackingId
-    const [bad, good] = [await create(), await create()]
-    const stream = transferStream(bad)
+    const [unreadable, good] = [await create(), await create()]
+    const stream = transferStream(unreadable)
     await store.append(stream, 0, [foreign()])
     for (const path of ['', '/events', '/callbacks']) {
-      const answer = await app.inject({ url: `/v1/transfers/${bad}${path}`, headers })
+      const answer = await app.inject({ url: `/v1/transfers/${unreadable}${path}`, headers })
       t.match(
         { status: answer.statusCode, body: answer.json() },
         { status: 503, body: { error: { code: 50303 } } },
@@ -77,15 +81,15 @@ t.test(
     await skipEvent({ store, clock }, { stream, revision: 1, reason: 'a test' }, context)
     await directory.catchUp()
     await until(() => directory.all().length === 1)
-    const { items } = (await app.inject({ url: `/v1/transfers/${bad}/events`, headers })).json()
+    const { items } = (await app.inject({ url: `/v1/transfers/${unreadable}/events`, headers })).json()
     t.match(
       items.map(({ type, revision }: { type: string; revision: number }) => [type, revision]),
       [['DepositCreated', 0]],
     )
     t.equal(
-      (await app.inject({ url: `/v1/transfers/${bad}`, headers })).json().revision,
+      (await app.inject({ url: `/v1/transfers/${unreadable}`, headers })).json().revision,
       1,
-      'its revision still counts',
+      'the skipped event counts as a revision',
     )
   },
 )
@@ -101,7 +105,7 @@ t.test('stops the feed at an unreadable event and resumes after the event is ski
   const [first, second] = [await create(), await create()]
   await store.append(transferStream(first), 0, [foreign()])
   const third = await create()
-  // The projection of a node with a newer version writes them in this form.
+  // The projection of a node with a newer version writes unreadable events in this form.
   const places = [`${first}@0`, `${second}@0`, `${first}@1`, `${third}@0`].map((place) => place.split('@'))
   for (const [trackingId = '', revision] of places) {
     const [event] = await store.readStream(transferStream(trackingId), {
@@ -118,7 +122,7 @@ t.test('stops the feed at an unreadable event and resumes after the event is ski
   }
   const { items, next } = await page('/v1/events')
   t.same(items, [first, second])
-  t.same(await page(`/v1/events?after=${next}`), { items: [], next }, 'nothing is missed')
+  t.same(await page(`/v1/events?after=${next}`), { items: [], next }, 'the feed stops before the unreadable event')
   await skipEvent({ store, clock }, { stream: transferStream(first), revision: 1, reason: 'a test' }, context)
   await store.readStream(skippedEventsStream)
   t.match(await page(`/v1/events?after=${next}`), { items: [third] })

@@ -33,7 +33,11 @@ t.test(
     t.match(page.body, '30 minutes')
     t.match(page.body, 'Test mode')
     for (const [, address] of page.body.matchAll(/(?:href|src|action)="([^"]*)"/g)) {
-      t.match(address, /^(assets\/|[\w.-]*\?lang=|https:\/\/shop\.example\/|$)/, 'leads here, or back to the merchant')
+      t.match(
+        address,
+        /^(assets\/|[\w.-]*\?lang=|https:\/\/shop\.example\/|$)/,
+        'links lead only to this service or back to the merchant',
+      )
     }
     t.notMatch(page.body, / on\w+=|style=|<style|javascript:/)
     for (const [, attributes] of page.body.matchAll(/<script([^>]*)>/g)) {
@@ -97,13 +101,13 @@ t.test('has every text in both languages, with the same placeholders', async (t)
   }
 })
 
-t.test('shows the current state, and its link expires with the time to pay or one day after the end', async (t) => {
+t.test('shows the current state until the deposit expires or one day after it ends', async (t) => {
   const cancelled = await hosted()
-  await service.transfers.changeStatus(cancelled.trackingId, 'Cancel', 'a note of the operator', context)
+  await service.transfers.changeStatus(cancelled.trackingId, 'Cancel', 'a note by the operator', context)
   const page = await app.inject(cancelled.path)
   t.equal(page.statusCode, 200)
   t.match(page.body, 'This payment was cancelled')
-  t.notMatch(page.body, 'a note of the operator')
+  t.notMatch(page.body, 'a note by the operator')
   t.match(page.body, `href="${returnUrl.replaceAll('&', '&#38;')}&#38;trackingId=${cancelled.trackingId}`)
 
   const open = await hosted()
@@ -118,7 +122,7 @@ t.test('shows the current state, and its link expires with the time to pay or on
   const ended = await app.inject(cancelled.path)
   t.equal(ended.statusCode, 410)
   t.notMatch(ended.body, /1,234\.50|alert|shop\.example/)
-  t.equal((await app.inject(checking.path)).statusCode, 200, 'a deposit that is still being checked is shown')
+  t.equal((await app.inject(checking.path)).statusCode, 200, 'the link of a deposit under review stays valid')
   time.aheadMs = 0
 })
 
@@ -143,7 +147,7 @@ t.test('rejects a forged link and a link to a native deposit', async (t) => {
   }
 })
 
-t.test('lets browsers cache the files of the page under the current version only', async (t) => {
+t.test('lets browsers cache only the files of the current version of the page', async (t) => {
   const { path } = await hosted()
   const page = await app.inject(path)
   const addresses = [...page.body.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map(([, address]) => `/pay/${address}`)

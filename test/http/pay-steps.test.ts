@@ -42,7 +42,7 @@ async function world(
   return { ...service, wallet, hosted, step, merchantId }
 }
 
-t.test('leads from the login to a paid deposit', async (t) => {
+t.test('pays a deposit from the login to the result', async (t) => {
   const { wallet, hosted, step, transfers, app } = await world(t)
   const { path, trackingId } = await hosted()
   const loggedIn = await step(path, 'login', customer)
@@ -60,11 +60,11 @@ t.test('leads from the login to a paid deposit', async (t) => {
   t.match((await app.inject(`${path}/state?lang=tr`)).json(), { phase: 'paid', status: 'Completed', paid: '₺100,50' })
 })
 
-t.test('does not lock out a browser that has logged in before when strangers guess', async (t) => {
+t.test('guesses by others do not lock out a browser that has logged in before', async (t) => {
   const { hosted, step } = await world(t)
   const { path } = await hosted()
   const wrong = { ...customer, password: '918273' }
-  t.equal((await step(path, 'login', wrong)).headers['set-cookie'], undefined, 'a wrong password makes no device')
+  t.equal((await step(path, 'login', wrong)).headers['set-cookie'], undefined, 'a wrong password sets no device cookie')
   const loggedIn = await step(path, 'login', customer)
   const [name, cookie] = [/^[^=]+/, /^[^;]+/].map(
     (part) => part.exec(String(loggedIn.headers['set-cookie']))?.[0] ?? '',
@@ -81,11 +81,15 @@ t.test('does not lock out a browser that has logged in before when strangers gue
   const locked = await step(other.path, 'login', customer)
   t.same([locked.statusCode, locked.json().reason], [429, 'tooManyRequests'])
   t.match(locked.headers['retry-after'], /^1[0-2]$/)
-  const back = await hosted({ userId: 'another device' })
-  t.equal((await step(back.path, 'login', customer)).statusCode, 429, 'without the cookie')
-  const known = await step(back.path, 'login', customer, { cookie: `a=b; ${cookie}; c=d` })
+  const unknownDevice = await hosted({ userId: 'another device' })
+  t.equal(
+    (await step(unknownDevice.path, 'login', customer)).statusCode,
+    429,
+    'a browser without the cookie is locked out',
+  )
+  const known = await step(unknownDevice.path, 'login', customer, { cookie: `a=b; ${cookie}; c=d` })
   t.equal(known.statusCode, 200)
-  t.notMatch(String(known.headers['set-cookie']), cookie, 'and gets another one')
+  t.notMatch(String(known.headers['set-cookie']), cookie, 'the known browser gets a new cookie')
 })
 
 t.test('rejects requests from another site before it reads them', async (t) => {
@@ -113,7 +117,7 @@ t.test('rejects requests from another site before it reads them', async (t) => {
     const answer = await app.inject({ ...form, payload, headers: { 'content-type': type, origin: publicUrl } })
     t.equal(answer.statusCode, 415, type)
   }
-  t.equal(wallet.codes.size, 0, 'no code was sent')
+  t.equal(wallet.codes.size, 0, 'no code is sent')
   t.equal((await app.inject({ method: 'POST', url: `${path}/login`, payload: customer })).statusCode, 200)
 })
 
@@ -135,10 +139,10 @@ t.test('rejects a token of a different link, and malformed bodies at every step'
   const moved = await step(other.path, 'code', { token, code: wallet.lastCode() })
   t.equal(moved.statusCode, 400)
   t.same(moved.json(), { reason: 'codeExpired' })
-  t.equal((await step(one.path, 'device', { token })).statusCode, 400, 'nor at another step')
+  t.equal((await step(one.path, 'device', { token })).statusCode, 400, 'a token is valid only at its step')
   const named = { trackingId: one.trackingId, merchantId, channel: 'hosted' }
-  const lured = await step(other.path, 'code', { token, code: wallet.lastCode(), ...named })
-  t.same(lured.json(), { reason: 'codeExpired' }, 'the link determines the deposit, regardless of the body')
+  const redirected = await step(other.path, 'code', { token, code: wallet.lastCode(), ...named })
+  t.same(redirected.json(), { reason: 'codeExpired' }, 'the link determines the deposit, regardless of the body')
   const shapes: [string, object][] = [
     ['login', {}],
     ['login', { email: ['a'], password: '111111' }],
@@ -239,7 +243,7 @@ t.test('pays nothing to a suspended merchant', async (t) => {
   t.equal((await app.inject(path)).statusCode, 200)
 })
 
-t.test('shows the outbox only in the sandbox, with its token and on the same machine', async (t) => {
+t.test('shows the outbox only in the sandbox, with its token and to the same machine', async (t) => {
   let messages: OutboxMessage[] | undefined = [
     { kind: 'sms', to: '+905550000000', code: '314159', link: null, at: '2026-03-01T10:00:00.000Z' },
     {
@@ -258,7 +262,7 @@ t.test('shows the outbox only in the sandbox, with its token and on the same mac
   t.match(page.body, '314159')
   t.match(page.body, '&#60;b&#62;@example.com')
   t.equal(page.headers.refresh, '3')
-  t.equal(page.headers['referrer-policy'], 'no-referrer', 'its address has the token')
+  t.equal(page.headers['referrer-policy'], 'no-referrer', 'the address with the token is not sent as a referrer')
   t.equal((await ask({ host: '[::1]:3000' }, '::1')).statusCode, 200)
   const refused = [
     await ask({}, '127.0.0.1', ''),

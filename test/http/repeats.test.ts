@@ -10,11 +10,11 @@ import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, paths, walletPaths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
-/** Four times the allowed number of events, so that one event per four requests is detected, too. */
+/** Four times the allowed number of events, so that even one event per four requests is detected. */
 const times = long ? 300 : 100
-/** Low enough that no request fails because of the others, which would hide the effect of each. */
-const atOnce = 5
-/** The limit of events for one kind of request; the highest is that of the 20 logins of a deposit. */
+/** The number of concurrent requests, which is low enough that none fails because of the others. */
+const concurrency = 5
+/** The maximum number of events for one kind of request. The 20 logins of a deposit come closest. */
 const maxEvents = 25
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
@@ -28,11 +28,11 @@ interface Repeated {
 }
 
 const wallet = new MemoryWallet()
-const asked = new Map<string, number>()
-let away = ''
+const walletCalls = new Map<string, number>()
+let unavailableCall = ''
 wallet.before = (call) => {
-  asked.set(call, (asked.get(call) ?? 0) + 1)
-  if (call === away) throw new WalletUnavailableError('away')
+  walletCalls.set(call, (walletCalls.get(call) ?? 0) + 1)
+  if (call === unavailableCall) throw new WalletUnavailableError('unavailable')
 }
 const service = await startTestService({ wallet })
 t.teardown(() => destroyTestService(service))
@@ -46,12 +46,12 @@ async function world() {
   const account = wallet.open(customer.email, customer.password, 1n)
   const merchant = await service.merchant()
   let key = merchant.webApiKey
-  away = ''
+  unavailableCall = ''
   const send = (url: string, body: string | undefined) =>
     app.inject({
       method: 'POST',
       url,
-      // Other tests cover the limits for each address.
+      // Each request has its own address, because other tests cover the limits of an address.
       remoteAddress: /^.(pay|device)/.test(url)
         ? `10.${caller >> 16}.${(caller >> 8) & 255}.${caller++ & 255}`
         : '127.0.0.1',
@@ -121,7 +121,7 @@ async function resent(w: World, outcome: AttemptOutcome): Promise<Repeated> {
   return { url: `/v1/transfers/${trackingId}/callbacks/resend`, answers: /"requeued":1/, betweenRepeats, body }
 }
 
-/** Creates a withdrawal, optionally claimed by the key of the program; `repeated` is the action to repeat. */
+/** Creates a withdrawal, optionally claimed by the key of the program, for the action in `repeated`. */
 async function settled(
   w: World,
   repeated: { readonly action: string; readonly body: object; readonly claimed: boolean },
@@ -130,7 +130,7 @@ async function settled(
   const trackingId = String((await w.send(paths.withdrawal, body)).json().result.trackingId)
   const key = { name: 'settles', scopes: ['settlement'], validUntil: null } as const
   const created = await service.merchants.createApiKey(w.merchant.id, key, context)
-  if (!created.accepted) throw new Error('refused')
+  if (!created.accepted) throw new Error('the key was rejected')
   await service.directory.catchUp()
   w.use(created.webApiKey)
   const url = (action: string) => `/v1/withdrawals/${trackingId}/${action}`
@@ -142,7 +142,7 @@ const json = JSON.stringify
 const payPath = (url: string) => new URL(url).pathname
 const native = (w: World) => w.create('native').then(({ trackingId }) => trackingId)
 
-/** Every route that can write something, in each state that makes a difference. */
+/** Every route that can write, in each relevant state. */
 const cases: { readonly [route: string]: { readonly [what: string]: (w: World) => Promise<Repeated> } } = {
   [paths.hosted]: {
     'the same create': async (w) => ({
@@ -157,7 +157,7 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
       body: createBody('native', w.merchant.secretKey),
       answers: /"success":true/,
     }),
-    'a referenceId with other content': async (w) => {
+    'a referenceId with different content': async (w) => {
       const referenceId = randomUUID()
       await w.send(paths.native, createBody('native', w.merchant.secretKey, { referenceId }))
       const body = createBody('native', w.merchant.secretKey, { referenceId }, '7.00')
@@ -219,13 +219,13 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
       const trackingId = await native(w)
       const token = await w.verified(trackingId)
       w.trust()
-      away = 'collect'
+      unavailableCall = 'collect'
       return { url: walletPaths.device, body: json({ trackingId, token }), answers: /50302/ }
     },
     'a wallet that is unavailable when the device is checked': async (w) => {
       const trackingId = await native(w)
       const token = await w.verified(trackingId)
-      away = 'isTrusted'
+      unavailableCall = 'isTrusted'
       return { url: walletPaths.device, body: json({ trackingId, token }), answers: /50302/ }
     },
   },
@@ -248,7 +248,7 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
     }),
   },
   '/v1/callbacks/endpoint/enable': {
-    'an endpoint that is disabled again each time': async (w) => {
+    'an endpoint that is disabled before each request': async (w) => {
       const betweenRepeats = async () => {
         await service.merchants.execute(w.merchant.id, { type: 'DisableCallbacks', reason: 'gone' }, context)
         await service.directory.catchUp()
@@ -307,18 +307,18 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
   },
 }
 
-t.test('neither grows a stream nor calls the wallet each time when a request is repeated without limit', async (t) => {
+t.test('bounds the events and wallet calls of a request that is repeated without limit', async (t) => {
   for (const [route, states] of Object.entries(cases)) {
     for (const [what, prepare] of Object.entries(states)) {
       await t.test(`${route}: ${what}`, async (t) => {
         const w = await world()
         const { url, body, answers, betweenRepeats } = await prepare(w)
         const before = await size()
-        asked.clear()
-        const begunMs = performance.now()
+        walletCalls.clear()
+        const startedMs = performance.now()
         const seen: string[] = []
-        for (let sent = 0; sent < times; sent += atOnce) {
-          const batch = await Promise.all(Array.from({ length: atOnce }, () => w.send(url, body)))
+        for (let sent = 0; sent < times; sent += concurrency) {
+          const batch = await Promise.all(Array.from({ length: concurrency }, () => w.send(url, body)))
           seen.push(...batch.map((answer) => answer.body))
           await betweenRepeats?.()
         }
@@ -328,20 +328,21 @@ t.test('neither grows a stream nor calls the wallet each time when a request is 
         )
         t.notOk(
           seen.some((answer) => /5000\d|50301/.test(answer)),
-          'nothing went wrong',
+          'no response is a server error',
         )
-        const grown = (await size()) - before
-        t.ok(before > 0 && grown <= maxEvents, `${grown} events`)
-        const seconds = Math.ceil((performance.now() - begunMs) / 1000)
-        for (const [call, count] of asked) t.ok(count <= maxEvents + 2 * seconds, `${call} was called ${count} times`)
+        const appended = (await size()) - before
+        t.ok(before > 0 && appended <= maxEvents, `${appended} events`)
+        const seconds = Math.ceil((performance.now() - startedMs) / 1000)
+        for (const [call, count] of walletCalls)
+          t.ok(count <= maxEvents + 2 * seconds, `${call} was called ${count} times`)
       })
     }
   }
 })
 
-t.test('lists every route that accepts writes from strangers and programs', async (t) => {
+t.test('covers every route that accepts writes without a signed-in user', async (t) => {
   const asking = ['GET', 'HEAD', 'OPTIONS']
-  // The dashboard's are for people who are signed in; how often strangers may try to is in dashboard/sign-in.test.ts.
+  // The dashboard's routes need a signed-in user. The limits of its sign-in are in dashboard/sign-in.test.ts.
   const writing = app.knownRoutes.filter(({ method, url }) => !asking.includes(method) && !url.startsWith('/dashboard'))
   t.ok(writing.length > 8)
   for (const { url } of writing) t.ok(url in cases, url)

@@ -49,13 +49,13 @@ t.test('lets a sandbox account pay only sandbox deposits, and a live account onl
     const wrong = await logIn(service, shop, trackingId, `${own}@example.com`, '000001')
     t.equal(refused.statusCode, 400)
     t.same(refused.json(), wrong.json(), 'the response is the same as for a wrong password')
-    t.equal(wallet.codes.size, sandbox ? 0 : 1, 'and no code was sent')
+    t.equal(wallet.codes.size, sandbox ? 0 : 1, 'no code is sent for a rejected login')
     t.equal((await service.collections.load(trackingId)).state.challenges.length, 0)
     t.equal((await logIn(service, shop, trackingId, `${own}@example.com`)).statusCode, 200)
   }
 })
 
-t.test('pays no play money to a merchant that goes live between login and payment', async (t) => {
+t.test('does not take sandbox money for a merchant that goes live between login and payment', async (t) => {
   const { service, wallet } = await world(t)
   const shop = await service.merchant({ sandbox: true })
   const trackingId = await deposit(service, shop)
@@ -73,7 +73,7 @@ t.test('pays no play money to a merchant that goes live between login and paymen
   await post(service.app, walletPaths.code, JSON.stringify({ trackingId, token, code: wallet.lastCode() }), {
     key: shop.webApiKey,
   })
-  t.same(asked, [false], 'the wallet receives the kind of money to take; its contract requires it to refuse')
+  t.same(asked, [false], 'the wallet receives the kind of money to take and must reject it')
 })
 
 t.test('rejects logins without counting them while the wallet cannot send messages, and logs the cause', async (t) => {
@@ -91,25 +91,29 @@ t.test('rejects logins without counting them while the wallet cannot send messag
   }
   t.equal(service.logLines.filter((line) => line.includes('SMS_URL is not set')).length, 25)
   t.notMatch(service.logLines.join(''), new RegExp(`${password}|real@example`))
-  t.same([...taken, ...(await logIns())], [], 'not of the account')
-  t.equal((await service.collections.load(trackingId)).state.challenges.length, 0, 'nor of the deposit')
+  t.same([...taken, ...(await logIns())], [], 'the failures of the account are not counted')
+  t.equal(
+    (await service.collections.load(trackingId)).state.challenges.length,
+    0,
+    'the logins of the deposit are not counted',
+  )
   wallet.whyUnprepared = () => undefined
   t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 200)
 })
 
-t.test('logs the cause if a gateway refuses or the wallet core is unavailable, at either step', async (t) => {
+t.test('logs the cause if a gateway fails or the wallet core is unavailable at either step', async (t) => {
   const { service, wallet } = await world(t)
   const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
   const trackingId = await deposit(service, shop)
   const failing = new Set<string>(['sendCode', 'askToTrust'])
   wallet.before = (call) => {
-    if (failing.has(call)) throw new WalletUnavailableError(`the gateway of ${call} answered 500`)
+    if (failing.has(call)) throw new WalletUnavailableError(`the gateway of ${call} returned 500`)
   }
   t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 503)
-  t.equal(service.logLines.filter((line) => line.includes('the gateway of sendCode answered 500')).length, 1)
+  t.equal(service.logLines.filter((line) => line.includes('the gateway of sendCode returned 500')).length, 1)
   failing.delete('sendCode')
   const token: string = (await logIn(service, shop, trackingId, 'real@example.com')).json().result
   const body = JSON.stringify({ trackingId, token, code: wallet.lastCode() })
   t.equal((await post(service.app, walletPaths.code, body, { key: shop.webApiKey })).statusCode, 503)
-  t.equal(service.logLines.filter((line) => line.includes('the gateway of askToTrust answered 500')).length, 1)
+  t.equal(service.logLines.filter((line) => line.includes('the gateway of askToTrust returned 500')).length, 1)
 })

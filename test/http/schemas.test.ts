@@ -2,7 +2,7 @@ import { fastify } from 'fastify'
 import t from 'tap'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
-t.test('compiles every schema of every route, which the service itself does only at the first request', async (t) => {
+t.test('compiles every schema of every route, which the service does only at the first request', async (t) => {
   const running = await startTestService()
   t.teardown(() => destroyTestService(running))
   const { knownRoutes } = running.app

@@ -17,7 +17,7 @@ const routeScopes: { readonly [url: string]: Scope } = {
   '/v1/transfers/:trackingId/events': 'read',
   '/v1/events': 'read',
   '/v1/transfers/:trackingId/callbacks': 'read',
-  // A resend only repeats earlier data to the merchant's own URL, and changes no transfer.
+  // A resend only repeats earlier data to the merchant's own URL and changes no transfer.
   '/v1/transfers/:trackingId/callbacks/resend': 'read',
   '/v1/withdrawals/:trackingId/claim': 'settlement',
   '/v1/withdrawals/:trackingId/release': 'settlement',
@@ -102,11 +102,15 @@ t.test('creates each kind only with a key that has its scope', async (t) => {
   t.equal((await service.log()).length, before)
   for (const kind of ['hosted', 'native'] as const) t.equal(await send(kind, paying), 200, kind)
   t.equal(await send('withdrawal', withdrawing), 200)
-  t.equal((await post(app, paths.hosted, createBody('hosted', secretKey))).statusCode, 200, 'hosted without a key')
+  t.equal(
+    (await post(app, paths.hosted, createBody('hosted', secretKey))).statusCode,
+    200,
+    'a hosted create needs no key',
+  )
   for (const kind of ['hosted', 'native', 'withdrawal'] as const) t.equal(await send(kind, webApiKey), 200, kind)
 })
 
-t.test('rejects a revoked or expired key as unknown, and still accepts the others', async (t) => {
+t.test('rejects a revoked or expired key like an unknown one, and accepts the others', async (t) => {
   const expiring = await keyWith(['read'], new Date(Date.now() + 150).toISOString())
   const revoked = await keyWith(['read'])
   const list = async (key: string) => {

@@ -34,7 +34,7 @@ async function world(t: Test) {
   return { ...service, wallet, metrics, lines }
 }
 
-/** Attacks of every kind, and their values that must never be logged. */
+/** Carries out attacks of every kind. The returned canaries are values that must never be logged. */
 async function attack(scene: Awaited<ReturnType<typeof world>>) {
   const { app, merchant, merchants, wallet, until, directory } = scene
   const shop = await merchant({ requireSignature: 'none' })
@@ -49,7 +49,7 @@ async function attack(scene: Awaited<ReturnType<typeof world>>) {
   await post(app, paths.native, native(), { key: suspended.webApiKey })
   const reports = { name: 'reports', scopes: ['read'], validUntil: null } as const
   const reading = await merchants.createApiKey(shop.id, reports, context)
-  if (!reading.accepted) throw new Error('refused')
+  if (!reading.accepted) throw new Error('the key was rejected')
   await post(app, paths.native, native(), { key: reading.webApiKey })
   const wrongHash = 'CA4A21CA4A21CA4A21CA4A21CA4A21CA'
   await post(app, paths.native, native({ hashCode: wrongHash }), { key })
@@ -75,7 +75,7 @@ async function attack(scene: Awaited<ReturnType<typeof world>>) {
   await post(app, `${page}/login`, logIn, { headers: own, contentType: 'application/json' })
   for (let n = 0; n < 6; n++) await post(app, paths.native, native(), { key: guess, address: '198.51.100.7' })
   const viewer = await signInAs(scene, 'viewer', [shop.id])
-  await postSession(app, { email: viewer.email, password: 'CANARY of a password' })
+  await postSession(app, { email: viewer.email, password: 'CANARY password' })
   await viewer.get('/users')
   const { cookie } = viewer
   await app.inject({ method: 'DELETE', url: '/dashboard/api/session', headers: { cookie, 'x-csrf-token': 'CANARY' } })
@@ -118,48 +118,45 @@ t.test('logs every attack in one line with its stable name and exactly its field
   t.strictSame(
     failed.map((line) => line.trackingId),
     [trackingId, hosted.trackingId],
-    'on the page of a merchant and on ours',
+    'failed logins in the API and on the payment page',
   )
   t.match(lineOf('security.throttled'), { address: '198.51.100.7', code: 42901 })
   const exposed = await scene.metrics.metrics()
   for (const [event, count] of counts) t.match(exposed, `transferd_security_events_total{event="${event}"} ${count}`)
 })
 
-t.test('writes no password, code, key, secret, hash, token or rest of a link to a line', async (t) => {
+t.test('writes no password, code, key, secret, hash, token or secret part of a link to a line', async (t) => {
   const scene = await world(t)
   const { canaries } = await attack(scene)
   const text = scene.logLines.join('')
   for (const canary of canaries) t.notOk(text.includes(canary), canary)
 })
 
-t.test(
-  'limits the lines so that guesses cannot fill the disk, counts all, and logs the number of omitted lines',
-  async (t) => {
-    const written: Line[] = []
-    const registry = new Registry()
-    const sink = { write: (line: string) => void written.push(JSON.parse(line)) }
-    const log = createSecurityLog(pino({ level: 'error' }, sink), registry, () => 0)
-    const fields = { requestId: 'r', method: 'POST', route: '/', code: 40101, merchantId: null, trackingId: null }
-    const note = (address: string) =>
-      log.note('security.key_unknown', { ...fields, address, claimedMerchantId: null, userId: null })
-    for (let n = 0; n < 1_000; n++) note('192.0.2.1')
-    t.equal(written.length, 20, 'from one address')
-    note('192.0.2.2')
-    t.equal(written.at(-1)?.address, '192.0.2.2', 'one address takes no lines from another')
-    for (let n = 0; n < 1_000; n++) note(`2001:db8:ffff:ffff::${n.toString(16)}`)
-    t.equal(written.length, 41, 'one network takes no more than one address')
-    for (let n = 0; n < 10_000; n++) note(`2001:db8:${n.toString(16)}::1`)
-    t.ok(written.length > 100 && written.length <= 200, `${written.length} lines from everybody`)
-    const lines = written.length
-    log.close()
-    t.strictSame(written.slice(lines), [
-      { ...written.at(-1)!, event: 'security.more', of: 'security.key_unknown', count: 12_001 - lines },
-    ])
-    log.close()
-    t.equal(written.length, lines + 1, 'logged once')
-    t.match(await registry.metrics(), 'transferd_security_events_total{event="security.key_unknown"} 12001')
-  },
-)
+t.test('limits the number of lines, counts all events, and logs the number of omitted lines', async (t) => {
+  const written: Line[] = []
+  const registry = new Registry()
+  const sink = { write: (line: string) => void written.push(JSON.parse(line)) }
+  const log = createSecurityLog(pino({ level: 'error' }, sink), registry, () => 0)
+  const fields = { requestId: 'r', method: 'POST', route: '/', code: 40101, merchantId: null, trackingId: null }
+  const note = (address: string) =>
+    log.note('security.key_unknown', { ...fields, address, claimedMerchantId: null, userId: null })
+  for (let n = 0; n < 1_000; n++) note('192.0.2.1')
+  t.equal(written.length, 20, 'limits the lines of one address')
+  note('192.0.2.2')
+  t.equal(written.at(-1)?.address, '192.0.2.2', 'another address has its own limit')
+  for (let n = 0; n < 1_000; n++) note(`2001:db8:ffff:ffff::${n.toString(16)}`)
+  t.equal(written.length, 41, 'an IPv6 network has the limit of one address')
+  for (let n = 0; n < 10_000; n++) note(`2001:db8:${n.toString(16)}::1`)
+  t.ok(written.length > 100 && written.length <= 200, `${written.length} lines in total`)
+  const lines = written.length
+  log.close()
+  t.strictSame(written.slice(lines), [
+    { ...written.at(-1)!, event: 'security.more', of: 'security.key_unknown', count: 12_001 - lines },
+  ])
+  log.close()
+  t.equal(written.length, lines + 1, 'the number of omitted lines is logged once')
+  t.match(await registry.metrics(), 'transferd_security_events_total{event="security.key_unknown"} 12001')
+})
 
 t.test('docs/reference/security-log.md lists exactly the existing events and fields', async (t) => {
   const page = readFileSync('docs/reference/security-log.md', 'utf8')
@@ -181,5 +178,5 @@ t.test('docs/reference/security-log.md lists exactly the existing events and fie
     ]),
   )
   const listed = [...page.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]!)
-  t.strictSame(listed, perRequest, 'the fields of every request')
+  t.strictSame(listed, perRequest, 'the page lists the fields of every request')
 })

@@ -56,7 +56,7 @@ t.test('lets a program claim a withdrawal, pay it and complete it with the amoun
   t.strictSame(
     (await act(trackingId, 'complete', completion)).body,
     completed.body,
-    'a lost response can be requested again',
+    'a repeat returns the same response',
   )
   t.equal(await lengthOf(trackingId), 3)
   const history = await app.inject({ url: `/v1/transfers/${trackingId}/events`, headers: { webapikey: webApiKey } })
@@ -64,7 +64,7 @@ t.test('lets a program claim a withdrawal, pay it and complete it with the amoun
 })
 
 t.test(
-  'settles nothing without a claim, during a claim of another user or after it expired, each with its own code',
+  'rejects a settlement without a claim, during the claim of another user or after expiry, each with its own code',
   async (t) => {
     const trackingId = await withdrawal()
     for (const [action, body] of [
@@ -75,7 +75,7 @@ t.test(
     }
     await act(trackingId, 'claim', { revision: 0 })
     now = addMs(now, 15 * minuteMs)
-    t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40923 }, 'too late')
+    t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40923 }, 'the claim has expired')
     await transfers.claim(trackingId, { ...context, actor: 'user:bob' })
     const revision = 2
     t.match(await act(trackingId, 'claim', { revision }), {
@@ -89,7 +89,7 @@ t.test(
   },
 )
 
-t.test('reports changes since the given revision and does nothing', async (t) => {
+t.test('reports changes since the given revision and changes nothing', async (t) => {
   const trackingId = await withdrawal()
   await act(trackingId, 'claim', { revision: 0 })
   await act(trackingId, 'release', { revision: 1 })
@@ -125,7 +125,11 @@ t.test('accepts only the merchant’s own withdrawals and valid fields, and name
   t.match(await act(trackingId, 'claim', { revision: 0 }, other), { status: 404, code: 40402 })
   const deposit = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
   t.match(await act(deposit.json().result.trackingId, 'claim', { revision: 0 }), { status: 404, code: 40402 })
-  t.match(await act(trackingId, 'claim', { revision: 0 }, webApiKey), { status: 403, code: 40304 }, 'the main key')
+  t.match(
+    await act(trackingId, 'claim', { revision: 0 }, webApiKey),
+    { status: 403, code: 40304 },
+    'the main key lacks the scope',
+  )
   const wrong: readonly (readonly [action: string, body: object | string, member: string])[] = [
     ['claim', {}, 'revision'],
     ['claim', { revision: -1 }, 'revision'],

@@ -6,8 +6,8 @@ import { paths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const requestTimeoutMs = 1_000
-/** The time after which a request is late, even on a busy machine. */
-const heldAtMostMs = 15 * requestTimeoutMs
+/** The maximum duration of a slow connection, even on a busy machine. */
+const maxHeldMs = 15 * requestTimeoutMs
 
 async function listening(t: Test, overrides: Partial<HttpServices> = {}) {
   const service = await startTestService({ overrides })
@@ -18,7 +18,7 @@ async function listening(t: Test, overrides: Partial<HttpServices> = {}) {
 }
 
 /** Sends the given text, then occasional bytes until the connection closes. Returns the response and the duration. */
-async function drip(port: number, start: string, byte: string) {
+async function sendSlowly(port: number, start: string, byte: string) {
   const socket = connect(port, '127.0.0.1')
   let answer = ''
   socket.on('data', (chunk) => {
@@ -26,19 +26,19 @@ async function drip(port: number, start: string, byte: string) {
   })
   socket.on('error', () => {})
   socket.write(start)
-  const beganMs = performance.now()
-  const dripping = setInterval(() => socket.write(byte), 50)
+  const startedMs = performance.now()
+  const timer = setInterval(() => socket.write(byte), 50)
   await once(socket, 'close')
-  clearInterval(dripping)
-  return { answer, heldMs: performance.now() - beganMs }
+  clearInterval(timer)
+  return { answer, heldMs: performance.now() - startedMs }
 }
 
 const limits = { requestTimeoutMs, maxConnections: 100, maxConnectionsPerAddress: 100 }
 
-t.test('rejects a slow request with 408 and closes the connection when its time has expired', async (t) => {
+t.test('rejects a slow request with 408 and closes the connection after the timeout', async (t) => {
   const { port, merchant } = await listening(t, { connections: limits })
   const { webApiKey } = await merchant()
-  const whole = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
+  const completeRequest = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
   const json = 'Host: a\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n'
   const body = `POST ${paths.native} HTTP/1.1\r\nWebApiKey: ${webApiKey}\r\n${json}\r\n{`
   const chunked = `POST ${paths.native} HTTP/1.1\r\nHost: a\r\nWebApiKey: ${webApiKey}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`
@@ -48,15 +48,15 @@ t.test('rejects a slow request with 408 and closes the connection when its time 
     'a body': [body, ' ', /^HTTP\/1\.1 408/],
     'a body in chunks': [chunked, '1\r\n \r\n', /^HTTP\/1\.1 408/],
     'the unread body of a rejected request': [`POST ${paths.native} HTTP/1.1\r\n${json}\r\n{`, ' ', /^HTTP\/1\.1 401/],
-    'a second request': [`${whole}GET / HTTP/1.1\r\nX: `, 'x', /200 OK[\s\S]*HTTP\/1\.1 408/],
-    'the body of a second request': [`${whole}${body}`, ' ', /200 OK[\s\S]*HTTP\/1\.1 408/],
+    'a second request': [`${completeRequest}GET / HTTP/1.1\r\nX: `, 'x', /200 OK[\s\S]*HTTP\/1\.1 408/],
+    'the body of a second request': [`${completeRequest}${body}`, ' ', /200 OK[\s\S]*HTTP\/1\.1 408/],
     'only empty lines': ['\r\n', '\r\n', /^HTTP\/1\.1 408|^$/],
   }
   await Promise.all(
     Object.entries(slow).map(async ([what, [start, byte, expected]]) => {
-      const { answer, heldMs } = await drip(port, start, byte)
+      const { answer, heldMs } = await sendSlowly(port, start, byte)
       t.match(answer, expected, what)
-      t.ok(heldMs < heldAtMostMs, `${what}: held ${Math.round(heldMs)} ms`)
+      t.ok(heldMs < maxHeldMs, `${what}: held ${Math.round(heldMs)} ms`)
     }),
   )
 })
@@ -68,7 +68,7 @@ async function opened(port: number): Promise<Socket> {
   return socket
 }
 
-/** Returns whether a request on the connection gets a response; otherwise the connection is closed. */
+/** Returns whether a request on the connection gets a response before the connection is closed. */
 async function isServed(socket: Socket): Promise<boolean> {
   const answered = once(socket, 'data').then(() => true)
   const closed = once(socket, 'close').then(() => false)
@@ -83,8 +83,8 @@ t.test('limits the open connections of one address, and accepts a new one when a
   t.equal(await isServed(await opened(port)), false)
   t.match((await app.inject('/metrics')).body, 'transferd_http_connections_refused_total{limit="address"} 1')
   first[0]!.destroy()
-  for (let served = false, tries = 0; !served; tries++) {
-    if (tries === 100) throw new Error('the place of a closed connection was never free')
+  for (let served = false, attempts = 0; !served; attempts++) {
+    if (attempts === 100) throw new Error('the place of a closed connection was not released')
     const next = await opened(port)
     served = await isServed(next)
     next.destroy()

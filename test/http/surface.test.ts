@@ -87,7 +87,7 @@ t.test('also returns the envelope for invalid HTTP', async (t) => {
   await app.listen({ port: 0, host: '127.0.0.1' })
   const address = app.server.address()
   const port = typeof address === 'object' ? address!.port : 0
-  const say = async (text: string) => {
+  const sendRaw = async (text: string) => {
     const socket = connect(port, '127.0.0.1')
     socket.write(text)
     let answer = ''
@@ -97,8 +97,8 @@ t.test('also returns the envelope for invalid HTTP', async (t) => {
     await once(socket, 'close')
     return answer
   }
-  t.match(await say('nonsense\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*"code":40005/)
-  const long = await say(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
+  t.match(await sendRaw('nonsense\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*"code":40005/)
+  const long = await sendRaw(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
   t.match(long, /^HTTP\/1\.1 431 [\s\S]*"code":43101/)
 })
 
@@ -138,7 +138,7 @@ t.test('completes a request in progress when the service closes', async (t) => {
   await closed
 })
 
-t.test('shows routes and statuses in metrics, and no ids except those of merchants', async (t) => {
+t.test('metrics show routes and statuses, and no ids except those of merchants', async (t) => {
   const { app, merchant } = await service(t)
   const { secretKey, webApiKey: key } = await merchant()
   const answer = await post(app, paths.native, createBody('native', secretKey), { key })
@@ -154,8 +154,8 @@ t.test('shows routes and statuses in metrics, and no ids except those of merchan
   for (const secret of [trackingId, key, secretKey]) t.notOk(metrics.body.includes(secret))
 })
 
-t.test('reports the state of the rest of the process in readiness', async (t) => {
-  const problems = ['the background thread is gone']
+t.test('readiness reports problems in the rest of the process', async (t) => {
+  const problems = ['the background thread has stopped']
   const { app } = await service(t, { overrides: { readiness: async () => problems } })
   const answer = await app.inject('/health/ready')
   t.equal(answer.statusCode, 503)

@@ -38,9 +38,9 @@ async function callback(merchantId: string, ...outcomes: readonly AttemptOutcome
 const parked = { result: 'parked', reason: 'http 500' } as const
 const delivered = { result: 'delivered' } as const
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 3_000 && !(await isSo()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
-  if (!(await isSo())) throw new Error('waited in vain')
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 3_000 && !(await condition()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
+  if (!(await condition())) throw new Error('the condition was not met in time')
 }
 
 t.test('lists the callbacks of a merchant by status and in pages', async (t) => {
@@ -75,7 +75,7 @@ t.test('lists the callbacks of a merchant by status and in pages', async (t) => 
   t.equal((await get('?status=lost')).statusCode, 400)
 })
 
-t.test('resends all or none of the named callbacks, and those parked since a time', async (t) => {
+t.test('resends all or none of the given callbacks, or those parked since a time', async (t) => {
   const [own, other] = [await service.merchant(), await service.merchant()]
   const foreign = await callback(other.id, parked)
   const [first, second] = [await callback(own.id, parked), await callback(own.id, delivered)]
@@ -85,13 +85,13 @@ t.test('resends all or none of the named callbacks, and those parked since a tim
     const answer = await post('/resend', { callbacks: [first, wrong] })
     t.match([answer.statusCode, answer.json().error.code], [404, 40403])
   }
-  t.equal((await callbacks.lane(first.trackingId)).deliveries[0]?.status, 'parked', 'nothing was done')
+  t.equal((await callbacks.lane(first.trackingId)).deliveries[0]?.status, 'parked', 'no callback is resent')
 
-  const named = [first, second].map(({ trackingId, webhookId }) => ({
+  const given = [first, second].map(({ trackingId, webhookId }) => ({
     trackingId: trackingId.toUpperCase(),
     webhookId,
   }))
-  const resent = await post('/resend', { callbacks: [...named, ...named] })
+  const resent = await post('/resend', { callbacks: [...given, ...given] })
   t.match([resent.statusCode, resent.json()], [202, { requeued: 2, more: false }])
   for (const { trackingId, webhookId } of [first, second]) {
     t.equal((await callbacks.lane(trackingId)).deliveries[0]?.status, 'waiting')
@@ -112,7 +112,11 @@ t.test('resends all or none of the named callbacks, and those parked since a tim
   t.match((await post('/resend', { parkedSince: since })).json(), { requeued: 1, more: false })
   t.equal((await callbacks.lane(third.trackingId)).deliveries[0]?.status, 'waiting')
   t.match((await post('/resend', { parkedSince: '2026-01-01' })).json(), { requeued: 2, more: false })
-  t.equal((await callbacks.lane(foreign.trackingId)).deliveries[0]?.status, 'parked', "another merchant's stays")
+  t.equal(
+    (await callbacks.lane(foreign.trackingId)).deliveries[0]?.status,
+    'parked',
+    'the callback of another merchant stays parked',
+  )
   for (const body of [
     {},
     { callbacks: [first], parkedSince: since },
@@ -138,20 +142,20 @@ t.test('shows the state of the endpoint and enables it again', async (t) => {
   t.match((await get('/endpoint')).json(), { state: 'failing', failingSince })
   await service.merchants.execute(
     own.id,
-    { type: 'DisableCallbacks', reason: 'the endpoint answered 410 Gone' },
+    { type: 'DisableCallbacks', reason: 'the endpoint returned 410 Gone' },
     context,
   )
   await service.until(() => service.directory.byId(own.id)?.callbacksDisabled !== null)
   t.match((await get('/endpoint')).json(), {
     state: 'disabled',
-    reason: 'the endpoint answered 410 Gone',
+    reason: 'the endpoint returned 410 Gone',
     failingSince,
   })
   const enabled = await post('/endpoint/enable')
   t.match([enabled.statusCode, enabled.json()], [200, { state: 'failing', reason: null }])
   const history = await service.store.readStream(`merchant-${own.id}`)
   t.match(history.at(-1), { type: 'CallbackEndpointEnabled', metadata: { actor: `merchant:${own.id}` } })
-  t.equal((await post('/endpoint/enable')).statusCode, 200, 'again changes nothing')
+  t.equal((await post('/endpoint/enable')).statusCode, 200, 'a repeat changes nothing')
   t.equal((await service.store.readStream(`merchant-${own.id}`)).length, history.length)
 })
 
@@ -178,9 +182,9 @@ t.test('sends a test event that is signed like a callback, is marked as a test a
   nowMs += 5_000
   await receiver.close()
   t.match((await post('/endpoint/test')).json(), { delivered: false, httpStatus: null, failure: 'connection refused' })
-  t.not(receiver.received[0]?.webhookId, receiver.received[1]?.webhookId, 'each is another one')
+  t.not(receiver.received[0]?.webhookId, receiver.received[1]?.webhookId, 'each test event has a new id')
   const after = await service.store.readAll({ maxCount: 10_000 })
-  t.equal(after.events.length, before.events.length, 'nothing was recorded, nothing disabled')
+  t.equal(after.events.length, before.events.length, 'a test event is not recorded and does not disable the endpoint')
 })
 
 t.test('sends a test event only to addresses that callbacks can use', async (t) => {

@@ -30,13 +30,13 @@ async function create(
 }
 
 /** Waits until the read models contain the requested list. */
-async function listed<Answer>(url: string, isThere: (answer: Answer) => boolean, key = merchant.webApiKey) {
+async function listed<Answer>(url: string, isMet: (answer: Answer) => boolean, key = merchant.webApiKey) {
   for (let i = 0; i < 300; i++) {
     const answer = (await get(url, key)).json<Answer>()
-    if (isThere(answer)) return answer
+    if (isMet(answer)) return answer
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error(`${url} never showed it`)
+  throw new Error(`${url} did not meet the condition in time`)
 }
 
 t.test('returns a complete transfer immediately', async (t) => {
@@ -80,7 +80,7 @@ t.test('returns a complete transfer immediately', async (t) => {
   t.equal((await get(`/v1/transfers/${trackingId.toUpperCase()}`)).body, answer.body)
 })
 
-t.test('shows the amount that was really transferred for a completed deposit', async (t) => {
+t.test('shows the transferred amount of a completed deposit', async (t) => {
   const trackingId = await create('hosted', merchant)
   await transfers.complete(trackingId, { transactionAmountMinor: 9500n, receiptUrl: 'https://r.example/1' }, context)
   const { json } = await get(`/v1/transfers/${trackingId}`)
@@ -98,7 +98,7 @@ t.test('shows the amount that was really transferred for a completed deposit', a
   })
 })
 
-t.test('shows the same outcome of the money of a deposit from the log and from the lists', async (t) => {
+t.test('shows the same amounts of a deposit in the lists as from the log', async (t) => {
   const trackingId = await create('hosted', merchant)
   await transfers.changeStatus(trackingId, 'Cancel', null, context)
   const received = { receivedAmountMinor: 95_00n, receiptUrl: 'https://r.example/in' }
@@ -151,7 +151,7 @@ t.test('shows every event of the history with its actor and correlation id', asy
 t.test('never shows the users of the operator to a merchant', async (t) => {
   const trackingId = await create('native', merchant, { referenceId: 'who-works-here' })
   await transfers.changeStatus(trackingId, 'Cancel', null, context)
-  await transfers.reopen(trackingId, 'paid after all', context)
+  await transfers.reopen(trackingId, 'paid later', context)
   for (const path of [`/${trackingId}`, `/${trackingId}/events`, `/${trackingId}/callbacks`, '']) {
     t.notMatch((await get(`/v1/transfers${path}`)).body, 'cli:', path)
   }
@@ -207,7 +207,7 @@ t.test('lists transfers newest first, in pages and with filters', async (t) => {
     pages++
   }
   t.equal(pages, 3)
-  t.same([...seen].sort(), [...ids].sort(), 'each exactly once')
+  t.same([...seen].sort(), [...ids].sort(), 'the pages contain each transfer once')
   const times = (await get('/v1/transfers', key)).json<List>().items.map(({ createdAt }) => createdAt)
   t.same(times, [...times].sort().reverse())
 
@@ -218,7 +218,7 @@ t.test('lists transfers newest first, in pages and with filters', async (t) => {
   t.equal(await count(`from=${times[0]}`), times.filter((time) => time === times[0]).length, 'from is inclusive')
   t.equal(await count(`to=${times[0]}`), times.filter((time) => time !== times[0]).length, 'to is exclusive')
   const [listedOne] = (await get('/v1/transfers?status=4', key)).json<List>().items
-  t.same(listedOne, (await get(`/v1/transfers/${ids[1]}`, key)).json(), 'a list shows what the log folds to')
+  t.same(listedOne, (await get(`/v1/transfers/${ids[1]}`, key)).json(), 'a list shows the state of the log')
 })
 
 interface List {
@@ -260,10 +260,14 @@ t.test('returns every event in the feed once, in order, after a position', async
   const history = (await get(`/v1/transfers/${ids[0]}/events`, key)).json()
   for (const [n, revision] of [0, 5].entries()) {
     const { actor: _, correlationId: __, ...event } = history.items[n]
-    t.same(read[revision], { ...event, trackingId: ids[0], position: read[revision]?.position }, 'as in the history')
+    t.same(
+      read[revision],
+      { ...event, trackingId: ids[0], position: read[revision]?.position },
+      'the event equals that in the history',
+    )
   }
   const end: Feed = (await get(`/v1/events?after=${after}`, key)).json()
-  t.same(end, { items: [], next: after }, 'the end of the feed returns the position to resume from')
+  t.same(end, { items: [], next: after }, 'the end of the feed returns the position to continue from')
 })
 
 t.test('resumes the feed after the last read event, regardless of its current position in the log', async (t) => {
@@ -282,20 +286,20 @@ t.test('resumes the feed after the last read event, regardless of its current po
     t.same(
       answer.items.map(({ trackingId }) => trackingId),
       ids.slice(2),
-      `${place} is where another engine had it`,
+      `the event had position ${place} on another engine`,
     )
     t.equal(answer.next, `${items[3]!.position}.${ids[3]}.0`)
   }
   const others = await create('native', other)
   for (const unknown of [`${randomUUID()}.0`, `${ids[1]}.7`, `${others}.0`]) {
     const answer = await get(`/v1/events?after=1.${unknown}`, key)
-    t.equal(answer.statusCode, 400, 'an event that is not in the log, or another merchant’s')
+    t.equal(answer.statusCode, 400, 'rejects an event that is not in the log of the merchant')
     t.match(answer.json(), { error: { validationErrors: [{ message: /Start again without it/ }] } })
   }
 })
 
 t.test('rejects an invalid query parameter with 400 and names it', async (t) => {
-  const bad: { readonly [path: string]: readonly string[] } = {
+  const invalid: { readonly [path: string]: readonly string[] } = {
     '/v1/transfers?': ['limit=0', 'limit=101', 'limit=-1', 'limit=x', 'limit=1e1', 'limit=', 'limit=1&limit=2'].concat(
       ['status=0', 'status=6', 'status=pending', 'status=', 'kind=x', 'kind=deposit&kind=deposit', 'from=x', 'to=x'],
       ['from=2026-13-01', 'to=2026-01-01T00:00:00', 'cursor=x', 'cursor=', 'referenceId=a%20b', 'referenceId='],
@@ -315,7 +319,7 @@ t.test('rejects an invalid query parameter with 400 and names it', async (t) => 
       `after=x.${randomUUID()}.1`,
     ],
   }
-  for (const [path, queries] of Object.entries(bad)) {
+  for (const [path, queries] of Object.entries(invalid)) {
     for (const query of queries) {
       const answer = await get(path + query)
       t.equal(answer.statusCode, 400, query)
@@ -378,7 +382,7 @@ t.test('lists the callbacks of a transfer with every attempt', async (t) => {
   ])
 })
 
-t.test('resends the parked callbacks, or else the latest, or the named one', async (t) => {
+t.test('resends the given callback, or the parked ones, or the latest', async (t) => {
   const { trackingId, first, second } = await withCallbacks(merchant)
   const url = `/v1/transfers/${trackingId}/callbacks/resend`
   const states = async () => {
@@ -398,12 +402,16 @@ t.test('resends the parked callbacks, or else the latest, or the named one', asy
   const done = { attempt: 1, httpStatus: 200, durationMs: 1, outcome: { result: 'delivered' } } as const
   await service.callbacks.reportAttempt(trackingId, second, done, context)
   const again = await resend('{}')
-  t.match([again.statusCode, again.json()], [429, { error: { code: 42904 } }], 'the latest, a moment ago')
+  t.match([again.statusCode, again.json()], [429, { error: { code: 42904 } }], 'the latest was delivered just now')
   t.ok(Number(again.headers['retry-after']) > 50 && Number(again.headers['retry-after']) <= 60)
-  t.same(await states(), ['delivered', 'delivered'], 'and nothing came of it')
+  t.same(await states(), ['delivered', 'delivered'], 'the rejected request changes nothing')
   t.same((await resend(JSON.stringify({ webhookId: first }))).json(), { requeued: 1 })
   t.same(await states(), ['waiting', 'delivered'])
-  t.same((await resend(JSON.stringify({ webhookId: first }))).json(), { requeued: 0 }, 'already about to be sent')
+  t.same(
+    (await resend(JSON.stringify({ webhookId: first }))).json(),
+    { requeued: 0 },
+    'a waiting callback is not requeued',
+  )
   const unknown = await resend(JSON.stringify({ webhookId: randomUUID() }))
   t.match([unknown.statusCode, unknown.json()], [404, { error: { code: 40403 } }])
   const malformed = await resend(JSON.stringify({ webhookId: 7 }))
@@ -417,7 +425,7 @@ t.test('resends the parked callbacks, or else the latest, or the named one', asy
     url: url.replace(trackingId, none),
     headers: { webapikey: merchant.webApiKey },
   })
-  t.match([nothing.statusCode, nothing.json()], [404, { error: { code: 40403 } }], 'no callback yet')
+  t.match([nothing.statusCode, nothing.json()], [404, { error: { code: 40403 } }], 'a transfer without callbacks')
 })
 
 /** Returns requests for every route under /v1 that use ids of the other merchant in every parameter. */
@@ -426,7 +434,7 @@ function intrusions(trackingId: string, webhookId: string, referenceId: string):
   return routes.flatMap(({ method, url }): [string, string, string?][] => {
     const path = url.replace(':trackingId', trackingId)
     if (url.startsWith('/v1/withdrawals'))
-      return [[method, path, JSON.stringify({ revision: 0, message: 'not yours' })]]
+      return [[method, path, JSON.stringify({ revision: 0, message: 'intrusion' })]]
     if (method === 'POST')
       return [
         [method, path],
@@ -452,7 +460,7 @@ t.test('neither shows nor changes data of another merchant on any route under /v
   const created = await service.merchants.createApiKey(merchant.id, all, context)
   const webapikey = created.accepted ? created.webApiKey : ''
   const before = await logOf(service, [theirs.trackingId, named])
-  let swept = 0
+  let requestCount = 0
   for (const trackingId of [theirs.trackingId, named]) {
     for (const [method, url, payload] of intrusions(trackingId, theirs.first, referenceId)) {
       const headers = { webapikey, ...(payload && { 'content-type': 'application/json' }) }
@@ -461,11 +469,11 @@ t.test('neither shows nor changes data of another merchant on any route under /v
       for (const canary of [theirs.trackingId, named, theirs.first, theirs.second, referenceId, other.id, 'Canary']) {
         t.notOk(answer.body.includes(canary), `${method} ${url} shows ${canary}`)
       }
-      swept++
+      requestCount++
     }
   }
-  t.ok(swept >= 40)
-  t.same(await logOf(service, [theirs.trackingId, named]), before, 'and nothing was changed')
+  t.ok(requestCount >= 40)
+  t.same(await logOf(service, [theirs.trackingId, named]), before, 'no event was appended')
 })
 
 t.test('requires a key and an allowed address on every route under /v1', async (t) => {
@@ -474,8 +482,13 @@ t.test('requires a key and an allowed address on every route under /v1', async (
     const without = await app.inject({ method: method as 'GET', url: path })
     t.equal(without.statusCode, 401, `${method} ${url}`)
     const headers = { webapikey: merchant.webApiKey }
-    const elsewhere = await app.inject({ method: method as 'GET', url: path, headers, remoteAddress: '198.51.100.1' })
-    t.equal(elsewhere.statusCode, 403, `${method} ${url}`)
+    const fromOtherAddress = await app.inject({
+      method: method as 'GET',
+      url: path,
+      headers,
+      remoteAddress: '198.51.100.1',
+    })
+    t.equal(fromOtherAddress.statusCode, 403, `${method} ${url}`)
   }
 })
 

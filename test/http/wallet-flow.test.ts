@@ -24,7 +24,7 @@ async function scene(t: Test, options: Parameters<typeof startTestService>[0] = 
   return { ...service, service, wallet, account, merchant, flow: flowOf(service, merchant) }
 }
 
-/** Sends the four requests of a native deposit of a merchant. */
+/** Returns functions that send the requests of a merchant's native deposit. */
 function flowOf({ app }: TestService, { webApiKey: key, secretKey }: IssuedCredentials) {
   const send = async (url: string, body: object) => {
     const answer = await post(app, url, JSON.stringify(body), { key })
@@ -66,7 +66,7 @@ t.test('completes a deposit with a trusted device after login and code, and take
   t.match(wallet.confirmUrls[0], /^https:\/\/pay\.example\/device\//)
   const context = { actor: 'customer', $correlationId: 'test', $causationId: 'test' }
   t.match(await service.walletPayments.deviceConfirmation(link), { state: 'open', merchantName: 'Shop' })
-  t.equal(account.trusted.size, 0, 'looking confirms nothing')
+  t.equal(account.trusted.size, 0, 'opening the link confirms nothing')
   t.same(await service.walletPayments.confirmDevice(link, context), { ok: true })
   t.same(await service.walletPayments.confirmDevice(link, context), { ok: true })
   t.match(await service.walletPayments.deviceConfirmation(link), { state: 'confirmed' })
@@ -81,7 +81,7 @@ t.test('completes a deposit with a trusted device after login and code, and take
     unAuthorizedRequest: false,
     __abp: true,
   })
-  t.same((await flow.validate(trackingId, token)).body.result, 'Completed', 'asked again')
+  t.same((await flow.validate(trackingId, token)).body.result, 'Completed', 'a repeat returns the same result')
   t.match((await service.transfers.find(trackingId))!.transfer, {
     status: 'Completed',
     transactionAmountMinor: 100_50n,
@@ -100,7 +100,7 @@ t.test('completes a deposit with a trusted device after login and code, and take
 })
 
 t.test(
-  'reads the payment and the wrong codes once per code, and the transfer again only if it may have ended',
+  'reads the payment and the wrong codes once per code, and the transfer only when it can have changed',
   async (t) => {
     const reads: string[] = []
     const { flow, wallet, account, merchant, service } = await scene(t, {
@@ -126,7 +126,7 @@ t.test(
     t.equal(times(paymentStream(trackingId)), 1)
     const accountMac = service.secretBox.mac('wallet account', String(account.accountNumber))
     t.equal(times(walletCodesStream(accountMac)), 1)
-    t.equal(times(transferStream(trackingId)), 3, 'at first, when the collection is recorded, and with its money')
+    t.equal(times(transferStream(trackingId)), 3, 'at the start, with the recorded collection and with its money')
   },
 )
 
@@ -142,7 +142,7 @@ t.test('returns the same response for a wrong password and an unknown account', 
   t.equal((await flow.logIn(randomUUID())).status, 404)
 })
 
-t.test('rejects the sixth code even if it is right', async (t) => {
+t.test('rejects the sixth code even if it is correct', async (t) => {
   const { wallet, flow, account } = await scene(t)
   const trackingId = await flow.create()
   const token = (await flow.logIn(trackingId)).body.result
@@ -177,7 +177,7 @@ t.test('compares only five of a hundred simultaneous codes', async (t) => {
   t.match(await flow.verify(trackingId, token, right), { body: { error: { code: 40011 } } })
 })
 
-t.test('uses the token once for two simultaneous right codes, and takes the money once', async (t) => {
+t.test('accepts one of four simultaneous correct codes and takes the money once', async (t) => {
   const { wallet, flow, account } = await trustedScene(t)
   const trackingId = await flow.create()
   const token = (await flow.logIn(trackingId)).body.result
@@ -190,7 +190,7 @@ t.test('uses the token once for two simultaneous right codes, and takes the mone
   t.equal(wallet.collects, 1)
   t.equal(account.balanceMinor, 500_00n - 100_50n)
   const used = await flow.verify(await flow.create(), token, code)
-  t.match(used, { status: 400, body: { error: { code: 40007 } } }, 'not on another deposit either')
+  t.match(used, { status: 400, body: { error: { code: 40007 } } }, 'the token is not valid for another deposit')
 })
 
 /** Returns a scene whose customer already has a trusted device. */
@@ -199,7 +199,7 @@ async function trustedScene(t: Test, options: Parameters<typeof startTestService
   const { merchant, account, service } = all
   const box = createSecretBox(service.masterKey)
   account.trusted.add(deviceIdOf(box, merchant.id, '8412'))
-  /** Logs in and sends the right code. */
+  /** Logs in and sends the correct code. */
   const pay = async (trackingId: string) => {
     const { result } = (await all.flow.logIn(trackingId)).body
     return all.flow.verify(trackingId, result, all.wallet.lastCode())
@@ -211,13 +211,13 @@ async function trustedScene(t: Test, options: Parameters<typeof startTestService
 t.test('locks an account for all merchants and all codes after twenty wrong codes', async (t) => {
   const { wallet, flow, service, account, merchant } = await trustedScene(t)
   const other = flowOf(service, await service.merchant())
-  const wrongCodes = async (through: typeof flow, times: number) => {
-    const trackingId = await through.create()
-    const token = (await through.logIn(trackingId)).body.result
+  const wrongCodes = async (client: typeof flow, times: number) => {
+    const trackingId = await client.create()
+    const token = (await client.logIn(trackingId)).body.result
     const wrong = wallet.lastCode() === '000000' ? '000001' : '000000'
-    for (let n = 0; n < times; n++) t.equal((await through.verify(trackingId, token, wrong)).body.error.code, 40010)
+    for (let n = 0; n < times; n++) t.equal((await client.verify(trackingId, token, wrong)).body.error.code, 40010)
   }
-  for (const through of [flow, other, flow, other]) await wrongCodes(through, 5)
+  for (const client of [flow, other, flow, other]) await wrongCodes(client, 5)
   const trackingId = await flow.create()
   const token = (await flow.logIn(trackingId)).body.result
   const locked = await flow.verify(trackingId, token, wallet.lastCode())
@@ -229,7 +229,11 @@ t.test('locks an account for all merchants and all codes after twenty wrong code
     .open('other@example.com', password, 500_00n)
     .trusted.add(deviceIdOf(createSecretBox(service.masterKey), merchant.id, '8412'))
   const free = await flow.send(walletPaths.logIn, { trackingId, userName: 'other@example.com', password })
-  t.equal((await flow.verify(trackingId, free.body.result, wallet.lastCode())).status, 200, 'other accounts are not')
+  t.equal(
+    (await flow.verify(trackingId, free.body.result, wallet.lastCode())).status,
+    200,
+    'other accounts are not locked',
+  )
 })
 
 t.test('rejects a token at a different step, transfer or merchant, and after it expires', async (t) => {
@@ -241,16 +245,16 @@ t.test('rejects a token at a different step, transfer or merchant, and after it 
   const code = wallet.lastCode()
   const isBad = (answer: object, what: string) =>
     t.match(answer, { status: 400, body: { error: { code: 40007 } } }, what)
-  isBad(await flow.validate(trackingId, token), 'of the first step at the second')
-  isBad(await flow.verify(second, token, code), 'of another transfer')
-  isBad(await other.verify(foreign, token, code), 'of another merchant')
-  isBad(await flow.verify(trackingId, 'nonsense', code), 'none')
+  isBad(await flow.validate(trackingId, token), 'the token of the first step at the second')
+  isBad(await flow.verify(second, token, code), 'the token of another transfer')
+  isBad(await other.verify(foreign, token, code), 'the token of another merchant')
+  isBad(await flow.verify(trackingId, 'nonsense', code), 'an invalid token')
   for (const answer of [await other.verify(trackingId, token, code), await other.logIn(trackingId)]) {
-    t.match(answer, { status: 404, body: { error: { code: 40402 } } }, "another merchant's transfer")
+    t.match(answer, { status: 404, body: { error: { code: 40402 } } }, 'the transfer of another merchant')
   }
-  t.equal(wallet.compared.length, 0, 'no code was compared')
+  t.equal(wallet.compared.length, 0, 'no code is compared')
   const device = (await flow.verify(trackingId, token, code)).body.result.token
-  isBad(await flow.verify(trackingId, device, code), 'of the second step at the first')
+  isBad(await flow.verify(trackingId, device, code), 'the token of the second step at the first')
   t.match(await other.validate(trackingId, device), { status: 404 })
   t.match(await flow.verify(trackingId, token, code), { status: 400, body: { error: { code: 40009 } } }, 'used')
   nowMs += 10 * 60_000 + 1_000
@@ -301,7 +305,7 @@ t.test('rejects each step if the transfer is not a Pending native deposit', asyn
   }
 })
 
-t.test('does not lock out the customer when strangers guess, and remembers the guesses after a restart', async (t) => {
+t.test('guesses on other devices do not lock out the customer, and a restart keeps their count', async (t) => {
   const wallet = new MemoryWallet()
   wallet.open(email, password, 500_00n)
   const first = await startTestService({ wallet })
@@ -309,8 +313,8 @@ t.test('does not lock out the customer when strangers guess, and remembers the g
   const flow = flowOf(first, merchant)
   t.equal((await flow.logIn(await flow.create())).status, 200)
   const guesser = await flow.create('7.00', 'native', 'guesser')
-  const guess = (through: typeof flow, userName: string) =>
-    through.send(walletPaths.logIn, { trackingId: guesser, userName, password: '918273' })
+  const guess = (client: typeof flow, userName: string) =>
+    client.send(walletPaths.logIn, { trackingId: guesser, userName, password: '918273' })
   for (const userName of [email, 'ADA@example.com', ' ada@example.com'.trim()]) {
     t.match(await guess(flow, userName), { status: 400, body: { error: { code: 40006 } } })
   }
@@ -325,8 +329,8 @@ t.test('does not lock out the customer when strangers guess, and remembers the g
   t.teardown(() => destroyTestService(second))
   const again = flowOf(second, merchant)
   t.equal((await guess(again, email)).status, 429)
-  t.equal((await again.logIn(guesser)).status, 429, 'the right password neither')
-  t.equal((await again.logIn(await again.create())).status, 200, 'for the customer it is')
+  t.equal((await again.logIn(guesser)).status, 429, 'the right password is rejected too')
+  t.equal((await again.logIn(await again.create())).status, 200, 'the customer can still log in on a known device')
 })
 
 t.test('limits the codes of each account, and counts only logins with the right password', async (t) => {
@@ -349,12 +353,12 @@ t.test('limits other requests, but not polls at one per second', async (t) => {
   const trackingId = await flow.create()
   const token = (await flow.verify(trackingId, (await flow.logIn(trackingId)).body.result, wallet.lastCode())).body
     .result.token
-  // The burst of 5 is down to 2, and 2 simultaneous polls are free.
+  // The burst of 5 has 2 requests left, and 2 simultaneous polls are free.
   const statuses: number[] = []
   for (let n = 0; n < 6; n++) statuses.push((await flow.validate(trackingId, token)).status)
   t.same(statuses, [200, 200, 200, 200, 429, 429])
   t.equal((await flow.validate(trackingId, 'nonsense')).status, 429, 'a request without a valid token is not a poll')
-  t.equal((await flow.send(walletPaths.device, { trackingId })).status, 429, 'nor is a broken one')
+  t.equal((await flow.send(walletPaths.device, { trackingId })).status, 429, 'a malformed request is not a poll')
 })
 
 t.test('leaves the deposit Pending if the balance is too small, and accepts the payment after a top-up', async (t) => {
@@ -370,7 +374,7 @@ t.test('leaves the deposit Pending if the balance is too small, and accepts the 
 })
 
 t.test(
-  'completes the deposit with the real amount, or cancels it if the merchant uses automatic cancellation',
+  'completes the deposit with the collected amount, or cancels it if the merchant cancels mismatches',
   async (t) => {
     const { flow, pay, statusOf, wallet, service, account } = await trustedScene(t)
     wallet.taken = (amountMinor) => amountMinor - 50n
@@ -463,18 +467,18 @@ t.test('returns 503 and takes nothing if the wallet is unavailable, and allows a
   t.match(await statusOf(trackingId), { status: 'Completed' })
 })
 
-t.test('records money for a deposit that ended in the meantime, and allows the deposit to be reopened', async (t) => {
+t.test('records money for a deposit that ended during the collection, which can then be reopened', async (t) => {
   const { flow, pay, statusOf, wallet, service } = await trustedScene(t)
   const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
   const trackingId = await flow.create()
   wallet.before = async (call) => {
-    if (call === 'collect') await service.transfers.changeStatus(trackingId, 'Cancel', 'by hand', context)
+    if (call === 'collect') await service.transfers.changeStatus(trackingId, 'Cancel', 'manually', context)
   }
   t.match(await pay(trackingId), { status: 409, body: { error: { code: 40903, details: /Cancelled/ } } })
   wallet.before = () => {}
   t.match(await statusOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 100_50n })
-  const reopened = await service.transfers.reopen(trackingId, 'the money came', context)
-  t.match(reopened, { accepted: true, transfer: { status: 'ManualControl', message: 'the money came' } })
+  const reopened = await service.transfers.reopen(trackingId, 'the money arrived', context)
+  t.match(reopened, { accepted: true, transfer: { status: 'ManualControl', message: 'the money arrived' } })
   const completed = await service.transfers.complete(trackingId, {}, context)
   t.match(completed, { accepted: true, transfer: { status: 'Completed', transactionAmountMinor: 100_50n } })
   t.equal(needsAttention(await statusOf(trackingId)), false)
@@ -548,7 +552,7 @@ t.test('names each field with a wrong or missing value, for every content type',
           t.same(answer.json().error.validationErrors[0].members, [field], what)
           t.notOk(
             typeof value === 'string' && value.length > 4 && answer.body.includes(value),
-            'the value is not repeated',
+            'the response does not repeat the value',
           )
         }
       }
@@ -576,7 +580,7 @@ t.test('names each field with a wrong or missing value, for every content type',
   t.same((await service.collections.load(trackingId)).state.challenges, [])
 })
 
-t.test('accepts a trackingId in capitals and ignores unknown fields', async (t) => {
+t.test('accepts a trackingId in upper case and ignores unknown fields', async (t) => {
   const { flow, wallet, account } = await trustedScene(t)
   const trackingId = await flow.create()
   const shouted = trackingId.toUpperCase()
@@ -607,7 +611,7 @@ t.test('returns 404 for the transfer of another merchant, regardless of the body
       t.match(body, { result: null, success: false, error: { code: 40402 } })
     }
   }
-  t.equal((await service.store.readStream(`payment-${trackingId}`)).length, before.length, 'nothing was recorded')
+  t.equal((await service.store.readStream(`payment-${trackingId}`)).length, before.length, 'no event is recorded')
 })
 
 t.test('writes no password or code to log lines, responses, metrics or files', async (t) => {
@@ -625,7 +629,7 @@ t.test('writes no password or code to log lines, responses, metrics or files', a
   await keep(walletPaths.logIn, { trackingId, userName: email, password: canary })
   await keep(walletPaths.logIn, { trackingId, userName: `${canary}`, password: canary })
   wallet.before = (call) => {
-    if (call === 'collect' || call === 'logIn') throw new Error(`the wallet is broken`)
+    if (call === 'collect' || call === 'logIn') throw new Error('the wallet failed')
   }
   t.equal((await keep(walletPaths.logIn, { trackingId, userName: email, password })).status, 500)
   wallet.before = () => {}
@@ -633,7 +637,7 @@ t.test('writes no password or code to log lines, responses, metrics or files', a
   await keep(walletPaths.code, { trackingId, token, code: canary })
   await keep(walletPaths.code, { trackingId, token: `${canary}.${canary}.${canary}`, code: canary })
   wallet.before = (call) => {
-    if (call === 'collect') throw new Error('the wallet is broken')
+    if (call === 'collect') throw new Error('the wallet failed')
   }
   const code = wallet.lastCode()
   t.equal((await keep(walletPaths.code, { trackingId, token, code })).status, 500)
@@ -646,9 +650,12 @@ t.test('writes no password or code to log lines, responses, metrics or files', a
   const files = readdirSync(service.path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
-  t.ok(files.length >= 2 && files.some((text) => text.includes('WalletCodeAttempted')), 'these are the files')
+  t.ok(
+    files.length >= 2 && files.some((text) => text.includes('WalletCodeAttempted')),
+    'the files contain the events of the payment',
+  )
   for (const secret of secrets) {
-    // Match only separate six-digit numbers, because longer numbers and ids can contain any six digits.
+    // Only separate six-digit numbers count, because longer numbers and ids can contain any six digits.
     const alone = new RegExp(`(?<![0-9A-Za-z.-])${secret}(?![0-9A-Za-z-])`)
     for (const text of [...service.logLines, ...bodies, ...files]) t.notMatch(text, alone)
   }

@@ -16,7 +16,7 @@ async function service(t: Test) {
 type Running = Awaited<ReturnType<typeof service>>
 type SignedIn = Awaited<ReturnType<typeof signInAs>>
 
-/** Sets up a second factor, which uses up the current code. */
+/** Sets up a second factor, after which the current code cannot be used again. */
 async function withSecondFactor(running: Running, user: SignedIn): Promise<string> {
   const { secret } = (await user.post('/session/second-factor')).json()
   const set = await user.put('/session/second-factor', { code: running.codeAt(secret) })
@@ -24,7 +24,7 @@ async function withSecondFactor(running: Running, user: SignedIn): Promise<strin
   return secret
 }
 
-t.test('with an initial password, only changing it is possible, and then only the new one works', async (t) => {
+t.test('an initial password only allows choosing a new one, which replaces it', async (t) => {
   const running = await service(t)
   const admin = await signInAs(running, 'administrator')
   const email = 'new@example.com'
@@ -37,33 +37,30 @@ t.test('with an initial password, only changing it is possible, and then only th
 
   const changed = await first.put('/session/password', { current: created.password, next: password })
   t.match(changed.json(), { mustChangePassword: false, user: { email } })
-  t.equal((await first.get('/session')).statusCode, 401, 'the previous session has ended')
+  t.equal((await first.get('/session')).statusCode, 401, 'the previous session ends')
   const cookie = changed.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
   const users = await running.app.inject({ url: '/dashboard/api/users', headers: { cookie } })
-  t.equal(users.statusCode, 200, 'this session continues under a new token')
+  t.equal(users.statusCode, 200, 'the user stays signed in with a new cookie')
   t.equal((await postSession(running.app, { email, password: created.password })).json().error.code, 40012)
   t.equal((await postSession(running.app, { email, password })).statusCode, 200)
 })
 
-t.test(
-  "a password change ends the user's other sessions, and requires a strong password and the current one",
-  async (t) => {
-    const running = await service(t)
-    const user = await signInAs(running, 'auditor')
-    const elsewhere = await signIn(running.app, { email: user.email, password })
-    const put = (current: string, next: string) => user.put('/session/password', { current, next })
-    t.equal((await put('wrong password', 'another good password')).json().error.code, 40012)
-    for (const next of ['2brief', 'aaaaaaaaaaaaaaaa', user.email.toUpperCase(), password]) {
-      const refused = await put(password, next)
-      t.equal(refused.json().error.code, 40001, next)
-      t.strictSame(refused.json().error.validationErrors[0].members, ['next'], next)
-      t.notOk(refused.body.includes(next), 'the response does not contain the password')
-    }
-    t.equal((await elsewhere.get('/session')).statusCode, 200)
-    t.equal((await put(password, 'another good password')).statusCode, 200)
-    t.equal((await elsewhere.get('/session')).statusCode, 401)
-  },
-)
+t.test('a password change requires the current password and a strong new one, and ends other sessions', async (t) => {
+  const running = await service(t)
+  const user = await signInAs(running, 'auditor')
+  const otherSession = await signIn(running.app, { email: user.email, password })
+  const put = (current: string, next: string) => user.put('/session/password', { current, next })
+  t.equal((await put('wrong password', 'another good password')).json().error.code, 40012)
+  for (const next of ['2brief', 'aaaaaaaaaaaaaaaa', user.email.toUpperCase(), password]) {
+    const refused = await put(password, next)
+    t.equal(refused.json().error.code, 40001, next)
+    t.strictSame(refused.json().error.validationErrors[0].members, ['next'], next)
+    t.notOk(refused.body.includes(next), 'the response does not contain the password')
+  }
+  t.equal((await otherSession.get('/session')).statusCode, 200)
+  t.equal((await put(password, 'another good password')).statusCode, 200)
+  t.equal((await otherSession.get('/session')).statusCode, 401)
+})
 
 t.test('requires a second factor once it is set, and accepts each code once', async (t) => {
   const running = await service(t)
@@ -72,24 +69,32 @@ t.test('requires a second factor once it is set, and accepts each code once', as
   const offer = (await user.post('/session/second-factor')).json()
   t.match(offer.uri, `otpauth://totp/transferd:${encodeURIComponent(user.email)}?`)
   t.equal((await user.put('/session/second-factor', { code: '000000' })).json().error.code, 40001)
-  t.equal((await user.get('/session')).json().user.hasSecondFactor, false, 'an offer changes nothing')
+  t.equal((await user.get('/session')).json().user.hasSecondFactor, false, 'an unconfirmed offer changes nothing')
   const code = codeAt(offer.secret)
   t.match((await user.put('/session/second-factor', { code })).json(), { user: { hasSecondFactor: true } })
-  t.equal((await user.put('/session/second-factor', { code })).json().error.code, 40912, 'the offer is used up')
+  t.equal(
+    (await user.put('/session/second-factor', { code })).json().error.code,
+    40912,
+    'an offer can be confirmed only once',
+  )
 
   const { email } = user
   t.equal((await postSession(app, { email, password })).json().error.code, 40103)
-  t.equal((await postSession(app, { email, password, code })).json().error.code, 40012, 'the code was used')
+  t.equal((await postSession(app, { email, password, code })).json().error.code, 40012, 'the code was used before')
   time.ms += minute
   const next = codeAt(offer.secret)
   const both = await Promise.all([1, 2].map(() => postSession(app, { email, password, code: next })))
-  t.strictSame(both.map(({ statusCode }) => statusCode).sort(), [200, 400], 'accepts one of two concurrent requests')
+  t.strictSame(
+    both.map(({ statusCode }) => statusCode).sort(),
+    [200, 400],
+    'accepts one of two concurrent sign-ins with the same code',
+  )
   time.ms += 10 * minute
   const late = codeAt(offer.secret, time.ms - 2 * minute)
   t.equal((await postSession(app, { email, password, code: late })).json().error.code, 40012)
 })
 
-t.test('actions that need a recent sign-in are open for ten minutes after each password entry', async (t) => {
+t.test('allows actions that need a recent sign-in for ten minutes after each password entry', async (t) => {
   const running = await service(t)
   const { time, codeAt } = running
   const user = await signInAs(running, 'administrator')
@@ -115,7 +120,7 @@ t.test('lists own sessions and ends them individually or together', async (t) =>
   const user = await signInAs(running, 'auditor')
   const other = await signInAs(running, 'auditor')
   time.ms += minute
-  const elsewhere = await signIn(app, { email: user.email, password })
+  const otherSession = await signIn(app, { email: user.email, password })
   const { items } = (await user.get('/sessions')).json()
   t.match(items, [
     { current: false, address: '127.0.0.1', createdAt: '2026-03-01T08:01:00.000Z' },
@@ -126,7 +131,7 @@ t.test('lists own sessions and ends them individually or together', async (t) =>
   t.equal((await user.delete(`/sessions/${foreign}`)).statusCode, 204)
   t.equal((await other.get('/session')).statusCode, 200, "another user's session continues")
   t.equal((await user.delete(`/sessions/${items[0].sessionId}`)).statusCode, 204)
-  t.equal((await elsewhere.get('/session')).statusCode, 401)
+  t.equal((await otherSession.get('/session')).statusCode, 401)
   const again = await signIn(app, { email: user.email, password })
   t.equal((await user.delete('/sessions')).statusCode, 204)
   for (const each of [user, again]) t.equal((await each.get('/session')).statusCode, 401)

@@ -9,14 +9,14 @@ import { destroyTestService, startTestService } from '../../support/test-service
 const answers: { [trackingId: string]: { outcome: 'made'; proof: string } | { outcome: 'not-sealed' } } = {}
 const service = await startTestService({
   overrides: {
-    proofOf: async (trackingId) => answers[trackingId] ?? { outcome: 'unverified', reason: 'It is edited.' },
+    proofOf: async (trackingId) => answers[trackingId] ?? { outcome: 'unverified', reason: 'The event was edited.' },
   },
 })
 t.teardown(() => destroyTestService(service))
 const { readModels, store, clock } = service
 const commands = new IntegrityCommands(store, clock)
 const system = { actor: 'system:integrity', $correlationId: 'c', $causationId: 'c' }
-const finding = { kind: 'log', place: 'transfer-1@3', leafIndex: 7, problem: 'It is another event.' } as const
+const finding = { kind: 'log', place: 'transfer-1@3', leafIndex: 7, problem: 'The event differs.' } as const
 const signer = parseSigner(generateSigner('transferd/test'))
 const note = signNote(formatCheckpoint({ origin: signer.name, size: 9, root: emptyRoot() }), [signer])
 
@@ -72,12 +72,14 @@ t.test('an administrator with a recent sign-in resumes payouts with a recorded r
 
 t.test('returns a proof as a file, or the reason for its absence', async (t) => {
   const auditor = await signInAs(service, 'auditor')
-  const [made, early, edited] = [1, 2, 3].map((n) => `6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a1${n}`)
+  const [made, noProofYet, edited] = [1, 2, 3].map((n) => `6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a1${n}`)
   answers[made!] = { outcome: 'made', proof: '{"proof":1}' }
-  answers[early!] = { outcome: 'not-sealed' }
+  answers[noProofYet!] = { outcome: 'not-sealed' }
   const answer = await auditor.get(`/audit/proof/${made}`)
   t.equal(answer.body, '{"proof":1}')
   t.match(answer.headers['content-disposition'], /attachment; filename="proof-6f6a/)
-  t.match((await auditor.get(`/audit/proof/${early}`)).json(), { error: { code: 40928 } })
-  t.match((await auditor.get(`/audit/proof/${edited}`)).json(), { error: { code: 40929, details: 'It is edited.' } })
+  t.match((await auditor.get(`/audit/proof/${noProofYet}`)).json(), { error: { code: 40928 } })
+  t.match((await auditor.get(`/audit/proof/${edited}`)).json(), {
+    error: { code: 40929, details: 'The event was edited.' },
+  })
 })

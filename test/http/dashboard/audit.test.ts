@@ -33,7 +33,7 @@ interface Item {
 
 const items = async (path: string) => (await auditor.get(path)).json<{ items: Item[] }>().items
 
-t.test('shows the history with the names of users, complete or as of a time', async (t) => {
+t.test('shows the history with the names of users, in full or as of a time', async (t) => {
   t.ok(settled.every(({ accepted }) => accepted))
   const story = await items(`/audit/story/${trackingId.toUpperCase()}`)
   t.strictSame(
@@ -47,7 +47,11 @@ t.test('shows the history with the names of users, complete or as of a time', as
   )
   t.strictSame(await items(`/audit/story/${trackingId}?at=${story[2]!.position}`), story.slice(0, 3))
   t.equal((await auditor.get(`/audit/story/${randomUUID()}`)).json().error.code, 40402)
-  t.equal((await auditor.get(`/audit/story/${trackingId}?at=2000-01-01`)).json().error.code, 40402, 'not there yet')
+  t.equal(
+    (await auditor.get(`/audit/story/${trackingId}?at=2000-01-01`)).json().error.code,
+    40402,
+    'the transfer did not exist at that time',
+  )
   t.equal((await auditor.get(`/audit/story/${trackingId}?at=noon`)).json().error.code, 40001)
 })
 
@@ -79,7 +83,7 @@ t.test('lists actions by actor and by type', async (t) => {
   t.equal((await auditor.get('/audit/actions?cursor=x')).json().error.code, 40001)
 })
 
-t.test('an export matches its manifest to the byte, even if the log has grown since', async (t) => {
+t.test('an export matches its manifest byte for byte, even if the log has grown since', async (t) => {
   for (const format of ['ndjson', 'csv']) {
     const query = `format=${format}&merchantId=${own.id}`
     const manifest = (await auditor.get(`/audit/manifest?${query}`)).json()
@@ -95,7 +99,7 @@ t.test('an export matches its manifest to the byte, even if the log has grown si
     })
     t.equal(file.body.trimEnd().split('\n').length, manifest.events + (format === 'csv' ? 1 : 0))
     t.ok(file.body.includes(trackingId))
-    t.notOk(file.body.includes(other.id), "another merchant's is not in it")
+    t.notOk(file.body.includes(other.id), 'the export contains no event of another merchant')
     const later = await auditor.get(`/audit/export?${query}`)
     t.ok(later.body.startsWith(file.body) && later.body.length > file.body.length)
   }

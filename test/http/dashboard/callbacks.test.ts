@@ -32,9 +32,9 @@ async function callback(merchant: typeof first, outcome?: AttemptOutcome) {
   return { trackingId, webhookId }
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 3_000 && !(await isSo()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
-  if (!(await isSo())) throw new Error('waited in vain')
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 3_000 && !(await condition()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
+  if (!(await condition())) throw new Error('the condition was not met in time')
 }
 
 const statusOf = async ({ trackingId }: { readonly trackingId: string }) =>
@@ -44,10 +44,10 @@ t.test('lists the callbacks of all visible merchants, and of no others', async (
   const made = [await callback(first, parked), await callback(second), await callback(first, { result: 'delivered' })]
   const foreign = await callback(other, parked)
   const user = await signInAs(service, 'viewer', [first.id, second.id])
-  const house = await signInAs(service, 'auditor')
+  const staff = await signInAs(service, 'auditor')
   const list = async (query: string, who = user) => (await who.get(`/callbacks${query}`)).json().items
-  await until(async () => (await list('', house)).length === 4)
-  await until(async () => (await list('?status=parked', house)).length === 2)
+  await until(async () => (await list('', staff)).length === 4)
+  await until(async () => (await list('?status=parked', staff)).length === 2)
   const ids = (items: readonly { readonly webhookId: string }[]) => items.map(({ webhookId }) => webhookId)
   const all = await list('')
   t.same(new Set(ids(all)), new Set(made.map(({ webhookId }) => webhookId)))
@@ -60,7 +60,7 @@ t.test('lists the callbacks of all visible merchants, and of no others', async (
     pages.push(...items)
     next = nextCursor === null ? '' : `?limit=1&cursor=${nextCursor}`
   }
-  t.same(pages, all, 'page by page it is the same')
+  t.same(pages, all, 'the pages contain the same callbacks')
   t.match(await list('?status=parked'), [{ ...made[0], transferStatus: 'Completed', status: 'parked', dueAt: null }])
   t.same(ids(await list(`?merchantId=${second.id}`)), [made[1]!.webhookId])
   t.same(ids(await list(`?trackingId=${made[1]!.trackingId.toUpperCase()}`)), [made[1]!.webhookId])
@@ -72,7 +72,7 @@ t.test('lists the callbacks of all visible merchants, and of no others', async (
 t.test('resends callbacks by id or since a time, with a rate limit for merchants only', async (t) => {
   const [mine, foreign] = [await callback(first, parked), await callback(other, parked)]
   const operator = await signInAs(service, 'operator', [first.id])
-  const house = await signInAs(service, 'operations')
+  const staff = await signInAs(service, 'operations')
   const both = await operator.post('/callbacks/resend', { callbacks: [mine, foreign] })
   t.match([both.statusCode, both.json().error.code], [404, 40403])
   t.equal(await statusOf(mine), 'parked')
@@ -90,15 +90,15 @@ t.test('resends callbacks by id or since a time, with a rate limit for merchants
     context,
   )
   t.equal((await operator.post('/callbacks/resend', { callbacks: [mine] })).statusCode, 429)
-  t.match((await house.post('/callbacks/resend', { callbacks: [mine, foreign] })).json(), { requeued: 2 })
+  t.match((await staff.post('/callbacks/resend', { callbacks: [mine, foreign] })).json(), { requeued: 2 })
   const many = Array.from({ length: 200 }, () => mine)
   t.equal(
-    (await house.post('/callbacks/resend', { callbacks: many })).statusCode,
+    (await staff.post('/callbacks/resend', { callbacks: many })).statusCode,
     200,
-    'a request can contain this many',
+    'a request can contain 200 callbacks',
   )
   for (const body of [{}, { callbacks: [] }, { merchantId: first.id }, { merchantId: first.id, parkedSince: 'then' }]) {
-    t.equal((await house.post('/callbacks/resend', body)).statusCode, 400, JSON.stringify(body))
+    t.equal((await staff.post('/callbacks/resend', body)).statusCode, 400, JSON.stringify(body))
   }
 })
 
@@ -113,19 +113,19 @@ t.test('reports more callbacks than one request requeues, and the next request r
     await callbacks.reportAttempt(trackingId, webhookId, attempted, context)
     return trackingId
   }
-  for (let lot = 0; lot < 10; lot++) await Promise.all(Array.from({ length: 100 }, park))
+  for (let batch = 0; batch < 10; batch++) await Promise.all(Array.from({ length: 100 }, park))
   await Promise.all([park(), park()])
   const last = await park()
-  const house = await signInAs(service, 'operations')
+  const staff = await signInAs(service, 'operations')
   const endpoint = async () =>
-    (await house.get('/endpoints')).json().items.find((each: { merchantId: string }) => each.merchantId === crowded.id)
-  const newest = async () => (await house.get(`/callbacks?status=parked&merchantId=${crowded.id}`)).json().items
+    (await staff.get('/endpoints')).json().items.find((each: { merchantId: string }) => each.merchantId === crowded.id)
+  const newest = async () => (await staff.get(`/callbacks?status=parked&merchantId=${crowded.id}`)).json().items
   await until(async () => (await newest()).some((each: { trackingId: string }) => each.trackingId === last))
-  t.equal((await endpoint()).parked, 1_000, 'no more are counted')
+  t.equal((await endpoint()).parked, 1_000, 'the count stops at 1,000')
   const request = { merchantId: crowded.id, parkedSince: since }
-  t.match((await house.post('/callbacks/resend', request)).json(), { requeued: 1_000, more: true })
+  t.match((await staff.post('/callbacks/resend', request)).json(), { requeued: 1_000, more: true })
   await until(async () => (await endpoint()).parked === 3)
-  t.match((await house.post('/callbacks/resend', request)).json(), { requeued: 3, more: false })
+  t.match((await staff.post('/callbacks/resend', request)).json(), { requeued: 3, more: false })
 })
 
 t.test('shows endpoints, sends a test event, and enables them with the permission', async (t) => {
@@ -144,7 +144,11 @@ t.test('shows endpoints, sends a test event, and enables them with the permissio
   t.match(tested.json(), { delivered: true, httpStatus: 200, failure: null })
   t.match(receiver.received[0]?.headers, { 'x-transfer-test': 'true' })
   t.equal((await operator.post(`/merchants/${own.id}/endpoint/test`)).statusCode, 429)
-  t.match((await operator.get('/endpoints')).json().items, [{ state: 'disabled' }], 'a test enables nothing')
+  t.match(
+    (await operator.get('/endpoints')).json().items,
+    [{ state: 'disabled' }],
+    'a test event does not enable the endpoint',
+  )
   for (const path of ['test', 'enable']) {
     t.equal((await operator.post(`/merchants/${other.id}/endpoint/${path}`)).statusCode, 404, path)
     const viewer = await signInAs(service, 'viewer', [own.id])

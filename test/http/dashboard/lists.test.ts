@@ -30,7 +30,7 @@ for (let n = 0; n < 30; n++) {
   await create(n % 3 === 0 ? red : blue, 'hosted', { name: `Ada ${n}`, userId: `user-${n}` }, `${10 + n}.25`)
 }
 await create(blue, 'withdrawal', { name: formula, userId: '+90 555', accountNumber: 'TR330006100519786457841326' })
-const house = await signInAs(service, 'auditor')
+const staff = await signInAs(service, 'auditor')
 const operator = await signInAs(service, 'operator', [blue.id])
 const both = await signInAs(service, 'viewer', [blue.id, red.id])
 
@@ -43,18 +43,18 @@ async function ask(who: Asking, query: string): Promise<Answer> {
 async function untilListed(): Promise<void> {
   const terms = () => service.readModels.collection('transfer_terms').countDocuments({})
   for (let n = 0; n < 500; n++) {
-    if ((await ask(house, '?limit=100')).items.length === 31 && (await terms()) >= 31 * 4) return
+    if ((await ask(staff, '?limit=100')).items.length === 31 && (await terms()) >= 31 * 4) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error('the projections did not come to the end')
+  throw new Error('the projections did not catch up')
 }
 await untilListed()
 
-t.test('staff sees every transfer, and users of a merchant only its transfers', async (t) => {
+t.test('shows every transfer to staff, and only the transfers of their merchant to its users', async (t) => {
   const ofMerchant = async (who: Asking, query: string) => [
     ...new Set((await ask(who, query)).items.map(({ merchantId }) => merchantId)),
   ]
-  t.same((await ofMerchant(house, '?limit=100')).sort(), [blue.id, red.id].sort())
+  t.same((await ofMerchant(staff, '?limit=100')).sort(), [blue.id, red.id].sort())
   t.same(await ofMerchant(operator, '?limit=100'), [blue.id])
   t.same((await ofMerchant(both, '?limit=100')).sort(), [blue.id, red.id].sort())
   t.same(await ofMerchant(both, `?merchantId=${red.id}`), [red.id])
@@ -70,7 +70,7 @@ t.test('applies every filter and continues pages', async (t) => {
   const count = async (who: Asking, query: string) => (await ask(who, query)).items.length
   t.equal(await count(operator, '?kind=withdrawal'), 1)
   t.equal(await count(operator, '?status=Completed'), 0)
-  t.equal(await count(operator, '?text=user-1'), 8, 'user-1 and user-10 to user-19, without those of Red')
+  t.equal(await count(operator, '?text=user-1'), 8, 'matches user-1 and user-10 to user-19, except those of Red')
   t.equal(await count(operator, '?text=TR33%200006'), 1)
   t.equal(await count(operator, '?minAmount=3025&maxAmount=3225'), 2)
   t.equal(await count(operator, '?method=1&limit=100'), 21)
@@ -101,14 +101,14 @@ t.test('rejects a filter without an index and names its parameter', async (t) =>
     ['?limit=500', 'limit must be an integer from 1 to 100.'],
   ] as const) {
     for (const path of ['/transfers', ...(/limit|cursor/.test(query) ? [] : ['/transfers.csv'])]) {
-      const { statusCode, body } = await house.get(`${path}${query}`)
+      const { statusCode, body } = await staff.get(`${path}${query}`)
       t.equal(statusCode, 400, query)
       t.match(JSON.parse(body), { error: { validationErrors: [{ message }] } })
     }
   }
 })
 
-/** RFC 4180. */
+/** Parses a CSV file as RFC 4180 specifies. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = []
   for (const line of text.split('\r\n').slice(0, -1))
@@ -120,7 +120,7 @@ function parseCsv(text: string): string[][] {
   return rows
 }
 
-t.test('the file has the rows of the page in the same order', async (t) => {
+t.test('the exported file has the rows of the page in the same order', async (t) => {
   for (const query of [
     '?sort=oldest',
     '?kind=deposit',

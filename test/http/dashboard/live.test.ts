@@ -45,15 +45,15 @@ async function listen(t: Test, cookie: string, query = '') {
 async function until(condition: () => boolean): Promise<void> {
   const deadline = Date.now() + 60_000
   while (!condition()) {
-    if (Date.now() > deadline) throw new Error('waited 20 s in vain')
+    if (Date.now() > deadline) throw new Error('the condition was not met within 20 s')
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
 t.test('sends each page the changes of the transfers that its user can see', async (t) => {
-  const house = await listen(t, (await signInAs(service, 'auditor')).cookie)
+  const staff = await listen(t, (await signInAs(service, 'auditor')).cookie)
   const operator = await listen(t, (await signInAs(service, 'operator', [blue.id])).cookie)
-  t.match(house.answer.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  t.match(staff.answer.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   const chosen = await listen(t, (await signInAs(service, 'auditor')).cookie, `?merchantId=${red.id}`)
   await create(red)
   await create(blue)
@@ -66,7 +66,7 @@ t.test('sends each page the changes of the transfers that its user can see', asy
     operator.messages().flatMap(({ transfers }) => transfers.map(({ merchantId, claim }) => [merchantId, claim])),
     [[blue.id, null]],
   )
-  const seen = () => house.messages().flatMap(({ transfers }) => transfers.map(({ merchantId }) => merchantId))
+  const seen = () => staff.messages().flatMap(({ transfers }) => transfers.map(({ merchantId }) => merchantId))
   await until(() => seen().includes(blue.id))
   await until(() => seen().includes(red.id))
   await until(() => chosen.messages().flatMap(({ transfers }) => transfers).length > 0)

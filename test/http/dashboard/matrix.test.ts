@@ -13,12 +13,12 @@ const codes = { notSignedIn: 40102, crossSite: 40303, csrf: 40305, permissionMis
 
 interface Answer {
   readonly status: number
-  /** The code of the refusal, or `undefined` if there is none or the response has no body. */
+  /** The error code, or `undefined` for a success or a response without a body. */
   readonly code: number | undefined
 }
 
 async function service(t: Test): Promise<TestService> {
-  // Each reading of this clock is a second later, so that hundreds of refusals do not exceed a rate limit.
+  // The clock advances a second at each reading, so that hundreds of rejected requests do not exceed a rate limit.
   let seconds = 0
   const monotonicMs = () => ++seconds * 1_000
   const started = await startTestService({ projections: true, overrides: { monotonicMs } })
@@ -35,7 +35,7 @@ function routesOf(app: FastifyInstance): readonly Route[] {
 const isSignIn = ({ method, url }: Route) => method === 'POST' && url === `${api}/session`
 const isChange = ({ method }: Route) => method !== 'GET' && method !== 'HEAD'
 
-/** Uses unknown ids, so that an allowed request is not found or lacks its fields, and changes nothing. */
+/** Sends a request with unknown ids and no fields, so that an allowed request changes nothing. */
 async function ask(
   app: FastifyInstance,
   { method, url }: Route,
@@ -46,7 +46,7 @@ async function ask(
     url: url.replaceAll(/:\w+/g, () => randomUUID()),
     headers,
     ...(method !== 'GET' && method !== 'HEAD' && method !== 'DELETE' && { payload: {} }),
-    // Some answers have no end.
+    // Some responses are endless streams.
     payloadAsStream: true,
   })
   const { statusCode: status } = answer
@@ -60,15 +60,15 @@ async function ask(
   return { status, code: JSON.parse(text).error?.code }
 }
 
-async function peopleOf(running: TestService) {
+async function signInAllRoles(running: TestService) {
   const { id } = await running.merchant()
-  const people = new Map<Role, Awaited<ReturnType<typeof signInAs>>>()
-  for (const role of roles) people.set(role, await signInAs(running, role, isMerchantRole(role) ? [id] : undefined))
-  return people
+  const sessions = new Map<Role, Awaited<ReturnType<typeof signInAs>>>()
+  for (const role of roles) sessions.set(role, await signInAs(running, role, isMerchantRole(role) ? [id] : undefined))
+  return sessions
 }
 
 t.test(
-  'every dashboard route requires a permission, every permission has a route, and no other route requires one',
+  'every dashboard route requires a permission, every permission has a route, and other routes require none',
   async (t) => {
     const { app } = await service(t)
     const routes = routesOf(app)
@@ -84,44 +84,41 @@ t.test(
   },
 )
 
-t.test(
-  'each role can do on each route what the permission table allows, and unauthenticated users nothing',
-  async (t) => {
-    const running = await service(t)
-    const { app } = running
-    const people = await peopleOf(running)
-    for (const route of routesOf(app)) {
-      const what = `${route.method} ${route.url}`
-      if (isSignIn(route)) continue
-      const stranger = await ask(app, route, { origin, 'x-csrf-token': 'x' })
-      t.equal(stranger.status, 401, `${what}: unauthenticated`)
-      if (route.method !== 'HEAD') t.equal(stranger.code, codes.notSignedIn, `${what}: unauthenticated`)
-      for (const [role, { cookie, csrfToken, email }] of people) {
-        const { status, code } = await ask(app, route, { cookie, origin, 'x-csrf-token': csrfToken })
-        if (!isAllowed(role, route.permission!)) {
-          t.equal(status, 403, `${what}: ${role}`)
-          if (route.method !== 'HEAD') t.equal(code, codes.permissionMissing, `${what}: ${role}`)
-          continue
-        }
-        t.ok(status !== 401 && status !== 403 && status < 500, `${what}: ${role} gets ${status}`)
-        // Routes that sign out end the session.
-        const still = await app.inject({ url: `${api}/session`, headers: { cookie } })
-        if (still.statusCode === 401)
-          people.set(role, { ...people.get(role)!, ...(await signIn(app, { email, password })) })
+t.test('allows each role the routes of its permissions, and unauthenticated users none', async (t) => {
+  const running = await service(t)
+  const { app } = running
+  const sessions = await signInAllRoles(running)
+  for (const route of routesOf(app)) {
+    const name = `${route.method} ${route.url}`
+    if (isSignIn(route)) continue
+    const unauthenticated = await ask(app, route, { origin, 'x-csrf-token': 'x' })
+    t.equal(unauthenticated.status, 401, `${name}: unauthenticated`)
+    if (route.method !== 'HEAD') t.equal(unauthenticated.code, codes.notSignedIn, `${name}: unauthenticated`)
+    for (const [role, { cookie, csrfToken, email }] of sessions) {
+      const { status, code } = await ask(app, route, { cookie, origin, 'x-csrf-token': csrfToken })
+      if (!isAllowed(role, route.permission!)) {
+        t.equal(status, 403, `${name}: ${role}`)
+        if (route.method !== 'HEAD') t.equal(code, codes.permissionMissing, `${name}: ${role}`)
+        continue
       }
+      t.ok(status !== 401 && status !== 403 && status < 500, `${name}: ${role} gets ${status}`)
+      // Some routes end the session.
+      const still = await app.inject({ url: `${api}/session`, headers: { cookie } })
+      if (still.statusCode === 401)
+        sessions.set(role, { ...sessions.get(role)!, ...(await signIn(app, { email, password })) })
     }
-  },
-)
+  }
+})
 
 t.test('rejects an unknown field by name before it reaches a command', async (t) => {
   const running = await service(t)
   const { app } = running
-  const people = await peopleOf(running)
+  const sessions = await signInAllRoles(running)
   const changes = routesOf(app).filter(({ schema }) => schema?.body)
   t.ok(changes.length >= 20)
   for (const { method, url, permission } of changes) {
     const role = roles.find((each) => permission === undefined || isAllowed(each, permission))
-    const { cookie, csrfToken } = people.get(role!)!
+    const { cookie, csrfToken } = sessions.get(role!)!
     const answer = await app.inject({
       method: method as 'POST',
       url: url.replaceAll(/:\w+/g, () => randomUUID()),
@@ -138,30 +135,34 @@ t.test('rejects an unknown field by name before it reaches a command', async (t)
 t.test('rejects every change without the session token or from a different origin', async (t) => {
   const running = await service(t)
   const { app } = running
-  const people = await peopleOf(running)
+  const sessions = await signInAllRoles(running)
   const changes = routesOf(app).filter(isChange)
   t.ok(changes.length >= 12)
   for (const route of changes) {
-    const what = `${route.method} ${route.url}`
+    const name = `${route.method} ${route.url}`
     const role = roles.find((each) => route.permission === undefined || isAllowed(each, route.permission))
-    const { cookie, csrfToken } = people.get(role!)!
+    const { cookie, csrfToken } = sessions.get(role!)!
     const refused = async (headers: { readonly [name: string]: string }) =>
       (await ask(app, route, { cookie, ...headers })).code
     for (const elsewhere of ['https://evil.example', 'null', 'http://pay.example', `${origin}.evil.example`])
-      t.equal(await refused({ origin: elsewhere, 'x-csrf-token': csrfToken }), codes.crossSite, `${what} ${elsewhere}`)
+      t.equal(await refused({ origin: elsewhere, 'x-csrf-token': csrfToken }), codes.crossSite, `${name} ${elsewhere}`)
     for (const site of ['cross-site', 'same-site', 'none'])
-      t.equal(await refused({ 'sec-fetch-site': site, 'x-csrf-token': csrfToken }), codes.crossSite, `${what} ${site}`)
+      t.equal(await refused({ 'sec-fetch-site': site, 'x-csrf-token': csrfToken }), codes.crossSite, `${name} ${site}`)
     if (isSignIn(route)) continue
-    const another = people.get(role === 'auditor' ? 'administrator' : 'auditor')!.csrfToken
+    const another = sessions.get(role === 'auditor' ? 'administrator' : 'auditor')!.csrfToken
     for (const token of [undefined, '', 'x', another, `${csrfToken}x`]) {
       const header = token === undefined ? {} : { 'x-csrf-token': token }
-      t.equal(await refused({ origin, ...header }), codes.csrf, `${what} with another token`)
+      t.equal(await refused({ origin, ...header }), codes.csrf, `${name} with another token`)
     }
-    t.equal((await app.inject({ url: `${api}/session`, headers: { cookie } })).statusCode, 200, `${what} did nothing`)
+    t.equal(
+      (await app.inject({ url: `${api}/session`, headers: { cookie } })).statusCode,
+      200,
+      `${name} changed nothing`,
+    )
   }
 })
 
-t.test('a disabled or reset user is rejected on every route immediately, on other nodes too', async (t) => {
+t.test('rejects a disabled or reset user on every route immediately, even on other nodes', async (t) => {
   const running = await service(t)
   const { app, users, store } = running
   const elsewhere = new UserDirectory(store, () => {})
@@ -175,10 +176,10 @@ t.test('a disabled or reset user is rejected on every route immediately, on othe
     const headers = { cookie, origin, 'x-csrf-token': csrfToken }
     const seen = (node: FastifyInstance) => node.inject({ url: `${api}/session`, headers })
     await elsewhere.catchUp()
-    t.equal((await seen(other)).statusCode, 200, 'a session is one of every node')
+    t.equal((await seen(other)).statusCode, 200, 'every node accepts the session')
     t.ok((await users[end](user.userId, context)).accepted)
     const routes = routesOf(app).filter((route) => !isSignIn(route))
-    // First, because a change waits until the node has read the log.
+    // The other node comes first, because a change waits until its own node has read the log.
     for (const route of routes.filter(isChange))
       t.equal((await ask(other, route, headers)).status, 401, `${end}, other node: ${route.method} ${route.url}`)
     for (const node of [app, other]) {

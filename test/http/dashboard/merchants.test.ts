@@ -38,7 +38,7 @@ t.test('an administrator creates a merchant, whose credentials are shown once an
   t.match(service.logLines.join(), new RegExp(`security.merchant_changed.*"merchantId":"${merchant.merchantId}"`))
 })
 
-t.test('rejects an invalid setting by name, like the command line, and changes nothing', async (t) => {
+t.test('names an invalid setting, like the command line, and changes nothing', async (t) => {
   const { id } = await service.merchant()
   const admin = await signInAs(service, 'administrator')
   const before = (await store.readStream(`merchant-${id}`)).length
@@ -69,7 +69,7 @@ t.test('rejects an invalid setting by name, like the command line, and changes n
   t.match(refused.json().error.validationErrors, [{ members: ['callbackUrl'], message: /https/ }])
 })
 
-t.test('changes the named settings; only a different URL resumes callbacks; sandbox stays', async (t) => {
+t.test('changes the given settings except sandbox, and enables callbacks only for a different URL', async (t) => {
   const { id } = await service.merchant()
   const admin = await signInAs(service, 'administrator')
   await service.merchants.execute(
@@ -133,12 +133,12 @@ t.test('creates, revokes and rotates keys, and shows each once', async (t) => {
     t.match(answer.json().value, form)
     hasNoSecret(t, answer.body, [answer.json().value])
     t.same(directory.secrets(directory.byId(id)!, secret)[0], answer.json().value)
-    t.equal(directory.secrets(directory.byId(id)!, secret).length, 2, 'the previous one stays valid')
+    t.equal(directory.secrets(directory.byId(id)!, secret).length, 2, 'the previous secret stays valid')
   }
   t.notMatch(service.logLines.join(), new RegExp(value))
 })
 
-t.test('issuing a secret needs a recent sign-in, and changing a setting does not', async (t) => {
+t.test('requires a recent sign-in to issue a secret, but not to change a setting', async (t) => {
   const { id } = await service.merchant()
   const admin = await signInAs(service, 'administrator')
   nowMs += 11 * minuteMs
@@ -154,7 +154,7 @@ t.test('issuing a secret needs a recent sign-in, and changing a setting does not
   t.equal((await admin.patch(`/merchants/${id}`, { name: 'Renamed' })).statusCode, 200)
 })
 
-t.test('users of a merchant see only that merchant, and only administrators change one', async (t) => {
+t.test('shows users of a merchant only that merchant, and allows changes only to administrators', async (t) => {
   const [own, other] = [await service.merchant(), await service.merchant()]
   const viewer = await signInAs(service, 'viewer', [own.id])
   t.same(
@@ -167,8 +167,8 @@ t.test('users of a merchant see only that merchant, and only administrators chan
     t.match([answer.statusCode, codeOf(answer)], [404, id === '..' ? Number : 40405], id)
   }
   for (const role of ['viewer', 'operator', 'approver', 'auditor', 'operations'] as const) {
-    const house = role === 'auditor' || role === 'operations'
-    const user = await signInAs(service, role, house ? undefined : [own.id])
+    const staff = role === 'auditor' || role === 'operations'
+    const user = await signInAs(service, role, staff ? undefined : [own.id])
     t.equal(codeOf(await user.patch(`/merchants/${own.id}`, { name: 'Mine' })), 40306, role)
     t.equal(codeOf(await user.post(`/merchants/${own.id}/suspend`)), 40306, role)
   }

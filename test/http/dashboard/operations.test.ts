@@ -40,7 +40,7 @@ async function world(t: Test) {
   return { service, create, operations, list, named, until }
 }
 
-t.test('operations can rebuild, compare, switch, roll back, pause and resume projections', async (t) => {
+t.test('the operations role can rebuild, compare, switch, roll back, pause and resume projections', async (t) => {
   const { operations, create, list, named, until, service } = await world(t)
   t.equal((await create()).statusCode, 200)
   await until('transfers', ({ state }) => state === 'current')
@@ -56,7 +56,11 @@ t.test('operations can rebuild, compare, switch, roll back, pause and resume pro
     name: 'transfers',
     task: { what: 'rebuild', by: `user:${operations.userId}` },
   })
-  t.equal((await operations.post(`${path}/transfers/verify`)).json().error.code, 40931, 'one thing after the other')
+  t.equal(
+    (await operations.post(`${path}/transfers/verify`)).json().error.code,
+    40931,
+    'a projection has one task at a time',
+  )
   const kept = await until('transfers', ({ task }) => task?.state === 'done')
   t.match(kept, { built: { comparison: { differing: 0 } }, actions: ['rebuild', 'verify', 'switch', 'pause'] })
   t.equal((await operations.post(`${path}/transfers/switch`)).statusCode, 200)
@@ -79,7 +83,7 @@ t.test('operations can rebuild, compare, switch, roll back, pause and resume pro
   t.equal((await operations.post(`${path}/rebuild`)).json().items.length, names.length)
   for (const name of names) await until(name, ({ task }) => task?.state === 'done')
   const changes = service.logLines.filter((line) => line.includes('security.operations_changed'))
-  t.ok(changes.length >= 5, 'the changes name their users')
+  t.ok(changes.length >= 5, 'the changes contain the names of their users')
 })
 
 t.test('rejects an impossible task of a projection with the reason', async (t) => {
@@ -92,11 +96,15 @@ t.test('rejects an impossible task of a projection with the reason', async (t) =
   t.match(await refused('transfers', 'rollback'), { code: 40931, details: /no version from before the last switch/ })
   t.match(await refused('transfers', 'cancel'), { code: 40931, details: /no task is in progress/ })
   const auditor = await signInAs(service, 'auditor')
-  t.equal((await auditor.get(path)).statusCode, 200, 'an auditor sees')
-  t.equal((await auditor.post(`${path}/transfers/pause`)).json().error.code, 40306, 'and changes nothing')
+  t.equal((await auditor.get(path)).statusCode, 200, 'an auditor can see the projections')
+  t.equal(
+    (await auditor.post(`${path}/transfers/pause`)).json().error.code,
+    40306,
+    'an auditor cannot change a projection',
+  )
 })
 
-t.test('an unreadable event stops only its subject, is listed, and can be skipped', async (t) => {
+t.test('an unreadable event stops only its subject, appears in the list, and can be skipped', async (t) => {
   const { operations, service, until } = await world(t)
   const stream = `transfer-${randomUUID()}`
   const event = { id: randomUUID(), type: 'Unknown', data: {}, metadata: { schemaVersion: 1 } }

@@ -43,7 +43,7 @@ t.test('serves the assets of the page, cached forever if hashed, and compressed 
   t.ok(addresses.length >= 3)
   t.ok(
     addresses.every((address) => address.startsWith('/dashboard/')),
-    'absolute, so that a deep link finds them',
+    'the addresses are absolute, so that they work for every page',
   )
   for (const address of addresses) {
     const plain = await app.inject(address)
@@ -52,9 +52,9 @@ t.test('serves the assets of the page, cached forever if hashed, and compressed 
     t.equal(plain.headers['content-encoding'], undefined)
     const hashed = address.startsWith('/dashboard/assets/')
     t.equal(plain.headers['cache-control'], hashed ? 'public, max-age=31536000, immutable' : 'public, max-age=3600')
-    const packed = await app.inject({ url: address, headers: { 'accept-encoding': 'br, gzip' } })
-    t.match(packed.headers, { 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
-    t.ok(gunzipSync(packed.rawPayload).equals(plain.rawPayload), 'the same, unpacked')
+    const compressed = await app.inject({ url: address, headers: { 'accept-encoding': 'br, gzip' } })
+    t.match(compressed.headers, { 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
+    t.ok(gunzipSync(compressed.rawPayload).equals(plain.rawPayload), 'the compressed file has the same content')
   }
 })
 

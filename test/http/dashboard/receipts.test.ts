@@ -3,7 +3,7 @@ import t from 'tap'
 import { signInAs } from '../../support/dashboard.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 
-// A millisecond at each look, and what a test adds.
+// The clock advances a millisecond at each reading. A test can advance it further.
 let elapsedMs = 0
 const service = await startTestService({ overrides: { monotonicMs: () => ++elapsedMs } })
 t.teardown(() => destroyTestService(service))
@@ -69,7 +69,7 @@ t.test('determines the type from the bytes, regardless of the declared type', as
   }
 })
 
-t.test('accepts up to 5 MB and keeps nothing of a larger file', async (t) => {
+t.test('accepts up to 5 MB and stores nothing of a larger file', async (t) => {
   const sized = (bytes: number) => Buffer.concat([Buffer.from('%PDF-'), Buffer.alloc(bytes - 5)])
   const largest = await upload(sized(5 * mebibyte))
   t.equal(largest.statusCode, 200)
@@ -80,7 +80,7 @@ t.test('accepts up to 5 MB and keeps nothing of a larger file', async (t) => {
   t.equal(await readModels.collection('receipts').countDocuments({}), before)
 })
 
-t.test('requires the exact address to read, and the permission to settle to store', async (t) => {
+t.test('requires the exact address to read a receipt, and the permission to settle to store one', async (t) => {
   const { pathname } = addressOf(await upload(files['image/png']))
   const [sha256 = '', mac = ''] = pathname.slice('/receipts/'.length).split(/-(.*)/s)
   const other = mac.startsWith('A') ? `B${mac.slice(1)}` : `A${mac.slice(1)}`

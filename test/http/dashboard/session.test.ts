@@ -21,7 +21,7 @@ t.test('returns the user at sign-in, with a cookie that no page can read or send
     currency: { code: 'TRY', digits: 2 },
     sandbox: true,
   })
-  t.equal(session.merchants.length, 1, 'shows no other merchants')
+  t.equal(session.merchants.length, 1, 'the session contains no other merchants')
   t.notOk(session.permissions.includes('users:manage'))
   const again = await postSession(running.app, { email: operator.email.toUpperCase(), password })
   const cookie = [again.headers['set-cookie']].flat().find((line) => line?.startsWith('__Host-transferd='))
@@ -34,10 +34,10 @@ t.test('returns the user at sign-in, with a cookie that no page can read or send
 t.test('responds identically to an unknown user and a wrong password', async (t) => {
   const running = await service(t)
   const { email } = await signInAs(running, 'auditor')
-  const wrong = await postSession(running.app, { email, password: 'another password' })
+  const wrong = await postSession(running.app, { email, password: 'wrong password' })
   const unknown = await postSession(running.app, { email: 'unknown@example.com', password })
-  const odd = await postSession(running.app, { email: 'not-an-email', password })
-  for (const answer of [wrong, unknown, odd]) {
+  const malformed = await postSession(running.app, { email: 'not-an-email', password })
+  for (const answer of [wrong, unknown, malformed]) {
     t.equal(answer.statusCode, 400)
     t.strictSame(answer.json(), wrong.json())
     t.equal(answer.headers['set-cookie'], undefined)
@@ -61,26 +61,29 @@ t.test('signing out ends only this session', async (t) => {
   t.equal((await other.get('/session')).statusCode, 200)
 })
 
-t.test('a session ends after half an hour without activity and after twelve hours in any case', async (t) => {
-  const time = { ms: Date.parse('2026-03-01T08:00:00.000Z') }
-  const running = await service(t, { clock: () => new Date(time.ms).toISOString() })
-  const minute = 60_000
-  const idle = await signInAs(running, 'auditor')
-  const busy = await signInAs(running, 'auditor')
-  const end = time.ms + 12 * 60 * minute
-  time.ms += 30 * minute - 1
-  t.equal((await busy.get('/session')).statusCode, 200)
-  t.equal((await idle.get('/session')).statusCode, 200)
-  while (time.ms + 29 * minute < end) {
-    time.ms += 29 * minute
+t.test(
+  'a session ends after half an hour without activity, and after twelve hours regardless of activity',
+  async (t) => {
+    const time = { ms: Date.parse('2026-03-01T08:00:00.000Z') }
+    const running = await service(t, { clock: () => new Date(time.ms).toISOString() })
+    const minute = 60_000
+    const idle = await signInAs(running, 'auditor')
+    const busy = await signInAs(running, 'auditor')
+    const end = time.ms + 12 * 60 * minute
+    time.ms += 30 * minute - 1
     t.equal((await busy.get('/session')).statusCode, 200)
-  }
-  t.equal((await idle.get('/session')).statusCode, 401)
-  time.ms = end - 1
-  t.equal((await busy.get('/session')).statusCode, 200)
-  time.ms = end
-  t.equal((await busy.get('/session')).statusCode, 401)
-})
+    t.equal((await idle.get('/session')).statusCode, 200)
+    while (time.ms + 29 * minute < end) {
+      time.ms += 29 * minute
+      t.equal((await busy.get('/session')).statusCode, 200)
+    }
+    t.equal((await idle.get('/session')).statusCode, 401)
+    time.ms = end - 1
+    t.equal((await busy.get('/session')).statusCode, 200)
+    time.ms = end
+    t.equal((await busy.get('/session')).statusCode, 401)
+  },
+)
 
 t.test('disabling, resetting, a new role and signing out everywhere end the sessions immediately', async (t) => {
   const running = await service(t)

@@ -8,7 +8,7 @@ import { destroyTestService, startTestService } from '../../support/test-service
 
 let now = '2026-11-21T10:00:00.000Z'
 let elapsedMs = 0
-// More people sign in from here than one address may.
+// The clock advances a minute at each reading, because more users sign in from one address than its limit allows.
 const monotonicMs = () => {
   elapsedMs += 60_000
   return elapsedMs
@@ -60,33 +60,30 @@ const ada = await person('Ada', 'operator')
 const bob = await person('Bob', 'operator')
 const cem = await person('Cem', 'approver')
 
-t.test(
-  'of fifty operators who race for a withdrawal, one pays and the others receive the name of the payer',
-  async (t) => {
-    const racers: Person[] = []
-    for (let n = 0; n < 50; n++) racers.push(await person(`Racer ${n}`, 'operator'))
-    const trackingId = await withdrawal()
-    const outcomes = await Promise.all(
-      racers.map(async (racer) => {
-        const claimed = await act(racer, trackingId, 'claim', { revision: 0 })
-        const { revision } = claimed.status === 200 ? claimed.transfer : { revision: 0 }
-        return { racer, claimed, paid: await act(racer, trackingId, 'complete', { revision }) }
-      }),
-    )
-    const winners = outcomes.filter(({ paid }) => paid.status === 200)
-    t.equal(winners.length, 1)
-    const { racer } = winners[0]!
-    for (const { claimed, paid } of outcomes.filter((each) => each !== winners[0])) {
-      t.match(claimed, { status: 409, code: 40911, details: new RegExp(`^${racer.name} claimed it at `) })
-      t.match(paid, { status: 409, code: 40911, details: new RegExp(`^${racer.name} claimed it at `) })
-    }
-    for (const { racer: loser } of outcomes.filter((each) => each !== winners[0]).slice(0, 5)) {
-      const { details } = await act(loser, trackingId, 'complete', { revision: 0 })
-      t.equal(details, `${racer.name} claimed it at ${now}. ${racer.name} completed it at ${now}.`)
-    }
-    t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
-  },
-)
+t.test('one of fifty racing operators pays a withdrawal, and the others receive the name of the payer', async (t) => {
+  const racers: Person[] = []
+  for (let n = 0; n < 50; n++) racers.push(await person(`Racer ${n}`, 'operator'))
+  const trackingId = await withdrawal()
+  const outcomes = await Promise.all(
+    racers.map(async (racer) => {
+      const claimed = await act(racer, trackingId, 'claim', { revision: 0 })
+      const { revision } = claimed.status === 200 ? claimed.transfer : { revision: 0 }
+      return { racer, claimed, paid: await act(racer, trackingId, 'complete', { revision }) }
+    }),
+  )
+  const winners = outcomes.filter(({ paid }) => paid.status === 200)
+  t.equal(winners.length, 1)
+  const { racer } = winners[0]!
+  for (const { claimed, paid } of outcomes.filter((each) => each !== winners[0])) {
+    t.match(claimed, { status: 409, code: 40911, details: new RegExp(`^${racer.name} claimed it at `) })
+    t.match(paid, { status: 409, code: 40911, details: new RegExp(`^${racer.name} claimed it at `) })
+  }
+  for (const { racer: loser } of outcomes.filter((each) => each !== winners[0]).slice(0, 5)) {
+    const { details } = await act(loser, trackingId, 'complete', { revision: 0 })
+    t.equal(details, `${racer.name} claimed it at ${now}. ${racer.name} completed it at ${now}.`)
+  }
+  t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
+})
 
 t.test('pays a withdrawal once for fifty concurrent operators and twenty repeats of its holder', async (t) => {
   const trackingId = await withdrawal()
@@ -149,7 +146,7 @@ t.test('no field of a completion can change the command', async (t) => {
   t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed'])
 })
 
-t.test('above the threshold another user approves, and the payer enters the password again', async (t) => {
+t.test('a payment above the threshold needs the approval of another user and a recent sign-in', async (t) => {
   await merchants.execute(id, { type: 'ChangeSettings', changes: { approvalAboveMinor: 100_00n } }, context)
   t.teardown(() => merchants.execute(id, { type: 'ChangeSettings', changes: { approvalAboveMinor: null } }, context))
   await service.until(() => directory.byId(id)?.settings.approvalAboveMinor === 100_00n)
@@ -161,9 +158,13 @@ t.test('above the threshold another user approves, and the payer enters the pass
   t.match(
     await act(dan, trackingId, 'approve', { revision: 1 }),
     { status: 409, code: 40925 },
-    'no user approves alone',
+    'the claimant cannot approve the withdrawal',
   )
-  t.match(await act(ada, trackingId, 'approve', { revision: 1 }), { status: 403, code: 40306 }, 'an operator')
+  t.match(
+    await act(ada, trackingId, 'approve', { revision: 1 }),
+    { status: 403, code: 40306 },
+    'an operator needs the permission',
+  )
   t.ok((await seen(cem, trackingId)).actions.includes('approve'))
   const { transfer: approved } = await act(cem, trackingId, 'approve', { revision: 1 })
   t.match(approved.approval, { needed: true, by: { name: 'Cem', at: now, amountMinor: 100_50 } })
@@ -173,7 +174,7 @@ t.test('above the threshold another user approves, and the payer enters the pass
   })
   now = addMs(now, 11 * minuteMs)
   const body = { revision: 2 }
-  t.match(await act(dan, trackingId, 'complete', body), { status: 403, code: 40307 }, 'no longer recent')
+  t.match(await act(dan, trackingId, 'complete', body), { status: 403, code: 40307 }, 'the sign-in is no longer recent')
   t.equal((await dan.post('/session/confirm', { password })).statusCode, 200)
   t.match(await act(dan, trackingId, 'complete', body), { status: 200, transfer: { status: 'Completed' } })
 })
@@ -191,8 +192,8 @@ t.test('completes, returns, resolves, reopens and reviews deposits', async (t) =
     ...{ revision: 2, amountMinor: 45_00, receiptUrl: 'https://bank.example/back' },
   })
   t.match(returned.transfer, { returnedMinor: 45_00, unsettledMinor: 50_00 })
-  t.match(await act(ada, trackingId, 'reopen', { revision: 3, reason: 'it came' }), { status: 403 })
-  const reopened = await act(cem, trackingId, 'reopen', { revision: 3, reason: 'it came' })
+  t.match(await act(ada, trackingId, 'reopen', { revision: 3, reason: 'the money arrived' }), { status: 403 })
+  const reopened = await act(cem, trackingId, 'reopen', { revision: 3, reason: 'the money arrived' })
   t.match(reopened.transfer, { status: 'ManualControl' })
   t.ok(reopened.transfer.actions.includes('complete'))
   const amounts = { amountMinor: 50_00, confirmedAmountMinor: 50_00 }
@@ -205,9 +206,9 @@ t.test('completes, returns, resolves, reopens and reviews deposits', async (t) =
 })
 
 t.test('hides transfers of other merchants for every action, and names an invalid text or amount', async (t) => {
-  const stranger = await person('Eve', 'approver', [(await service.merchant()).id])
+  const foreignUser = await person('Eve', 'approver', [(await service.merchant()).id])
   const trackingId = await withdrawal()
-  t.equal((await stranger.get(`/transfers/${trackingId}`)).statusCode, 404)
+  t.equal((await foreignUser.get(`/transfers/${trackingId}`)).statusCode, 404)
   const message = { revision: 0, message: 'x' }
   const reason = { revision: 0, reason: 'x' }
   const actions: readonly (readonly [action: string, body: Body])[] = [
@@ -221,7 +222,7 @@ t.test('hides transfers of other merchants for every action, and names an invali
     ['return', { revision: 0, amountMinor: 1, receiptUrl: 'https://r.example' }],
   ]
   for (const [action, body] of actions)
-    t.match(await act(stranger, trackingId, action, body), { status: 404, code: 40402 })
+    t.match(await act(foreignUser, trackingId, action, body), { status: 404, code: 40402 })
   for (const [action, body] of [
     ['cancel', { revision: 0, message: ' ' }],
     ['complete', { revision: 0, receiptUrl: 'javascript:alert(1)' }],
@@ -294,16 +295,20 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   })
   t.match(csv.body, `'=1+1,DE89370400440532013000,100.50,EUR`)
   const twice = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, one.toUpperCase(), one] })
-  t.equal(twice.body.trimEnd().split('\r\n').length, 2, 'each once, however it is written')
+  t.equal(
+    twice.body.trimEnd().split('\r\n').length,
+    2,
+    'a withdrawal is included once, regardless of the case of its id',
+  )
   const debtor = { name: 'Shop', iban: 'DE02120300000000202051' }
   const sepa = await ada.post('/withdrawals/bank-file', { format: 'pain.001', trackingIds: [one, two], debtor })
   t.match(sepa.headers, { 'content-type': 'application/xml; charset=utf-8' })
   t.match(sepa.body, /<CtrlSum>201.00<\/CtrlSum>/)
   const again = await ada.post('/withdrawals/bank-file', { format: 'pain.001', trackingIds: [two, one], debtor })
   const messageId = (text: string) => /<MsgId>([^<]+)/.exec(text)?.[1]
-  t.equal(messageId(again.body), messageId(sepa.body), 'a bank knows the batch again')
+  t.equal(messageId(again.body), messageId(sepa.body), 'the same batch has the same message id')
   const others = await bob.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one] })
   t.match(others.body, /Ada has claimed the withdrawal until/)
   t.equal((await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [randomUUID()] })).statusCode, 404)
-  t.strictSame(await typesOf(one), ['WithdrawalCreated', 'WithdrawalClaimed'], 'and changes nothing')
+  t.strictSame(await typesOf(one), ['WithdrawalCreated', 'WithdrawalClaimed'], 'the export changes nothing')
 })

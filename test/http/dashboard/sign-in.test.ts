@@ -19,7 +19,7 @@ t.test('delays unknown browsers after three wrong passwords, but not a known bro
   const device = cookie.split('; ').find((each) => each.startsWith('__Host-transferd-device='))!
   for (let n = 0; n < 3; n++) t.equal((await postSession(app, { email, password: wrong })).json().error.code, 40012)
   const locked = await postSession(app, { email, password })
-  t.equal(locked.json().error.code, 42902, 'the right password neither, so that it cannot be confirmed')
+  t.equal(locked.json().error.code, 42902, 'the right password is rejected too, so that a guess is not confirmed')
   t.equal(locked.headers['retry-after'], '12')
   t.equal((await postSession(app, { email, password }, { cookie: device })).statusCode, 200)
   time.ms += 12_000
@@ -50,8 +50,8 @@ t.test('delays an unknown email like a known one, and records nothing', async (t
   const running = await service(t)
   const { app, store } = running
   const { email } = await signInAs(running, 'auditor')
-  const ask = async (who: string) => {
-    const answer = await postSession(app, { email: who, password: wrong })
+  const ask = async (account: string) => {
+    const answer = await postSession(app, { email: account, password: wrong })
     return [answer.statusCode, answer.json(), answer.headers['retry-after'], answer.headers['set-cookie']]
   }
   const count = async () => (await store.readAll({ maxCount: 1_000 })).events.length

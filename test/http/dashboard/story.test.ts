@@ -71,7 +71,7 @@ t.test('shows the history of a transfer from all its streams in the order of the
   t.match(items[7]?.data, { attempt: 1, httpStatus: 500, durationMs: 12, reason: 'http 500' })
   const challenge = (await service.store.readStream(`payment-${trackingId}`))[0]!.data.challengeId
   for (const secret of [String(challenge), token, code, '734219', own.secretKey]) t.notOk(answer.body.includes(secret))
-  t.notMatch(answer.body, /accountNumber/, "the customer's wallet is not the merchant's to know")
+  t.notMatch(answer.body, /accountNumber/, 'the wallet account of the customer is hidden from the merchant')
 
   const auditor = await signInAs(service, 'auditor')
   const seen: Told[] = (await auditor.get(`/transfers/${trackingId}/story`)).json().items
@@ -84,13 +84,13 @@ t.test('shows the history of a transfer from all its streams in the order of the
 
 t.test('hides the names of staff from merchants, but not from staff', async (t) => {
   const { id } = await service.merchant()
-  const house = await signInAs(service, 'operations')
+  const staff = await signInAs(service, 'operations')
   const merchant = { ...own, id }
   const issued = await service.merchant()
   const trackingId = await deposit(issued)
-  const by = { actor: `user:${house.userId}`, $correlationId: 'x', $causationId: 'x' }
+  const by = { actor: `user:${staff.userId}`, $correlationId: 'x', $causationId: 'x' }
   t.ok((await transfers.changeStatus(trackingId, 'Cancel', 'No.', by)).accepted)
-  const actors = async (who: typeof house) =>
+  const actors = async (who: typeof staff) =>
     (await who.get(`/transfers/${trackingId}/story`)).json().items.map(({ actor }: Told) => actor)
   t.equal((await actors(await signInAs(service, 'viewer', [issued.id, merchant.id])))[1], 'operator')
   t.equal((await actors(await signInAs(service, 'auditor')))[1], 'The operations')
@@ -128,7 +128,7 @@ t.test('lists changes of merchants and users, newest first and without secrets',
   t.ok(items.length > 8 && items.length <= 200)
   t.notOk(
     items.some(({ type }: { type: string }) => type === 'UserSignedIn'),
-    'a sign-in changes nothing',
+    'a sign-in is not listed as a change',
   )
   for (const { body } of [answer, ofUser, overall]) {
     t.notMatch(body, /v1\.[A-Za-z0-9_-]+\.|[0-9a-f]{64}|argon2|(tk|sk|whsec)_/)
@@ -160,7 +160,7 @@ t.test(
     for (const text of ['istanbul', 'İST', 'ıstanbul', 'shop', own.id.slice(0, 8)]) {
       t.match(await find(viewer, text), [{ type: 'merchant', id: own.id, title: 'İstanbul Shop' }], text)
     }
-    t.same(await find(viewer, 'Other'), [], "another's merchant")
+    t.same(await find(viewer, 'Other'), [], 'the merchant of another user is not found')
     t.match(await find(admin, 'Other'), [{ type: 'merchant', id: other.id }])
     t.match(await find(admin, viewer.email.toUpperCase()), [
       { type: 'user', id: viewer.userId, subtitle: viewer.email },

@@ -49,11 +49,11 @@ t.test('an administrator creates users, changes their roles, and ends their sess
       ['UserSignedIn', false],
     ],
   )
-  const noted = running.logLines
+  const recorded = running.logLines
     .map((line) => JSON.parse(line))
     .filter(({ event }) => event === 'security.user_changed')
-  t.match(noted[0], { userId: admin.userId, subject: userId, change: 'created' })
-  t.equal(noted.length, 6)
+  t.match(recorded[0], { userId: admin.userId, subject: userId, change: 'created' })
+  t.equal(recorded.length, 6)
 })
 
 t.test('rejects invalid input and names its field', async (t) => {

@@ -22,16 +22,16 @@ async function ask(path: string) {
   return answer.json()
 }
 
-async function until<Answer>(question: () => Promise<Answer>, isIt: (answer: Answer) => boolean): Promise<Answer> {
+async function until<Answer>(question: () => Promise<Answer>, isMet: (answer: Answer) => boolean): Promise<Answer> {
   for (let n = 0; n < 500; n++) {
     const answer = await question()
-    if (isIt(answer)) return answer
+    if (isMet(answer)) return answer
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  throw new Error('waited 5 s in vain')
+  throw new Error('the condition was not met within 5 s')
 }
 
-t.test('lists the nodes with a heartbeat, the responding one, and those that are gone', async (t) => {
+t.test('lists the nodes with a heartbeat, the responding node, and dead nodes', async (t) => {
   const dead = new OwnNode(service.readModels, { version: '0.0.9', roles: ['callbacks'], startedAt: clock() })
   await dead.start(clock())
   t.match(await ask('/operations/nodes'), {
@@ -46,7 +46,7 @@ t.test('lists the nodes with a heartbeat, the responding one, and those that are
     ({ nodes }) => nodes[0].state === 'alive',
   )
   t.match(nodes, [{ roles: ['api'], startedAt: clock() }])
-  t.equal(nodes.length, 1, 'a process is one node')
+  t.equal(nodes.length, 1, 'a process appears as one node')
   await signs.stop()
   t.same((await ask('/operations/nodes')).nodes, [], 'a stopped node is not listed')
 })
