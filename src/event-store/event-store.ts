@@ -43,16 +43,32 @@ export async function endOfLog(store: Pick<EventStore, 'subscribeToAll'>): Promi
   return undefined
 }
 
+/**
+ * Reads the log page by page up to its current end. `through` is the position up to which everything was read.
+ * @throws StoreUnavailableError
+ */
+export async function* logPages(store: Pick<EventStore, 'readAll'>, { after, ...options }: ReadAllOptions) {
+  let through = after
+  for (;;) {
+    const { events, checkpoint, atEnd } = await store.readAll({ ...options, ...(through && { after: through }) })
+    through = checkpoint ?? through
+    yield { events, through, atEnd }
+    if (atEnd) return
+  }
+}
+
 /** The location of an event, which survives a move of the log to another engine. */
 export type Place = Pick<RecordedEvent, 'stream' | 'revision'>
 
-/** Returns the position of the event at a place, or `undefined` if there is none. @throws StoreUnavailableError */
-export async function positionOfPlace(
-  store: Pick<EventStore, 'readStream'>,
-  { stream, revision }: Place,
-): Promise<Position | undefined> {
+/** Returns the event at a place, or `undefined` if there is none. @throws StoreUnavailableError */
+export async function eventAt(store: Pick<EventStore, 'readStream'>, { stream, revision }: Place) {
   const [event] = await store.readStream(stream, { fromRevision: revision, maxCount: 1 })
-  return event?.revision === revision ? event.position : undefined
+  return event?.revision === revision ? event : undefined
+}
+
+/** Returns the position of the event at a place, or `undefined` if there is none. @throws StoreUnavailableError */
+export async function positionOfPlace(store: Pick<EventStore, 'readStream'>, place: Place) {
+  return (await eventAt(store, place))?.position
 }
 
 /**

@@ -1,7 +1,7 @@
 import { streamPrefix } from '../domain/streams.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { sealedField } from '../event-store/event-codec.js'
-import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
+import { type EventStore, logPages, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import { isOfThisLog, readPointer, resumePosition } from '../projections/projection-pointer.js'
 import { transferTermsProjection } from '../projections/transfers.js'
 import type { Collection, ReadModels } from '../read-models/read-models.js'
@@ -18,15 +18,8 @@ const maxConcurrent = 16
 const kinds: readonly TransferKind[] = ['deposit', 'withdrawal']
 
 /** Reads the stored events of these streams page by page. */
-export async function* pagesOf(raw: EventStore, streamPrefixes: readonly string[] | undefined, after?: Position) {
-  let from = after
-  for (;;) {
-    const filter = { ...(streamPrefixes && { streamPrefixes }), ...(from && { after: from }) }
-    const page = await raw.readAll({ maxCount: pageSize, ...filter })
-    yield page
-    if (page.atEnd) return
-    from = page.checkpoint ?? from
-  }
+export function pagesOf(raw: EventStore, streamPrefixes: readonly string[] | undefined, after?: Position) {
+  return logPages(raw, { maxCount: pageSize, ...(streamPrefixes && { streamPrefixes }), ...(after && { after }) })
 }
 
 function creationIn({ type, data }: RecordedEvent) {
@@ -59,12 +52,12 @@ export async function transfersOf(
   const terms = after && served && readModels.collection(served.collection)
   const found = new Set(terms ? await findInReadModel(terms, { merchantId, userId }) : [])
   let through = after
-  for await (const { events, checkpoint } of pagesOf(raw, [streamPrefix.transfer], after)) {
-    for (const event of events) {
+  for await (const page of pagesOf(raw, [streamPrefix.transfer], after)) {
+    for (const event of page.events) {
       const creation = creationIn(event)
       if (creation?.keyId === key.id) found.add(creation.trackingId)
     }
-    through = checkpoint ?? through
+    through = page.through
   }
   return { trackingIds: [...found], through }
 }

@@ -42,9 +42,9 @@ export class PrivacyStatusCount {
   }
 
   async #count(untilMs: number): Promise<boolean> {
-    for await (const { events, checkpoint, atEnd } of pagesOf(this.raw, undefined, this.#position)) {
+    for await (const { events, through, atEnd } of pagesOf(this.raw, undefined, this.#position)) {
       for (const event of events) this.#take(event)
-      this.#position = checkpoint ?? this.#position
+      this.#position = through
       const last = events.at(-1)
       if (last) this.#countedTo = new Date(last.recordedAtMs).toISOString()
       if (atEnd) return true

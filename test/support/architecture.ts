@@ -99,7 +99,7 @@ export const areas: Areas = {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'subscriptions', 'commands'],
     packages: [transparencyLog, 'pino'],
   },
-  'audit/proofs': { areas: ['domain', 'event-store', 'audit/integrity'], packages: [transparencyLog] },
+  'audit/proofs': { areas: ['kernel', 'domain', 'event-store', 'audit/integrity'], packages: [transparencyLog] },
   // The queries of auditors on the log.
   'audit/history': {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'projections', 'queries'],

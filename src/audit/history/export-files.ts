@@ -10,8 +10,8 @@ import {
   parsePosition,
 } from '../../event-store/event-store.js'
 import {
+  type Exported,
   type ExportedFile,
-  type ExportedPage,
   type ExportQuery,
   exportPages,
   headOf,
@@ -48,6 +48,8 @@ export interface ExportOptions {
   readonly limits?: ExportLimits
 }
 
+type ExportedPage = Omit<Exported, 'files'> & { readonly lines: readonly string[]; readonly at: Position | undefined }
+
 /** The state from which a killed export resumes, stored next to its files until the manifest is written. */
 interface Progress {
   readonly query: Omit<ExportQuery, 'until'>
@@ -70,7 +72,8 @@ export async function exportToFiles(
   target: ExportTarget,
   options: ExportOptions,
 ): Promise<Manifest | undefined> {
-  const places = placesOf(target, request)
+  const { limits = defaultLimits } = options
+  const places = placesOf(target, request, limits)
   const found = await readProgress(places.progress, request)
   if (await exists(places.manifest)) {
     if (!found) throw new ExportError(`${places.manifest} already exists: choose another path`)
@@ -80,7 +83,7 @@ export async function exportToFiles(
   }
   const progress = found ?? (await begin(store, request, places))
   const query = { ...request, until: positionIn(progress.until) ?? null }
-  const files = await ExportFiles.open(places, query, progress, options.limits ?? defaultLimits)
+  const files = await ExportFiles.open(places, progress)
   try {
     if (!(await writeAll(store, query, files, options))) return undefined
     const manifest = manifestOf(query, await files.finish(), await options.checkpoint())
@@ -107,12 +110,7 @@ async function begin(store: Store, request: Omit<ExportQuery, 'until'>, places: 
 }
 
 /** Returns false if it is interrupted. */
-async function writeAll(
-  store: Store,
-  query: ExportQuery,
-  files: ExportFiles,
-  options: ExportOptions,
-): Promise<boolean> {
+async function writeAll(store: Store, query: ExportQuery, files: ExportFiles, options: ExportOptions) {
   const { signal, onProgress, limits = defaultLimits } = options
   let pages = 0
   for await (const page of exportPages(store, query, files.at)) {
@@ -126,132 +124,105 @@ async function writeAll(
   return true
 }
 
-interface Places {
-  readonly directory: string
-  readonly manifest: string
-  readonly progress: string
-  /** Returns the name of the nth file, from 1. */
-  readonly nameOf: (number: number) => string
-  readonly isOneFile: boolean
-}
+type Places = ReturnType<typeof placesOf>
 
-function placesOf({ path, isDirectory }: ExportTarget, { format }: Pick<ExportQuery, 'format'>): Places {
-  if (!isDirectory) {
-    const metadata = { manifest: `${path}.manifest.json`, progress: `${path}.progress.json` }
-    return { directory: dirname(path), ...metadata, nameOf: () => basename(path), isOneFile: true }
-  }
-  return {
-    directory: path,
-    manifest: join(path, 'manifest.json'),
-    progress: join(path, 'progress.json'),
-    nameOf: (number) => `events-${String(number).padStart(6, '0')}.${format}`,
-    isOneFile: false,
-  }
+function placesOf({ path, isDirectory }: ExportTarget, { format }: Pick<ExportQuery, 'format'>, limits: ExportLimits) {
+  const directory = isDirectory ? path : dirname(path)
+  const fileOf = (name: string) => (isDirectory ? join(path, name) : `${path}.${name}`)
+  const metadata = { directory, manifest: fileOf('manifest.json'), progress: fileOf('progress.json') }
+  if (!isDirectory) return { ...metadata, nameOf: () => basename(path), eventsPerFile: Number.POSITIVE_INFINITY }
+  // From 1.
+  const nameOf = (number: number) => `events-${String(number).padStart(6, '0')}.${format}`
+  return { ...metadata, nameOf, eventsPerFile: limits.eventsPerFile }
 }
 
 /** The files of one export, written sequentially. */
 class ExportFiles {
   #file: FileHandle
   #hash: Hash
-  #writing: Progress['writing']
-  #at: Position | undefined
-  #first: Position | undefined
-  #last: Position | undefined
-  readonly #done: ExportedFile[]
 
   private constructor(
     private readonly places: Places,
-    private readonly query: ExportQuery,
-    private readonly limits: ExportLimits,
-    progress: Progress,
-    opened: { readonly file: FileHandle; readonly hash: Hash },
+    private progress: Progress,
+    { file, hash }: { readonly file: FileHandle; readonly hash: Hash },
   ) {
-    this.#at = positionIn(progress.at)
-    this.#first = positionIn(progress.first)
-    this.#last = positionIn(progress.last)
-    this.#done = [...progress.done]
-    this.#writing = progress.writing
-    this.#file = opened.file
-    this.#hash = opened.hash
+    this.#file = file
+    this.#hash = hash
   }
 
-  static async open(
-    places: Places,
-    query: ExportQuery,
-    progress: Progress,
-    limits: ExportLimits,
-  ): Promise<ExportFiles> {
-    const opened = await reopened(join(places.directory, progress.writing.name), progress.writing.bytes)
-    const files = new ExportFiles(places, query, limits, progress, opened)
-    if (progress.writing.bytes === 0) await files.#write(headOf(query.format), 0)
+  static async open(places: Places, progress: Progress): Promise<ExportFiles> {
+    const { name, bytes } = progress.writing
+    const files = new ExportFiles(places, progress, await reopened(join(places.directory, name), bytes))
+    if (bytes === 0) await files.#write(headOf(progress.query.format), 0)
     return files
   }
 
   get at(): Position | undefined {
-    return this.#at
+    return positionIn(this.progress.at)
   }
 
   get events(): number {
-    return this.#done.reduce((sum, { events }) => sum + events, this.#writing.events)
+    return this.progress.done.reduce((sum, { events }) => sum + events, this.progress.writing.events)
   }
 
   async add({ lines, first, last, at }: ExportedPage): Promise<void> {
+    const { eventsPerFile } = this.places
     let rest = lines
     while (rest.length > 0) {
-      if (this.#writing.events >= this.#room()) await this.#next()
-      const fitting = rest.slice(0, this.#room() - this.#writing.events)
+      if (this.progress.writing.events >= eventsPerFile) await this.#next()
+      const fitting = rest.slice(0, eventsPerFile - this.progress.writing.events)
       await this.#write(fitting.join(''), fitting.length)
       rest = rest.slice(fitting.length)
     }
-    this.#first ??= first
-    this.#last = last ?? this.#last
-    this.#at = at ?? this.#at
+    this.#update({
+      first: this.progress.first ?? (first ? formatPosition(first) : null),
+      last: last ? formatPosition(last) : this.progress.last,
+      at: at ? formatPosition(at) : this.progress.at,
+    })
   }
 
   /** Saves the progress after the written data is on disk. */
   async save(): Promise<void> {
     await this.#file.sync()
-    const { until, ...query } = this.query
-    const shown = (position: Position | null | undefined) => (position ? formatPosition(position) : null)
-    const places = { until: shown(until), at: shown(this.#at), first: shown(this.#first), last: shown(this.#last) }
-    const progress: Progress = { query, ...places, done: this.#done, writing: this.#writing }
-    await writeDurably(this.places.progress, JSON.stringify(progress))
+    await writeDurably(this.places.progress, JSON.stringify(this.progress))
   }
 
-  async finish(): Promise<Pick<ExportedPage, 'first' | 'last'> & { readonly files: readonly ExportedFile[] }> {
+  async finish(): Promise<Exported> {
     await this.#end()
-    return { first: this.#first, last: this.#last, files: this.#done }
+    const { first, last, done } = this.progress
+    return { first: positionIn(first), last: positionIn(last), files: done }
   }
 
   close(): Promise<void> {
     return this.#file.close()
   }
 
-  #room(): number {
-    return this.places.isOneFile ? Number.POSITIVE_INFINITY : this.limits.eventsPerFile
+  #update(changes: Partial<Progress>): void {
+    this.progress = { ...this.progress, ...changes }
   }
 
   async #write(text: string, events: number): Promise<void> {
     await this.#file.appendFile(text)
     this.#hash.update(text)
-    const { name, events: before, bytes } = this.#writing
-    this.#writing = { name, events: before + events, bytes: bytes + Buffer.byteLength(text) }
+    const { name, events: before, bytes } = this.progress.writing
+    this.#update({ writing: { name, events: before + events, bytes: bytes + Buffer.byteLength(text) } })
   }
 
   async #end(): Promise<void> {
     await this.#file.sync()
-    this.#done.push({ ...this.#writing, sha256: this.#hash.digest('hex') })
+    const ended = { ...this.progress.writing, sha256: this.#hash.digest('hex') }
+    this.#update({ done: [...this.progress.done, ended] })
   }
 
   async #next(): Promise<void> {
     await this.#end()
     await this.#file.close()
-    const name = this.places.nameOf(this.#done.length + 1)
+    const name = this.places.nameOf(this.progress.done.length + 1)
     const { file, hash } = await reopened(join(this.places.directory, name), 0)
     this.#file = file
     this.#hash = hash
-    this.#writing = { name, events: 0, bytes: 0 }
-    await this.#write(headOf(this.query.format), 0)
+    this.#update({ writing: { name, events: 0, bytes: 0 } })
+    await this.#write(headOf(this.progress.query.format), 0)
   }
 }
 

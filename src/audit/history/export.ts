@@ -8,7 +8,7 @@ import {
 } from '../../event-store/event-store.js'
 import { csvLine } from '../../kernel/csv.js'
 import { walkLog } from '../../queries/walk-log.js'
-import { type AuditRecord, auditRecord, merchantIdOf, trackingIdOf } from './records.js'
+import { auditRecord, merchantIdOf, trackingIdOf } from './records.js'
 
 type Store = Pick<EventStore, 'readAll' | 'readStream'>
 
@@ -26,16 +26,6 @@ export interface ExportQuery {
   readonly until: Position | null
 }
 
-/** The exported events of one page of the log, possibly none. */
-export interface ExportedPage {
-  /** One line per event. */
-  readonly lines: readonly string[]
-  readonly first: Position | undefined
-  readonly last: Position | undefined
-  /** The last examined position, from which the export resumes. */
-  readonly at: Position | undefined
-}
-
 const csvColumns = [
   ...['position', 'recordedAt', 'at', 'stream', 'revision', 'type', 'actor', 'correlationId', 'causationId', 'id'],
   ...['merchantId', 'trackingId', 'amountMinor', 'schemaVersion', 'skipped', 'unreadable', 'data'],
@@ -46,12 +36,11 @@ export function headOf(format: ExportFormat): string {
   return format === 'csv' ? csvLine(csvColumns) : ''
 }
 
-/** Yields pages from the start of the log or after the position of an earlier page. @throws StoreUnavailableError */
-export async function* exportPages(
-  store: Store,
-  query: ExportQuery,
-  after?: Position | undefined,
-): AsyncGenerator<ExportedPage> {
+/**
+ * Yields the lines of the exported events, possibly none, of each page of the log from its start or after the position of an earlier page.
+ * The export can resume from `at`, the last examined position. @throws StoreUnavailableError
+ */
+export async function* exportPages(store: Store, query: ExportQuery, after?: Position | undefined) {
   const { until } = query
   if (!until) return
   for await (const { events, at } of walkLog(store, { after, until })) {
@@ -75,27 +64,15 @@ function isWithin({ recordedAtMs }: RecordedEvent, { from, to }: ExportQuery): b
 }
 
 function lineOf(recorded: RecordedEvent, merchantId: string | null, format: ExportFormat): string {
-  const record = auditRecord(recorded)
-  const of = { merchantId, trackingId: trackingIdOf(recorded) }
-  return format === 'csv' ? csvOf(record, of) : `${JSON.stringify({ ...record, ...of })}\n`
-}
-
-function csvOf(record: AuditRecord, of: { readonly merchantId: string | null; readonly trackingId: string | null }) {
-  const { position, recordedAt, stream, revision, type, actor, correlationId, causationId, id, schemaVersion } = record
-  const { data, unreadable = '', skipped } = record
+  const record = { ...auditRecord(recorded), merchantId, trackingId: trackingIdOf(recorded) }
+  if (format === 'ndjson') return `${JSON.stringify(record)}\n`
+  const { data, skipped } = record
   const text = (name: string) => (typeof data?.[name] === 'string' ? data[name] : '')
-  return csvLine([
-    ...[position, recordedAt, text('at'), stream, revision, type, actor, correlationId, causationId, id],
-    ...[
-      of.merchantId ?? '',
-      of.trackingId ?? '',
-      text('amountMinor'),
-      schemaVersion,
-      skipped ? 'true' : '',
-      unreadable,
-    ],
-    data === null ? '' : JSON.stringify(data),
-  ])
+  const cells: { readonly [column: string]: unknown } = {
+    ...{ ...record, at: text('at'), amountMinor: text('amountMinor') },
+    ...{ skipped: skipped ? 'true' : '', data: data === null ? '' : JSON.stringify(data) },
+  }
+  return csvLine(csvColumns.map((column) => String(cells[column] ?? '')))
 }
 
 export interface ExportedFile {
@@ -105,27 +82,23 @@ export interface ExportedFile {
   readonly sha256: string
 }
 
-/** The contents of an export, with which recipients can check that the files are complete and unchanged. */
-export interface Manifest {
-  readonly format: ExportFormat
-  readonly merchantId: string | null
-  readonly from: string | null
-  readonly to: string | null
-  /** The last examined position; `null` on an empty log. */
-  readonly until: string | null
-  readonly events: number
-  readonly firstPosition: string | null
-  readonly lastPosition: string | null
+export interface Exported {
+  readonly first: Position | undefined
+  readonly last: Position | undefined
   readonly files: readonly ExportedFile[]
-  /** The signed checkpoint of the log's tree at the time of the export, if there is one. */
-  readonly checkpoint?: string
 }
 
+export type Manifest = ReturnType<typeof manifestOf>
+
+/**
+ * Returns the contents of an export, with which recipients can check that the files are complete and unchanged. `checkpoint` is the signed
+ * checkpoint of the log's tree at the time of the export, if there is one.
+ */
 export function manifestOf(
   { format, merchantId, from, to, until }: ExportQuery,
-  { first, last, files }: Pick<ExportedPage, 'first' | 'last'> & { readonly files: readonly ExportedFile[] },
+  { first, last, files }: Exported,
   checkpoint: string | undefined,
-): Manifest {
+) {
   return {
     ...{ format, merchantId, from, to, until: until && formatPosition(until) },
     events: files.reduce((sum, { events }) => sum + events, 0),
@@ -137,11 +110,7 @@ export function manifestOf(
 }
 
 /** Measures the export as one file, without writing it. @throws StoreUnavailableError */
-export async function measuredExport(
-  store: Store,
-  query: ExportQuery,
-  name: string,
-): Promise<Parameters<typeof manifestOf>[1]> {
+export async function measuredExport(store: Store, query: ExportQuery, name: string): Promise<Exported> {
   const hash = createHash('sha256')
   let [first, last]: (Position | undefined)[] = []
   let [events, bytes] = [0, 0]

@@ -65,13 +65,11 @@ export class Comparison {
     }
   }
 
-  result(): { readonly documents: number; readonly differences: readonly Difference[]; readonly more: boolean } {
+  /** `more` is whether there are more differences than are listed. */
+  result() {
     const differences = [...this.#open.values()].flatMap((open) => open?.difference ?? [])
-    return {
-      documents: this.#documents,
-      differences: differences.slice(0, maxNamed),
-      more: this.#isFull || differences.length > maxNamed,
-    }
+    const more = this.#isFull || differences.length > maxNamed
+    return { documents: this.#documents, differences: differences.slice(0, maxNamed), more }
   }
 
   /** Compares every document of one side with its counterpart. Returns the number of documents. */
@@ -158,17 +156,7 @@ export interface ReconcileOptions {
 }
 
 /** The result for one projection. */
-export interface Reconciled {
-  readonly projection: string
-  /** The position of the live documents, at which they were compared; `null` if no event was applied. */
-  readonly comparedAt: string | null
-  readonly documents: number
-  /** The reason why the documents cannot be compared. */
-  readonly problem: string | null
-  readonly differences: readonly Difference[]
-  /** Whether there are more differences than are listed. */
-  readonly more: boolean
-}
+export type Reconciled = Awaited<ReturnType<Replay['result']>>
 
 /**
  * Replays the log into fresh read models and compares them with the live ones, which a running service keeps writing. A live document is
@@ -208,10 +196,7 @@ type Events = readonly RecordedEvent[]
 class Replay {
   readonly #documents: Collection
   readonly #target: ProjectionTarget = {
-    byIds: async (ids) => {
-      const found = await this.#documents.find({ _id: { $in: ids } })
-      return new Map(found.map((document) => [document._id, document]))
-    },
+    byIds: (ids) => byId(this.#documents, ids),
     write: async (operations) => {
       this.#touched = operations.map(writtenId)
       await this.#documents.bulkWrite(operations)
@@ -253,11 +238,15 @@ class Replay {
     if (failure !== undefined) this.problem = failure
   }
 
-  async result(): Promise<Reconciled> {
+  /**
+   * `comparedAt` is the position of the live documents, or `null` if no event was applied, and `problem` the reason why the documents cannot
+   * be compared.
+   */
+  async result() {
     const { name } = this.projection
     const shared = { projection: name, comparedAt: this.checkpoint ? formatPosition(this.checkpoint) : null }
     if (this.problem !== null) {
-      return { ...shared, documents: 0, problem: this.problem, differences: [], more: false }
+      return { ...shared, documents: 0, problem: this.problem, differences: [] as Difference[], more: false }
     }
     const comparison = await Comparison.of(this.live, this.#documents)
     if (comparison.isOpen) await this.#followLive(comparison)

@@ -11,26 +11,7 @@ import { whyUnreadable } from '../../event-store/read-event.js'
 import { walkLog } from '../../queries/walk-log.js'
 
 /** An event for auditors: as it is stored, except for secrets. */
-export interface AuditRecord {
-  /** Printed by `formatPosition`. */
-  readonly position: string
-  /** By the clock of the log. */
-  readonly recordedAt: string
-  readonly stream: string
-  readonly revision: number
-  readonly id: string
-  readonly type: string
-  readonly actor: string
-  readonly correlationId: string
-  readonly causationId: string
-  readonly schemaVersion: number
-  /** `null` if the event is unreadable, because it can contain anything. */
-  readonly data: JsonObject | null
-  /** The reason why it is unreadable. */
-  readonly unreadable?: string
-  /** An operator decided to skip the event. */
-  readonly skipped?: true
-}
+export type AuditRecord = ReturnType<typeof auditRecord>
 
 /**
  * Secrets, even if they are sealed, digests against which a secret can be tried, and ids of devices and logins. Auditors do not need them,
@@ -43,18 +24,28 @@ export const withheldFields: ReadonlySet<string> = new Set([
   ...['challengeId', 'device', 'codeCounter'],
 ])
 
-export function auditRecord(recorded: RecordedEvent): AuditRecord {
-  const { stream, revision, position, recordedAtMs, id, type, data, metadata, isSkipped } = recorded
-  const { actor = '', $correlationId = '', $causationId = '' } = metadata as Partial<EventMetadata>
+export function auditRecord(recorded: RecordedEvent) {
+  const { stream, revision, id, metadata, isSkipped } = recorded
+  const { $causationId: causationId = '' } = metadata as Partial<EventMetadata>
+  const { actor, correlationId, ...shown } = shownFields(recorded)
   const unreadable = whyUnreadable(recorded)
   return {
-    ...{ position: formatPosition(position), recordedAt: new Date(recordedAtMs).toISOString(), stream, revision, id },
-    ...{ type: shownType(type), actor, correlationId: $correlationId, causationId: $causationId },
+    ...{ position: shown.position, recordedAt: shown.recordedAt, stream, revision, id },
+    ...{ type: shown.type, actor, correlationId, causationId },
     schemaVersion: Number(metadata.schemaVersion ?? 0),
-    data: unreadable === undefined ? withoutWithheld(data) : null,
+    /** `null` if the event is unreadable, because it can contain anything. */
+    data: unreadable === undefined ? withoutWithheld(recorded.data) : null,
     ...(unreadable !== undefined && { unreadable }),
+    /** Whether an operator decided to skip the event. */
     ...(isSkipped && { skipped: true }),
   }
+}
+
+/** The position is printed by `formatPosition`, and the time is that of the log's clock. */
+function shownFields({ position, recordedAtMs, type, metadata }: RecordedEvent) {
+  const { actor = '', $correlationId: correlationId = '' } = metadata as Partial<EventMetadata>
+  const recordedAt = new Date(recordedAtMs).toISOString()
+  return { position: formatPosition(position), recordedAt, type: shownType(type), actor, correlationId }
 }
 
 function withoutWithheld(data: JsonObject): JsonObject {
@@ -97,36 +88,18 @@ export interface ActionsQuery {
 }
 
 /** An event and the user or part of the service that caused it. */
-export interface Action {
-  readonly recordedAt: string
-  readonly position: string
-  readonly type: string
-  readonly actor: string
-  readonly stream: string
-  readonly revision: number
-  readonly correlationId: string
-  readonly merchantId: string | null
-  readonly trackingId: string | null
-}
-
-export interface ActionsPage {
-  readonly items: readonly Action[]
-  /** The `after` of the next page; `null` at the end of the log. */
-  readonly next: Position | null
-  /** The recording time of the last examined event. */
-  readonly lookedUpTo: string | null
-}
+export type Action = Awaited<ReturnType<typeof actionOf>>
 
 /**
- * Returns the actions that match the query, oldest first. A page ends after `limit` actions or `maxLookedAt` events, and the next page continues
- * there.
+ * Returns the actions that match the query, oldest first. A page ends after `limit` actions or `maxLookedAt` events. `next` is the `after`
+ * of the next page, or `null` at the end of the log, and `lookedUpTo` the recording time of the last examined event.
  * @throws StoreUnavailableError
  */
 export async function actionsPage(
   store: Pick<EventStore, 'readAll' | 'readStream'>,
   query: ActionsQuery,
   { limit, maxLookedAt }: { readonly limit: number; readonly maxLookedAt: number },
-): Promise<ActionsPage> {
+) {
   const items: Action[] = []
   let lookedAt = 0
   let lookedUpTo: string | null = null
@@ -156,12 +129,12 @@ function isActor(actor: string, asked: string): boolean {
   return asked.endsWith(':') ? actor.startsWith(asked) : actor === asked
 }
 
-async function actionOf(store: Pick<EventStore, 'readStream'>, recorded: RecordedEvent): Promise<Action> {
-  const { type, stream, revision, position, recordedAtMs, metadata } = recorded
-  const { actor = '', $correlationId: correlationId = '' } = metadata as Partial<EventMetadata>
+async function actionOf(store: Pick<EventStore, 'readStream'>, recorded: RecordedEvent) {
+  const { stream, revision } = recorded
+  const { recordedAt, position, type, actor, correlationId } = shownFields(recorded)
+  const merchantId = await merchantIdOf(store, recorded)
   return {
-    ...{ recordedAt: new Date(recordedAtMs).toISOString(), position: formatPosition(position) },
-    ...{ type: shownType(type), actor, stream, revision, correlationId },
-    ...{ merchantId: await merchantIdOf(store, recorded), trackingId: trackingIdOf(recorded) },
+    ...{ recordedAt, position, type, actor, stream, revision, correlationId },
+    ...{ merchantId, trackingId: trackingIdOf(recorded) },
   }
 }

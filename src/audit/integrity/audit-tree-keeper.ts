@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import type { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { Finding } from '../../domain/integrity.js'
 import type { Clock } from '../../kernel/time.js'
-import type { Lease } from '../../read-models/leases.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../../subscriptions/under-lease.js'
@@ -43,17 +42,12 @@ const defaultTiming = {
   restMs: 3_600_000,
 }
 
-interface TreeMetrics {
-  setTreeSize(treeSize: number): void
-  setFindings(count: number): void
-}
-
 interface TreeKeeperOptions extends TreeParts, Omit<PublisherOptions, 'tiles'> {
   readonly readModels: ReadModels
   readonly commands: IntegrityCommands
   readonly logger: Logger
   readonly clock: Clock
-  readonly metrics: TreeMetrics
+  readonly metrics: { setTreeSize(treeSize: number): void; setFindings(count: number): void }
   readonly timing?: Partial<typeof defaultTiming>
   /** Returns `undefined` while the log is empty. */
   readonly signer: () => Promise<NoteSigner | undefined>
@@ -72,18 +66,10 @@ interface TreeKeeperOptions extends TreeParts, Omit<PublisherOptions, 'tiles'> {
 
 /** Seals and verifies the log in the process that holds the lease. It works in small steps, so that it never blocks its thread. */
 export function startTreeKeeper(options: TreeKeeperOptions): Part {
-  const stopping = new AbortController()
-  const run = async (lease: Lease) => {
-    const signer = await waitForSigner(options, lease.signal)
-    if (signer) await new TreeKeeper(options, signer, lease.signal, stopping.signal).run()
-  }
-  const part = startUnderLease(options, leaseName, run)
-  return {
-    async stop() {
-      stopping.abort()
-      await part.stop()
-    },
-  }
+  return startUnderLease(options, leaseName, async ({ signal }, _retry, stopping) => {
+    const signer = await waitForSigner(options, signal)
+    if (signer) await new TreeKeeper(options, signer, signal, stopping).run()
+  })
 }
 
 async function waitForSigner(options: TreeKeeperOptions, signal: AbortSignal): Promise<NoteSigner | undefined> {

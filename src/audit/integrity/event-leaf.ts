@@ -68,14 +68,8 @@ function digestOf(leaf: Buffer, place: object): Buffer {
   return withPlace.length <= maxEntryBytes ? withPlace : Buffer.from(canonicalJson({ sha256 }))
 }
 
-interface LeafPlace {
-  readonly stream: string
-  readonly revision: number
-  readonly id: string
-}
-
 /** Returns which event a leaf belongs to, or `undefined` if the leaf does not contain it. */
-export function placeInLeaf(leaf: Uint8Array): LeafPlace | undefined {
+export function placeInLeaf(leaf: Uint8Array): Pick<RecordedEvent, 'stream' | 'revision' | 'id'> | undefined {
   try {
     const { stream, revision, id } = JSON.parse(Buffer.from(leaf).toString('utf8'))
     if (typeof stream !== 'string' || typeof id !== 'string' || !Number.isSafeInteger(revision)) return undefined

@@ -1,5 +1,12 @@
 import { type Finding, maxFindings } from '../../domain/integrity.js'
-import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../../event-store/event-store.js'
+import {
+  comparePositions,
+  type EventStore,
+  eventAt,
+  type Place,
+  type Position,
+  type RecordedEvent,
+} from '../../event-store/event-store.js'
 import { leafOf, placeInLeaf } from './event-leaf.js'
 import { isBrokenLog } from './log-sealer.js'
 
@@ -43,17 +50,7 @@ export async function checkStreams(
   }
 }
 
-interface Problem {
-  readonly revision: number
-  readonly problem: string
-}
-
-async function findProblem(
-  store: EventStore,
-  stream: string,
-  events: readonly RecordedEvent[],
-  through: Position,
-): Promise<Problem | undefined> {
+async function findProblem(store: EventStore, stream: string, events: readonly RecordedEvent[], through: Position) {
   const first = events[0]!
   // Includes the previous and the next event, so that neither can be hidden.
   const fromRevision = Math.max(0, first.revision - 1)
@@ -79,18 +76,9 @@ async function findProblem(
   return undefined
 }
 
-function isSame(event: RecordedEvent, shown: RecordedEvent | undefined): boolean {
-  return (
-    shown !== undefined &&
-    shown.revision === event.revision &&
-    shown.id === event.id &&
-    comparePositions(shown.position, event.position) === 0
-  )
-}
-
-interface Place {
-  readonly stream: string
-  readonly revision: number
+function isSame({ revision, id, position }: RecordedEvent, shown: RecordedEvent | undefined): boolean {
+  if (shown === undefined || shown.revision !== revision || shown.id !== id) return false
+  return comparePositions(shown.position, position) === 0
 }
 
 interface ComparisonOptions {
@@ -168,10 +156,10 @@ export class LogComparison {
   }
 
   /** Whether the log has the event of this place after `event`. */
-  async #isAfter({ stream, revision }: Place, event: RecordedEvent): Promise<boolean> {
+  async #isAfter(place: Place, event: RecordedEvent): Promise<boolean> {
     try {
-      const [found] = await this.options.store.readStream(stream, { fromRevision: revision, maxCount: 1 })
-      return found?.revision === revision && comparePositions(found.position, event.position) > 0
+      const found = await eventAt(this.options.store, place)
+      return found !== undefined && comparePositions(found.position, event.position) > 0
     } catch (error) {
       if (isBrokenLog(error)) return false
       throw error

@@ -13,28 +13,22 @@ import {
   widthOf,
 } from '@transferd/transparency-log'
 import type { Finding } from '../../domain/integrity.js'
-import { type Position, StoreUnavailableError } from '../../event-store/event-store.js'
+import { StoreUnavailableError } from '../../event-store/event-store.js'
 import { checkStreams, Findings, LogComparison } from './log-comparison.js'
 import { checkpointPath, positionAfter, signedCheckpoint, storedPages, type TreeParts } from './log-sealer.js'
 
-/** Compares the files that a tree should have with the stored files, instead of writing them. */
-class ComparingTiles implements TileStore {
-  constructor(
-    private readonly tiles: TileStore,
-    private readonly findings: Findings,
-  ) {}
-
-  read(path: string): Promise<Uint8Array | undefined> {
-    return this.tiles.read(path)
-  }
-
-  async write(path: string, bytes: Uint8Array): Promise<void> {
-    // A full tile starts with its partial tiles, so it replaces them.
-    const full = path.replace(/\.p\/\d+$/, '')
-    const found = (await this.tiles.read(path)) ?? (full === path ? undefined : await this.tiles.read(full))
-    if (found === undefined) this.findings.add('tree', path, 'The file is missing.')
-    else if (!startsWith(found, bytes) || (full === path && found.length > bytes.length))
-      this.findings.add('tree', path, 'The file is not the one that was written.')
+/** Creates a tile store that compares the files that a tree should have with the stored files, instead of writing them. */
+function comparingTiles(tiles: TileStore, findings: Findings): TileStore {
+  return {
+    read: (path) => tiles.read(path),
+    async write(path, bytes) {
+      // A full tile starts with its partial tiles, so it replaces them.
+      const full = path.replace(/\.p\/\d+$/, '')
+      const found = (await tiles.read(path)) ?? (full === path ? undefined : await tiles.read(full))
+      if (found === undefined) findings.add('tree', path, 'The file is missing.')
+      else if (!startsWith(found, bytes) || (full === path && found.length > bytes.length))
+        findings.add('tree', path, 'The file is not the one that was written.')
+    },
   }
 }
 
@@ -64,36 +58,23 @@ export interface VerifyOptions extends TreeParts {
   readonly pause?: () => Promise<void>
 }
 
-export interface Verification {
-  /** `undefined` without a valid checkpoint. */
-  readonly checkpoint: OpenedCheckpoint | undefined
-  /** The first leaf that was compared. */
-  readonly from: number
-  /** The leaf after the last one that was compared. */
-  readonly to: number
-  /** The number of events that no checkpoint covers yet. */
-  readonly unsealed: number
-  /** The first hundred findings. */
-  readonly findings: readonly Finding[]
-  readonly count: number
-  /** False if the signal aborted. */
-  readonly isComplete: boolean
-}
+export type Verification = Awaited<ReturnType<typeof verifySealedLog>>
 
 /**
- * Verifies that the log matches its tree and signature, and that each stream matches the log.
+ * Verifies that the log matches its tree and signature, and that each stream matches the log. The result has the checkpoint, or `undefined`
+ * without a valid one; the compared leaves `from` (inclusive) `to` (exclusive); the number of events that no checkpoint covers yet; and the
+ * first hundred findings with the `count` of all. It is incomplete if the signal aborted.
  * @throws StoreUnavailableError if this cannot be determined
  */
-export async function verifySealedLog(options: VerifyOptions): Promise<Verification> {
+export async function verifySealedLog(options: VerifyOptions) {
   const findings = new Findings()
-  const result = (compared: Partial<Verification>, checkpoint: OpenedCheckpoint | undefined): Verification => ({
-    ...{ from: 0, to: 0, unsealed: 0, isComplete: true },
-    ...compared,
-    ...{ checkpoint, findings: findings.list, count: findings.count },
+  const nothing = { from: 0, to: 0, unsealed: 0, isComplete: true }
+  const result = (compared: typeof nothing, checkpoint: OpenedCheckpoint | undefined) => ({
+    ...{ ...compared, checkpoint, findings: findings.list as readonly Finding[], count: findings.count },
   })
   for (const problem of (await options.checkFile?.()) ?? []) findings.add('file', 'events.db', problem)
   const checkpoint = await newestCheckpoint(options, findings)
-  if (!checkpoint) return result({}, undefined)
+  if (!checkpoint) return result(nothing, undefined)
   try {
     await compareKept(options, checkpoint, findings)
     return result(await compareLog(options, checkpoint, findings), checkpoint)
@@ -101,7 +82,7 @@ export async function verifySealedLog(options: VerifyOptions): Promise<Verificat
     // An unreadable database is a finding if its file is damaged. An unavailable one is not.
     if (!(error instanceof StoreUnavailableError) || findings.count === 0) throw error
     findings.add('file', 'events.db', `The log cannot be read: ${error.message}.`)
-    return result({ isComplete: false }, checkpoint)
+    return result({ ...nothing, isComplete: false }, checkpoint)
   }
 }
 
@@ -171,15 +152,9 @@ async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, 
   return { from, to: comparison.index, unsealed, isComplete: true }
 }
 
-interface Start {
-  readonly tree: TreeAppender
-  readonly after: Position | undefined
-  readonly from: number
-}
-
 /** Starts at the bundle with leaf `from`, or at the first leaf if the tree or the log does not allow that. */
-async function openStart({ store, tiles, from = 0 }: VerifyOptions, size: number, findings: Findings): Promise<Start> {
-  const comparing = new ComparingTiles(tiles, findings)
+async function openStart({ store, tiles, from = 0 }: VerifyOptions, size: number, findings: Findings) {
+  const comparing = comparingTiles(tiles, findings)
   const first = Math.floor(Math.min(from, size) / tileWidth) * tileWidth
   try {
     const after = await positionAfter({ store, tiles }, first)

@@ -6,19 +6,15 @@ import {
   VerificationError,
 } from '@transferd/transparency-log'
 import { transferStream } from '../../domain/streams.js'
-import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../../event-store/event-store.js'
+import { comparePositions, type EventStore, eventAt, type RecordedEvent } from '../../event-store/event-store.js'
 import { leafOf, placeInLeaf } from '../integrity/event-leaf.js'
-import { checkProof, formatProof, type ProvenEvent, type TransferProof } from './check-proof.js'
+import { checkProof, formatProof, type TransferProof } from './check-proof.js'
 
 /**
  * Returns the index of an event's leaf, or `undefined` if the event is newer than the tree. Leaves are in the log's order, so a binary
  * search reads some twenty leaves. @throws VerificationError if the event should be in the tree and is not
  */
-export async function findLeafIndex(
-  tree: TreeReader,
-  log: EventStore,
-  event: RecordedEvent,
-): Promise<number | undefined> {
+async function findLeafIndex(tree: TreeReader, log: EventStore, event: RecordedEvent): Promise<number | undefined> {
   let [low, high] = [0, tree.size]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
@@ -36,17 +32,11 @@ export async function findLeafIndex(
 }
 
 /** Returns the position of the first leaf in this range that the log still has. A stream of another program may have been deleted. */
-async function firstPosition(
-  tree: TreeReader,
-  log: EventStore,
-  from: number,
-  to: number,
-): Promise<{ index: number; position: Position } | undefined> {
+async function firstPosition(tree: TreeReader, log: EventStore, from: number, to: number) {
   for (let index = from; index < to; index++) {
     const place = placeInLeaf(await tree.leaf(index))
-    if (place === undefined) continue
-    const [event] = await log.readStream(place.stream, { fromRevision: place.revision, maxCount: 1 })
-    if (event?.revision === place.revision) return { index, position: event.position }
+    const event = place && (await eventAt(log, place))
+    if (event) return { index, position: event.position }
   }
   return undefined
 }
@@ -57,16 +47,6 @@ export interface SealedLog {
   readonly log: EventStore
   readonly tiles: TileStore
   readonly key: NoteVerifier
-}
-
-interface CreatedProof {
-  /** The text of the proof file, which was checked. */
-  readonly proof: string
-  /** The number of events in the proof. */
-  readonly events: number
-  readonly treeSize: number
-  /** The number of the transfer's events that are newer than the checkpoint, and therefore not in the proof. */
-  readonly notSealed: number
 }
 
 /** A proof file, or the reason for its absence. */
@@ -82,14 +62,16 @@ export class NotSealedYet extends Error {
 }
 
 /**
- * Proves that all events of a transfer, or the one of `revision`, are in the log. Returns `undefined` if it has none. `older`
- * is a checkpoint that was kept earlier. @throws NotSealedYet; VerificationError if log, tree and checkpoints do not match
+ * Proves that all events of a transfer, or the one of `revision`, are in the log. `older` is a checkpoint that was kept earlier. Returns the
+ * text of the checked proof file, the number of events in the proof, and the number of events that are newer than the checkpoint and
+ * therefore not in the proof; or `undefined` if the transfer has no such event.
+ * @throws NotSealedYet; VerificationError if log, tree and checkpoints do not match
  */
 export async function proveTransfer(
   { log, tiles, key }: SealedLog,
   trackingId: string,
   { revision, older }: { readonly revision?: number | undefined; readonly older?: string | undefined } = {},
-): Promise<CreatedProof | undefined> {
+) {
   const stream = await log.readStream(transferStream(trackingId))
   const events = revision === undefined ? stream : stream.filter((event) => event.revision === revision)
   if (events.length === 0) return undefined
@@ -106,12 +88,8 @@ export async function proveTransfer(
   return { proof, events: proven.length, treeSize: tree.size, notSealed: events.length - proven.length }
 }
 
-async function proveEvents(
-  events: readonly RecordedEvent[],
-  tree: TreeReader,
-  log: EventStore,
-): Promise<ProvenEvent[]> {
-  const proven: ProvenEvent[] = []
+async function proveEvents(events: readonly RecordedEvent[], tree: TreeReader, log: EventStore) {
+  const proven: TransferProof['events'] = []
   for (const event of events) {
     const index = await findLeafIndex(tree, log, event)
     if (index === undefined) break
@@ -122,21 +100,21 @@ async function proveEvents(
         `${place} differs from the event sealed as leaf ${index} (run transferd audit verify)`,
       )
     }
-    proven.push({ index, leaf: leaf.toString('utf8'), proof: await tree.inclusionProof(index) })
+    proven.push({ index, leaf: leaf.toString('utf8'), proof: base64(await tree.inclusionProof(index)) })
   }
   return proven
 }
 
-async function continuation(
-  checkpoint: string,
-  tree: TreeReader,
-  key: NoteVerifier,
-): Promise<NonNullable<TransferProof['older']>> {
+async function continuation(checkpoint: string, tree: TreeReader, key: NoteVerifier) {
   const { size } = openCheckpoint(checkpoint, key)
   if (size > tree.size) {
     throw new VerificationError(
       `The log was cut back: the given checkpoint covers ${size} leaves, but the newest one only ${tree.size}.`,
     )
   }
-  return { checkpoint, proof: await tree.consistencyProof(size) }
+  return { checkpoint, proof: base64(await tree.consistencyProof(size)) }
+}
+
+function base64(hashes: readonly Buffer[]): string[] {
+  return hashes.map((hash) => hash.toString('base64'))
 }
