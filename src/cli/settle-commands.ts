@@ -42,7 +42,7 @@ export function addSettlingCommands(transfers: Command): void {
     },
     async decide({ transfers, context, notify }, id, { amount, confirmAmount, reason, receiptUrl, message }) {
       const amounts = { transactionAmountMinor: amount, confirmedAmountMinor: confirmAmount }
-      const result = await transfers.complete(id, { ...amounts, reason, receiptUrl, message }, context)
+      const result = await transfers.act(id, { type: 'Complete', ...amounts, reason, receiptUrl, message }, context)
       if (result.accepted && result.transfer.status === 'Cancelled')
         notify('the deposit was cancelled because the amount differs from the requested one: nothing is booked')
       return result
@@ -54,13 +54,13 @@ export function addSettlingCommands(transfers: Command): void {
     settles(transfers, name, description, {
       options: { message: option('<text>', 'for the merchant', message) },
       decide: ({ transfers, context }, id, options) =>
-        transfers.changeStatus(id, type, options.message ?? null, context),
+        transfers.act(id, { type, message: options.message ?? null }, context),
       hasEffect: (event) => events.some((each) => each === event.type),
     })
   }
   settles(transfers, 'reopen', 'put a cancelled or failed deposit into ManualControl', {
     options: { reason: required(option('<text>', 'for the merchant', reason)) },
-    decide: ({ transfers, context }, id, { reason }) => transfers.reopen(id, reason, context),
+    decide: ({ transfers, context }, id, { reason }) => transfers.act(id, { type: 'Reopen', reason }, context),
     hasEffect: ({ type }) => type === 'TransferReopened',
   })
   const receipt = "the address of the return's receipt; each receipt stands for one return"
@@ -70,12 +70,13 @@ export function addSettlingCommands(transfers: Command): void {
       receiptUrl: required(option('<url>', receipt, url)),
     },
     decide: ({ transfers, context }, id, { amount: amountMinor, receiptUrl }) =>
-      transfers.returnFunds(id, { amountMinor, receiptUrl }, context),
+      transfers.act(id, { type: 'ReturnFunds', amountMinor, receiptUrl }, context),
     hasEffect: ({ type, data }, { receiptUrl }) => type === 'FundsReturned' && data.receiptUrl === receiptUrl,
   })
   settles(transfers, 'resolve', 'end the need for attention of a deposit', {
     options: { reason: required(option('<text>', 'how it was settled', reason)) },
-    decide: ({ transfers, context }, id, { reason }) => transfers.resolveAttention(id, reason, context),
+    decide: ({ transfers, context }, id, { reason }) =>
+      transfers.act(id, { type: 'ResolveAttention', reason }, context),
     hasEffect: ({ type }) => type === 'AttentionResolved',
   })
 }

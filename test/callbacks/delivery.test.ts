@@ -15,9 +15,9 @@ t.test('sends one callback for a completed deposit, with a valid body, hash and 
   world.start()
   const trackingId = await world.deposit(id, 100_50n)
   const receiptUrl = 'https://receipts.example/1'
-  await world.transfers.complete(
+  await world.transfers.act(
     trackingId,
-    { transactionAmountMinor: 95_00n, message: 'paid "less"', receiptUrl },
+    { type: 'Complete', transactionAmountMinor: 95_00n, message: 'paid "less"', receiptUrl },
     context,
   )
   await until(async () => (await world.deliveryLog(trackingId)).length === 2)
@@ -59,7 +59,7 @@ t.test('sends a callback for a creation only if the merchant enables it', async 
   world.start()
   const cancelled = await world.deposit(disabled.id)
   const created = await world.deposit(enabled.id)
-  await world.transfers.changeStatus(cancelled, 'Cancel', null, context)
+  await world.transfers.act(cancelled, { type: 'Cancel', message: null }, context)
   await until(() => receiver.received.length === 2)
   const callbacksOf = (of: string) =>
     receiver.received
@@ -74,7 +74,7 @@ t.test('the settings at the creation decide whether it triggers a callback', asy
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)
   const withoutCallback = await world.deposit(id)
-  await world.transfers.changeStatus(withoutCallback, 'Cancel', null, context)
+  await world.transfers.act(withoutCallback, { type: 'Cancel', message: null }, context)
   const setCallbackOnCreate = async (callbackOnCreate: boolean) => {
     await world.merchants.execute(id, { type: 'ChangeSettings', changes: { callbackOnCreate } }, context)
     await until(() => world.directory.byId(id)!.settings.callbackOnCreate === callbackOnCreate)
@@ -82,10 +82,11 @@ t.test('the settings at the creation decide whether it triggers a callback', asy
   await setCallbackOnCreate(true)
   const withCallback = await world.deposit(id)
   await setCallbackOnCreate(false)
-  await world.transfers.changeStatus(withCallback, 'Cancel', null, context)
+  await world.transfers.act(withCallback, { type: 'Cancel', message: null }, context)
   await setCallbackOnCreate(true)
   world.start()
-  for (const trackingId of [withoutCallback, withCallback]) await world.transfers.reopen(trackingId, 'it came', context)
+  for (const trackingId of [withoutCallback, withCallback])
+    await world.transfers.act(trackingId, { type: 'Reopen', reason: 'it came' }, context)
   await until(() => receiver.received.length >= 5)
   const statuses = (of: string) =>
     receiver.received.filter(({ trackingId }) => trackingId === of).map(({ body }) => body.StatusDescription)
@@ -102,13 +103,13 @@ t.test(
     const trackingId = await world.deposit(id)
     const received = { receivedAmountMinor: 95_00n, receiptUrl: 'https://receipts.example/95' }
     await world.transfers.receiveFunds(trackingId, 1, received, context)
-    await world.transfers.changeStatus(trackingId, 'Cancel', null, context)
-    await world.transfers.reopen(trackingId, 'it came', context)
+    await world.transfers.act(trackingId, { type: 'Cancel', message: null }, context)
+    await world.transfers.act(trackingId, { type: 'Reopen', reason: 'it came' }, context)
     const returned = { amountMinor: 15_00n, receiptUrl: 'https://receipts.example/15' }
-    await world.transfers.returnFunds(trackingId, returned, context)
-    await world.transfers.complete(trackingId, {}, context)
+    await world.transfers.act(trackingId, { type: 'ReturnFunds', ...returned }, context)
+    await world.transfers.act(trackingId, { type: 'Complete' }, context)
     await world.transfers.receiveFunds(trackingId, 2, { receivedAmountMinor: 1n, receiptUrl: null }, context)
-    await world.transfers.resolveAttention(trackingId, 'a cent', context)
+    await world.transfers.act(trackingId, { type: 'ResolveAttention', reason: 'a cent' }, context)
     const last = await world.completed(id)
     world.start()
     await until(() => receiver.received.some((callback) => callback.trackingId === last))
@@ -157,8 +158,8 @@ t.test(
     const { id } = await world.merchant(receiver.url)
     world.start()
     const trackingId = await world.deposit(id)
-    await world.transfers.changeStatus(trackingId, 'SendToManualControl', 'look', context)
-    await world.transfers.complete(trackingId, {}, context)
+    await world.transfers.act(trackingId, { type: 'SendToManualControl', message: 'look' }, context)
+    await world.transfers.act(trackingId, { type: 'Complete' }, context)
     for (const [index, delayMs] of retryDelaysMs.entries()) {
       await until(async () => (await laneOf(world, trackingId)).deliveries[0]?.attempts === index + 1)
       world.clock.forward(delayMs - 1_000)
@@ -193,8 +194,8 @@ t.test('sends requeued callbacks in order and with unchanged ids', async (t) => 
   const trackingId = await world.deposit(id)
   failing = trackingId
   world.start()
-  await world.transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
-  await world.transfers.complete(trackingId, {}, context)
+  await world.transfers.act(trackingId, { type: 'SendToManualControl', message: null }, context)
+  await world.transfers.act(trackingId, { type: 'Complete' }, context)
   const parked = (count: number) =>
     until(async () => {
       const { deliveries } = await laneOf(world, trackingId)
@@ -229,11 +230,11 @@ t.test('disables the endpoint after a 410, and sends the waiting callbacks in or
   const { id } = await world.merchant(receiver.url)
   world.start()
   const trackingId = await world.deposit(id)
-  await world.transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
+  await world.transfers.act(trackingId, { type: 'SendToManualControl', message: null }, context)
   await until(() => world.directory.byId(id)?.callbacksDisabled !== null)
   t.match(world.directory.byId(id)?.callbacksDisabled, '410')
   t.equal(world.counts.disabledCount, 1)
-  await world.transfers.complete(trackingId, {}, context)
+  await world.transfers.act(trackingId, { type: 'Complete' }, context)
   const other = await world.completed(id)
   await until(async () => (await eventTypes(world, other)).includes('CallbackRecorded'))
   world.clock.forward(hour)

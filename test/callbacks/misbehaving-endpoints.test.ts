@@ -57,8 +57,8 @@ t.test(
     const trackingIds = await Promise.all(
       Array.from({ length: 12 }, async () => {
         const trackingId = await world.deposit(id)
-        await world.transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
-        await world.transfers.complete(trackingId, {}, context)
+        await world.transfers.act(trackingId, { type: 'SendToManualControl', message: null }, context)
+        await world.transfers.act(trackingId, { type: 'Complete' }, context)
         return trackingId
       }),
     )
@@ -89,7 +89,7 @@ async function delays(
   for (let i = 0; i < 9; i++) {
     const trackingId = await world.deposit(merchantId)
     const startedMs = performance.now()
-    await world.transfers.complete(trackingId, {}, context)
+    await world.transfers.act(trackingId, { type: 'Complete' }, context)
     await until(() => receiver.received.some((received) => received.trackingId === trackingId))
     measured.push(receiver.received.find((received) => received.trackingId === trackingId)!.atMs - startedMs)
   }

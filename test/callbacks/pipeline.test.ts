@@ -30,7 +30,7 @@ t.test('while the log is slow, sends callbacks of other transfers up to a limit,
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url, { callbackOnCreate: true })
   const withTwo = await Promise.all(Array.from({ length: 10 }, () => world.deposit(id)))
-  for (const trackingId of withTwo) await world.transfers.complete(trackingId, {}, context)
+  for (const trackingId of withTwo) await world.transfers.act(trackingId, { type: 'Complete' }, context)
   world.start()
   await until(() => withTwo.every((trackingId) => held.includes(`callback-${trackingId}`)))
   const withOne = await Promise.all(Array.from({ length: 280 }, () => world.deposit(id)))

@@ -58,8 +58,8 @@ async function* deliverTwice(deliveries: AsyncIterable<PersistentDelivery>) {
 
 async function twoChanges(world: World, merchantId: string): Promise<string> {
   const trackingId = await world.deposit(merchantId)
-  await world.transfers.changeStatus(trackingId, 'SendToManualControl', 'review', context)
-  await world.transfers.complete(trackingId, { transactionAmountMinor: 90_00n }, context)
+  await world.transfers.act(trackingId, { type: 'SendToManualControl', message: 'review' }, context)
+  await world.transfers.act(trackingId, { type: 'Complete', transactionAmountMinor: 90_00n }, context)
   return trackingId
 }
 
@@ -94,10 +94,10 @@ t.test('claims and releases trigger no callback', async (t) => {
   const created = await world.transfers.create({ ...request, ...account }, context)
   if (!created.accepted) throw new Error('the create was rejected')
   const { trackingId } = created.transfer
-  await world.transfers.claim(trackingId, context)
-  await world.transfers.release(trackingId, context)
-  await world.transfers.claim(trackingId, context)
-  await world.transfers.complete(trackingId, {}, context)
+  await world.transfers.act(trackingId, { type: 'Claim' }, context)
+  await world.transfers.act(trackingId, { type: 'Release' }, context)
+  await world.transfers.act(trackingId, { type: 'Claim' }, context)
+  await world.transfers.act(trackingId, { type: 'Complete' }, context)
   await until(() => receiver.received.length > 0)
   await until(async () =>
     (await world.callbacks.lane(trackingId)).deliveries.every((each) => each.status === 'delivered'),

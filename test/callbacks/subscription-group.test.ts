@@ -21,8 +21,8 @@ const fromTheEnd: PersistentSubscriptionSettings = {
 
 async function twoChanges(world: World, merchantId: string): Promise<string> {
   const trackingId = await world.deposit(merchantId)
-  await world.transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
-  await world.transfers.complete(trackingId, {}, context)
+  await world.transfers.act(trackingId, { type: 'SendToManualControl', message: null }, context)
+  await world.transfers.act(trackingId, { type: 'Complete' }, context)
   return trackingId
 }
 

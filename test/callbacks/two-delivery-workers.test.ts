@@ -45,8 +45,8 @@ t.test('two processes that hold the same lease keep the order of callbacks, but 
   const trackingIds = await Promise.all(
     Array.from({ length: 20 }, async () => {
       const trackingId = await world.deposit(id)
-      await world.transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
-      await world.transfers.complete(trackingId, {}, context)
+      await world.transfers.act(trackingId, { type: 'SendToManualControl', message: null }, context)
+      await world.transfers.act(trackingId, { type: 'Complete' }, context)
       return trackingId
     }),
   )

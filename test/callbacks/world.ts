@@ -205,7 +205,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
     },
     async completed(merchantId) {
       const trackingId = await world.deposit(merchantId)
-      await transfers.complete(trackingId, {}, context)
+      await transfers.act(trackingId, { type: 'Complete' }, context)
       return trackingId
     },
     deliveryLog: (trackingId) => engine.readStream(callbackStream(trackingId)),

@@ -46,11 +46,11 @@ const first = await deposit('order-1')
 const tooEarly = await runCli(directory, ['audit', 'prove', first, '--out', 'none'])
 await seal()
 copyFileSync(join(configuration.audit.directory, 'checkpoint'), join(directory, 'kept'))
-await transfers.complete(first, {}, context)
+await transfers.act(first, { type: 'Complete' }, context)
 const second = await deposit('order-2')
 await seal()
 const third = await deposit('order-3')
-await transfers.complete(second, {}, context)
+await transfers.act(second, { type: 'Complete' }, context)
 const key = (await runCli(directory, ['audit', 'key'])).stdout.trim()
 
 t.test('a proof is verified with only its file and the key', async (t) => {

@@ -45,7 +45,7 @@ async function project(): Promise<void> {
 }
 
 const first = await deposit('order-1')
-await transfers.complete(first, {}, context)
+await transfers.act(first, { type: 'Complete' }, context)
 await project()
 
 interface Told {

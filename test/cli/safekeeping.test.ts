@@ -50,7 +50,7 @@ async function world(t: Test, environment: Environment) {
     return created.transfer.trackingId
   }
   const [ended, open] = [await deposit('ada'), await deposit('grace')]
-  await transfers.changeStatus(ended, 'Cancel', 'not paid', context)
+  await transfers.act(ended, { type: 'Cancel', message: 'not paid' }, context)
   keepAuditKey(configuration.dataDirectory, box, signer)
   const sealer = await LogSealer.open(
     { store: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory) },

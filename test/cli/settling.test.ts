@@ -51,15 +51,15 @@ t.test('a second operator who repeats an action gets exit status 3, and the name
     ['by-ada', 'by-ada-2', 'by-ada-3', 'by-ada-4', 'by-ada-5', 'by-ada-6'].map((reference) => deposit(reference)),
   )
   const receipt = 'https://bank.example/back/1'
-  await other.complete(completed!, {}, ada)
-  await other.changeStatus(cancelled!, 'Cancel', null, ada)
-  await other.changeStatus(failed!, 'Fail', null, ada)
-  await other.changeStatus(manual!, 'SendToManualControl', null, ada)
-  for (const id of [reopened!, settled!]) await other.changeStatus(id, 'Cancel', null, ada)
-  await other.reopen(reopened!, 'it came', ada)
+  await other.act(completed!, { type: 'Complete' }, ada)
+  await other.act(cancelled!, { type: 'Cancel', message: null }, ada)
+  await other.act(failed!, { type: 'Fail', message: null }, ada)
+  await other.act(manual!, { type: 'SendToManualControl', message: null }, ada)
+  for (const id of [reopened!, settled!]) await other.act(id, { type: 'Cancel', message: null }, ada)
+  await other.act(reopened!, { type: 'Reopen', reason: 'it came' }, ada)
   await other.receiveFunds(settled!, 1, { receivedAmountMinor: 95_00n, receiptUrl: null }, ada)
-  await other.returnFunds(settled!, { amountMinor: 40_00n, receiptUrl: receipt }, ada)
-  await other.resolveAttention(settled!, 'the rest was credited', ada)
+  await other.act(settled!, { type: 'ReturnFunds', amountMinor: 40_00n, receiptUrl: receipt }, ada)
+  await other.act(settled!, { type: 'ResolveAttention', reason: 'the rest was credited' }, ada)
   const second: string[][] = [
     ['complete', completed!],
     ['cancel', cancelled!],
@@ -89,7 +89,9 @@ t.test('one of two simultaneous completions succeeds, and the other reports it',
     const trackingId = await deposit(`simultaneous-${n}`)
     const [fromCli, theirs] = await Promise.all([
       runCli(directory, ['transfers', 'complete', trackingId, '--json']),
-      new Promise<void>((resolve) => setImmediate(resolve)).then(() => other.complete(trackingId, {}, ada)),
+      new Promise<void>((resolve) => setImmediate(resolve)).then(() =>
+        other.act(trackingId, { type: 'Complete' }, ada),
+      ),
     ])
     const isFirst = theirs.accepted && theirs.changed
     t.equal(fromCli.status, isFirst ? 3 : 0)
@@ -101,17 +103,17 @@ t.test('rejects changes of a claimed withdrawal, and a payment above the thresho
   const other = await openCommands(t)
   const { body } = await client.withdrawal('claimed-1', '100.00', 'TR330006100519786457841326')
   const trackingId = String((body.result as { trackingId: string }).trackingId)
-  await other.claim(trackingId, { ...ada, actor: 'user:ada' })
+  await other.act(trackingId, { type: 'Claim' }, { ...ada, actor: 'user:ada' })
   for (const command of ['complete', 'cancel', 'fail', 'manual']) {
     const { status, stderr } = await runCli(directory, ['transfers', command, trackingId])
     t.match([status, stderr], [1, /^transferd: user:ada has claimed the withdrawal until 20\d\d-/], command)
   }
   t.match(await transfers('show', trackingId), { claimedBy: 'user:ada', statusDescription: 'Pending', revision: 1 })
-  await other.release(trackingId, { ...ada, actor: 'user:ada' })
+  await other.act(trackingId, { type: 'Release' }, { ...ada, actor: 'user:ada' })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--approval-above', '50')
   const alone = await runCli(directory, ['transfers', 'complete', trackingId])
   t.match([alone.status, alone.stderr], [1, /Another user must first approve a payment of 100.00 to this account/])
-  await other.approve(trackingId, {}, { ...ada, actor: 'user:bob' })
+  await other.act(trackingId, { type: 'Approve' }, { ...ada, actor: 'user:bob' })
   t.match(await transfers('complete', trackingId), { changed: true, approvedAmount: 100, claimedBy: null })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
 })
@@ -196,7 +198,7 @@ t.test(
       stdout: '',
       stderr: /completed with 95\.00, which is final. It cannot be completed with 90\.00/,
     })
-    await (await openCommands(t)).complete(theirs!, { transactionAmountMinor: 95_00n }, ada)
+    await (await openCommands(t)).act(theirs!, { type: 'Complete', transactionAmountMinor: 95_00n }, ada)
     const second = await runCli(directory, ['transfers', 'complete', theirs!, '--amount', '90', '--json'])
     t.match(second, { status: 3, stderr: /nothing was changed: .*95\.00.*90\.00.* cli:ada did that at 20/ })
     t.match(JSON.parse(second.stdout), { changed: false, transactionAmount: 95, doneBy: { actor: 'cli:ada' } })

@@ -28,15 +28,19 @@ t.test('a finding stops only payouts, until a user resumes them', async (t) => {
   const [open, claimed, paid] = [await create('withdrawal'), await create('withdrawal'), await create('withdrawal')]
   const ada = await signInAs(service, 'approver', [id])
   const asAda = { ...context, actor: `user:${ada.userId}` }
-  await transfers.claim(claimed, asAda)
-  await transfers.complete(paid, {}, context)
+  await transfers.act(claimed, { type: 'Claim' }, asAda)
+  await transfers.act(paid, { type: 'Complete' }, context)
   t.equal(await integrity.report([finding, finding], 9, system), 1)
 
-  t.match(await transfers.claim(open, context), stopped)
-  t.match(await transfers.approve(open, {}, context), stopped)
-  t.match(await transfers.complete(open, {}, context), stopped, 'rejects a completion from the command line')
+  t.match(await transfers.act(open, { type: 'Claim' }, context), stopped)
+  t.match(await transfers.act(open, { type: 'Approve' }, context), stopped)
   t.match(
-    await transfers.complete(claimed, {}, asAda, { underClaim: true }),
+    await transfers.act(open, { type: 'Complete' }, context),
+    stopped,
+    'rejects a completion from the command line',
+  )
+  t.match(
+    await transfers.act(claimed, { type: 'Complete' }, asAda, { underClaim: true }),
     stopped,
     'rejects a completion by the holder of the claim',
   )
@@ -60,15 +64,15 @@ t.test('a finding stops only payouts, until a user resumes them', async (t) => {
   t.equal(await lengthOf(claimed), 2)
 
   t.match(
-    await transfers.complete(paid, {}, context),
+    await transfers.act(paid, { type: 'Complete' }, context),
     { accepted: true, changed: false },
     'a repeat returns the lost response',
   )
-  t.match(await transfers.release(claimed, asAda), { accepted: true, changed: true })
-  t.match(await transfers.changeStatus(claimed, 'Cancel', null, context), { accepted: true, changed: true })
+  t.match(await transfers.act(claimed, { type: 'Release' }, asAda), { accepted: true, changed: true })
+  t.match(await transfers.act(claimed, { type: 'Cancel', message: null }, context), { accepted: true, changed: true })
   const deposit = await create('native')
   t.match(
-    await transfers.complete(deposit, {}, context),
+    await transfers.act(deposit, { type: 'Complete' }, context),
     { accepted: true, changed: true },
     'a deposit can still be completed',
   )
@@ -78,9 +82,9 @@ t.test('a finding stops only payouts, until a user resumes them', async (t) => {
   t.same(await integrity.resumePayouts('again', context), { changed: false })
   t.match(await shown(open), { actions: ['claim', 'manual-control'], payoutsStopped: false })
   t.match(await integrity.lastResumed(), { by: 'cli:ada', reason: 'reviewed' })
-  t.match(await transfers.claim(open, context), { accepted: true, changed: true })
+  t.match(await transfers.act(open, { type: 'Claim' }, context), { accepted: true, changed: true })
   t.equal(await integrity.report([finding], 9, system), 0, 'a resolved finding does not stop payouts again')
-  t.match(await transfers.complete(open, {}, context), { accepted: true, changed: true })
+  t.match(await transfers.act(open, { type: 'Complete' }, context), { accepted: true, changed: true })
 })
 
 t.test('pays nothing out while the decision is unreadable', async (t) => {
@@ -88,6 +92,6 @@ t.test('pays nothing out while the decision is unreadable', async (t) => {
   const last = (await store.readStream(integrityStream)).at(-1)!
   const foreign = { id: '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11', type: 'Foreign', data: {}, metadata: {} }
   await store.append(integrityStream, last.revision, [foreign])
-  await t.rejects(transfers.complete(open, {}, context), { name: 'UnreadableEventError' })
+  await t.rejects(transfers.act(open, { type: 'Complete' }, context), { name: 'UnreadableEventError' })
   t.equal(await lengthOf(open), 1)
 })

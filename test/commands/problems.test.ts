@@ -49,9 +49,9 @@ const steps = fc.array(
 )
 
 async function applyStep(transfers: TransferCommands, trackingId: string, step: Exclude<Step, 'bad'>): Promise<void> {
-  if (step === 'reopen') await transfers.reopen(trackingId, 'again', context)
-  else if (step === 'complete') await transfers.complete(trackingId, {}, context)
-  else await transfers.changeStatus(trackingId, step, null, context)
+  if (step === 'reopen') await transfers.act(trackingId, { type: 'Reopen', reason: 'again' }, context)
+  else if (step === 'complete') await transfers.act(trackingId, { type: 'Complete' }, context)
+  else await transfers.act(trackingId, { type: step, message: null }, context)
 }
 
 t.test('ignores skipped events of any kind in a stream', async (t) => {
@@ -118,7 +118,7 @@ t.test('skips, one at a time, events that no longer fit because their creation i
   const referenceId = randomUUID()
   const elsewhere = await openLog(t)
   const trackingId = await deposit(commandsOn(elsewhere), referenceId)
-  await commandsOn(elsewhere).changeStatus(trackingId, 'Cancel', null, context)
+  await commandsOn(elsewhere).act(trackingId, { type: 'Cancel', message: null }, context)
   const stream = transferStream(trackingId)
   const [created, cancelled] = await elsewhere.readStream(stream)
   await log.append(stream, 'no_stream', [{ ...created!, data: { ...created!.data, amountMinor: '-1' } }])

@@ -42,13 +42,13 @@ const changesIn = (result: TransferResult) =>
 
 t.test('rejects an action on an outdated revision and returns the events since', async (t) => {
   const { commands } = await withWithdrawal(t)
-  await commands.claim(trackingId, ada, { revision: 0 })
-  await commands.release(trackingId, ada, { revision: 1 })
+  await commands.act(trackingId, { type: 'Claim' }, ada, { revision: 0 })
+  await commands.act(trackingId, { type: 'Release' }, ada, { revision: 1 })
   for (const result of [
-    await commands.claim(trackingId, bob, { revision: 0 }),
-    await commands.complete(trackingId, {}, bob, { revision: 0 }),
-    await commands.changeStatus(trackingId, 'Cancel', 'no', bob, { revision: 0 }),
-    await commands.approve(trackingId, {}, bob, { revision: 0 }),
+    await commands.act(trackingId, { type: 'Claim' }, bob, { revision: 0 }),
+    await commands.act(trackingId, { type: 'Complete' }, bob, { revision: 0 }),
+    await commands.act(trackingId, { type: 'Cancel', message: 'no' }, bob, { revision: 0 }),
+    await commands.act(trackingId, { type: 'Approve' }, bob, { revision: 0 }),
   ]) {
     t.match(result, { accepted: false, refusal: { rule: 'changed-meanwhile' } })
     t.strictSame(changesIn(result), [
@@ -56,10 +56,10 @@ t.test('rejects an action on an outdated revision and returns the events since',
       ['user:ada', 'WithdrawalReleased'],
     ])
   }
-  const ahead = await commands.claim(trackingId, bob, { revision: 7 })
+  const ahead = await commands.act(trackingId, { type: 'Claim' }, bob, { revision: 7 })
   t.match(ahead, { accepted: false, refusal: { rule: 'changed-meanwhile', values: { changes: [] } } })
   t.equal((await typesOf(commands)).length, 3)
-  t.match(await commands.claim(trackingIdOf(merchantId, 'withdrawal', 'none'), bob, { revision: 0 }), {
+  t.match(await commands.act(trackingIdOf(merchantId, 'withdrawal', 'none'), { type: 'Claim' }, bob, { revision: 0 }), {
     refusal: { reason: 'not-found' },
   })
 })
@@ -74,13 +74,13 @@ t.test('does not overwrite an event appended between the read and the write', as
       return async (...appends: Parameters<EventStore['appendInOrder']>) => {
         if (first) {
           first = false
-          await commands.claim(trackingId, ada, { revision: 0 })
+          await commands.act(trackingId, { type: 'Claim' }, ada, { revision: 0 })
         }
         return target.appendInOrder(...appends)
       }
     },
   })
-  const result = await commandsOn(overtaken).claim(trackingId, bob, { revision: 0 })
+  const result = await commandsOn(overtaken).act(trackingId, { type: 'Claim' }, bob, { revision: 0 })
   t.match(result, { accepted: false, refusal: { rule: 'changed-meanwhile' } })
   t.strictSame(changesIn(result), [['user:ada', 'WithdrawalClaimed']])
   t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed'])
@@ -88,17 +88,31 @@ t.test('does not overwrite an event appended between the read and the write', as
 
 t.test('recognizes a repeated action of the same user on the same revision, even after later events', async (t) => {
   const { commands } = await withWithdrawal(t)
-  t.match(await commands.claim(trackingId, ada, { revision: 0 }), { accepted: true, changed: true, revision: 1 })
-  t.match(await commands.claim(trackingId, ada, { revision: 0 }), { accepted: true, changed: false, revision: 1 })
+  t.match(await commands.act(trackingId, { type: 'Claim' }, ada, { revision: 0 }), {
+    accepted: true,
+    changed: true,
+    revision: 1,
+  })
+  t.match(await commands.act(trackingId, { type: 'Claim' }, ada, { revision: 0 }), {
+    accepted: true,
+    changed: false,
+    revision: 1,
+  })
   const receipt = { receiptUrl: 'https://bank.example/1' }
   const acting = { revision: 1, underClaim }
-  const all = await Promise.all(Array.from({ length: 20 }, () => commands.complete(trackingId, receipt, ada, acting)))
+  const all = await Promise.all(
+    Array.from({ length: 20 }, () => commands.act(trackingId, { type: 'Complete', ...receipt }, ada, acting)),
+  )
   for (const each of all) t.match(each, { accepted: true, transfer: { status: 'Completed' }, revision: 2 })
-  t.match(await commands.claim(trackingId, ada, { revision: 0 }), { accepted: true, changed: false, revision: 2 })
+  t.match(await commands.act(trackingId, { type: 'Claim' }, ada, { revision: 0 }), {
+    accepted: true,
+    changed: false,
+    revision: 2,
+  })
   for (const other of [
-    await commands.complete(trackingId, { receiptUrl: 'https://bank.example/2' }, ada, acting),
-    await commands.complete(trackingId, receipt, bob, acting),
-    await commands.changeStatus(trackingId, 'Cancel', 'no', ada, acting),
+    await commands.act(trackingId, { type: 'Complete', receiptUrl: 'https://bank.example/2' }, ada, acting),
+    await commands.act(trackingId, { type: 'Complete', ...receipt }, bob, acting),
+    await commands.act(trackingId, { type: 'Cancel', message: 'no' }, ada, acting),
   ]) {
     t.match(other, { accepted: false, refusal: { rule: 'changed-meanwhile' } }, 'a different request is not a repeat')
   }
@@ -109,15 +123,15 @@ t.test(
   'one of two concurrent completions by the holder and an operator succeeds after the claim has expired',
   async (t) => {
     const { store, commands } = await withWithdrawal(t)
-    await commands.claim(trackingId, ada)
-    t.match(await commands.complete(trackingId, {}, context), {
+    await commands.act(trackingId, { type: 'Claim' }, ada)
+    t.match(await commands.act(trackingId, { type: 'Complete' }, context), {
       accepted: false,
       refusal: { rule: 'claimed-by-another', values: { by: 'user:ada', until: addMs(at, 15 * minuteMs) } },
     })
     const afterwards = commandsOn(store, () => addMs(at, 15 * minuteMs))
     const both = await Promise.all([
-      afterwards.complete(trackingId, {}, context),
-      afterwards.complete(trackingId, {}, ada, { underClaim }),
+      afterwards.act(trackingId, { type: 'Complete' }, context),
+      afterwards.act(trackingId, { type: 'Complete' }, ada, { underClaim }),
     ])
     t.equal(both.filter((each) => each.accepted && each.changed).length, 1)
     t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])

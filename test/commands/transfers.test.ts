@@ -119,9 +119,9 @@ t.test(
     const store = await openTestStore(t)
     await commands(store).create(deposit, context)
     const ways = [
-      () => commands(store).complete(trackingId, {}, context),
-      () => commands(store).changeStatus(trackingId, 'Cancel', null, context),
-      () => commands(store).changeStatus(trackingId, 'Fail', null, context),
+      () => commands(store).act(trackingId, { type: 'Complete' }, context),
+      () => commands(store).act(trackingId, { type: 'Cancel', message: null }, context),
+      () => commands(store).act(trackingId, { type: 'Fail', message: null }, context),
     ]
     const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => ways[index % 3]?.()))
     t.equal((await store.readStream(`transfer-${trackingId}`)).length, 2)
@@ -139,7 +139,11 @@ t.test('handles an amount mismatch according to the merchant’s settings', asyn
   const completed = async (referenceId: string, changes: object) => {
     await commands(store).create({ ...deposit, referenceId }, context)
     const id = trackingIdOf(merchantId, 'deposit', referenceId)
-    return commands(store, changes).complete(id, { transactionAmountMinor: 9_950n, receiptUrl: 'r' }, context)
+    return commands(store, changes).act(
+      id,
+      { type: 'Complete', transactionAmountMinor: 9_950n, receiptUrl: 'r' },
+      context,
+    )
   }
   t.match(await completed('a', {}), { transfer: { status: 'Completed', hasAmountMismatch: true, receiptUrl: 'r' } })
   t.match(await completed('b', { mismatchToleranceMinor: 50n }), { transfer: { hasAmountMismatch: false } })
@@ -155,19 +159,22 @@ t.test('decides a completion at the revision that is read after the settings', a
     store,
     () => at,
     async () => {
-      await commands(store).changeStatus(trackingId, 'Cancel', 'cancelled first', context)
+      await commands(store).act(trackingId, { type: 'Cancel', message: 'cancelled first' }, context)
       return settings
     },
   )
-  t.match(await slow.complete(trackingId, {}, context), { accepted: false, refusal: { reason: 'conflict' } })
+  t.match(await slow.act(trackingId, { type: 'Complete' }, context), {
+    accepted: false,
+    refusal: { reason: 'conflict' },
+  })
   t.match((await commands(store).find(trackingId))?.transfer, { status: 'Cancelled', message: 'cancelled first' })
 })
 
 t.test('refuses to change a missing transfer, and throws for a merchant without settings', async (t) => {
   const store = await openTestStore(t)
   const refused = { accepted: false, refusal: { reason: 'not-found' } }
-  t.match(await commands(store).complete(trackingId, {}, context), refused)
-  t.match(await commands(store).changeStatus(trackingId, 'Cancel', null, context), refused)
+  t.match(await commands(store).act(trackingId, { type: 'Complete' }, context), refused)
+  t.match(await commands(store).act(trackingId, { type: 'Cancel', message: null }, context), refused)
   t.match(await commands(store).expire(trackingId, context), refused)
   t.equal(await commands(store).find(trackingId), undefined)
   await commands(store).create(deposit, context)
@@ -176,7 +183,7 @@ t.test('refuses to change a missing transfer, and throws for a merchant without 
     () => at,
     async () => undefined,
   )
-  await t.rejects(without.complete(trackingId, {}, context), /unknown merchant/)
+  await t.rejects(without.act(trackingId, { type: 'Complete' }, context), /unknown merchant/)
 })
 
 t.test('never records a zero or negative amount, even if no caller checks it', async (t) => {
@@ -184,17 +191,21 @@ t.test('never records a zero or negative amount, even if no caller checks it', a
   await commands(store).create(deposit, context)
   for (const transactionAmountMinor of [0n, -1n, 10n ** 15n]) {
     const request = { transactionAmountMinor, confirmedAmountMinor: transactionAmountMinor }
-    await t.rejects(commands(store).complete(trackingId, request, context), { name: 'EventFormatError' })
+    await t.rejects(commands(store).act(trackingId, { type: 'Complete', ...request }, context), {
+      name: 'EventFormatError',
+    })
   }
   await t.rejects(commands(store).create({ ...withdrawal, amountMinor: 0n }, context), {
     name: 'EventFormatError',
   })
-  await commands(store).changeStatus(trackingId, 'Cancel', null, context)
+  await commands(store).act(trackingId, { type: 'Cancel', message: null }, context)
   const received = { receivedAmountMinor: 10_000n, receiptUrl: null }
   await commands(store).receiveFunds(trackingId, 1, received, context)
   for (const amountMinor of [0n, -1n]) {
     const returned = { amountMinor, receiptUrl: 'https://bank.example/back' }
-    await t.rejects(commands(store).returnFunds(trackingId, returned, context), { name: 'EventFormatError' })
+    await t.rejects(commands(store).act(trackingId, { type: 'ReturnFunds', ...returned }, context), {
+      name: 'EventFormatError',
+    })
   }
   t.strictSame(await logged(store, 'transfer-'), ['DepositCreated', 'TransferCancelled', 'LateFundsReceived'])
 })
@@ -202,23 +213,25 @@ t.test('never records a zero or negative amount, even if no caller checks it', a
 t.test('returns money once for concurrent requests, and never for a missing transfer', async (t) => {
   const store = await openTestStore(t)
   await commands(store).create(deposit, context)
-  await commands(store).changeStatus(trackingId, 'Cancel', null, context)
+  await commands(store).act(trackingId, { type: 'Cancel', message: null }, context)
   await commands(store).receiveFunds(trackingId, 1, { receivedAmountMinor: 9_500n, receiptUrl: null }, context)
   const returns = Array.from({ length: 20 }, (_, n) => {
     const receiptUrl = `https://bank.example/back/${n}`
-    return commands(store).returnFunds(trackingId, { amountMinor: 5_000n, receiptUrl }, context)
+    return commands(store).act(trackingId, { type: 'ReturnFunds', amountMinor: 5_000n, receiptUrl }, context)
   })
   t.equal((await Promise.all(returns)).filter((answer) => answer.accepted).length, 1)
   const again = { amountMinor: 4_500n, receiptUrl: 'https://bank.example/rest' }
-  const repeated = Array.from({ length: 20 }, () => commands(store).returnFunds(trackingId, again, context))
+  const repeated = Array.from({ length: 20 }, () =>
+    commands(store).act(trackingId, { type: 'ReturnFunds', ...again }, context),
+  )
   const answers = await Promise.all(repeated)
   t.ok(answers.every((answer) => answer.accepted))
   t.equal(answers.filter((answer) => answer.accepted && answer.changed).length, 1)
   t.equal((await logged(store, 'transfer-')).filter((type) => type === 'FundsReturned').length, 2)
   const unknown = '00000000-0000-4000-8000-000000000000'
   const refused = { accepted: false, refusal: { reason: 'not-found' } }
-  t.match(await commands(store).returnFunds(unknown, again, context), refused)
-  t.match(await commands(store).resolveAttention(unknown, 'settled', context), refused)
+  t.match(await commands(store).act(unknown, { type: 'ReturnFunds', ...again }, context), refused)
+  t.match(await commands(store).act(unknown, { type: 'ResolveAttention', reason: 'settled' }, context), refused)
 })
 
 t.test('expires a deposit once, at its time', async (t) => {

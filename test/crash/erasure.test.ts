@@ -33,7 +33,7 @@ t.test(`the next command completes a killed erasure, in ${kills} rounds`, { time
     const created = await transfers.create({ ...request, ...customer }, context)
     if (!created.accepted) throw new Error(created.refusal.rule)
     const { trackingId } = created.transfer
-    await transfers.changeStatus(trackingId, 'Cancel', null, context)
+    await transfers.act(trackingId, { type: 'Cancel', message: null }, context)
     return trackingId
   }
 

@@ -24,8 +24,8 @@ t.test(
     const commands = new TransferCommands(store, clock, async () => settings as never)
     const local = Array.from({ length: 46 }, (_, n) =>
       n % 2 === 0
-        ? commands.complete(trackingId, {}, context)
-        : commands.changeStatus(trackingId, 'Cancel', null, context),
+        ? commands.act(trackingId, { type: 'Complete' }, context)
+        : commands.act(trackingId, { type: 'Cancel', message: null }, context),
     )
     const fromCli = ['complete', 'cancel', 'complete', 'cancel'].map((command) =>
       runCli(directory, ['transfers', command, trackingId, '--json']),

@@ -114,7 +114,7 @@ for (const engine of engines) {
       const before = scene.receiver.received.length
       const killedMs = performance.now()
       await holder.end('SIGKILL')
-      await scene.transfers.complete(trackingId, {}, context)
+      await scene.transfers.act(trackingId, { type: 'Complete' }, context)
       await scene.holdsAll(standby)
       const leasesMs = Math.round(performance.now() - killedMs)
       await until(() => scene.receiver.received.length > before, generousMs)
@@ -145,14 +145,15 @@ for (const engine of engines) {
       if (held.length > 0) return accepts(received, response, request)
       held.push(() => response.writeHead(500).end())
     }
-    await transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
-    await transfers.complete(trackingId, {}, context)
+    await transfers.act(trackingId, { type: 'SendToManualControl', message: null }, context)
+    await transfers.act(trackingId, { type: 'Complete' }, context)
     const stream = `callback-${trackingId}`
     await until(async () => held.length === 1 && (await store.readStream(stream)).length === 2, generousMs)
     const stoppedMs = await pauseUntilReplaced(scene, paused, standby)
     t.comment(`the paused node is replaced after ${stoppedMs} ms`)
     await until(async () => (await store.readStream(stream)).length === 4, generousMs)
-    for (let n = 0; n < 20; n++) await transfers.changeStatus(await scene.deposit(standby), 'Cancel', null, context)
+    for (let n = 0; n < 20; n++)
+      await transfers.act(await scene.deposit(standby), { type: 'Cancel', message: null }, context)
     await until(async () => (await scene.readModels.collection('transfers').countDocuments({})) === 21, generousMs)
 
     // The attempt of the resumed node fails, and all its state is outdated.
@@ -179,7 +180,7 @@ for (const engine of engines) {
     await standby.end('SIGKILL')
     await scene.holdsAll(paused)
     const later = await scene.deposit(paused)
-    await transfers.complete(later, {}, context)
+    await transfers.act(later, { type: 'Complete' }, context)
     await until(() => receiver.received.at(-1)!.trackingId === later, generousMs)
     await scene.settled()
     await readModelsAreTheFold(t, scene)

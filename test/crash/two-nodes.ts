@@ -133,10 +133,10 @@ async function sendBurst(
     const [trackingId] = ids
     if (trackingId === undefined) return
     acknowledged.created.add(trackingId)
-    await commands.changeStatus(trackingId, 'SendToManualControl', null, context).catch(ignoreUnavailable)
+    await commands.act(trackingId, { type: 'SendToManualControl', message: null }, context).catch(ignoreUnavailable)
     const results = await Promise.all([
-      commands.complete(trackingId, {}, context).catch(ignoreUnavailable),
-      commands.changeStatus(trackingId, 'Cancel', null, context).catch(ignoreUnavailable),
+      commands.act(trackingId, { type: 'Complete' }, context).catch(ignoreUnavailable),
+      commands.act(trackingId, { type: 'Cancel', message: null }, context).catch(ignoreUnavailable),
     ])
     const unknown = results.includes(undefined)
     const changes = results.filter((result) => result?.accepted && result.changed).length

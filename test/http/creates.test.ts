@@ -99,7 +99,7 @@ t.test('writes one event and returns one response for a hundred parallel creates
 t.test('returns the first response to a repeat, regardless of the status of the transfer', async (t) => {
   const body = createBody('hosted', secretKey)
   const first = await post(app, paths.hosted, body)
-  await service.transfers.complete(first.json().trackingId, {}, context)
+  await service.transfers.act(first.json().trackingId, { type: 'Complete' }, context)
   t.equal((await post(app, paths.hosted, body)).body, first.body)
 })
 

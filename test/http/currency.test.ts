@@ -98,7 +98,7 @@ t.test(
   'shows no account if an operator completed the deposit, and keeps the time of payment if more money arrives',
   async (t) => {
     const { path, trackingId } = await hosted()
-    await service.transfers.complete(trackingId, {}, context)
+    await service.transfers.act(trackingId, { type: 'Complete' }, context)
     const state = (await app.inject(`${path}/state`)).json()
     t.match(state, { phase: 'paid', accountDigits: null })
     time.aheadMs = 60_000

@@ -89,7 +89,7 @@ t.test('rejects the wallet steps of a manual deposit with a separate code, on it
 t.test('shows on the page that an operator completed the deposit', async (t) => {
   const { path, trackingId } = await hosted(7)
   t.match((await app.inject(`${path}/state`)).json(), { phase: 'open' })
-  await service.transfers.complete(trackingId, {}, context)
+  await service.transfers.act(trackingId, { type: 'Complete' }, context)
   t.match((await app.inject(`${path}/state`)).json(), { phase: 'paid', paid: /1,234\.50/ })
   t.match((await app.inject(path)).body, /You paid/)
 })

@@ -103,7 +103,7 @@ t.test('has every text in both languages, with the same placeholders', async (t)
 
 t.test('shows the current state until the deposit expires or one day after it ends', async (t) => {
   const cancelled = await hosted()
-  await service.transfers.changeStatus(cancelled.trackingId, 'Cancel', 'a note by the operator', context)
+  await service.transfers.act(cancelled.trackingId, { type: 'Cancel', message: 'a note by the operator' }, context)
   const page = await app.inject(cancelled.path)
   t.equal(page.statusCode, 200)
   t.match(page.body, 'This payment was cancelled')
@@ -112,7 +112,7 @@ t.test('shows the current state until the deposit expires or one day after it en
 
   const open = await hosted()
   const checking = await hosted()
-  await service.transfers.changeStatus(checking.trackingId, 'SendToManualControl', null, context)
+  await service.transfers.act(checking.trackingId, { type: 'SendToManualControl', message: null }, context)
   time.aheadMs = 31 * 60_000
   const expired = await app.inject(open.path)
   t.equal(expired.statusCode, 410)

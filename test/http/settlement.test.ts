@@ -76,7 +76,7 @@ t.test(
     await act(trackingId, 'claim', { revision: 0 })
     now = addMs(now, 15 * minuteMs)
     t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40923 }, 'the claim has expired')
-    await transfers.claim(trackingId, { ...context, actor: 'user:bob' })
+    await transfers.act(trackingId, { type: 'Claim' }, { ...context, actor: 'user:bob' })
     const revision = 2
     t.match(await act(trackingId, 'claim', { revision }), {
       status: 409,
@@ -93,7 +93,7 @@ t.test('reports changes since the given revision and changes nothing', async (t)
   const trackingId = await withdrawal()
   await act(trackingId, 'claim', { revision: 0 })
   await act(trackingId, 'release', { revision: 1 })
-  await transfers.complete(trackingId, {}, context)
+  await transfers.act(trackingId, { type: 'Complete' }, context)
   t.match(await act(trackingId, 'cancel', { revision: 0, message: 'no' }), {
     status: 409,
     code: 40911,
@@ -114,8 +114,14 @@ t.test('lets a program pay above the threshold of the merchant only with the app
   await act(trackingId, 'claim', { revision: 0 })
   t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40924 })
   const program = { ...context, actor: `merchant:${id}` }
-  t.match(await transfers.approve(trackingId, {}, program), { accepted: false, refusal: { rule: 'four-eyes' } })
-  t.match(await transfers.approve(trackingId, {}, { ...context, actor: 'user:bob' }), { accepted: true, changed: true })
+  t.match(await transfers.act(trackingId, { type: 'Approve' }, program), {
+    accepted: false,
+    refusal: { rule: 'four-eyes' },
+  })
+  t.match(await transfers.act(trackingId, { type: 'Approve' }, { ...context, actor: 'user:bob' }), {
+    accepted: true,
+    changed: true,
+  })
   t.match(await act(trackingId, 'complete', { revision: 2 }), { status: 200, body: { approvedAmount: 100.5 } })
 })
 

@@ -82,7 +82,11 @@ t.test('returns a complete transfer immediately', async (t) => {
 
 t.test('shows the transferred amount of a completed deposit', async (t) => {
   const trackingId = await create('hosted', merchant)
-  await transfers.complete(trackingId, { transactionAmountMinor: 9500n, receiptUrl: 'https://r.example/1' }, context)
+  await transfers.act(
+    trackingId,
+    { type: 'Complete', transactionAmountMinor: 9500n, receiptUrl: 'https://r.example/1' },
+    context,
+  )
   const { json } = await get(`/v1/transfers/${trackingId}`)
   t.match(json(), {
     kind: 'deposit',
@@ -100,15 +104,15 @@ t.test('shows the transferred amount of a completed deposit', async (t) => {
 
 t.test('shows the same amounts of a deposit in the lists as from the log', async (t) => {
   const trackingId = await create('hosted', merchant)
-  await transfers.changeStatus(trackingId, 'Cancel', null, context)
+  await transfers.act(trackingId, { type: 'Cancel', message: null }, context)
   const received = { receivedAmountMinor: 95_00n, receiptUrl: 'https://r.example/in' }
   await transfers.receiveFunds(trackingId, 1, received, context)
   const returned = { amountMinor: 60_00n, receiptUrl: 'https://r.example/out' }
-  await transfers.returnFunds(trackingId, returned, context)
+  await transfers.act(trackingId, { type: 'ReturnFunds', ...returned }, context)
   const money = { receivedAmount: 95, returnedAmount: 60, receiptUrl: 'https://r.example/in', transactionAmount: 35 }
   const shown = (await get(`/v1/transfers/${trackingId}`)).json()
   t.match(shown, { ...money, hasAmountMismatch: true, resolvedAmount: 0, lateFunds: 35, needsAttention: true })
-  await transfers.resolveAttention(trackingId, 'credited', context)
+  await transfers.act(trackingId, { type: 'ResolveAttention', reason: 'credited' }, context)
   const settled = (await get(`/v1/transfers/${trackingId}`)).json()
   t.match(settled, {
     ...money,
@@ -131,8 +135,8 @@ t.test('shows the same amounts of a deposit in the lists as from the log', async
 
 t.test('shows every event of the history with its actor and correlation id', async (t) => {
   const trackingId = await create('native', merchant, { referenceId: 'history-1' })
-  await transfers.changeStatus(trackingId, 'SendToManualControl', 'checking', context)
-  await transfers.complete(trackingId, {}, context)
+  await transfers.act(trackingId, { type: 'SendToManualControl', message: 'checking' }, context)
+  await transfers.act(trackingId, { type: 'Complete' }, context)
   const { items } = (await get(`/v1/transfers/${trackingId}/events`)).json()
   t.match(items, [
     {
@@ -150,8 +154,8 @@ t.test('shows every event of the history with its actor and correlation id', asy
 
 t.test('never shows the users of the operator to a merchant', async (t) => {
   const trackingId = await create('native', merchant, { referenceId: 'who-works-here' })
-  await transfers.changeStatus(trackingId, 'Cancel', null, context)
-  await transfers.reopen(trackingId, 'paid later', context)
+  await transfers.act(trackingId, { type: 'Cancel', message: null }, context)
+  await transfers.act(trackingId, { type: 'Reopen', reason: 'paid later' }, context)
   for (const path of [`/${trackingId}`, `/${trackingId}/events`, `/${trackingId}/callbacks`, '']) {
     t.notMatch((await get(`/v1/transfers${path}`)).body, 'cli:', path)
   }
@@ -193,7 +197,7 @@ t.test('lists transfers newest first, in pages and with filters', async (t) => {
   const { webApiKey: key } = fresh
   const ids: string[] = []
   for (let i = 0; i < 12; i++) ids.push(await create(i % 3 === 0 ? 'withdrawal' : 'native', fresh))
-  await transfers.changeStatus(ids[1]!, 'Cancel', 'no', context)
+  await transfers.act(ids[1]!, { type: 'Cancel', message: 'no' }, context)
   await listed<List>('/v1/transfers?status=4', ({ items }) => items.length === 1, key)
   await listed<List>('/v1/transfers', ({ items }) => items.length === 12, key)
 
@@ -237,7 +241,7 @@ t.test('returns every event in the feed once, in order, after a position', async
   t.same((await get('/v1/events', key)).json(), { items: [], next: null })
   const ids: string[] = []
   for (let i = 0; i < 5; i++) ids.push(await create('native', fresh))
-  for (const id of ids) await transfers.complete(id, {}, context)
+  for (const id of ids) await transfers.act(id, { type: 'Complete' }, context)
   await listed<Feed>('/v1/events', ({ items }) => items.length === 10, key)
   const read: Feed['items'][number][] = []
   let after: string | null = null

@@ -278,10 +278,10 @@ t.test('rejects each step if the transfer is not a Pending native deposit', asyn
     const trackingId = await flow.create()
     const open = await token(trackingId)
     const code = wallet.lastCode()
-    if (status === 'Completed') await service.transfers.complete(trackingId, {}, context)
+    if (status === 'Completed') await service.transfers.act(trackingId, { type: 'Complete' }, context)
     else {
       const change = { Cancelled: 'Cancel', ManualControl: 'SendToManualControl', Failed: 'Fail' } as const
-      await service.transfers.changeStatus(trackingId, change[status], null, context)
+      await service.transfers.act(trackingId, { type: change[status], message: null }, context)
     }
     for (const answer of [await flow.logIn(trackingId), await flow.verify(trackingId, open, code)]) {
       t.match(answer, { status: 409, body: { error: { code: 40903, details: new RegExp(status) } } })
@@ -419,7 +419,7 @@ t.test('keeps the money and moves the deposit to ManualControl above the amount 
     transactionAmount: 100.01,
   })
   const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
-  await service.transfers.complete(above, {}, context)
+  await service.transfers.act(above, { type: 'Complete' }, context)
   const done = await service.app.inject({ url: `/v1/transfers/${above}`, headers, remoteAddress: '127.0.0.1' })
   t.match(done.json(), {
     statusDescription: 'Completed',
@@ -472,14 +472,14 @@ t.test('records money for a deposit that ended during the collection, which can 
   const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
   const trackingId = await flow.create()
   wallet.before = async (call) => {
-    if (call === 'collect') await service.transfers.changeStatus(trackingId, 'Cancel', 'manually', context)
+    if (call === 'collect') await service.transfers.act(trackingId, { type: 'Cancel', message: 'manually' }, context)
   }
   t.match(await pay(trackingId), { status: 409, body: { error: { code: 40903, details: /Cancelled/ } } })
   wallet.before = () => {}
   t.match(await statusOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 100_50n })
-  const reopened = await service.transfers.reopen(trackingId, 'the money arrived', context)
+  const reopened = await service.transfers.act(trackingId, { type: 'Reopen', reason: 'the money arrived' }, context)
   t.match(reopened, { accepted: true, transfer: { status: 'ManualControl', message: 'the money arrived' } })
-  const completed = await service.transfers.complete(trackingId, {}, context)
+  const completed = await service.transfers.act(trackingId, { type: 'Complete' }, context)
   t.match(completed, { accepted: true, transfer: { status: 'Completed', transactionAmountMinor: 100_50n } })
   t.equal(needsAttention(await statusOf(trackingId)), false)
 })

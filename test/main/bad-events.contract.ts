@@ -207,7 +207,7 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
     }
     await until(async () => (await listOf()).includes(String(created.body.trackingId)), 60_000)
     for (const trackingId of badTransfers) {
-      t.match(await scene.transfers.complete(trackingId, {}, context), { accepted: true, changed: true })
+      t.match(await scene.transfers.act(trackingId, { type: 'Complete' }, context), { accepted: true, changed: true })
     }
     const notified = () =>
       new Set(receiver.received.filter(({ body }) => body.Status === 2).map((each) => each.trackingId))

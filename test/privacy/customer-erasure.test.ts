@@ -128,7 +128,9 @@ t.test(
     const paid = await send(walletPaths.code, { trackingId: native, token: login.result, code: wallet.lastCode() })
     t.match(paid, { result: { next_step: 'Completed' } })
 
-    t.match(await transfers.approve(withdrawal, {}, { ...context, actor: 'user:approver' }), { accepted: true })
+    t.match(await transfers.act(withdrawal, { type: 'Approve' }, { ...context, actor: 'user:approver' }), {
+      accepted: true,
+    })
     const pdf = Buffer.from(`%PDF-1.7 paid to ${canaries.name}, ${canaries.iban}`)
     const sha256 = (await storeReceipt(readModels, pdf, clock()))!
     t.equal(sha256, createHash('sha256').update(pdf).digest('hex'))
@@ -137,10 +139,10 @@ t.test(
       accepted: false,
       reason: 'transfers-open',
     })
-    t.match(await transfers.complete(withdrawal, { receiptUrl }, { ...context, actor: 'user:clerk' }), {
+    t.match(await transfers.act(withdrawal, { type: 'Complete', receiptUrl }, { ...context, actor: 'user:clerk' }), {
       accepted: true,
     })
-    t.match(await transfers.changeStatus(hosted, 'Cancel', 'not paid', context), { accepted: true })
+    t.match(await transfers.act(hosted, { type: 'Cancel', message: 'not paid' }, context), { accepted: true })
     await settled()
 
     t.strictSame(
@@ -184,7 +186,7 @@ t.test('an erased customer’s transfers continue to work: late money, a reopeni
   const { merchant, create, parts, transfers, store, settled } = await openScene(t)
   const referenceId = randomUUID()
   const trackingId = await create('hosted', { referenceId })
-  await transfers.changeStatus(trackingId, 'Cancel', null, context)
+  await transfers.act(trackingId, { type: 'Cancel', message: null }, context)
   await eraseCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }, 'requested', context)
   const story = await store.readStream(`transfer-${trackingId}`)
   t.strictSame(
@@ -199,9 +201,12 @@ t.test('an erased customer’s transfers continue to work: late money, a reopeni
   t.equal(await create('hosted', { referenceId }), trackingId, 'the repeated request gets the first response')
   const received = { receivedAmountMinor: 100_50n, receiptUrl: null }
   t.match(await transfers.receiveFunds(trackingId, 1, received, context), { accepted: true, changed: true })
-  t.match(await transfers.changeStatus(trackingId, 'Cancel', null, context), { accepted: true })
-  t.match(await transfers.reopen(trackingId, 'the money arrived', context), { accepted: true })
-  t.match(await transfers.complete(trackingId, {}, context), { accepted: true, transfer: { status: 'Completed' } })
+  t.match(await transfers.act(trackingId, { type: 'Cancel', message: null }, context), { accepted: true })
+  t.match(await transfers.act(trackingId, { type: 'Reopen', reason: 'the money arrived' }, context), { accepted: true })
+  t.match(await transfers.act(trackingId, { type: 'Complete' }, context), {
+    accepted: true,
+    transfer: { status: 'Completed' },
+  })
   await settled()
 })
 
@@ -210,7 +215,7 @@ t.test('an erasure includes a transfer that is created while the erasure is bein
     const { merchant, create, parts, transfers, settled, path, readModels } = await openScene(t)
     const customer = { merchantId: merchant.id, userId: canaries.userId }
     const first = await create('hosted')
-    await transfers.changeStatus(first, 'Cancel', null, context)
+    await transfers.act(first, { type: 'Cancel', message: null }, context)
     let concurrent = ''
     const append: EventStore['append'] = async (...args) => {
       if (concurrent !== '') return parts.store.append(...args)
@@ -237,6 +242,6 @@ t.test('an erasure includes a transfer that is created while the erasure is bein
     await compactEmbeddedReadModels({ directory: path })
     t.strictSame(findCanaries(path), [], ending)
     t.match(await readModels.collection('transfers').findOne({ _id: concurrent }), { accountNumber: '[erased]' })
-    await transfers.changeStatus(concurrent, 'Cancel', 'the payee was erased', context)
+    await transfers.act(concurrent, { type: 'Cancel', message: 'the payee was erased' }, context)
   }
 })

@@ -23,7 +23,7 @@ t.test('erases only customers whose last transfer is old and who have no open tr
   const [old, open] = [await create('old'), await create('open')]
   const returning = await create('returning')
   for (const id of [old, returning])
-    t.match(await transfers.changeStatus(id, 'Cancel', null, context), { accepted: true })
+    t.match(await transfers.act(id, { type: 'Cancel', message: null }, context), { accepted: true })
   now = '2026-11-01T00:00:00.000Z'
   await create('returning')
 

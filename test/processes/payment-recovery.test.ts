@@ -119,7 +119,7 @@ t.test('takes no money for an expired deposit, and lets it expire', async (t) =>
 t.test('requests attention once for the money of a deposit that was cancelled in the meantime', async (t) => {
   const { collections, interruptedPayment, transferOf, transfers } = await scene(t)
   const trackingId = await interruptedPayment('after')
-  await transfers.changeStatus(trackingId, 'Cancel', null, context)
+  await transfers.act(trackingId, { type: 'Cancel', message: null }, context)
   for (let n = 0; n < 3; n++) await collections.recover(trackingId, context)
   t.match(await transferOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 100_50n })
 })
@@ -127,7 +127,7 @@ t.test('requests attention once for the money of a deposit that was cancelled in
 t.test('requests attention for a deposit that was completed manually while the wallet also paid', async (t) => {
   const { collections, interruptedPayment, transferOf, transfers } = await scene(t)
   const trackingId = await interruptedPayment('after')
-  await transfers.complete(trackingId, {}, context)
+  await transfers.act(trackingId, { type: 'Complete' }, context)
   await collections.recover(trackingId, context)
   t.match(await transferOf(trackingId), {
     status: 'Completed',
@@ -205,7 +205,9 @@ t.test('determines the outcome of an unanswered collection for the user who revi
     for (const trackingId of [collected, notCollected]) await collections.recover(trackingId, context)
   t.match(await transferOf(collected), { status: 'ManualControl', transactionAmountMinor: 100_50n })
   t.match(await transferOf(notCollected), { status: 'ManualControl', transactionAmountMinor: 0n })
-  t.match(await transfers.complete(collected, {}, context), { transfer: { transactionAmountMinor: 100_50n } })
+  t.match(await transfers.act(collected, { type: 'Complete' }, context), {
+    transfer: { transactionAmountMinor: 100_50n },
+  })
   t.equal(wallet.collects, 1)
 })
 

@@ -51,7 +51,7 @@ export async function testStores(t: Test, directory = tempDirectory(t)): Promise
       return Promise.all(
         Array.from({ length: count }, async (_, n) => {
           const trackingId = await createDeposit(transfers, 30)
-          if (n % 2 === 0) await transfers.complete(trackingId, {}, context)
+          if (n % 2 === 0) await transfers.act(trackingId, { type: 'Complete' }, context)
           return trackingId
         }),
       )

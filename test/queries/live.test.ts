@@ -72,7 +72,7 @@ t.test('sends the state of a transfer after the change, even if the read model l
   const one = watcher(null)
   await view.watch(one.self)
   const trackingId = await createDeposit(stores.transfers, 30)
-  await stores.transfers.complete(trackingId, {}, context)
+  await stores.transfers.act(trackingId, { type: 'Complete' }, context)
   await until(() => one.count('Completed') === 1)
   t.same(one.transfers(), [], 'the read model does not contain the transfer yet')
   const projections = startProjections(stores)

@@ -1,6 +1,12 @@
 import { type Currency, isPayable } from '../../domain/money.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
-import type { CreateDeposit, CreateWithdrawal } from '../../domain/transfer/transfer-commands.js'
+import type {
+  ChangeStatus,
+  CreateDeposit,
+  CreateWithdrawal,
+  ReturnFunds,
+  Settle,
+} from '../../domain/transfer/transfer-commands.js'
 import { type Refused, type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import type { RequestHash } from './hash-uniqueness.js'
@@ -24,6 +30,15 @@ export interface CompleteRequest {
   /** The reason why the amount differs from the received one. */
   readonly reason?: string | undefined
 }
+
+/** What a user does with a transfer. `Approve` is for `amountMinor`, or else for the requested amount. */
+export type Action =
+  | { readonly type: 'Claim' | 'Release' }
+  | { readonly type: 'Approve'; readonly amountMinor?: bigint }
+  | ({ readonly type: 'Complete' } & CompleteRequest)
+  | Pick<ChangeStatus, 'type' | 'message'>
+  | Pick<ReturnFunds, 'type' | 'amountMinor' | 'receiptUrl'>
+  | Pick<Settle, 'type' | 'reason'>
 
 /** How a user acts on a transfer that the user has seen. */
 export interface Acting {

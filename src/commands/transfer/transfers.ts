@@ -3,9 +3,9 @@ import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { openCollection, paymentDecider } from '../../domain/payment.js'
 import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
 import type { Transfer, TransferState } from '../../domain/transfer/transfer.js'
-import type { ChangeStatus, MismatchPolicy, Settler, TransferCommand } from '../../domain/transfer/transfer-commands.js'
+import type { MismatchPolicy, TransferCommand } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
-import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
+import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { whyUnreadable } from '../../event-store/read-event.js'
 import { refuse } from '../../kernel/rules.js'
@@ -22,7 +22,7 @@ import {
 } from '../handle-command.js'
 import { derivedEventId, trackingIdOf } from '../ids.js'
 import { type CreateCommand, createWithUniqueHash, type RequestHash, wasCreatedWithHash } from './hash-uniqueness.js'
-import type { Acting, CompleteRequest, CreateRequest, FoundTransfer, TransferResult } from './transfer-requests.js'
+import type { Acting, Action, CreateRequest, FoundTransfer, TransferResult } from './transfer-requests.js'
 
 export const defaultCompletionGuardFactor = 10
 /** A rejection because of a stale revision shows at most this many of the latest changes. */
@@ -81,62 +81,37 @@ export class TransferCommands {
     return state.stoppedSince !== null
   }
 
-  async complete(
-    trackingId: string,
-    request: CompleteRequest,
-    context: CommandContext,
-    acting: Acting = {},
-  ): Promise<TransferResult> {
-    const { receiptUrl = null, message = null, reason = null, ...amounts } = request
-    const payoutsStopped = await this.arePayoutsStopped()
-    return this.#withSettings(
-      trackingId,
-      context,
-      once(trackingId, acting, context, 'complete', request),
-      (settings) => ({
-        ...{ type: 'Complete', ...amounts, receiptUrl, message, reason, ...this.#settler(context, acting) },
-        ...{ guardFactor: this.completionGuardFactor, payoutsStopped },
-        mismatchPolicy: mismatchPolicyOf(settings),
-        approvalAboveMinor: settings.approvalAboveMinor,
-      }),
-    )
-  }
-
-  changeStatus(
-    trackingId: string,
-    type: ChangeStatus['type'],
-    message: string | null,
-    context: CommandContext,
-    acting: Acting = {},
-  ): Promise<TransferResult> {
-    const command = { type, message, ...this.#settler(context, acting) }
-    return this.#execute(trackingId, command, context, once(trackingId, acting, context, type, message))
-  }
-
-  /** Reserves a withdrawal for the actor for 15 minutes: no other user can settle it. */
-  async claim(trackingId: string, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
-    const payoutsStopped = await this.arePayoutsStopped()
-    const command = { type: 'Claim', by: context.actor, payoutsStopped, at: this.clock() } as const
-    return this.#execute(trackingId, command, context, once(trackingId, acting, context, 'claim'))
-  }
-
-  release(trackingId: string, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
-    const command = { type: 'Release', by: context.actor, at: this.clock() } as const
-    return this.#execute(trackingId, command, context, once(trackingId, acting, context, 'release'))
-  }
-
-  /** Approves a withdrawal above the merchant's threshold, for `amountMinor` or else for the requested amount. */
-  async approve(
-    trackingId: string,
-    request: { readonly amountMinor?: bigint },
-    context: CommandContext,
-    acting: Acting = {},
-  ): Promise<TransferResult> {
-    const payoutsStopped = await this.arePayoutsStopped()
-    const options = once(trackingId, acting, context, 'approve', request)
-    return this.#withSettings(trackingId, context, options, ({ approvalAboveMinor }) => {
-      return { ...request, type: 'Approve', by: context.actor, approvalAboveMinor, payoutsStopped, at: this.clock() }
-    })
+  /**
+   * Applies an action of the context's actor. A claim reserves a withdrawal for 15 minutes: no other user can settle it. A return is
+   * recorded once for each receipt.
+   */
+  async act(trackingId: string, action: Action, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
+    const options = once(trackingId, acting, context, action)
+    const settler = () => ({ by: context.actor, underClaim: acting.underClaim ?? false, at: this.clock() })
+    switch (action.type) {
+      case 'Claim': {
+        const payoutsStopped = await this.arePayoutsStopped()
+        return this.#execute(trackingId, { ...action, ...settler(), payoutsStopped }, context, options)
+      }
+      case 'Approve':
+      case 'Complete': {
+        const payoutsStopped = await this.arePayoutsStopped()
+        return this.#withSettings(trackingId, context, options, (settings) => {
+          const { approvalAboveMinor } = settings
+          const paying = { ...settler(), payoutsStopped, approvalAboveMinor }
+          if (action.type === 'Approve') return { ...action, ...paying }
+          const { receiptUrl = null, message = null, reason = null } = action
+          const guard = { guardFactor: this.completionGuardFactor, mismatchPolicy: mismatchPolicyOf(settings) }
+          return { ...action, receiptUrl, message, reason, ...paying, ...guard }
+        })
+      }
+      case 'ReturnFunds':
+        return this.#withSettings(trackingId, context, options, ({ mismatchToleranceMinor: toleranceMinor }) => {
+          return { ...action, toleranceMinor, at: this.clock() }
+        })
+      default:
+        return this.#execute(trackingId, { ...action, ...settler() }, context, options)
+    }
   }
 
   /**
@@ -155,36 +130,6 @@ export class TransferCommands {
       const mismatchPolicy = mismatchPolicyOf(settings)
       return { type: 'ReceiveFunds', ...received, mismatchPolicy, manualControlAboveMinor, at: this.clock() }
     })
-  }
-
-  /** Records money of a deposit that was returned, once for each receipt. */
-  returnFunds(
-    trackingId: string,
-    returned: { readonly amountMinor: bigint; readonly receiptUrl: string },
-    context: CommandContext,
-    acting: Acting = {},
-  ): Promise<TransferResult> {
-    const options = once(trackingId, acting, context, 'return', returned)
-    return this.#withSettings(trackingId, context, options, ({ mismatchToleranceMinor: toleranceMinor }) => {
-      return { type: 'ReturnFunds', ...returned, toleranceMinor, at: this.clock() }
-    })
-  }
-
-  /** Ends a deposit's need for attention, because nothing more has to be done about its money. */
-  resolveAttention(
-    trackingId: string,
-    reason: string,
-    context: CommandContext,
-    acting: Acting = {},
-  ): Promise<TransferResult> {
-    const command = { type: 'ResolveAttention', reason, at: this.clock() } as const
-    return this.#execute(trackingId, command, context, once(trackingId, acting, context, 'resolve', reason))
-  }
-
-  /** Moves a cancelled or failed deposit to ManualControl. */
-  reopen(trackingId: string, reason: string, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
-    const command = { type: 'Reopen', reason, at: this.clock() } as const
-    return this.#execute(trackingId, command, context, once(trackingId, acting, context, 'reopen', reason))
   }
 
   /** Records the erasure of the customer, regardless of the status. A repeat changes nothing. */
@@ -207,23 +152,11 @@ export class TransferCommands {
   #createCommand({ hash: _, ...request }: CreateRequest): CreateCommand {
     const at = this.clock()
     const { merchantId, referenceId } = request
-    if (!('channel' in request)) {
-      return {
-        type: 'CreateWithdrawal',
-        trackingId: trackingIdOf(merchantId, 'withdrawal', referenceId),
-        at,
-        ...request,
-      }
-    }
+    const idOf = (kind: TransferKind) => ({ trackingId: trackingIdOf(merchantId, kind, referenceId), at })
+    if (!('channel' in request)) return { type: 'CreateWithdrawal', ...idOf('withdrawal'), ...request }
     const { expiryMinutes, ...deposit } = request
     const expiresAt = addMs(at, expiryMinutes * minuteMs)
-    return {
-      type: 'CreateDeposit',
-      trackingId: trackingIdOf(merchantId, 'deposit', referenceId),
-      at,
-      expiresAt,
-      ...deposit,
-    }
+    return { type: 'CreateDeposit', ...idOf('deposit'), expiresAt, ...deposit }
   }
 
   /** Executes a command that depends on the settings of the transfer's merchant, and reads the transfer once for both. */
@@ -257,26 +190,17 @@ export class TransferCommands {
       .map(({ event: { type, data }, metadata }) => ({ type, by: metadata.actor, at: data.at }))
     return refuse('conflict', 'changed-meanwhile', { changes })
   }
-
-  #settler({ actor }: CommandContext, { underClaim = false }: Acting): Settler {
-    return { by: actor, underClaim, at: this.clock() }
-  }
 }
 
 type ActionOptions = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>
 
 /**
  * Makes the same action of the same user on the same revision happen once, however often its request arrives. A user who repeats a
- * request because its response was lost is not told that the transfer has changed.
+ * request because its response was lost gets the same response.
  */
-function once(
-  trackingId: string,
-  { revision }: Acting,
-  { actor }: CommandContext,
-  ...action: readonly [name: string, ...details: unknown[]]
-): ActionOptions {
+function once(trackingId: string, { revision }: Acting, { actor }: CommandContext, action: Action): ActionOptions {
   if (revision === undefined) return {}
-  const purpose = JSON.stringify([actor, revision, ...action], (_, value) =>
+  const purpose = JSON.stringify([actor, revision, action], (_, value) =>
     typeof value === 'bigint' ? value.toString() : value,
   )
   return { seenRevision: revision, onceId: derivedEventId(trackingId, purpose) }

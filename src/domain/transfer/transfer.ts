@@ -1,16 +1,15 @@
-import { type DataOf, erasedText } from '../event.js'
-import type { CancelReason, DepositChannel, TransferCreated, TransferEvent, TransferKind } from './transfer-events.js'
+import { erasedText } from '../event.js'
+import type { CancelReason, DepositChannel, TransferCreated, TransferEvent } from './transfer-events.js'
 
 /** The status values and names of the specification (Resources, "Status values of a transfer"). */
 export const statusCodes = { Pending: 1, Completed: 2, ManualControl: 3, Cancelled: 4, Failed: 5 } as const
 export type Status = keyof typeof statusCodes
 
-interface Existing {
-  readonly trackingId: string
-  readonly merchantId: string
-  readonly referenceId: string
+type Requested = 'trackingId' | 'merchantId' | 'referenceId' | 'amountMinor' | 'paymentMethod'
+type Customer = 'userId' | 'name' | 'username'
+
+interface Existing extends Pick<TransferCreated['data'], Requested | Customer> {
   readonly status: Status
-  readonly amountMinor: bigint
   /** The money that moved: the booked amount of a Completed transfer, otherwise the money that was received and not returned. */
   readonly transactionAmountMinor: bigint
   /** Whether money moved in a different amount than requested. */
@@ -18,10 +17,6 @@ interface Existing {
   /** The latest receipt. */
   readonly receiptUrl: string | null
   readonly message: string | null
-  readonly userId: string
-  readonly name: string
-  readonly username: string
-  readonly paymentMethod: number
   readonly createdAt: string
   readonly updatedAt: string
 }
@@ -93,26 +88,26 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
       return { kind: 'withdrawal', accountNumber, identityNumber, payout: noPayout, ...created(event.data) }
     }
     case 'TransferCompleted':
-      return completed(existing(state), event.data)
-    case 'TransferSentToManualControl':
-      return { ...existing(state), status: 'ManualControl', message: event.data.message, updatedAt: event.data.at }
     case 'TransferCancelled':
-      return cancelled(existing(state), event.data)
-    case 'TransferFailed':
-      return { ...existing(state), status: 'Failed', message: event.data.message, updatedAt: event.data.at }
+      return booked(existing(state), event)
+    case 'TransferSentToManualControl':
+    case 'TransferFailed': {
+      const { message, at: updatedAt } = event.data
+      const status = event.type === 'TransferFailed' ? 'Failed' : 'ManualControl'
+      return { ...existing(state), status, message, updatedAt }
+    }
     case 'LateFundsReceived': {
-      const { receivedAmountMinor, receiptUrl, hasAmountMismatch, at } = event.data
+      const { receivedAmountMinor, hasAmountMismatch, at } = event.data
       const before = deposit(state)
-      const { funds } = before
-      const after = { ...funds, receivedMinor: funds.receivedMinor + receivedAmountMinor }
-      return { ...withFunds(before, after, hasAmountMismatch, at), receiptUrl: receiptUrl ?? before.receiptUrl }
+      const funds = { ...before.funds, receivedMinor: before.funds.receivedMinor + receivedAmountMinor }
+      const receiptUrl = event.data.receiptUrl ?? before.receiptUrl
+      return { ...withFunds(before, funds, hasAmountMismatch, at), receiptUrl }
     }
     case 'FundsReturned': {
       const { returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch, at } = event.data
       const before = deposit(state)
-      const { funds } = before
-      const after = { ...funds, returns: [...funds.returns, { amountMinor, receiptUrl }] }
-      return withFunds(before, after, hasAmountMismatch, at)
+      const funds = { ...before.funds, returns: [...before.funds.returns, { amountMinor, receiptUrl }] }
+      return withFunds(before, funds, hasAmountMismatch, at)
     }
     case 'AttentionResolved': {
       const { resolvedAmountMinor, at } = event.data
@@ -145,23 +140,23 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
   }
 }
 
-/** Any part of the booked money that was not recorded as received arrived with the completion. */
-function completed(before: Transfer, data: DataOf<TransferEvent, 'TransferCompleted'>): Transfer {
+/**
+ * Completes or cancels a transfer. Any part of the booked money that was not recorded as received arrived with the completion, or with the
+ * automatic cancellation, which may be the first record of it.
+ */
+function booked(
+  before: Transfer,
+  { type, data }: Extract<TransferEvent, { type: 'TransferCompleted' | 'TransferCancelled' }>,
+): Transfer {
   const { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, at: updatedAt } = data
-  const booked = { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, updatedAt }
-  if (before.kind === 'withdrawal') return { ...before, status: 'Completed', ...booked }
-  const funds = withMissing(before.funds, transactionAmountMinor - availableMinor(before.funds))
-  return { ...before, status: 'Completed', ...booked, funds }
-}
-
-/** Keeps the received money. An automatic cancellation may be the first record of money that arrived. */
-function cancelled(before: Transfer, data: DataOf<TransferEvent, 'TransferCancelled'>): Transfer {
-  const { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, at: updatedAt } = data
-  const ended = { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, updatedAt }
-  if (before.kind === 'withdrawal') return { ...before, status: 'Cancelled', ...ended }
+  const status = type === 'TransferCompleted' ? 'Completed' : 'Cancelled'
+  const money = { status, transactionAmountMinor, hasAmountMismatch, receiptUrl, message, updatedAt } as const
+  if (before.kind === 'withdrawal') return { ...before, ...money }
+  const recordedMinor = type === 'TransferCompleted' ? availableMinor(before.funds) : heldMinor(before.funds)
+  const funds = withMissing(before.funds, transactionAmountMinor - recordedMinor)
+  if (type === 'TransferCompleted') return { ...before, ...money, funds }
   const { reason: cancelReason, autoCancelledAmountMinor } = data
-  const funds = withMissing(before.funds, transactionAmountMinor - heldMinor(before.funds))
-  return { ...before, status: 'Cancelled', ...ended, cancelReason, autoCancelledAmountMinor, funds }
+  return { ...before, ...money, funds, cancelReason, autoCancelledAmountMinor }
 }
 
 /** Money was received or returned. The booking of a completion is unchanged. */
@@ -254,26 +249,16 @@ export function hasExpired({ status, cancelReason, expiresAt }: Deposit, now: st
   return now >= expiresAt && (status === 'Pending' || (status === 'Cancelled' && cancelReason === 'expired'))
 }
 
-/** Returns the kind as the specification's `transactionType`. */
-export function transactionType(kind: TransferKind): 1 | 2 {
-  return kind === 'deposit' ? 1 : 2
-}
-
 /** The money of a deposit, which does not depend on the deposit's status. All amounts are minor units. */
 export interface Funds {
   /** The sum of all received money, which never decreases. */
   readonly receivedMinor: bigint
   /** The returns, oldest first. Each has its own receipt. */
-  readonly returns: readonly FundsReturn[]
+  readonly returns: readonly { readonly amountMinor: bigint; readonly receiptUrl: string }[]
   /** The part that an approver resolved with a reason. */
   readonly resolvedMinor: bigint
   /** The part of the received money of which only a completion is evidence, until an approver resolves it. */
   readonly vouchedMinor: bigint
-}
-
-export interface FundsReturn {
-  readonly amountMinor: bigint
-  readonly receiptUrl: string
 }
 
 export const noFunds: Funds = { receivedMinor: 0n, returns: [], resolvedMinor: 0n, vouchedMinor: 0n }

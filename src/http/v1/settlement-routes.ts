@@ -43,14 +43,14 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
     if (amountMinor === undefined) throw invalid(name, 'amount-invalid')
     return checkedAmount(name, amountMinor, currency)
   }
-  for (const [action, operationId, summary] of [
-    ['claim', 'claimWithdrawal', 'Claim a withdrawal for 15 minutes'],
-    ['release', 'releaseWithdrawal', 'Release a claim'],
+  for (const [action, type, operationId, summary] of [
+    ['claim', 'Claim', 'claimWithdrawal', 'Claim a withdrawal for 15 minutes'],
+    ['release', 'Release', 'releaseWithdrawal', 'Release a claim'],
   ] as const) {
     const options = settle(operationId, summary, WithdrawalAction)
     app.post(`/v1/withdrawals/:trackingId/${action}`, options, (request) => {
       const { revision } = request.body
-      return act(request, (trackingId) => transfers[action](trackingId, contextOf(request), { revision }))
+      return act(request, (trackingId) => transfers.act(trackingId, { type }, contextOf(request), { revision }))
     })
   }
   app.post(
@@ -63,7 +63,9 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const confirmedAmountMinor = amountOf('confirmedAmount', confirmedAmount?.toString())
       const completion = { transactionAmountMinor, confirmedAmountMinor, receiptUrl, message }
       const acting = { revision, underClaim: true }
-      return act(request, (trackingId) => transfers.complete(trackingId, completion, contextOf(request), acting))
+      return act(request, (trackingId) =>
+        transfers.act(trackingId, { type: 'Complete', ...completion }, contextOf(request), acting),
+      )
     },
   )
   app.post(
@@ -79,7 +81,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
       checkTexts({ message })
       const acting = { revision, underClaim: true }
       return act(request, (trackingId) =>
-        transfers.changeStatus(trackingId, 'Cancel', message, contextOf(request), acting),
+        transfers.act(trackingId, { type: 'Cancel', message }, contextOf(request), acting),
       )
     },
   )

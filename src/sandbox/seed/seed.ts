@@ -156,16 +156,16 @@ class Seeding {
         )
       case 'complete': {
         const receiptUrl = `https://bank.invalid/receipts/${planned.referenceId}`
-        return transfers.complete(trackingId, { receiptUrl }, context)
+        return transfers.act(trackingId, { type: 'Complete', receiptUrl }, context)
       }
       case 'expire':
         return transfers.expire(trackingId, context)
       case 'manual-control':
-        return transfers.changeStatus(trackingId, 'SendToManualControl', does.message, context)
+        return transfers.act(trackingId, { type: 'SendToManualControl', message: does.message }, context)
       case 'cancel':
-        return transfers.changeStatus(trackingId, 'Cancel', does.message, context)
+        return transfers.act(trackingId, { type: 'Cancel', message: does.message }, context)
       case 'fail':
-        return transfers.changeStatus(trackingId, 'Fail', does.message, context)
+        return transfers.act(trackingId, { type: 'Fail', message: does.message }, context)
       default:
         return does satisfies never as Promise<TransferResult>
     }

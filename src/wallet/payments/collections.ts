@@ -33,7 +33,7 @@ import { type WalletFailure, walletFailure } from './wallet-failure.js'
 export interface CollectionDependencies {
   readonly store: EventStore
   readonly wallet: Wallet
-  readonly transfers: Pick<TransferCommands, 'find' | 'receiveFunds' | 'changeStatus'>
+  readonly transfers: Pick<TransferCommands, 'find' | 'receiveFunds' | 'act'>
   readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>
   readonly clock: Clock
 }
@@ -193,7 +193,7 @@ export class WalletCollections {
     const { transfers } = this.deps
     const found = await transfers.find(trackingId)
     if (found?.transfer.status !== 'Pending') return found?.transfer
-    const held = await transfers.changeStatus(trackingId, 'SendToManualControl', unknownOutcome, context)
+    const held = await transfers.act(trackingId, { type: 'SendToManualControl', message: unknownOutcome }, context)
     return held.accepted ? held.transfer : undefined
   }
 }

@@ -74,7 +74,7 @@ else {
 
   t.test('a return with a receipt file records nothing until the file is chosen', async (t) => {
     const trackingId = await create('native', '50.00')
-    await service.transfers.changeStatus(trackingId, 'Cancel', 'expired', context)
+    await service.transfers.act(trackingId, { type: 'Cancel', message: 'expired' }, context)
     await service.transfers.receiveFunds(trackingId, 1, { receivedAmountMinor: 50_00n, receiptUrl: null }, context)
     const page = await openAs('operator', `/dashboard/transfers/${trackingId}`)
     await page.getByRole('button', { name: 'Record return', exact: true }).click()
@@ -155,7 +155,11 @@ else {
     const approver = await as('approver')
     const released = await approver.send('POST', `/transfers/${trackingId}/release`, { revision })
     t.equal(released.status, 200)
-    const cancelled = await service.transfers.changeStatus(trackingId, 'Cancel', 'Cancelled by another user', colleague)
+    const cancelled = await service.transfers.act(
+      trackingId,
+      { type: 'Cancel', message: 'Cancelled by another user' },
+      colleague,
+    )
     t.equal(cancelled.accepted, true)
     await dialog.getByRole('button').filter({ hasText: 'Complete' }).click()
     await waitForText(page, 'your action was not carried out')

@@ -13,19 +13,21 @@ export async function createEveryState({ service, create, listed, as }: Dashboar
   const operator = await as('operator')
   return {
     pending: await created('native', '10.00'),
-    completed: await settled(await created('native', '20.00'), (id) => transfers.complete(id, {}, context)),
+    completed: await settled(await created('native', '20.00'), (id) =>
+      transfers.act(id, { type: 'Complete' }, context),
+    ),
     mismatch: await settled(await created('native', '30.00'), (id) =>
-      transfers.complete(id, { transactionAmountMinor: 25_00n, reason: 'paid in part' }, context),
+      transfers.act(id, { type: 'Complete', transactionAmountMinor: 25_00n, reason: 'paid in part' }, context),
     ),
     manual: await settled(await created('native', '40.00'), (id) =>
-      transfers.changeStatus(id, 'SendToManualControl', 'needs review', context),
+      transfers.act(id, { type: 'SendToManualControl', message: 'needs review' }, context),
     ),
     late: await settled(await created('native', '50.00'), async (id) => {
-      await transfers.changeStatus(id, 'Cancel', 'expired', context)
+      await transfers.act(id, { type: 'Cancel', message: 'expired' }, context)
       await transfers.receiveFunds(id, 1, { receivedAmountMinor: 50_00n, receiptUrl: null }, context)
     }),
     failed: await settled(await created('withdrawal', '60.00'), (id) =>
-      transfers.changeStatus(id, 'Fail', 'account not found', context),
+      transfers.act(id, { type: 'Fail', message: 'account not found' }, context),
     ),
     waiting: await created('withdrawal', '70.00'),
     claimed: await settled(await created('withdrawal', '80.00'), async (id) => {

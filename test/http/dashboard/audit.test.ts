@@ -20,8 +20,8 @@ const trackingId = await deposit(own)
 await deposit(other)
 const user = { actor: `user:${auditor.userId}`, $correlationId: 'c', $causationId: 'c' }
 const settled = [
-  await transfers.changeStatus(trackingId, 'SendToManualControl', 'Please wait.', user),
-  await transfers.complete(trackingId, {}, cli),
+  await transfers.act(trackingId, { type: 'SendToManualControl', message: 'Please wait.' }, user),
+  await transfers.act(trackingId, { type: 'Complete' }, cli),
 ]
 
 interface Item {

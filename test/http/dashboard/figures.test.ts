@@ -22,7 +22,11 @@ const first = await create(blue, '100')
 await create(blue, '50')
 await create(red, '7.5')
 now = '2026-11-21T09:10:00.000Z'
-await service.transfers.complete(first, { transactionAmountMinor: 9_900n, confirmedAmountMinor: 9_900n }, context)
+await service.transfers.act(
+  first,
+  { type: 'Complete', transactionAmountMinor: 9_900n, confirmedAmountMinor: 9_900n },
+  context,
+)
 const house = await signInAs(service, 'auditor')
 const operator = await signInAs(service, 'operator', [blue.id])
 const range = 'from=2026-11-20&to=2026-11-22'

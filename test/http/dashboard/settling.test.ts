@@ -183,7 +183,7 @@ t.test('completes, returns, resolves, reopens and reviews deposits', async (t) =
   const created = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
   const { trackingId } = created.json().result
   const receipt = { receivedAmountMinor: 95_00n, receiptUrl: null }
-  await transfers.changeStatus(trackingId, 'Cancel', null, context)
+  await transfers.act(trackingId, { type: 'Cancel', message: null }, context)
   await transfers.receiveFunds(trackingId, 1, receipt, context)
   const cancelled = await seen(cem, trackingId)
   t.strictSame(cancelled.actions, ['return', 'resolve', 'reopen'])

@@ -39,7 +39,7 @@ t.test('shows the history of a transfer from all its streams in the order of the
   const token = loggedIn.json().result
   const code = wallet.lastCode()
   t.equal((await send(walletPaths.code, { token, code })).json().success, true)
-  const sent = await transfers.changeStatus(trackingId, 'SendToManualControl', 'Please wait.', cli)
+  const sent = await transfers.act(trackingId, { type: 'SendToManualControl', message: 'Please wait.' }, cli)
   t.ok(sent.accepted)
   const webhookId = randomUUID()
   const amounts = { amountMinor: 100_50n, transactionAmountMinor: 0n, hasAmountMismatch: false }
@@ -89,7 +89,7 @@ t.test('hides the names of staff from merchants, but not from staff', async (t) 
   const issued = await service.merchant()
   const trackingId = await deposit(issued)
   const by = { actor: `user:${staff.userId}`, $correlationId: 'x', $causationId: 'x' }
-  t.ok((await transfers.changeStatus(trackingId, 'Cancel', 'No.', by)).accepted)
+  t.ok((await transfers.act(trackingId, { type: 'Cancel', message: 'No.' }, by)).accepted)
   const actors = async (who: typeof staff) =>
     (await who.get(`/transfers/${trackingId}/story`)).json().items.map(({ actor }: Told) => actor)
   t.equal((await actors(await signInAs(service, 'viewer', [issued.id, merchant.id])))[1], 'operator')

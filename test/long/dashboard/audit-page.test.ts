@@ -13,7 +13,7 @@ else {
   const world = await startDashboard(t, browser)
   const { service, create, listed, openAs, problems, shop } = world
   const trackingId = await create('native', '10')
-  await service.transfers.complete(trackingId, {}, context)
+  await service.transfers.act(trackingId, { type: 'Complete' }, context)
   await listed(trackingId)
 
   t.test('an auditor reads the history of a transfer and its state after the first event', async (t) => {

@@ -32,7 +32,7 @@ else {
     const row = page.getByRole('row', { name: /followed/ })
     await row.getByText('Pending').waitFor()
     await page.getByText(/Live$/).waitFor()
-    await service.transfers.complete(trackingId, {}, context)
+    await service.transfers.act(trackingId, { type: 'Complete' }, context)
     await row.getByText('Completed').waitFor()
     t.equal(await row.count(), 1)
   })
@@ -45,7 +45,11 @@ else {
       await page.getByRole('button', { name: 'Cancel transfer' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Message').fill('not ours')
-      await service.transfers.changeStatus(trackingId, 'SendToManualControl', 'a colleague reviews it', context)
+      await service.transfers.act(
+        trackingId,
+        { type: 'SendToManualControl', message: 'a colleague reviews it' },
+        context,
+      )
       const submit = dialog.getByRole('button', { name: 'Cancel transfer' })
       await submit.click()
       await dialog.getByText('your action was not carried out').waitFor()
@@ -61,7 +65,7 @@ else {
 
   t.test('late money is returned by an operator, and the deposit is reopened by an approver', async (t) => {
     const trackingId = await create('native', '50')
-    await service.transfers.changeStatus(trackingId, 'Cancel', 'not paid', context)
+    await service.transfers.act(trackingId, { type: 'Cancel', message: 'not paid' }, context)
     await service.transfers.receiveFunds(trackingId, 1, { receivedAmountMinor: 50_00n, receiptUrl: null }, context)
     const operator = await openAs('operator', `/dashboard/transfers/${trackingId}`)
     await operator.getByText('Not settled').waitFor()

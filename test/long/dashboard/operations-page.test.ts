@@ -58,7 +58,7 @@ else {
   t.test('shows nodes, and stuck transfers with their next step', async (t) => {
     await page.getByRole('region', { name: 'Nodes' }).waitFor()
     await page.getByText('No stuck transfers').waitFor()
-    await service.transfers.changeStatus(trackingId, 'SendToManualControl', 'needs review', context)
+    await service.transfers.act(trackingId, { type: 'SendToManualControl', message: 'needs review' }, context)
     await world.listed(trackingId)
     time.aheadMs += 16 * 60_000
     await page.reload()

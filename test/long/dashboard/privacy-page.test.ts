@@ -40,7 +40,7 @@ else {
       await dialog.getByRole('button', { name: 'Erase permanently' }).click()
       await dialog.getByRole('alert').getByText(trackingId).waitFor()
 
-      await service.transfers.complete(trackingId, {}, context)
+      await service.transfers.act(trackingId, { type: 'Complete' }, context)
       await listed(trackingId)
       await dialog.getByRole('button', { name: 'Erase permanently' }).click()
       await page

@@ -47,7 +47,7 @@ else {
     await fc.assert(
       fc.asyncProperty(text, text, text, text, async (name, username, userId, message) => {
         const trackingId = await create('native', '12.34', { name, username, userId })
-        await service.transfers.changeStatus(trackingId, 'SendToManualControl', message, context)
+        await service.transfers.act(trackingId, { type: 'SendToManualControl', message }, context)
         await listed(trackingId)
         for (const path of [`/deposits?text=${trackingId}`, `/transfers/${trackingId}`]) {
           await page.goto(`${baseUrl}/dashboard${path}`)

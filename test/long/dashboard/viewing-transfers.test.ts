@@ -13,12 +13,12 @@ else {
   const trackingIds: string[] = []
   for (const [n, name] of ['Ada Lovelace', 'Grace Hopper', 'Barbara Liskov', 'Grace Murray'].entries())
     trackingIds.push(await create('native', `${n + 1}00.25`, { name, referenceId: `order-${n}` }))
-  await service.transfers.complete(
+  await service.transfers.act(
     trackingIds[1]!,
-    { transactionAmountMinor: 150_25n, reason: 'paid in part' },
+    { type: 'Complete', transactionAmountMinor: 150_25n, reason: 'paid in part' },
     context,
   )
-  await service.transfers.changeStatus(trackingIds[2]!, 'Cancel', 'no longer needed', context)
+  await service.transfers.act(trackingIds[2]!, { type: 'Cancel', message: 'no longer needed' }, context)
   for (const trackingId of trackingIds) await listed(trackingId)
   const other = await service.merchant({ name: 'Green Shop' })
   const foreignTransfer = await create('native', '5', { referenceId: 'others-1' }, other)

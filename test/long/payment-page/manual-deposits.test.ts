@@ -31,7 +31,7 @@ else {
         t.equal(await each.locator('input').count(), 0)
       }
       t.equal(await page.locator('#clock').isVisible(), true)
-      await service.transfers.complete(trackingId, {}, context)
+      await service.transfers.act(trackingId, { type: 'Complete' }, context)
       await page.getByRole('heading', { name: 'Paid' }).waitFor()
       t.strictSame(problems, [])
       t.strictSame(plain.problems, [])

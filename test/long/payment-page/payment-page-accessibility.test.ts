@@ -92,7 +92,7 @@ else {
     for (const change of ['SendToManualControl', 'Cancel'] as const) {
       const other = await deposit('7')
       const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
-      await service.transfers.changeStatus(other.trackingId, change, null, context)
+      await service.transfers.act(other.trackingId, { type: change, message: null }, context)
       await checkPage(t, (await open(other.url)).page, change)
     }
   })
@@ -121,7 +121,7 @@ else {
     const text = await page.locator('body').innerText()
     t.match(text, /Payment to Blue Shop[\s\S]*1,234\.50[\s\S]*30 minutes[\s\S]*needs JavaScript/)
     const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
-    await service.transfers.complete(trackingId, {}, context)
+    await service.transfers.act(trackingId, { type: 'Complete' }, context)
     await page.getByRole('link', { name: 'Reload' }).click()
     await page.getByRole('heading', { name: 'Paid' }).waitFor()
   })

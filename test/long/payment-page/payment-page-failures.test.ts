@@ -125,7 +125,7 @@ else {
 
     time.aheadMs = 0
     const paid = await deposit('20')
-    await service.transfers.complete(paid.trackingId, {}, context)
+    await service.transfers.act(paid.trackingId, { type: 'Complete' }, context)
     time.aheadMs = 25 * 60 * minutes
     const late = await page.goto(paid.url)
     t.equal(late?.status(), 410)
@@ -140,7 +140,7 @@ else {
     await signInToWallet(page)
     await page.getByRole('alert').filter({ hasText: 'No connection' }).waitFor()
     await page.context().setOffline(false)
-    await service.transfers.changeStatus(trackingId, 'Cancel', 'secret note of the operator', context)
+    await service.transfers.act(trackingId, { type: 'Cancel', message: 'secret note of the operator' }, context)
     await signInToWallet(page)
     await page.getByRole('heading', { name: 'This payment was cancelled' }).waitFor()
     t.notMatch(await page.content(), /secret note/)

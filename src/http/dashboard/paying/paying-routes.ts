@@ -34,7 +34,7 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const bulk = { bodyLimit, ...settle({ body: BulkAction }, BulkAnswer) }
   app.post('/withdrawals/claim', bulk, (request) =>
     oneByOne(request, request.body.items, ({ trackingId, revision }) =>
-      transfers.claim(trackingId, contextOf(request), { revision }),
+      transfers.act(trackingId, { type: 'Claim' }, contextOf(request), { revision }),
     ),
   )
   app.post('/withdrawals/complete', bulk, async (request) => {
@@ -44,7 +44,10 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
     for (const found of known) if (found) askRecent(request, found.transfer)
     return oneByOne(request, items, ({ trackingId, revision, receiptUrl }) => {
       const completion = receiptUrl === undefined ? {} : { receiptUrl }
-      return transfers.complete(trackingId, completion, contextOf(request), { revision, underClaim: true })
+      return transfers.act(trackingId, { type: 'Complete', ...completion }, contextOf(request), {
+        revision,
+        underClaim: true,
+      })
     })
   })
   app.post('/withdrawals/bank-file', { bodyLimit, ...settle({ body: BankFileRequest }) }, async (request, reply) => {

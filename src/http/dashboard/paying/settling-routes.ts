@@ -37,17 +37,22 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const amountOf = (field: string, amountMinor: number | undefined) =>
     checkedAmount(field, amountMinor === undefined ? undefined : BigInt(amountMinor), currency)
 
-  for (const action of ['claim', 'release'] as const) {
+  for (const [action, type] of [
+    ['claim', 'Claim'],
+    ['release', 'Release'],
+  ] as const) {
     app.post(url(action), options(action, PlainAction), (request) => {
       const { revision } = request.body
-      return act(request, (trackingId) => transfers[action](trackingId, contextOf(request), { revision }))
+      return act(request, (trackingId) => transfers.act(trackingId, { type }, contextOf(request), { revision }))
     })
   }
   app.post(url('approve'), options('approve', ApproveAction), (request) => {
     const { revision } = request.body
     const amountMinor = amountOf('amountMinor', request.body.amountMinor)
     const approval = amountMinor === undefined ? {} : { amountMinor }
-    return act(request, (trackingId) => transfers.approve(trackingId, approval, contextOf(request), { revision }))
+    return act(request, (trackingId) =>
+      transfers.act(trackingId, { type: 'Approve', ...approval }, contextOf(request), { revision }),
+    )
   })
   app.post(url('complete'), options('complete', CompleteAction), (request) => {
     const { revision, amountMinor, confirmedAmountMinor, receiptUrl, message, reason } = request.body
@@ -60,7 +65,7 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const acting = { revision, underClaim: true }
     return act(request, (trackingId, transfer) => {
       askRecent(request, transfer, completion.transactionAmountMinor)
-      return transfers.complete(trackingId, completion, contextOf(request), acting)
+      return transfers.act(trackingId, { type: 'Complete', ...completion }, contextOf(request), acting)
     })
   })
   for (const [action, type] of [
@@ -72,23 +77,25 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
       checkTexts({ message })
       // Manual control ends nothing, so it needs no claim.
       const acting = { revision, underClaim: action === 'cancel' }
-      return act(request, (trackingId) => transfers.changeStatus(trackingId, type, message, contextOf(request), acting))
+      return act(request, (trackingId) => transfers.act(trackingId, { type, message }, contextOf(request), acting))
     })
   }
   app.post(url('return'), options('return', ReturnAction), (request) => {
     const { revision, receiptUrl } = request.body
     checkTexts({ receiptUrl })
     const returned = { amountMinor: amountOf('amountMinor', request.body.amountMinor)!, receiptUrl }
-    return act(request, (trackingId) => transfers.returnFunds(trackingId, returned, contextOf(request), { revision }))
+    return act(request, (trackingId) =>
+      transfers.act(trackingId, { type: 'ReturnFunds', ...returned }, contextOf(request), { revision }),
+    )
   })
-  for (const [action, method] of [
-    ['resolve', 'resolveAttention'],
-    ['reopen', 'reopen'],
+  for (const [action, type] of [
+    ['resolve', 'ResolveAttention'],
+    ['reopen', 'Reopen'],
   ] as const) {
     app.post(url(action), options(action, ReasonAction), (request) => {
       const { revision, reason } = request.body
       checkTexts({ reason })
-      return act(request, (trackingId) => transfers[method](trackingId, reason, contextOf(request), { revision }))
+      return act(request, (trackingId) => transfers.act(trackingId, { type, reason }, contextOf(request), { revision }))
     })
   }
 }
