@@ -63,10 +63,8 @@ export const callbackEvents = {
 
 export type CallbackEvent = EventsOf<typeof callbackEvents>
 
-export interface Delivery {
-  readonly webhookId: string
-  readonly transferRevision: number
-  readonly payload: CallbackPayload
+export interface Delivery
+  extends Pick<DataOf<CallbackEvent, 'CallbackRecorded'>, 'webhookId' | 'transferRevision' | 'payload'> {
   readonly status: 'waiting' | 'delivered' | 'parked'
   /** The number of failed attempts since the callback was recorded or requeued. */
   readonly attempts: number
@@ -75,7 +73,6 @@ export interface Delivery {
   readonly nextAttemptAt: string
   /** Why the last attempt failed, or null. */
   readonly lastFailure: string | null
-  /** The number of requeues. */
   readonly requeues: number
   /** The time of the latest requeue; null if there was none. */
   readonly requeuedAt: string | null
@@ -95,18 +92,15 @@ export type AttemptOutcome =
   | { readonly result: 'failed'; readonly reason: string; readonly nextAttemptAt: string }
   | { readonly result: 'parked'; readonly reason: string }
 
+export interface Attempted extends Pick<DataOf<CallbackEvent, 'CallbackDelivered'>, 'httpStatus' | 'durationMs'> {
+  /** The number of the attempt, from 1, as known when it was sent. */
+  readonly attempt: number
+  readonly outcome: AttemptOutcome
+}
+
 export type CallbackCommand =
   | ({ readonly type: 'Record' } & DataOf<CallbackEvent, 'CallbackRecorded'>)
-  | {
-      readonly type: 'ReportAttempt'
-      readonly webhookId: string
-      /** The number of the attempt, from 1, as known when it was sent. */
-      readonly attempt: number
-      readonly httpStatus: number | null
-      readonly durationMs: number
-      readonly outcome: AttemptOutcome
-      readonly at: string
-    }
+  | ({ readonly type: 'ReportAttempt'; readonly webhookId: string; readonly at: string } & Attempted)
   /** An operator can requeue a callback at any time, a merchant can resend it from {@link resendableAtMs} on. */
   | { readonly type: 'Requeue' | 'Resend'; readonly which: Requeued; readonly at: string }
 
@@ -122,7 +116,7 @@ export const callbackDecider: Decider<Lane, CallbackCommand, CallbackEvent> = { 
 export function decide(command: CallbackCommand, lane: Lane): Decision<CallbackEvent> {
   switch (command.type) {
     case 'Record': {
-      if (lane.deliveries.some((delivery) => delivery.webhookId === command.webhookId)) return accept()
+      if (find(lane, command.webhookId)) return accept()
       const { type: _, ...data } = command
       return accept({ type: 'CallbackRecorded', data })
     }
@@ -138,7 +132,7 @@ export function decide(command: CallbackCommand, lane: Lane): Decision<CallbackE
 
 function reportAttempt(command: CallbackCommand & { type: 'ReportAttempt' }, lane: Lane): Decision<CallbackEvent> {
   const { webhookId, attempt, httpStatus, durationMs, outcome, at } = command
-  const delivery = lane.deliveries.find((candidate) => candidate.webhookId === webhookId)
+  const delivery = find(lane, webhookId)
   if (!delivery) return refuse('not-found', 'unknown-callback')
   if (delivery.status !== 'waiting') return accept()
   // An earlier holder of the lane sent it, or it was sent before a requeue. Its failure neither counts nor schedules the next attempt.
@@ -182,6 +176,10 @@ export function resendableAtMs({ requeues, requeuedAt }: Delivery): number {
   return Date.parse(requeuedAt) + Math.min(longestResendPauseMs, firstResendPauseMs * 2 ** (requeues - 1))
 }
 
+function find({ deliveries }: Lane, webhookId: string): Delivery | undefined {
+  return deliveries.find((each) => each.webhookId === webhookId)
+}
+
 function ids(lane: Lane, webhookId: string, at: string) {
   if (lane.trackingId === null || lane.merchantId === null) throw new Error('a delivery in a lane without an owner')
   return { webhookId, trackingId: lane.trackingId, merchantId: lane.merchantId, at }
@@ -208,7 +206,7 @@ export function evolve(lane: Lane, event: CallbackEvent): Lane {
     }
     case 'CallbackRequeued': {
       const { webhookId, at } = event.data
-      const requeues = 1 + (lane.deliveries.find((delivery) => delivery.webhookId === webhookId)?.requeues ?? 0)
+      const requeues = 1 + (find(lane, webhookId)?.requeues ?? 0)
       return change(lane, webhookId, { status: 'waiting', attempts: 0, nextAttemptAt: at, requeues, requeuedAt: at })
     }
     default:
@@ -217,9 +215,7 @@ export function evolve(lane: Lane, event: CallbackEvent): Lane {
 }
 
 function change(lane: Lane, webhookId: string, changes: Partial<Delivery>): Lane {
-  if (!lane.deliveries.some((delivery) => delivery.webhookId === webhookId)) {
-    throw new Error('an attempt of a callback that was never recorded')
-  }
+  if (!find(lane, webhookId)) throw new Error('an attempt of a callback that was never recorded')
   const deliveries = lane.deliveries.map((each) => (each.webhookId === webhookId ? { ...each, ...changes } : each))
   return { ...lane, deliveries }
 }
@@ -240,7 +236,7 @@ export const endpointEvents = {
 
 export type EndpointEvent = EventsOf<typeof endpointEvents>
 
-type EndpointCommand =
+export type EndpointCommand =
   | ({ readonly type: 'NoteFailing' } & DataOf<EndpointEvent, 'CallbackEndpointFailing'>)
   | ({ readonly type: 'NoteRecovered' } & DataOf<EndpointEvent, 'CallbackEndpointRecovered'>)
 

@@ -105,17 +105,14 @@ export interface Challenge {
   readonly deviceConfirmed: boolean
 }
 
-export interface PaymentCollection {
+type Recorded<Type extends PaymentEvent['type']> = DataOf<PaymentEvent, Type>
+
+export interface PaymentCollection
+  extends Pick<Recorded<'WalletCollectionStarted'>, 'challengeId' | 'accountNumber' | 'amountMinor'>,
+    Pick<Recorded<'WalletCollectionEnded'>, 'collectedAmountMinor' | 'receiptUrl' | 'reason'> {
   readonly number: number
-  readonly challengeId: string
-  readonly accountNumber: number
-  readonly amountMinor: bigint
   /** `open` until the outcome is recorded. */
   readonly outcome: 'open' | CollectionOutcome
-  /** The collected amount; 0 for any other outcome. */
-  readonly collectedAmountMinor: bigint
-  readonly receiptUrl: string | null
-  readonly reason: CollectionRefusal | null
   /** Null while it is open. */
   readonly endedAt: string | null
 }
@@ -125,8 +122,6 @@ export interface Payment {
   /** The collections in the order in which they started. At most one is open. */
   readonly collections: readonly PaymentCollection[]
 }
-
-type Recorded<Type extends PaymentEvent['type']> = DataOf<PaymentEvent, Type>
 
 export type PaymentCommand =
   | ({ readonly type: 'LogIn' } & Recorded<'WalletLoggedIn'>)
@@ -165,45 +160,40 @@ export function openCollection(payment: Payment): PaymentCollection | undefined 
 }
 
 function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent, PaymentRule> {
-  const { trackingId, merchantId, at } = command
-  const common = { trackingId, merchantId, at }
   if (command.type === 'EndCollection') return endCollection(command, state)
+  const { trackingId, merchantId, challengeId, at } = command
+  const data = { trackingId, merchantId, challengeId, at }
+  const busy = unfinished(state)
   if (command.type === 'LogIn') {
-    const { challengeId, accountNumber } = command
-    const busy = unfinished(state)
     if (busy) return refuse('conflict', busy)
     if (state.challenges.length >= maxLogins) return refuse('conflict', 'too-many-logins')
-    return accept({ type: 'WalletLoggedIn', data: { ...common, challengeId, accountNumber } })
+    return accept({ type: 'WalletLoggedIn', data: { ...data, accountNumber: command.accountNumber } })
   }
-  const challenge = findChallenge(state, command.challengeId)
+  const challenge = findChallenge(state, challengeId)
   if (!challenge) return refuse('conflict', 'unknown-challenge')
-  const data = { ...common, challengeId: challenge.id }
+  const { accountNumber, attempts, verified, questionExpiresAt } = challenge
   switch (command.type) {
-    case 'AttemptCode': {
-      if (challenge.verified) return refuse('conflict', 'already-verified')
-      if (challenge.attempts >= maxCodeAttempts) return refuse('conflict', 'too-many-attempts')
-      const busy = unfinished(state)
+    case 'AttemptCode':
+      if (verified) return refuse('conflict', 'already-verified')
+      if (attempts >= maxCodeAttempts) return refuse('conflict', 'too-many-attempts')
       if (busy) return refuse('conflict', busy)
-      return accept({ type: 'WalletCodeAttempted', data: { ...data, attempt: challenge.attempts + 1 } })
-    }
+      return accept({ type: 'WalletCodeAttempted', data: { ...data, attempt: attempts + 1 } })
     case 'VerifyCode':
       // Only one of two simultaneous correct codes uses up the token.
-      if (challenge.verified) return refuse('conflict', 'already-verified')
-      return accept({ type: 'WalletCodeVerified', data })
+      return verified ? refuse('conflict', 'already-verified') : accept({ type: 'WalletCodeVerified', data })
     case 'QuestionDevice':
-      if (!challenge.verified) return refuse('conflict', 'code-not-verified')
-      if (challenge.questionExpiresAt !== null) return accept()
+      if (!verified) return refuse('conflict', 'code-not-verified')
+      if (questionExpiresAt !== null) return accept()
       return accept({ type: 'WalletDeviceQuestioned', data: { ...data, expiresAt: command.expiresAt } })
     case 'ConfirmDevice':
-      if (challenge.questionExpiresAt === null) return refuse('conflict', 'code-not-verified')
+      if (questionExpiresAt === null) return refuse('conflict', 'code-not-verified')
       return challenge.deviceConfirmed ? accept() : accept({ type: 'WalletDeviceConfirmed', data })
     case 'StartCollection': {
-      if (!challenge.verified) return refuse('conflict', 'code-not-verified')
-      const problem = unfinished(state) ?? tooOften(state, challenge.id, at)
+      if (!verified) return refuse('conflict', 'code-not-verified')
+      const problem = busy ?? tooOften(state, challengeId, at)
       if (problem) return refuse('conflict', problem)
-      const { accountNumber } = challenge
-      const collection = state.collections.length + 1
       const { amountMinor } = command
+      const collection = state.collections.length + 1
       return accept({ type: 'WalletCollectionStarted', data: { ...data, collection, accountNumber, amountMinor } })
     }
     default:
@@ -214,9 +204,8 @@ function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent,
 /** Returns why the deposit cannot be collected at all now. */
 function unfinished(state: Payment): PaymentRule | undefined {
   if (openCollection(state)) return 'collecting'
-  return state.collections.some(({ outcome }) => outcome === 'collected' || outcome === 'unknown')
-    ? 'collected'
-    : undefined
+  const isTaken = state.collections.some(({ outcome }) => outcome === 'collected' || outcome === 'unknown')
+  return isTaken ? 'collected' : undefined
 }
 
 /** Returns why a login cannot collect again. A client that polls gets the recorded outcome and reaches neither the stream nor the wallet. */
@@ -303,18 +292,16 @@ function changeChallenge(state: Payment, challengeId: string, changes: Partial<C
 }
 
 type WalletCodeRefused = EventsOf<typeof codeCapEvents>
-type WrongCode = DataOf<WalletCodeRefused, 'WalletCodeRefused'>
 
-/** The wrong codes allowed for one account in {@link codeCapWindowMs}. A guesser who has the password needs 50,000 days on average. */
+/** The wrong codes allowed for one account per day. A guesser who has the password needs 50,000 days on average. */
 export const maxWrongCodes = 20
-export const codeCapWindowMs = dayMs
 
 interface WrongCodes {
   /** The times of the latest {@link maxWrongCodes}, oldest first. */
   readonly latest: readonly string[]
 }
 
-export const codeCapDecider: Decider<WrongCodes, WrongCode, WalletCodeRefused> = {
+export const codeCapDecider: Decider<WrongCodes, WalletCodeRefused['data'], WalletCodeRefused> = {
   initialState: { latest: [] },
   decide: (data) => accept({ type: 'WalletCodeRefused', data }),
   evolve: ({ latest }, { data }) => ({ latest: [...latest, data.at].slice(-maxWrongCodes) }),
@@ -323,6 +310,6 @@ export const codeCapDecider: Decider<WrongCodes, WrongCode, WalletCodeRefused> =
 /** Returns when (in milliseconds since the epoch) codes of the account are compared again, or `undefined` if they are compared now. */
 export function codesLockedUntilMs({ latest }: WrongCodes, nowMs: number): number | undefined {
   if (latest.length < maxWrongCodes) return undefined
-  const untilMs = Date.parse(latest[0]!) + codeCapWindowMs
+  const untilMs = Date.parse(latest[0]!) + dayMs
   return untilMs > nowMs ? untilMs : undefined
 }

@@ -29,17 +29,10 @@ const audiences: { readonly [step in WalletStep]: string } = {
   code: 'transferd:wallet-code',
   device: 'transferd:wallet-device',
 }
-const requiredClaims = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'merchant']
+const requiredClaims = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'merchant'] as const
 const maxTokenLength = 1024
 
-interface Claims {
-  readonly aud: unknown
-  readonly sub: unknown
-  readonly jti: unknown
-  readonly iat: unknown
-  readonly exp: unknown
-  readonly merchant: unknown
-}
+type Claims = { readonly [claim in (typeof requiredClaims)[number]]: unknown }
 
 /**
  * Creates the tokens of the wallet flow: JWTs under a separate key that is derived from the master key. Verifies everything that fast-jwt
@@ -73,7 +66,12 @@ export function createWalletTokens(box: Pick<SecretBox, 'mac'>, nowMs: () => num
 }
 
 /** The verifier ignores the expiry, because its clock cannot be set for each token. */
-const pinned = { algorithms: [algorithm], allowedIss: issuer, requiredClaims, ignoreExpiration: true }
+const pinned = {
+  algorithms: [algorithm],
+  allowedIss: issuer,
+  requiredClaims: [...requiredClaims],
+  ignoreExpiration: true,
+}
 
 function claimsOf(verify: (token: string) => unknown, token: string): Claims | undefined {
   try {

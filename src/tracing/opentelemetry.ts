@@ -54,17 +54,12 @@ export function openTelemetry(
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   })
   const spans = new Spans(provider.getTracer('transferd', resource.version))
-  return {
-    start: (start, traceparent) => spans.start(start, traceparent),
-    inSpan: (start, parent, work) => spans.inSpan(start, parent, work),
-    record: (start, parent, startedMs, endedMs) => spans.record(start, parent, startedMs, endedMs),
-    current: () => spans.current(),
-    annotate: (attributes) => spans.annotate(attributes),
+  return Object.assign(spans, {
     async close() {
       const late = new Promise<void>((resolve) => setTimeout(resolve, flushWithinMs).unref())
       await Promise.race([provider.shutdown().catch(silent), late])
     },
-  }
+  })
 }
 
 class Spans implements Tracer {

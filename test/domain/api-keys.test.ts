@@ -109,7 +109,7 @@ t.test('bounds the number of keys and keeps their ids unique after any sequence 
         const sha256 = sha(index + 1)
         const command =
           action === 'create'
-            ? ({ ...create(n, validUntil, ['read'], now), sha256 } as const)
+            ? ({ ...create(n, validUntil, ['read'], now), apiKeySha256: sha256 } as const)
             : action === 'revoke'
               ? ({ type: 'RevokeApiKey', keyId: apiKeyId({ sha256: sha(n) }), at: now } as const)
               : ({

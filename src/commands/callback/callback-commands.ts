@@ -1,8 +1,9 @@
 import {
-  type AttemptOutcome,
+  type Attempted,
   type CallbackCommand,
   type CallbackEvent,
   callbackDecider,
+  type EndpointCommand,
   endpointDecider,
   type Lane,
   type Requeued,
@@ -22,18 +23,11 @@ import {
   type Loaded,
   loadStream,
   readHistory,
+  type Untimed,
 } from '../handle-command.js'
 import { derivedEventId } from '../ids.js'
 
 export type CallbackRequest = Omit<DataOf<CallbackEvent, 'CallbackRecorded'>, 'at'>
-
-export interface Attempted {
-  /** The number of the attempt, from 1, at the time when it was sent. */
-  readonly attempt: number
-  readonly httpStatus: number | null
-  readonly durationMs: number
-  readonly outcome: AttemptOutcome
-}
 
 export interface LoadedLane extends Loaded<Lane> {
   readonly causes: ReadonlyMap<string, EventMetadata>
@@ -54,10 +48,7 @@ export class CallbackCommands {
   /** Records a delivery once, regardless of repeats: the event's id derives from the id of the transfer event. */
   record(request: CallbackRequest, context: CommandContext, loaded?: Loaded<Lane>) {
     const onceId = derivedEventId(request.webhookId, 'callback recorded')
-    return this.#execute(request.trackingId, { type: 'Record', ...request, at: this.clock() }, context, {
-      loaded,
-      onceId,
-    })
+    return this.#execute(request.trackingId, { type: 'Record', ...request }, context, { loaded, onceId })
   }
 
   reportAttempt(
@@ -67,19 +58,18 @@ export class CallbackCommands {
     context: CommandContext,
     loaded?: Loaded<Lane>,
   ) {
-    const command = { type: 'ReportAttempt', webhookId, ...attempted, at: this.clock() } as const
-    return this.#execute(trackingId, command, context, { loaded })
+    return this.#execute(trackingId, { type: 'ReportAttempt', webhookId, ...attempted }, context, { loaded })
   }
 
   /** Requeues callbacks for an operator. */
   requeue(trackingId: string, which: Requeued, context: CommandContext) {
-    return this.#execute(trackingId, { type: 'Requeue', which, at: this.clock() }, context)
+    return this.#execute(trackingId, { type: 'Requeue', which }, context)
   }
 
   /** Requeues callbacks for a merchant, at a limited rate. */
   async resend(trackingId: string, which: Requeued, context: CommandContext): Promise<Resent> {
     const at = this.clock()
-    const result = await this.#execute(trackingId, { type: 'Resend', which, at }, context)
+    const result = await this.#execute(trackingId, { type: 'Resend', which }, context)
     if (result.accepted) return { accepted: true, count: result.events.length }
     if (result.refusal.reason === 'not-found') return { accepted: false }
     const freeAtMs = Math.min(...requeued(result.state, which).map(resendableAtMs))
@@ -111,17 +101,25 @@ export class CallbackCommands {
   }
 
   noteEndpointFailing(merchantId: string, since: string, context: CommandContext) {
-    const command = { type: 'NoteFailing', merchantId, since, at: this.clock() } as const
-    return handleCommand(this.store, endpointDecider, endpointStream(merchantId), command, context)
+    return this.#executeOnEndpoint({ type: 'NoteFailing', merchantId, since, at: this.clock() }, context)
   }
 
   noteEndpointRecovered(merchantId: string, context: CommandContext) {
-    const command = { type: 'NoteRecovered', merchantId, at: this.clock() } as const
-    return handleCommand(this.store, endpointDecider, endpointStream(merchantId), command, context)
+    return this.#executeOnEndpoint({ type: 'NoteRecovered', merchantId, at: this.clock() }, context)
   }
 
-  #execute(trackingId: string, command: CallbackCommand, context: CommandContext, options?: HandleOptions<Lane>) {
-    return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context, options)
+  #executeOnEndpoint(command: EndpointCommand, context: CommandContext) {
+    return handleCommand(this.store, endpointDecider, endpointStream(command.merchantId), command, context)
+  }
+
+  #execute(
+    trackingId: string,
+    command: Untimed<CallbackCommand>,
+    context: CommandContext,
+    options?: HandleOptions<Lane>,
+  ) {
+    const timed = { ...command, at: this.clock() }
+    return handleCommand(this.store, callbackDecider, callbackStream(trackingId), timed, context, options)
   }
 }
 

@@ -1,22 +1,19 @@
 import type { DataOf } from '../event.js'
-import type { TransferEvent } from './transfer-events.js'
+import type { TransferCreated, TransferEvent } from './transfer-events.js'
 
-/** The actor and the time of a command arrive in it: the domain has no clock. */
+/** The domain has no clock: each command brings its time. */
 interface ByActor {
   /** The actor, as in the events' metadata. */
   readonly by: string
   readonly at: string
 }
 
-interface Create {
-  /** The digest of the request's hashCode, if it had one. */
+/** `hashId` is the digest of the request's hashCode, if it had one. */
+type Create<Type extends TransferCreated['type']> = Omit<DataOf<TransferEvent, Type>, 'kind' | 'hashId'> & {
   readonly hashId?: string
 }
-
-export type CreateDeposit = { readonly type: 'CreateDeposit' } & Create &
-  Omit<DataOf<TransferEvent, 'DepositCreated'>, 'kind' | 'hashId'>
-export type CreateWithdrawal = { readonly type: 'CreateWithdrawal' } & Create &
-  Omit<DataOf<TransferEvent, 'WithdrawalCreated'>, 'kind' | 'hashId'>
+export type CreateDeposit = { readonly type: 'CreateDeposit' } & Create<'DepositCreated'>
+export type CreateWithdrawal = { readonly type: 'CreateWithdrawal' } & Create<'WithdrawalCreated'>
 
 interface PayingOut {
   /** Whether the log does not verify. Then no withdrawal is claimed, approved or completed. */
@@ -90,12 +87,10 @@ export interface ReceiveFunds {
 }
 
 /** Money of a deposit was returned, as the receipt shows. */
-export interface ReturnFunds {
+export interface ReturnFunds extends Pick<MismatchPolicy, 'toleranceMinor'> {
   readonly type: 'ReturnFunds'
   readonly amountMinor: bigint
   readonly receiptUrl: string
-  /** See {@link MismatchPolicy}. */
-  readonly toleranceMinor: bigint
   readonly at: string
 }
 

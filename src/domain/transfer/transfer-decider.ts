@@ -19,7 +19,6 @@ import type {
   CreateWithdrawal,
   ReceiveFunds,
   ReturnFunds,
-  Settle,
   Settler,
   TransferCommand,
 } from './transfer-commands.js'
@@ -30,21 +29,19 @@ export const transferDecider: Decider<TransferState, TransferCommand, TransferEv
 export function decide(command: TransferCommand, state: TransferState): Decision<TransferEvent> {
   if (command.type === 'CreateDeposit' || command.type === 'CreateWithdrawal') return create(command, state)
   if (state.kind === 'none') return refuse('not-found', 'unknown-transfer')
+  const { at } = command
   switch (command.type) {
     case 'Complete':
       return complete(command, state)
     case 'SendToManualControl':
-      return moveTo('ManualControl', command, state, {
-        type: 'TransferSentToManualControl',
-        data: { ...common(state, command.at), message: command.message },
-      })
+    case 'Fail': {
+      const data = { ...common(state, at), message: command.message }
+      return command.type === 'Fail'
+        ? moveTo('Failed', command, state, { type: 'TransferFailed', data })
+        : moveTo('ManualControl', command, state, { type: 'TransferSentToManualControl', data })
+    }
     case 'Cancel':
-      return moveTo('Cancelled', command, state, cancelled(state, command.at, 'requested', command.message))
-    case 'Fail':
-      return moveTo('Failed', command, state, {
-        type: 'TransferFailed',
-        data: { ...common(state, command.at), message: command.message },
-      })
+      return moveTo('Cancelled', command, state, cancelled(state, at, 'requested', command.message))
     case 'Claim':
       return claim(command, state)
     case 'Release':
@@ -52,19 +49,25 @@ export function decide(command: TransferCommand, state: TransferState): Decision
     case 'Approve':
       return approve(command, state)
     case 'Expire':
-      if (state.kind !== 'deposit' || state.status !== 'Pending' || command.at < state.expiresAt) return accept()
-      return accept(cancelled(state, command.at, 'expired', 'expired'))
+      if (state.kind !== 'deposit' || state.status !== 'Pending' || at < state.expiresAt) return accept()
+      return accept(cancelled(state, at, 'expired', 'expired'))
     case 'ReceiveFunds':
       return receiveFunds(command, state)
     case 'ReturnFunds':
       return returnFunds(command, state)
-    case 'ResolveAttention':
-      return resolveAttention(command, state)
+    case 'ResolveAttention': {
+      if (!needsAttention(state)) return accept()
+      const data = { ...common(state, at), resolvedAmountMinor: unsettledMinor(state), reason: command.reason }
+      return accept({ type: 'AttentionResolved', data })
+    }
     case 'Reopen':
-      return reopen(command, state)
+      if (state.kind === 'withdrawal') return refuse('conflict', 'not-reopenable')
+      if (state.status === 'ManualControl' && state.reopened) return accept()
+      if (state.status !== 'Cancelled' && state.status !== 'Failed') return refuse('conflict', 'not-reopenable')
+      return accept({ type: 'TransferReopened', data: { ...common(state, at), reason: command.reason } })
     case 'ErasePersonalData': {
       const { paymentMethod, createdAt } = state
-      return accept({ type: 'PersonalDataErased', data: { ...common(state, command.at), paymentMethod, createdAt } })
+      return accept({ type: 'PersonalDataErased', data: { ...common(state, at), paymentMethod, createdAt } })
     }
     default:
       return command satisfies never
@@ -95,8 +98,7 @@ function sameRequest(a: Transfer, b: Transfer): boolean {
     a.amountMinor === b.amountMinor &&
     a.paymentMethod === b.paymentMethod &&
     isSameCustomer(a, b)
-  if (a.kind === 'deposit') return same && b.kind === 'deposit' && a.channel === b.channel
-  return same && b.kind === 'withdrawal'
+  return same && a.kind === b.kind && (a.kind === 'withdrawal' || b.kind === 'withdrawal' || a.channel === b.channel)
 }
 
 /** After an erasure the customers cannot be compared, so a merchant can repeat the request of an erased customer. */
@@ -109,23 +111,20 @@ function isSameCustomer(a: Transfer, b: Transfer): boolean {
 
 function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<TransferEvent> {
   if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
-  const { receivedAmountMinor, receiptUrl, mismatchPolicy, manualControlAboveMinor, at } = command
-  const isHeld =
-    manualControlAboveMinor !== null && max(receivedAmountMinor, state.amountMinor) > manualControlAboveMinor
+  const { receivedAmountMinor, receiptUrl, mismatchPolicy, manualControlAboveMinor: limit, at } = command
+  const isHeld = limit !== null && (receivedAmountMinor > limit || state.amountMinor > limit)
   if (state.status === 'Pending' && !isHeld) {
-    const booking = { amountMinor: receivedAmountMinor, receiptUrl, message: null, reason: null, mismatchPolicy, at }
-    return book(booking, state)
+    const texts = { receiptUrl, message: null, reason: null }
+    return book({ amountMinor: receivedAmountMinor, ...texts, mismatchPolicy, at }, state)
   }
   const hasAmountMismatch = mismatchAfter(state, receivedAmountMinor, mismatchPolicy.toleranceMinor)
   const data = { ...common(state, at), receivedAmountMinor, receiptUrl, hasAmountMismatch }
   const received = { type: 'LateFundsReceived', data } as const
   if (state.status !== 'Pending') return accept(received)
-  const message = `${formatTwoDecimals(receivedAmountMinor)} was received; amounts above ${formatTwoDecimals(manualControlAboveMinor!)} are checked`
+  const message = `${formatTwoDecimals(receivedAmountMinor)} was received; amounts above ${formatTwoDecimals(limit!)} are checked`
+  const held = { type: 'TransferSentToManualControl', data: { ...common(state, at), message } } as const
   // Record the money before the status change, because the callback for that status includes the received amount.
-  return accept<TransferEvent>(received, {
-    type: 'TransferSentToManualControl',
-    data: { ...common(state, at), message },
-  })
+  return accept<TransferEvent>(received, held)
 }
 
 function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEvent> {
@@ -147,26 +146,6 @@ function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEv
 function mismatchAfter(state: Deposit, moreMinor: bigint, toleranceMinor: bigint): boolean {
   if (state.status === 'Completed') return state.hasAmountMismatch
   return isMismatch(heldMinor(state.funds) + moreMinor, state, toleranceMinor)
-}
-
-function resolveAttention({ reason, at }: Settle, state: Transfer): Decision<TransferEvent> {
-  if (!needsAttention(state)) return accept()
-  const data = { ...common(state, at), resolvedAmountMinor: unsettledMinor(state), reason }
-  return accept({ type: 'AttentionResolved', data })
-}
-
-function max(a: bigint, b: bigint): bigint {
-  return a > b ? a : b
-}
-
-function reopen({ reason, at }: Settle, state: Transfer): Decision<TransferEvent> {
-  if (state.kind === 'deposit') {
-    if (state.status === 'ManualControl' && state.reopened) return accept()
-    if (state.status === 'Cancelled' || state.status === 'Failed') {
-      return accept({ type: 'TransferReopened', data: { ...common(state, at), reason } })
-    }
-  }
-  return refuse('conflict', 'not-reopenable')
 }
 
 /** A repeat of the present status changes nothing. A change of a terminal status is rejected. */

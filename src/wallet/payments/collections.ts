@@ -207,10 +207,13 @@ function doubtfulCollections(payment: Payment): PaymentCollection[] {
   return [...latest.values()].filter(({ accountNumber }) => !isCollectedFrom(payment, accountNumber))
 }
 
+export const withdrawalFailure = walletFailure('not-payable', {
+  message: 'A withdrawal cannot be paid from a wallet.',
+})
+
 /** Returns why a deposit cannot be paid at a time, or `undefined` if it can. */
 export function whyNotPayable(transfer: Transfer, now: string): WalletFailure | undefined {
-  if (transfer.kind !== 'deposit')
-    return walletFailure('not-payable', { message: 'A withdrawal cannot be paid from a wallet.' })
+  if (transfer.kind !== 'deposit') return withdrawalFailure
   if (hasExpired(transfer, now)) return walletFailure('expired-deposit')
   if (transfer.status === 'Pending') return undefined
   return walletFailure('not-payable', { message: `The deposit is already ${transfer.status}.` })

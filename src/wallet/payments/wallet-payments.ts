@@ -9,7 +9,6 @@ import {
 } from '../../commands/handle-command.js'
 import { deviceIdOf } from '../../commands/ids.js'
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
-import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import {
   type Challenge,
   codeCapDecider,
@@ -24,8 +23,7 @@ import {
 import { walletCodesStream } from '../../domain/streams.js'
 import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
 import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
-import type { EventStore } from '../../event-store/event-store.js'
-import { addMs, type Clock } from '../../kernel/time.js'
+import { addMs } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import {
   createWalletTokens,
@@ -33,8 +31,8 @@ import {
   type WalletStep,
   type WalletTokens,
 } from '../../security/wallet-tokens.js'
-import { type DescribedPayment, type LogIn, type Wallet, WalletUnavailableError } from '../wallet.js'
-import { type WalletCollections, whyNotPayable } from './collections.js'
+import { type DescribedPayment, type LogIn, WalletUnavailableError } from '../wallet.js'
+import { type CollectionDependencies, type WalletCollections, whyNotPayable, withdrawalFailure } from './collections.js'
 import { type WalletFailure, walletFailure } from './wallet-failure.js'
 import type { WalletLogin } from './wallet-logins.js'
 
@@ -48,22 +46,19 @@ interface Step {
 
 export interface LogInRequest extends Step {
   readonly email: string
-  /** Six digits. */
   readonly password: string
   /** The cookie that an earlier login gave to this browser. */
   readonly deviceCookie?: string | undefined
 }
 
-export interface CodeRequest extends Step {
-  /** The token of the login. */
+/** `token` is the token of the code. */
+export interface DeviceRequest extends Step {
   readonly token: string
-  /** Six digits. */
-  readonly code: string
 }
 
-export interface DeviceRequest extends Step {
-  /** The token of the code. */
-  readonly token: string
+/** `token` is the token of the login. */
+export interface CodeRequest extends DeviceRequest {
+  readonly code: string
 }
 
 type Result<Value extends object = object> = ({ readonly ok: true } & Value) | WalletFailure
@@ -80,6 +75,10 @@ interface LoadedChallenge {
   readonly loaded: Loaded<Payment>
 }
 
+type Confirmed =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reason: 'unknown-link' | 'expired-link' | 'wallet-unavailable' }
+
 /** The content of the page that the email's button opens. */
 export interface DeviceConfirmation {
   readonly state: 'open' | 'confirmed' | 'expired'
@@ -88,12 +87,9 @@ export interface DeviceConfirmation {
   readonly accountNumber: number
 }
 
-export interface WalletPaymentsDependencies {
-  readonly store: EventStore
-  readonly wallet: Wallet
+export interface WalletPaymentsDependencies extends Omit<CollectionDependencies, 'transfers'> {
   readonly collections: WalletCollections
   readonly transfers: Pick<TransferCommands, 'find'>
-  readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>
   readonly box: Pick<SecretBox, 'mac'>
   /** Returns whether the payment method with this code uses no wallet. */
   readonly isManual: (paymentMethod: number) => boolean
@@ -101,7 +97,6 @@ export interface WalletPaymentsDependencies {
   readonly publicUrl: string
   /** Receives the reason why a step could not use the wallet. It contains no secret, email or phone number. */
   readonly onUnavailable: (cause: string, deposit: Pick<Deposit, 'merchantId' | 'trackingId'>) => void
-  readonly clock: Clock
   readonly logIn: WalletLogin
   /** Counts a code that is sent to an account. Returns 0, or the seconds until another code is allowed. */
   readonly takeCode: (accountNumber: number) => number
@@ -147,24 +142,24 @@ export class WalletPayments {
     const loaded = await collections.load(trackingId)
     if (loaded.state.challenges.length >= maxLogins) return walletFailure('too-many-logins')
     const attempt = { email, merchantId, trackingId, customer: this.#deviceOf(found.transfer), deviceCookie }
-    return this.#reportingFailures(found.transfer, async () => {
+    return this.#reachingWallet(async () => {
       const result = await this.deps.logIn(attempt, () => this.#logInTo(merchantId, email, password), context)
       if (result.outcome === 'locked') return walletFailure('login-throttled', result)
       if (result.outcome !== 'accepted') return walletFailure('bad-login')
       const accountNumber = result.value
       const retryAfterSeconds = takeCode(accountNumber)
       if (retryAfterSeconds > 0) return walletFailure('login-throttled', { retryAfterSeconds })
-      const challenge = { id: randomUUID(), accountNumber }
-      const command = { type: 'LogIn', challengeId: challenge.id, accountNumber } as const
+      const challengeId = randomUUID()
+      const command = { type: 'LogIn', challengeId, accountNumber } as const
       // One at a time for each deposit, so that concurrent requests do not exceed its maximum of logins.
       const recorded = await this.#lanes.run(trackingId, () =>
         collections.execute(found.transfer, command, context, loaded),
       )
       if (!recorded.accepted) return failureOf(recorded.refusal.rule)
-      await wallet.sendCode(challenge, await this.#describe(found.transfer))
-      const token = this.#tokens.issue('code', request, challenge.id)
+      await wallet.sendCode({ id: challengeId, accountNumber }, await this.#describe(found.transfer))
+      const token = this.#tokens.issue('code', request, challengeId)
       return { ok: true, token, deviceCookie: result.deviceCookie }
-    })
+    }, found.transfer)
   }
 
   /** Checks a code. `Completed` means that the money was taken and the deposit is completed. */
@@ -175,7 +170,7 @@ export class WalletPayments {
     const login = await this.#challengeOf('code', request)
     if (!('challenge' in login)) return login
     const { id: challengeId, accountNumber } = login.challenge
-    return this.#reportingFailures(transfer, async () => {
+    return this.#reachingWallet(async () => {
       const checked = await this.#lanes.run(String(accountNumber), () =>
         this.#checkCode(transfer, login, request.code, context),
       )
@@ -187,7 +182,7 @@ export class WalletPayments {
       }
       await this.#requestConfirmation(transfer, login.challenge, context, checked.verified)
       return { ok: true, nextStep: 'ValidateUserDevice', token, accountNumber }
-    })
+    }, transfer)
   }
 
   /** Collects the money once the device is trusted. A repeat returns the same result. */
@@ -206,7 +201,7 @@ export class WalletPayments {
     if (transfer.status === 'ManualControl') return walletFailure('manual-control')
     const problem = whyNotPayable(transfer, this.deps.clock())
     if (problem) return problem
-    return reachingWallet(async () => {
+    return this.#reachingWallet(async () => {
       // A login with a collection has passed this step.
       const isTrusted = latestCollection(loaded.state, challenge.id) || (await this.#isTrusted(challenge, transfer))
       return isTrusted ? collections.pay(transfer, challenge.id, context, loaded) : walletFailure('device-pending')
@@ -236,13 +231,7 @@ export class WalletPayments {
   }
 
   /** Trusts the device of a link. A repeat changes nothing. */
-  async confirmDevice(
-    link: string,
-    context: CommandContext,
-  ): Promise<
-    | { readonly ok: true }
-    | { readonly ok: false; readonly reason: 'unknown-link' | 'expired-link' | 'wallet-unavailable' }
-  > {
+  async confirmDevice(link: string, context: CommandContext): Promise<Confirmed> {
     const found = await this.#byLink(link)
     if (!found) return { ok: false, reason: 'unknown-link' }
     const { transfer, challenge } = found
@@ -324,8 +313,7 @@ export class WalletPayments {
     const found = await this.deps.transfers.find(step.trackingId)
     if (found?.transfer.merchantId !== step.merchantId) return walletFailure('unknown-transfer')
     const { transfer } = found
-    if (transfer.kind !== 'deposit')
-      return walletFailure('not-payable', { message: 'A withdrawal cannot be paid from a wallet.' })
+    if (transfer.kind !== 'deposit') return withdrawalFailure
     if (transfer.channel === step.channel) {
       return this.deps.isManual(transfer.paymentMethod) ? walletFailure('manual-method') : { transfer }
     }
@@ -384,43 +372,36 @@ export class WalletPayments {
     return Date.parse(this.deps.clock())
   }
 
-  /** Reports to the operator why the wallet is unavailable, for example because a gateway rejects a message. The customer only learns that it is. */
-  #reportingFailures<Value extends object>(
-    deposit: Deposit,
+  /**
+   * Runs a step that needs the wallet. Reports to the operator why it is unavailable, for example because a gateway rejects a message, if
+   * `deposit` is given. The customer only learns that it is.
+   */
+  async #reachingWallet<Value extends object>(
     step: () => Promise<Result<Value>>,
+    deposit?: Deposit,
   ): Promise<Result<Value>> {
-    return reachingWallet(step, (cause) => this.deps.onUnavailable(cause, deposit))
+    try {
+      return await step()
+    } catch (error) {
+      if (!(error instanceof WalletUnavailableError)) throw error
+      if (deposit) this.deps.onUnavailable(error.message, deposit)
+      return walletFailure('wallet-unavailable')
+    }
   }
 }
 
-async function reachingWallet<Value extends object>(
-  step: () => Promise<Result<Value>>,
-  onUnavailable: (cause: string) => void = () => {},
-): Promise<Result<Value>> {
-  try {
-    return await step()
-  } catch (error) {
-    if (!(error instanceof WalletUnavailableError)) throw error
-    onUnavailable(error.message)
-    return walletFailure('wallet-unavailable')
-  }
+const failures: { readonly [rule in PaymentRule]?: WalletFailure['reason'] } = {
+  'too-many-logins': 'too-many-logins',
+  'already-verified': 'used-token',
+  'too-many-attempts': 'too-many-codes',
+  collecting: 'payment-under-way',
+  collected: 'payment-under-way',
+  'unknown-challenge': 'bad-token',
+  'code-not-verified': 'bad-token',
 }
 
-function failureOf(rule: string | undefined): WalletFailure {
-  switch (rule as PaymentRule) {
-    case 'too-many-logins':
-      return walletFailure('too-many-logins')
-    case 'already-verified':
-      return walletFailure('used-token')
-    case 'too-many-attempts':
-      return walletFailure('too-many-codes')
-    case 'collecting':
-    case 'collected':
-      return walletFailure('payment-under-way')
-    case 'unknown-challenge':
-    case 'code-not-verified':
-      return walletFailure('bad-token')
-    default:
-      throw new Error(`unexpected refusal ${rule}`)
-  }
+function failureOf(rule: string): WalletFailure {
+  const reason = failures[rule as PaymentRule]
+  if (!reason) throw new Error(`unexpected refusal ${rule}`)
+  return walletFailure(reason)
 }
