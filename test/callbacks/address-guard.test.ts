@@ -50,18 +50,18 @@ const refused = [
 ]
 const allowed = ['8.8.8.8', '134744072', '172.15.255.255', '172.32.0.1', '100.63.255.255', '[2606:4700::1111]']
 
-const never = async () => {
+const failingResolver = async () => {
   throw new Error('a literal is not resolved')
 }
 
 t.test('accepts only public unicast literals, in any notation', async (t) => {
   for (const host of [...refused, ...loopback, ...mappedLoopback]) {
     t.ok(callbackUrlProblem(`https://${host}/hook`, false), host)
-    await t.rejects(checkedAddresses(`https://${host}/hook`, false, never), AddressRefusedError, host)
+    await t.rejects(checkedAddresses(`https://${host}/hook`, false, failingResolver), AddressRefusedError, host)
   }
   for (const host of allowed) {
     t.equal(callbackUrlProblem(`https://${host}:8443/hook`, false), undefined, host)
-    t.equal((await checkedAddresses(`https://${host}/hook`, false, never)).length, 1, host)
+    t.equal((await checkedAddresses(`https://${host}/hook`, false, failingResolver)).length, 1, host)
   }
 })
 

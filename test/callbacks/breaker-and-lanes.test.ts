@@ -20,7 +20,7 @@ t.test('the breaker opens after 20 consecutive failures over ten seconds, then a
   }
   t.strictSame(pauses, [1_000, 2_000, 4_000, 8_000, 10_000, 10_000], 'the pauses between probes grow')
   breaker.probeNow()
-  t.ok(breaker.allows(0, nowMs), 'requested')
+  t.ok(breaker.allows(0, nowMs))
   breaker.recordSuccess()
   t.notOk(breaker.isOpen)
   t.ok(breaker.allows(15, nowMs))

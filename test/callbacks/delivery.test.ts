@@ -306,19 +306,19 @@ t.test('waits as long as the Retry-After header of a 429 requests', async (t) =>
 
 t.test('follows no redirects, and does not connect to an address that is not allowed', async (t) => {
   const world = await openWorld(t)
-  const elsewhere = await startReceiver(t)
+  const otherReceiver = await startReceiver(t)
   const receiver = await startReceiver(
     t,
-    (_received, response) => void response.writeHead(307, { location: elsewhere.url }).end(),
+    (_received, response) => void response.writeHead(307, { location: otherReceiver.url }).end(),
   )
   const redirected = await world.merchant(receiver.url)
-  const live = await world.merchant(elsewhere.url, { sandbox: false })
-  const encrypted = await world.merchant(elsewhere.url.replace('http:', 'https:'))
+  const live = await world.merchant(otherReceiver.url, { sandbox: false })
+  const encrypted = await world.merchant(otherReceiver.url.replace('http:', 'https:'))
   world.start()
   const reasons: unknown[] = []
   for (const { id } of [redirected, live, encrypted]) reasons.push((await firstFailure(world, id)).reason)
   t.strictSame(reasons, ['http 307', 'address refused', 'tls'])
-  t.equal(elsewhere.received.length, 0)
+  t.equal(otherReceiver.received.length, 0)
 })
 
 t.test('records a short reason for each kind of failed connection', async (t) => {

@@ -18,7 +18,7 @@ const respond =
 
 const attemptTimeoutMs = 100
 
-const late: Behaviour = (_received, response: ServerResponse) => {
+const respondLate: Behaviour = (_received, response: ServerResponse) => {
   setTimeout(() => response.writeHead(200).end(), 1.5 * attemptTimeoutMs)
 }
 
@@ -28,7 +28,7 @@ const misbehaviours: { readonly [name: string]: Behaviour } = {
   'is busy': respond(429, { 'retry-after': '2' }),
   'is unavailable': respond(503, { 'retry-after': 'nonsense' }),
   hangs: () => undefined,
-  'responds late': late,
+  'responds late': respondLate,
   resets: (_received, _response, request) => void request.socket.resetAndDestroy(),
   garbles: (_received, _response, request) => void request.socket.end('HTTP/1.1 2000 What\r\n\r\n'),
 }
@@ -99,17 +99,17 @@ async function delays(
 for (const name of ['hangs', 'resets', 'fails']) {
   t.test(`delays other merchants by at most ${maxDelayMs} ms while an endpoint ${name}`, async (t) => {
     const world = await openWorld(t, { timing: { attemptTimeoutMs: 15_000 } })
-    const good = await startReceiver(t)
+    const healthy = await startReceiver(t)
     const bad = await startReceiver(t, misbehaviours[name])
-    const { id: goodId } = await world.merchant(good.url)
-    const { id: badId } = await world.merchant(bad.url)
+    const { id: healthyId } = await world.merchant(healthy.url)
+    const { id: failingId } = await world.merchant(bad.url)
     const part = world.start()
-    const idleMs = median(await delays(world, goodId, good))
-    await Promise.all(Array.from({ length: 100 }, () => world.completed(badId)))
+    const idleMs = median(await delays(world, healthyId, healthy))
+    await Promise.all(Array.from({ length: 100 }, () => world.completed(failingId)))
     await until(() => bad.received.length >= 16)
     let loadedMs = 0
     for (let tries = 0; tries < 3; tries++) {
-      loadedMs = median(await delays(world, goodId, good))
+      loadedMs = median(await delays(world, healthyId, healthy))
       if (loadedMs - idleMs <= maxDelayMs) break
     }
     t.comment(`median ${idleMs.toFixed(1)} ms alone, ${loadedMs.toFixed(1)} ms during the failures`)
@@ -122,16 +122,16 @@ for (const name of ['hangs', 'resets', 'fails']) {
 
 t.test('a name that does not resolve delays no other merchant', async (t) => {
   const world = await openWorld(t)
-  const good = await startReceiver(t)
-  const { id: goodId } = await world.merchant(good.url)
-  const { id: badId } = await world.merchant('https://slow.example/')
+  const healthy = await startReceiver(t)
+  const { id: healthyId } = await world.merchant(healthy.url)
+  const { id: failingId } = await world.merchant('https://slow.example/')
   const timeouts: (() => void)[] = []
   const resolve = () => new Promise<never>((_resolve, reject) => timeouts.push(() => reject(new Error('timed out'))))
   const part = world.start({ resolve })
-  const idleMs = median(await delays(world, goodId, good))
-  await Promise.all(Array.from({ length: 100 }, () => world.completed(badId)))
+  const idleMs = median(await delays(world, healthyId, healthy))
+  await Promise.all(Array.from({ length: 100 }, () => world.completed(failingId)))
   await until(() => timeouts.length >= 16)
-  const loadedMs = median(await delays(world, goodId, good))
+  const loadedMs = median(await delays(world, healthyId, healthy))
   t.ok(loadedMs - idleMs <= maxDelayMs, `${idleMs} ms alone, ${loadedMs} ms during the outage`)
   const stopped = part.stop()
   for (const end of timeouts) end()

@@ -13,14 +13,14 @@ t.test('while the log is slow, sends callbacks of other transfers up to a limit,
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  const held: string[] = []
+  const unreported: string[] = []
   const world = await openWorld(t, {
     timing: { attemptTimeoutMs: 15_000 },
     wrapStore: (store): EventStore => ({
       ...store,
       async appendInOrder(appends) {
         if (appends.some(({ events }) => events.some(({ type }) => type === 'CallbackDelivered'))) {
-          held.push(...appends.map(({ stream }) => stream))
+          unreported.push(...appends.map(({ stream }) => stream))
           await released
         }
         return store.appendInOrder(appends)
@@ -32,13 +32,13 @@ t.test('while the log is slow, sends callbacks of other transfers up to a limit,
   const withTwo = await Promise.all(Array.from({ length: 10 }, () => world.deposit(id)))
   for (const trackingId of withTwo) await world.transfers.act(trackingId, { type: 'Complete' }, context)
   world.start()
-  await until(() => withTwo.every((trackingId) => held.includes(`callback-${trackingId}`)))
+  await until(() => withTwo.every((trackingId) => unreported.includes(`callback-${trackingId}`)))
   const withOne = await Promise.all(Array.from({ length: 280 }, () => world.deposit(id)))
-  await until(() => held.length >= maxUnreported, generousMs)
+  await until(() => unreported.length >= maxUnreported, generousMs)
   await world.dueChecks()
   t.equal(receiver.received.length, maxUnreported)
-  t.equal(held.length, maxUnreported, 'all reports wait')
-  t.equal(new Set(held).size, maxUnreported, 'the second callback of a transfer waits for the first report')
+  t.equal(unreported.length, maxUnreported, 'all reports wait')
+  t.equal(new Set(unreported).size, maxUnreported, 'the second callback of a transfer waits for the first report')
   release()
   await until(() => world.counts.attempts.delivered >= withOne.length + 2 * withTwo.length, generousMs)
   t.equal(

@@ -148,8 +148,8 @@ t.test('the sweep records what the subscription misses, and continues from its c
   t.equal(world.counts.records.subscription, 0)
   t.ok(world.counts.records.sweep >= 4)
   await part.stop()
-  const kept = await world.store.readStream('callbacks-sweep')
-  t.ok(kept.length >= 1 && kept.length <= 3, `${kept.length} checkpoints`)
+  const checkpoints = await world.store.readStream('callbacks-sweep')
+  t.ok(checkpoints.length >= 1 && checkpoints.length <= 3, `${checkpoints.length} checkpoints`)
 
   const reads: unknown[] = []
   const { readAll } = world.store
@@ -186,8 +186,8 @@ t.test('the sweep ignores an unreadable checkpoint and reads everything again', 
   await until(() => receiver.received.length === 2)
   t.strictSame(await recordedRevisions(world, trackingId), [1, 2])
   await part.stop()
-  const kept = (await world.store.readStream('callbacks-sweep')).at(-1)
-  t.match(kept, {
+  const checkpoints = (await world.store.readStream('callbacks-sweep')).at(-1)
+  t.match(checkpoints, {
     metadata: { schemaVersion: 1 },
     data: { event: { stream: `transfer-${trackingId}`, revision: 2 } },
   })

@@ -56,9 +56,9 @@ const key = (await runCli(directory, ['audit', 'key'])).stdout.trim()
 t.test('a proof is verified with only its file and the key', async (t) => {
   const written = await cliJson(directory, 'audit', 'prove', first, '--out', 'first.json', '--from', 'kept')
   t.match(written, { file: 'first.json', trackingId: first, events: 2, notSealed: 0 })
-  const elsewhere = temporaryDirectory(t)
-  for (const file of ['first.json', 'kept']) copyFileSync(join(directory, file), join(elsewhere, file))
-  const checked = await cliJson(elsewhere, 'audit', 'check', 'first.json', '--key', key, '--checkpoint', 'kept')
+  const otherDirectory = temporaryDirectory(t)
+  for (const file of ['first.json', 'kept']) copyFileSync(join(directory, file), join(otherDirectory, file))
+  const checked = await cliJson(otherDirectory, 'audit', 'check', 'first.json', '--key', key, '--checkpoint', 'kept')
   t.match(checked, {
     trackingId: first,
     origin: 'log.example/transferd',
@@ -67,9 +67,9 @@ t.test('a proof is verified with only its file and the key', async (t) => {
       { revision: 1, type: 'TransferCompleted' },
     ],
   })
-  const text = await runCli(elsewhere, ['audit', 'check', 'first.json', '--key', key])
+  const text = await runCli(otherDirectory, ['audit', 'check', 'first.json', '--key', key])
   t.match(text, { status: 0, stdout: /REVISION[^\n]*\n[^\n]*DepositCreated[^\n]*\n[^\n]*TransferCompleted/i })
-  t.notOk(existsSync(join(elsewhere, 'data')), 'the check creates no data directory')
+  t.notOk(existsSync(join(otherDirectory, 'data')), 'the check creates no data directory')
 })
 
 t.test('an invalid proof exits with status 1 and the reason, and wrong usage with status 2', async (t) => {

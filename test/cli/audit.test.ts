@@ -102,19 +102,19 @@ t.test('shows the state of a transfer, a merchant and a statement as of a time',
 
 t.test('lists actions by actor and by type, page by page', async (t) => {
   type Page = { items: { actor: string; type: string }[]; nextCursor: string | null }
-  const who = (...args: string[]) => cliJson<Page>(directory, 'audit', 'who', ...args)
-  const all = (await who()).items
+  const actions = (...args: string[]) => cliJson<Page>(directory, 'audit', 'who', ...args)
+  const all = (await actions()).items
   t.ok(all.length >= 3)
-  const byMerchant = await who('--actor', 'merchant:', '--type', 'DepositCreated')
+  const byMerchant = await actions('--actor', 'merchant:', '--type', 'DepositCreated')
   t.strictSame(
     byMerchant.items.map(({ type }) => type),
     ['DepositCreated'],
   )
-  t.strictSame((await who('--actor', 'cli:unknown')).items, [])
-  t.strictSame((await who('--to', '2000-01-01')).items, [])
+  t.strictSame((await actions('--actor', 'cli:unknown')).items, [])
+  t.strictSame((await actions('--to', '2000-01-01')).items, [])
   const paged: Page['items'] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: Page = await who('--limit', '1', ...(cursor ? ['--cursor', cursor] : []))
+    const page: Page = await actions('--limit', '1', ...(cursor ? ['--cursor', cursor] : []))
     paged.push(...page.items)
     cursor = page.nextCursor
   }

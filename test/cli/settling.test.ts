@@ -56,7 +56,7 @@ t.test('a second operator who repeats an action gets exit status 3, and the name
   await other.act(failed!, { type: 'Fail', message: null }, ada)
   await other.act(manual!, { type: 'SendToManualControl', message: null }, ada)
   for (const id of [reopened!, settled!]) await other.act(id, { type: 'Cancel', message: null }, ada)
-  await other.act(reopened!, { type: 'Reopen', reason: 'it came' }, ada)
+  await other.act(reopened!, { type: 'Reopen', reason: 'the money arrived' }, ada)
   await other.receiveFunds(settled!, 1, { receivedAmountMinor: 95_00n, receiptUrl: null }, ada)
   await other.act(settled!, { type: 'ReturnFunds', amountMinor: 40_00n, receiptUrl: receipt }, ada)
   await other.act(settled!, { type: 'ResolveAttention', reason: 'the rest was credited' }, ada)
@@ -111,8 +111,8 @@ t.test('rejects changes of a claimed withdrawal, and a payment above the thresho
   t.match(await transfers('show', trackingId), { claimedBy: 'user:ada', statusDescription: 'Pending', revision: 1 })
   await other.act(trackingId, { type: 'Release' }, { ...ada, actor: 'user:ada' })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--approval-above', '50')
-  const alone = await runCli(directory, ['transfers', 'complete', trackingId])
-  t.match([alone.status, alone.stderr], [1, /Another user must first approve a payment of 100.00 to this account/])
+  const unapproved = await runCli(directory, ['transfers', 'complete', trackingId])
+  t.match([unapproved.status, unapproved.stderr], [1, /Another user must first approve a payment of 100.00 to this account/])
   await other.act(trackingId, { type: 'Approve' }, { ...ada, actor: 'user:bob' })
   t.match(await transfers('complete', trackingId), { changed: true, approvedAmount: 100, claimedBy: null })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
@@ -175,14 +175,14 @@ t.test(
     const held = await deposit('reasoned')
     await transfers('cancel', held)
     await (await openCommands(t)).receiveFunds(held, 1, { receivedAmountMinor: 95_00n, receiptUrl: null }, ada)
-    await transfers('reopen', held, '--reason', 'it came')
+    await transfers('reopen', held, '--reason', 'the money arrived')
     const unexplained = await runCli(directory, ['transfers', 'complete', held, '--amount', '90'])
     t.match(unexplained, {
       status: 1,
       stderr: /95.00 of the received money is left. Give a reason to complete with a different amount/,
     })
-    const answer = await transfers('complete', held, '--amount', '90', '--reason', 'five go back')
-    t.match(answer, { transactionAmount: 90, lateFunds: 5, needsAttention: true })
+    const response = await transfers('complete', held, '--amount', '90', '--reason', 'five will be returned')
+    t.match(response, { transactionAmount: 90, lateFunds: 5, needsAttention: true })
   },
 )
 
@@ -210,8 +210,8 @@ t.test('reports that a deposit that is cancelled because of its amount books not
   const { merchantId } = await transfers('show', trackingId)
   await cliJson(directory, 'merchants', 'set', String(merchantId), '--auto-cancel-mismatch')
   for (const changed of [true, false]) {
-    const answer = await runCli(directory, ['transfers', 'complete', trackingId, '--amount', '95', '--json'])
-    t.match(answer, { status: 0, stderr: /the amount differs from the requested one: nothing is booked/ })
-    t.match(JSON.parse(answer.stdout), { changed, statusDescription: 'Cancelled', needsAttention: true })
+    const response = await runCli(directory, ['transfers', 'complete', trackingId, '--amount', '95', '--json'])
+    t.match(response, { status: 0, stderr: /the amount differs from the requested one: nothing is booked/ })
+    t.match(JSON.parse(response.stdout), { changed, statusDescription: 'Cancelled', needsAttention: true })
   }
 })

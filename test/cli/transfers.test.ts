@@ -67,8 +67,17 @@ t.test('reopens only a cancelled or failed deposit, with a reason', async (t) =>
   await transfers('cancel', trackingId)
   const unexplained = await runCli(directory, ['transfers', 'reopen', trackingId, '--reason', ' '])
   t.equal(unexplained.status, 2)
-  const expected = { changed: true, statusDescription: 'ManualControl', message: 'it came', needsAttention: false }
-  t.match(await transfers('reopen', trackingId, '--reason', 'it came'), { ...expected, lateFunds: 0, revision: 2 })
+  const expected = {
+    changed: true,
+    statusDescription: 'ManualControl',
+    message: 'the money arrived',
+    needsAttention: false,
+  }
+  t.match(await transfers('reopen', trackingId, '--reason', 'the money arrived'), {
+    ...expected,
+    lateFunds: 0,
+    revision: 2,
+  })
 })
 
 t.test('manual, cancel and fail set their statuses', async (t) => {
@@ -98,7 +107,7 @@ t.test('filters lists, newest first, and finds a reference immediately', async (
   const { merchantId } = service.sandbox!
   const referencesOf = (list: TransferAnswer[]) => list.map(({ referenceId }) => referenceId)
   t.same(referencesOf(await cliItems(directory, 'transfers', 'list', '--reference-id', 'list-2')), ['list-2'])
-  // The lists lag slightly behind the log.
+  // The lists are updated shortly after the log.
   const newest = [
     'transfers',
     'list',
@@ -144,8 +153,8 @@ t.test('lists 60 concurrently created deposits in pages of 9, each once', async 
   const settings = ['--name', 'Busy', '--callback-url', 'http://127.0.0.1:1/', '--sandbox', '--callback-on-create']
   const issued = await cliJson<Credentials & { id: string }>(directory, 'merchants', 'create', ...settings)
   const busy = new MerchantClient(service.baseUrl, issued)
-  const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => busy.hostedDeposit(`busy-${n}`, '5.00')))
-  const created = answers.map(({ body }) => String(body.trackingId)).sort()
+  const responses = await Promise.all(Array.from({ length: 60 }, (_, n) => busy.hostedDeposit(`busy-${n}`, '5.00')))
+  const created = responses.map(({ body }) => String(body.trackingId)).sort()
   const list = ['transfers', 'list', '--merchant', issued.id, '--limit']
   await until(async () => (await cliJson<Page>(directory, ...list, '100')).items.length === 60)
   const listed = await everyPage(...list, '9')
@@ -261,8 +270,8 @@ t.test('prints lists as tables of 100 columns without --json', async (t) => {
     t.ok(lines.length > 1)
     for (const line of lines) t.ok(line.length <= 100, line)
   }
-  const none = await runCli(directory, ['transfers', 'list', '--from', '2999-01-01'])
-  t.same([none.status, none.stdout, none.stderr], [0, 'No transfers found.\n', ''])
+  const empty = await runCli(directory, ['transfers', 'list', '--from', '2999-01-01'])
+  t.same([empty.status, empty.stdout, empty.stderr], [0, 'No transfers found.\n', ''])
 })
 
 t.test('accepts a shortened id from a table if it is unique', async (t) => {

@@ -186,15 +186,17 @@ t.test('finds the same ranges as a linear search after any additions and removal
   fc.assert(
     fc.property(fc.array(change, { maxLength: 25 }), addresses, (changes, asked) => {
       const index = new AddressIndex<string>()
-      const kept = new Set<string>()
+      const expectedEntries = new Set<string>()
       for (const { adds, range, owner } of changes) {
         if (adds) index.add(range, owner)
         else index.remove(range, owner)
-        kept[adds ? 'add' : 'delete'](`${owner} ${prefixOf(range)}`)
+        expectedEntries[adds ? 'add' : 'delete'](`${owner} ${prefixOf(range)}`)
       }
       for (const address of asked) {
         const bits = bitsOf(address)
-        const expected = [...kept].map((entry) => entry.split(' ')).filter(([, prefix = '']) => bits.startsWith(prefix))
+        const expected = [...expectedEntries]
+          .map((entry) => entry.split(' '))
+          .filter(([, prefix = '']) => bits.startsWith(prefix))
         const owners = [...new Set(expected.map(([owner]) => owner))].sort()
         t.strictSame(found(index, address), owners)
         for (const owner of ['a', 'b', 'c']) t.equal(index.holds(address, owner), owners.includes(owner))

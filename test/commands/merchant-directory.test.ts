@@ -134,10 +134,10 @@ t.test('opens each secret once, keeps both during the overlap, and forgets the o
   t.strictSame(secrets(), [rotated.value])
   const before = opened.length
   for (let count = 0; count < 5; count++) secrets()
-  t.equal(opened.length, before, 'kept')
-  const held = JSON.stringify([...(directory as unknown as { opened: Map<string, unknown> }).opened])
-  t.match(held, rotated.value)
-  t.notMatch(held, old)
+  t.equal(opened.length, before, 'no secret is opened again')
+  const openedSecrets = JSON.stringify([...(directory as unknown as { opened: Map<string, unknown> }).opened])
+  t.match(openedSecrets, rotated.value)
+  t.notMatch(openedSecrets, old)
 })
 
 t.test('rejects secrets sealed with another master key instead of treating them as empty', async (t) => {

@@ -14,15 +14,15 @@ async function crash(t: Test) {
   const directory = mkdtempSync(join(tmpdir(), 'groups-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   const { NODE_OPTIONS: _instrumentation, ...env } = process.env
-  const victim = spawn(process.execPath, [child, directory], { stdio: ['ignore', 'pipe', 'inherit'], env })
+  const killed = spawn(process.execPath, [child, directory], { stdio: ['ignore', 'pipe', 'inherit'], env })
   await Promise.race([
-    once(victim.stdout, 'data'),
-    once(victim, 'exit').then(() => {
+    once(killed.stdout, 'data'),
+    once(killed, 'exit').then(() => {
       throw new Error('the process ended before it could be killed')
     }),
   ])
-  const ended = once(victim, 'exit')
-  victim.kill('SIGKILL')
+  const ended = once(killed, 'exit')
+  killed.kill('SIGKILL')
   await ended
   return openEmbeddedEventStore({ directory })
 }

@@ -125,7 +125,7 @@ export function eventStoreContract(t: Test, { name, open }: Adapter): void {
 }
 
 function appendRules(t: Test, store: EventStore): void {
-  const table: [state: string, before: string[], expected: ExpectedRevision, answer: string][] = [
+  const table: [state: string, before: string[], expected: ExpectedRevision, result: string][] = [
     ['a missing stream', [], 'no_stream', 'ok 0@0'],
     ['a missing stream', [], 0, 'wrong: expected 0, actual no_stream'],
     ['a missing stream', [], 7, 'wrong: expected 7, actual no_stream'],
@@ -136,18 +136,18 @@ function appendRules(t: Test, store: EventStore): void {
     ['a stream with two events', ['a', 'b'], 2 ** 31, 'wrong: expected 2147483648, actual 1'],
     ['a stream with two events', ['a', 'b'], 2 ** 53 - 1, 'wrong: expected 9007199254740991, actual 1'],
   ]
-  for (const [state, before, expected, answer] of table) {
-    t.test(`a new event on ${state}, expected revision ${expected}: ${answer}`, async (t) => {
+  for (const [state, before, expected, result] of table) {
+    t.test(`a new event on ${state}, expected revision ${expected}: ${result}`, async (t) => {
       const letters = new Letters()
       const stream = newStream()
       if (before.length > 0) await store.append(stream, 'no_stream', letters.events(...before))
-      t.equal(await attempt(store, stream, expected, letters.events('n')), answer)
-      const stored = answer.startsWith('ok') ? [...before, 'n'] : before
+      t.equal(await attempt(store, stream, expected, letters.events('n')), result)
+      const stored = result.startsWith('ok') ? [...before, 'n'] : before
       t.equal(letters.show(await store.readStream(stream)), stored.map((letter, i) => `${i}:${letter}`).join(' '))
     })
   }
 
-  const none: [before: string[], expected: ExpectedRevision, answer: string][] = [
+  const emptyAppends: [before: string[], expected: ExpectedRevision, result: string][] = [
     [[], 'no_stream', 'ok 0'],
     [[], 0, 'wrong: expected 0, actual no_stream'],
     [['a', 'b'], 1, 'ok 1'],
@@ -155,14 +155,14 @@ function appendRules(t: Test, store: EventStore): void {
     [['a', 'b'], 2, 'wrong: expected 2, actual 1'],
     [['a', 'b'], 'no_stream', 'wrong: expected no_stream, actual 1'],
   ]
-  for (const [before, expected, answer] of none) {
+  for (const [before, expected, result] of emptyAppends) {
     t.test(
-      `no events on a stream with ${before.length}, expected ${expected}: ${answer}, nothing stored`,
+      `no events on a stream with ${before.length}, expected ${expected}: ${result}, nothing stored`,
       async (t) => {
         const letters = new Letters()
         const stream = newStream()
         if (before.length > 0) await store.append(stream, 'no_stream', letters.events(...before))
-        t.equal((await attempt(store, stream, expected, [])).replace(/@.*/, ''), answer)
+        t.equal((await attempt(store, stream, expected, [])).replace(/@.*/, ''), result)
         t.equal((await store.readStream(stream)).length, before.length)
         const next = before.length === 0 ? 'no_stream' : before.length - 1
         t.equal(await attempt(store, stream, next, letters.events('z')), `ok ${before.length}@${before.length}`)
@@ -195,20 +195,20 @@ function appendRules(t: Test, store: EventStore): void {
   t.test('one of twenty simultaneous appends with the same expected revision succeeds', async (t) => {
     const stream = newStream()
     await store.append(stream, 'no_stream', new Letters().events('a'))
-    const answers = await Promise.all(
+    const results = await Promise.all(
       Array.from({ length: 20 }, () => attempt(store, stream, 0, new Letters().events('n'))),
     )
-    t.equal(answers.filter((answer) => answer === 'ok 1@1').length, 1)
-    t.equal(answers.filter((answer) => answer === 'wrong: expected 0, actual 1').length, 19)
+    t.equal(results.filter((result) => result === 'ok 1@1').length, 1)
+    t.equal(results.filter((result) => result === 'wrong: expected 0, actual 1').length, 19)
     t.equal((await store.readStream(stream)).length, 2)
   })
 
   t.test('stores three hundred simultaneous appends to as many streams', async (t) => {
     const streams = Array.from({ length: 300 }, () => newStream())
-    const answers = await Promise.all(
+    const results = await Promise.all(
       streams.map((stream) => attempt(store, stream, 'no_stream', new Letters().events('a', 'b'))),
     )
-    t.same([...new Set(answers)], ['ok 1@1'])
+    t.same([...new Set(results)], ['ok 1@1'])
   })
 
   t.test('executes appends in order sequentially', async (t) => {
@@ -271,17 +271,17 @@ function appendRules(t: Test, store: EventStore): void {
   })
 
   t.test('a rejected append does not affect simultaneous ones', async (t) => {
-    const good = Array.from({ length: 20 }, () => newStream())
+    const accepted = Array.from({ length: 20 }, () => newStream())
     const existing = newStream()
     await store.append(existing, 'no_stream', new Letters().events('a'))
-    const answers = await Promise.all(
-      good.flatMap((stream) => [
+    const results = await Promise.all(
+      accepted.flatMap((stream) => [
         attempt(store, stream, 'no_stream', new Letters().events('a')),
         attempt(store, existing, 'no_stream', new Letters().events('b')),
       ]),
     )
-    t.equal(answers.filter((answer) => answer === 'ok 0@0').length, 20)
-    t.equal(answers.filter((answer) => answer === 'wrong: expected no_stream, actual 0').length, 20)
+    t.equal(results.filter((result) => result === 'ok 0@0').length, 20)
+    t.equal(results.filter((result) => result === 'wrong: expected no_stream, actual 0').length, 20)
   })
 }
 
@@ -314,8 +314,8 @@ function idempotencyRules(t: Test, store: EventStore): void {
         await store.append(stream, 'no_stream', letters.events('a', 'b', 'c'))
         const end = 2 + list.length
         const refused = `wrong: expected ${expected}, actual 2`
-        const answer = expected === 2 ? `ok ${end}@${end}` : (done[expected] ?? refused)
-        t.equal(await attempt(store, stream, expected, letters.events(...list)), answer, `expected ${expected}`)
+        const result = expected === 2 ? `ok ${end}@${end}` : (done[expected] ?? refused)
+        t.equal(await attempt(store, stream, expected, letters.events(...list)), result, `expected ${expected}`)
         const stored = ['a', 'b', 'c', ...(expected === 2 ? list : [])].map((letter, i) => `${i}:${letter}`)
         t.equal(letters.show(await store.readStream(stream)), stored.join(' '), `stored, expected ${expected}`)
       }
@@ -373,10 +373,10 @@ function idempotencyRules(t: Test, store: EventStore): void {
   t.test('ten simultaneous identical appends store one event, and have the same result', async (t) => {
     const letters = new Letters()
     const stream = newStream()
-    const answers = await Promise.all(
+    const results = await Promise.all(
       Array.from({ length: 10 }, () => attempt(store, stream, 'no_stream', letters.events('a'))),
     )
-    t.same([...new Set(answers)], ['ok 0@0'])
+    t.same([...new Set(results)], ['ok 0@0'])
     t.equal((await store.readStream(stream)).length, 1)
   })
 
@@ -611,10 +611,10 @@ function readAllRules(t: Test, store: EventStore): void {
     t.same(one.checkpoint, one.events[0]?.position)
     const three = await store.readAll({ after: one.events[0]!.position, maxCount: 3 })
     t.equal(letters.show(three.events), '1:b 2:c 3:d')
-    const none = await store.readAll({ after: position, maxCount: 10 })
-    t.same(none.events, [])
-    t.equal(none.atEnd, true)
-    t.same(none.checkpoint, position)
+    const page = await store.readAll({ after: position, maxCount: 10 })
+    t.same(page.events, [])
+    t.equal(page.atEnd, true)
+    t.same(page.checkpoint, position)
   })
 
   t.test('returns no separate bytes for an event whose stored bytes equal its JSON', async (t) => {
@@ -751,9 +751,9 @@ function subscriptionRules(t: Test, store: EventStore): void {
     await until(() => seen.pages.length > 0, 'the first page')
     stop.abort()
     await t.resolves(seen.ended)
-    const never = follow(store.subscribeToAll({ signal: AbortSignal.abort() }))
-    await t.resolves(never.ended)
-    t.equal(never.pages.length, 0)
+    const aborted = follow(store.subscribeToAll({ signal: AbortSignal.abort() }))
+    await t.resolves(aborted.ended)
+    t.equal(aborted.pages.length, 0)
   })
 
   t.test('ten subscriptions yield the same events in order, without gaps or duplicates, during appends', async (t) => {

@@ -8,7 +8,7 @@ export interface KeyStoreContract {
   readonly open: (t: Test) => Promise<() => KeyStore>
 }
 
-function kept(owner: string, merchantId: string): KeptKey {
+function newKey(owner: string, merchantId: string): KeptKey {
   return { id: randomBytes(16).toString('base64url'), merchantId, owner, sealed: randomUUID() }
 }
 
@@ -33,14 +33,14 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     t.equal(await store.byOwner('unknown'), undefined)
     t.strictSame(await store.after('', 10), [])
     t.strictSame(await store.counts(['m']), new Map())
-    await store.replace([kept('ada', 'm')])
+    await store.replace([newKey('ada', 'm')])
     await store.destroy(['none'])
     await store.compact()
     t.strictSame(await store.after('', 10), [])
   })
 
   test('finds a stored key by its id and its owner, also through another connection', async (t, store, another) => {
-    const [ada, grace] = [kept('ada', 'm'), kept('grace', 'n')]
+    const [ada, grace] = [newKey('ada', 'm'), newKey('grace', 'n')]
     t.strictSame(await store.ensure([ada, grace]), [ada, grace])
     for (const each of [store, another]) {
       t.strictSame(byId(await each.byIds([ada.id, grace.id, 'none'])), byId([ada, grace]))
@@ -50,9 +50,9 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
   })
 
   test('returns the existing key of an owner, and stores the other keys of the list', async (t, store, another) => {
-    const first = kept('ada', 'm')
+    const first = newKey('ada', 'm')
     await store.ensure([first])
-    const [later, grace] = [kept('ada', 'm'), kept('grace', 'm')]
+    const [later, grace] = [newKey('ada', 'm'), newKey('grace', 'm')]
     t.strictSame(await another.ensure([later, grace]), [first, grace])
     t.strictSame(await another.ensure([later]), [first])
     t.strictSame(await store.byIds([later.id]), [])
@@ -64,15 +64,15 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     // FerretDB 1 drops one of two connections that create the indexes of a new database concurrently.
     for (const each of [store, another]) await each.after('', 1)
     const owners = Array.from({ length: 20 }, (_, n) => `owner-${n}`)
-    const answers = await Promise.all(
-      [store, another, store, another].map((each) => each.ensure(owners.map((owner) => kept(owner, 'm')))),
+    const results = await Promise.all(
+      [store, another, store, another].map((each) => each.ensure(owners.map((owner) => newKey(owner, 'm')))),
     )
-    for (const answer of answers) t.strictSame(answer, answers[0])
-    t.strictSame(await store.after('', 100), byId(answers[0]!))
+    for (const result of results) t.strictSame(result, results[0])
+    t.strictSame(await store.after('', 100), byId(results[0]!))
   })
 
   test('pages by id return every key once', async (t, store) => {
-    const keys = Array.from({ length: 25 }, (_, n) => kept(`owner-${n}`, 'm'))
+    const keys = Array.from({ length: 25 }, (_, n) => newKey(`owner-${n}`, 'm'))
     await store.ensure(keys)
     const seen: KeptKey[] = []
     for (let page = await store.after('', 7); page.length > 0; page = await store.after(page.at(-1)!.id, 7)) {
@@ -83,17 +83,17 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
   })
 
   test('counts customers by merchant and omits merchants without any', async (t, store) => {
-    await store.ensure([kept('a', 'm'), kept('b', 'm'), kept('c', 'n'), kept('d', 'o')])
+    await store.ensure([newKey('a', 'm'), newKey('b', 'm'), newKey('c', 'n'), newKey('d', 'o')])
     const counts = await store.counts(['m', 'n', 'none'])
     t.strictSame([counts.get('m'), counts.get('n'), counts.get('none')], [2, 1, undefined])
   })
 
   test('replaces a key and its owner by id, and creates no missing key', async (t, store, another) => {
-    const [ada, grace] = [kept('ada', 'm'), kept('grace', 'm')]
+    const [ada, grace] = [newKey('ada', 'm'), newKey('grace', 'm')]
     await store.ensure([ada, grace])
     const resealed = { ...ada, sealed: randomUUID() }
     const moved = { ...grace, owner: 'grace under another key', sealed: randomUUID() }
-    await store.replace([resealed, moved, kept('unknown', 'm')])
+    await store.replace([resealed, moved, newKey('unknown', 'm')])
     t.strictSame(await another.after('', 10), byId([resealed, moved]))
     t.strictSame(await another.byOwner('ada'), resealed)
     t.strictSame(await another.byOwner(moved.owner), moved)
@@ -103,7 +103,7 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
   })
 
   test('removes a destroyed key everywhere, and allows a new one for its owner', async (t, store, another) => {
-    const [ada, grace] = [kept('ada', 'm'), kept('grace', 'm')]
+    const [ada, grace] = [newKey('ada', 'm'), newKey('grace', 'm')]
     await store.ensure([ada, grace])
     t.strictSame(await another.byOwner('ada'), ada)
     await store.destroy([ada.id, 'none'])
@@ -116,12 +116,12 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
     await store.replace([ada])
     t.strictSame(await store.byIds([ada.id]), [], 'replacing a destroyed key does not restore it')
     await store.destroy([ada.id])
-    const again = kept('ada', 'm')
+    const again = newKey('ada', 'm')
     t.strictSame(await another.ensure([again]), [again])
   })
 
   test('stored and destroyed keys persist after all connections are closed', async (t, store, another) => {
-    const [ada, grace] = [kept('ada', 'm'), kept('grace', 'm')]
+    const [ada, grace] = [newKey('ada', 'm'), newKey('grace', 'm')]
     await store.ensure([ada, grace])
     await store.destroy([grace.id])
     await store.close()

@@ -150,9 +150,9 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     const subject = await start(t)
     const { accountNumber } = await account(subject, 2_599n)
     const requests = Array.from({ length: 40 }, () => payment(accountNumber, 100n))
-    const answers = await Promise.all(requests.map((request) => subject.wallet.collect(request)))
-    t.equal(answers.filter(({ outcome }) => outcome === 'collected').length, 25)
-    t.equal(answers.filter(({ outcome }) => outcome === 'refused').length, 15)
+    const results = await Promise.all(requests.map((request) => subject.wallet.collect(request)))
+    t.equal(results.filter(({ outcome }) => outcome === 'collected').length, 25)
+    t.equal(results.filter(({ outcome }) => outcome === 'refused').length, 15)
     t.equal(await subject.balanceMinor(accountNumber), 99n)
   })
 
@@ -162,8 +162,8 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
       const subject = await start(t)
       const { accountNumber } = await account(subject, 1_000n)
       const request = payment(accountNumber, 400n)
-      const answers = await Promise.all(Array.from({ length: 20 }, () => subject.wallet.collect(request)))
-      for (const answer of answers) t.match(answer, { outcome: 'collected', amountMinor: 400n })
+      const results = await Promise.all(Array.from({ length: 20 }, () => subject.wallet.collect(request)))
+      for (const result of results) t.match(result, { outcome: 'collected', amountMinor: 400n })
       t.equal(await subject.balanceMinor(accountNumber), 600n)
     },
   )

@@ -79,8 +79,10 @@ async function openScene(t: Test, engine: Engine): Promise<Scene> {
     async holdsAll(node) {
       await until(async () => {
         const held = await readModels.collection('leases').find({})
-        const mine = held.filter(({ _id, holder }) => leases.has(_id) && String(holder).split('/')[1] === `${node.pid}`)
-        return mine.length === leases.size
+        const ownLeases = held.filter(
+          ({ _id, holder }) => leases.has(_id) && String(holder).split('/')[1] === `${node.pid}`,
+        )
+        return ownLeases.length === leases.size
       }, generousMs)
     },
     async settled() {
@@ -158,7 +160,7 @@ for (const engine of engines) {
 
     // The attempt of the resumed node fails, and all its state is outdated.
     process.kill(paused.pid, 'SIGCONT')
-    for (const answer of held) answer()
+    for (const respond of held) respond()
     t.equal((await fetch(`${paused.baseUrl}/health/live`)).status, 200)
     await scene.holdsAll(standby)
     await until(() => new Set(receiver.received.map(({ webhookId }) => webhookId)).size === 22, generousMs)

@@ -123,12 +123,12 @@ async function sendBurst(
   const one = async (_: unknown, n: number) => {
     const referenceId = randomUUID()
     // A create that only one node receives cannot be restored by the other if the first acknowledges and loses it.
-    const asked = n % 2 === 0 ? nodes : [nodes[randomInt(2)]!]
-    const answers = await Promise.all(
-      asked.map(({ baseUrl }) => createDeposit(baseUrl, credentials, referenceId).catch(() => undefined)),
+    const targets = n % 2 === 0 ? nodes : [nodes[randomInt(2)]!]
+    const responses = await Promise.all(
+      targets.map(({ baseUrl }) => createDeposit(baseUrl, credentials, referenceId).catch(() => undefined)),
     )
-    acknowledged.cutOff += answers.filter((answer) => answer === undefined).length
-    const ids = answers.flatMap((answer) => (answer?.status === 200 ? [answer.body.result!.trackingId] : []))
+    acknowledged.cutOff += responses.filter((response) => response === undefined).length
+    const ids = responses.flatMap((response) => (response?.status === 200 ? [response.body.result!.trackingId] : []))
     if (new Set(ids).size > 1) t.fail(`two trackingIds for one create: ${ids}`)
     const [trackingId] = ids
     if (trackingId === undefined) return
@@ -178,19 +178,19 @@ function checkLog(t: Test, log: readonly RecordedEvent[], { created, finished }:
 
 async function checkCallbacks(t: Test, log: readonly RecordedEvent[], { received }: Receiver): Promise<void> {
   const expected = new Map<string, number[]>()
-  const owed = new Set<string>()
+  const expectedIds = new Set<string>()
   for (const { id, stream, revision, data } of log) {
     if (!stream.startsWith('transfer-')) continue
     const trackingId = String(data.trackingId)
-    owed.add(id)
+    expectedIds.add(id)
     expected.set(trackingId, [...(expected.get(trackingId) ?? []), revision])
   }
   const missing = () => {
     const seen = new Set(received.map(({ webhookId }) => webhookId))
-    return [...owed].filter((id) => !seen.has(id))
+    return [...expectedIds].filter((id) => !seen.has(id))
   }
   await until(() => missing().length === 0, settledWithinMs).catch(() => undefined)
-  t.strictSame(missing(), [], `each of ${owed.size} changes is called back (${received.length} requests)`)
+  t.strictSame(missing(), [], `each of ${expectedIds.size} changes is called back (${received.length} requests)`)
   const firsts = new Map<string, Set<number>>()
   for (const { trackingId, revision } of received) {
     firsts.set(trackingId, (firsts.get(trackingId) ?? new Set()).add(revision))

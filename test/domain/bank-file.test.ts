@@ -140,11 +140,11 @@ t.test(
 )
 
 t.test('rejects a whole batch and names every withdrawal that the user cannot pay', async (t) => {
-  const mine = withdrawal({ accountNumber: iban }, claimed)
+  const own = withdrawal({ accountNumber: iban }, claimed)
   const unclaimed = withdrawal({ trackingId: 'unclaimed', accountNumber: iban })
   const paid = withdrawal({ trackingId: 'paid', accountNumber: iban }, claimed, completed('withdrawal'))
   const deposit = fold([depositCreated]) as Transfer
-  const refused = file('csv', [mine, unclaimed, paid, deposit])
+  const refused = file('csv', [own, unclaimed, paid, deposit])
   if (refused.accepted) throw new Error('the batch was accepted')
   t.strictSame(
     refused.problems.map((problem) => 'transfer' in problem && [problem.transfer.trackingId, problem.rule]),
@@ -154,7 +154,7 @@ t.test('rejects a whole batch and names every withdrawal that the user cannot pa
       [deposit.trackingId, 'withdrawal-required'],
     ],
   )
-  const large = { transfer: mine, actor: { ...actor, approvalAboveMinor: 1_00n } }
+  const large = { transfer: own, actor: { ...actor, approvalAboveMinor: 1_00n } }
   const rule = 'approval-needed'
   t.match(file('csv', [], { withdrawals: [large] }), { accepted: false, problems: [{ rule }] })
 })
@@ -163,10 +163,10 @@ t.test(
   'rejects a SEPA file with an invalid IBAN or BIC, too large an amount or a currency other than EUR',
   async (t) => {
     const wallet = withdrawal({ trackingId: 'wallet', accountNumber: '481920375566' }, claimed)
-    const mine = withdrawal({ accountNumber: iban }, claimed)
+    const own = withdrawal({ accountNumber: iban }, claimed)
     const rule = 'account-not-iban'
-    t.match(file('pain.001', [mine, wallet]), { problems: [{ transfer: { trackingId: 'wallet' }, rule }] })
-    t.equal(file('csv', [mine, wallet]).accepted, true)
+    t.match(file('pain.001', [own, wallet]), { problems: [{ transfer: { trackingId: 'wallet' }, rule }] })
+    t.equal(file('csv', [own, wallet]).accepted, true)
     const largest = withdrawal({ accountNumber: iban, amountMinor: 999_999_999_99n }, claimed)
     t.equal(file('pain.001', [largest]).accepted, true)
     const tooLarge = withdrawal({ accountNumber: iban, amountMinor: 1_000_000_000_00n }, claimed)
@@ -174,7 +174,7 @@ t.test(
     t.match(file('pain.001', [tooLarge]), { accepted: false, problems: [above] })
     t.equal(file('csv', [tooLarge]).accepted, true)
     const about = (changes: object) => {
-      const written = file('pain.001', [mine], changes)
+      const written = file('pain.001', [own], changes)
       return written.accepted || written.problems.map((problem) => problem.about)
     }
     t.strictSame(about({ currency: { code: 'TRY', decimals: 2 } }), ['format'])

@@ -121,11 +121,11 @@ t.test('the wait of a known device depends only on its own failures', async () =
         if (!decision.accepted) throw new Error('the command was rejected')
         return decision.events.reduce(loginDecider.evolve, state)
       }
-      for (const [what, who, pauseMs] of steps) {
+      for (const [action, subject, pauseMs] of steps) {
         ms += pauseMs
-        const command = what === 'fail' || who === null ? fail(who, ms) : know(who, ms)
+        const command = action === 'fail' || subject === null ? fail(subject, ms) : know(subject, ms)
         all = apply(all, command)
-        if (who === ownDevice) own = apply(own, command)
+        if (subject === ownDevice) own = apply(own, command)
         if (waitMs(all, ownDevice, ms) !== waitMs(own, ownDevice, ms))
           throw new Error('failures of other devices changed the wait')
       }

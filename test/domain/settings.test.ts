@@ -43,19 +43,25 @@ t.test('accepts one instruction without hidden characters for each manual method
     ...{ minAmountMinor: 1n, maxAmountMinor: 100n },
   })
   const methods = [method(1, 'wallet'), method(2, 'manual')]
-  const instructed = (...texts: [paymentMethod: number, text: string][]) =>
+  const instructionsProblem = (...texts: [paymentMethod: number, text: string][]) =>
     paymentInstructionsProblem(
       texts.map(([paymentMethod, text]) => ({ paymentMethod, text })),
       methods,
     )
-  t.equal(instructed(), undefined)
-  t.equal(instructed([2, 'IBAN TR33\nName: Shop']), undefined)
-  t.match(instructed([1, 'by wallet']), { rule: 'method-not-manual', values: { method: 1 } })
-  t.match(instructed([3, 'unknown']), { rule: 'method-not-manual', values: { method: 3 } })
-  t.match(instructed([2, 'a'], [2, 'b']), { rule: 'instructions-repeated' })
-  t.match(instructed([2, ' \n ']), { rule: 'instructions-length', values: { method: 2, most: 2000 } })
-  t.match(instructed([2, 'x'.repeat(2_001)]), { rule: 'instructions-length', values: { method: 2, most: 2000 } })
-  t.match(instructed([2, 'IBAN \u202eTR33']), { rule: 'instructions-hidden-characters', values: { method: 2 } })
+  t.equal(instructionsProblem(), undefined)
+  t.equal(instructionsProblem([2, 'IBAN TR33\nName: Shop']), undefined)
+  t.match(instructionsProblem([1, 'by wallet']), { rule: 'method-not-manual', values: { method: 1 } })
+  t.match(instructionsProblem([3, 'unknown']), { rule: 'method-not-manual', values: { method: 3 } })
+  t.match(instructionsProblem([2, 'a'], [2, 'b']), { rule: 'instructions-repeated' })
+  t.match(instructionsProblem([2, ' \n ']), { rule: 'instructions-length', values: { method: 2, most: 2000 } })
+  t.match(instructionsProblem([2, 'x'.repeat(2_001)]), {
+    rule: 'instructions-length',
+    values: { method: 2, most: 2000 },
+  })
+  t.match(instructionsProblem([2, 'IBAN \u202eTR33']), {
+    rule: 'instructions-hidden-characters',
+    values: { method: 2 },
+  })
 })
 
 t.test('rejects a setting outside its bounds and names it', async (t) => {

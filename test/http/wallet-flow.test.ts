@@ -256,7 +256,11 @@ t.test('rejects a token at a different step, transfer or merchant, and after it 
   const device = (await flow.verify(trackingId, token, code)).body.result.token
   isBad(await flow.verify(trackingId, device, code), 'the token of the second step at the first')
   t.match(await other.validate(trackingId, device), { status: 404 })
-  t.match(await flow.verify(trackingId, token, code), { status: 400, body: { error: { code: 40009 } } }, 'used')
+  t.match(
+    await flow.verify(trackingId, token, code),
+    { status: 400, body: { error: { code: 40009 } } },
+    'a code can be used only once',
+  )
   nowMs += 10 * 60_000 + 1_000
   t.match(await flow.validate(trackingId, device), { status: 400, body: { error: { code: 40008 } } })
   const later = (await flow.logIn(trackingId)).body.result

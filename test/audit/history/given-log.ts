@@ -12,11 +12,11 @@ export type GivenLog = Pick<EventStore, 'readAll' | 'readStream' | 'subscribeToA
 export function givenLog(events: readonly RecordedEvent[], maxPage = 500): GivenLog {
   const checkpoint = events.at(-1)?.position
   function readAll({ after, streamPrefixes, maxCount }: ReadAllOptions): Page {
-    const behind = events.filter(({ position }) => !after || comparePositions(position, after) > 0)
-    const seen = behind.slice(0, Math.min(maxCount, maxPage))
-    const shown = seen.filter(({ stream }) => streamPrefixes?.some((prefix) => stream.startsWith(prefix)) ?? true)
-    const at = seen.at(-1)?.position ?? after
-    return { events: shown, atEnd: seen.length === behind.length, ...(at && { checkpoint: at }) }
+    const remaining = events.filter(({ position }) => !after || comparePositions(position, after) > 0)
+    const page = remaining.slice(0, Math.min(maxCount, maxPage))
+    const matching = page.filter(({ stream }) => streamPrefixes?.some((prefix) => stream.startsWith(prefix)) ?? true)
+    const at = page.at(-1)?.position ?? after
+    return { events: matching, atEnd: page.length === remaining.length, ...(at && { checkpoint: at }) }
   }
   return {
     readStream: async (stream, { fromRevision = 0, maxCount = Number.POSITIVE_INFINITY } = {}) =>

@@ -51,10 +51,10 @@ const found = (results: readonly Reconciled[] | undefined) =>
   ])
 
 /** Returns a write that no projection would make. */
-function damage(document: Document, how: 'change' | 'remove' | 'add', field: string): WriteOperation {
+function damage(document: Document, damageKind: 'change' | 'remove' | 'add', field: string): WriteOperation {
   const { _id } = document
-  if (how === 'remove') return { deleteOne: { filter: { _id } } }
-  if (how === 'add') return { insertOne: { document: { ...document, _id: `${_id}~` } } }
+  if (damageKind === 'remove') return { deleteOne: { filter: { _id } } }
+  if (damageKind === 'add') return { insertOne: { document: { ...document, _id: `${_id}~` } } }
   const value = typeof document[field] === 'number' ? Number(document[field]) + 1_000_000 : 'forged'
   return { updateOne: { filter: { _id }, update: { $set: { [field]: value } } } }
 }
@@ -83,25 +83,25 @@ t.test('finds exactly the one document that was changed, removed or added, with 
       projections,
       kindsOfDamage,
       fc.nat(),
-      async (history, ahead, projection, how, which) => {
+      async (history, ahead, projection, damageKind, seed) => {
         const log = logOf(history)
         await withStores(async (live, fresh) => {
           const upTo = log.length - (ahead % (log.length + 1))
           await project(live, log, upTo, 0)
           // Documents that only events after the checkpoint create do not count as missing, because they are written again.
-          const owed = await live.collection(projection.collection).find({})
+          const committed = await live.collection(projection.collection).find({})
           await project(live, log, upTo, ahead % 40)
-          const _id = owed[which % Math.max(1, owed.length)]?._id ?? ''
+          const _id = committed[seed % Math.max(1, committed.length)]?._id ?? ''
           const document = await live.collection(projection.collection).findOne({ _id })
           if (!document) return
           const fields = Object.keys(document).filter((name) => typeof document[name] !== 'object' && name !== '_id')
           // A term consists of its id, so nothing in it can change.
-          const field = fields[which % Math.max(1, fields.length)] ?? 'added'
-          await live.collection(projection.collection).bulkWrite([damage(document, how, field)])
-          const kind = how === 'change' ? 'changed' : how === 'remove' ? 'missing' : 'added'
-          const id = how === 'add' ? `${document._id}~` : document._id
+          const field = fields[seed % Math.max(1, fields.length)] ?? 'added'
+          await live.collection(projection.collection).bulkWrite([damage(document, damageKind, field)])
+          const kind = damageKind === 'change' ? 'changed' : damageKind === 'remove' ? 'missing' : 'added'
+          const id = damageKind === 'add' ? `${document._id}~` : document._id
           const [only, ...others] = found(await reconciled(log, live, fresh)) ?? []
-          t.match(only, { projection: projection.name, id, kind, ...(how === 'change' && { fields: [field] }) })
+          t.match(only, { projection: projection.name, id, kind, ...(damageKind === 'change' && { fields: [field] }) })
           t.strictSame(others, [])
         })
       },

@@ -83,8 +83,11 @@ t.test('rejects omitted, swapped, foreign and repeated events', async (t) => {
   rejects({ ...file, events: another.events }, /is not an event of transfer tracking-4/)
   rejects({ ...file, events: [{ ...events[0]!, index: events[0]!.index + 1 }] }, /is not in the tree/)
   rejects({ ...file, note: 'more' }, /bytes differ from the form that transferd writes/)
-  const twice = (await proofOf('tracking-4')).replace('"trackingId"', '"trackingId": "tracking-3",\n  "trackingId"')
-  t.throws(() => checkProof(twice, signer), /bytes differ from the form that transferd writes/)
+  const duplicated = (await proofOf('tracking-4')).replace(
+    '"trackingId"',
+    '"trackingId": "tracking-3",\n  "trackingId"',
+  )
+  t.throws(() => checkProof(duplicated, signer), /bytes differ from the form that transferd writes/)
   for (const text of ['', 'null', '[]', '{}', '{"format":"transferd-proof/2"}'])
     t.throws(() => checkProof(text, signer), /malformed/)
 })

@@ -65,9 +65,9 @@ export const deliveryRules: Rules = {
   'a consumer with a buffer of 0 receives nothing, and the group continues': async (t, scene) => {
     await scene.put(3)
     await scene.create()
-    const nothing = await scene.consume(0)
-    t.same((await nothing.quiet()).numbers, [])
-    await scene.stop(nothing)
+    const withoutBuffer = await scene.consume(0)
+    t.same((await withoutBuffer.quiet()).numbers, [])
+    await scene.stop(withoutBuffer)
     t.same((await (await scene.consume()).count(3)).numbers, range(3))
   },
 

@@ -36,7 +36,7 @@ t.test('stores a receipt once under an unpredictable address, and serves it to a
     const { origin, pathname } = addressOf(first)
     t.equal(origin, 'https://pay.example')
     t.match(pathname, new RegExp(`^/receipts/${createHash('sha256').update(bytes).digest('hex')}-[A-Za-z0-9_-]{32}$`))
-    t.strictSame((await upload(bytes, type)).json(), first.json(), 'again')
+    t.strictSame((await upload(bytes, type)).json(), first.json(), 'a repeat returns the same address')
     const shown = await app.inject(pathname)
     t.ok(shown.rawPayload.equals(bytes))
     t.match(shown.headers, {

@@ -271,7 +271,11 @@ t.test('claims and completes a batch sequentially, each transfer with its own re
     { transfer: { status: 'Pending' }, error: { code: 40921 } },
     { transfer: { status: 'Completed' }, error: null },
   ])
-  t.strictSame((await ada.post('/withdrawals/complete', { items })).json().items[0], completed.json().items[0], 'again')
+  t.strictSame(
+    (await ada.post('/withdrawals/complete', { items })).json().items[0],
+    completed.json().items[0],
+    'a repeat returns the same result',
+  )
   const none = { items: [] }
   t.equal((await ada.post('/withdrawals/claim', none)).statusCode, 400)
 })
