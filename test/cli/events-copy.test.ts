@@ -71,8 +71,8 @@ t.test('rejects wrong usage before it creates anything', async (t) => {
     ['embedded:./a', 'http://b', 2, /--to is http:/],
   ]
   for (const [from, to, status, message] of wrong) {
-    const answer = await runCli(directory, ['events', 'copy', '--from', from, '--to', to])
-    t.match(answer, { status, stdout: '', stderr: message }, `${from} ${to}`)
+    const response = await runCli(directory, ['events', 'copy', '--from', from, '--to', to])
+    t.match(response, { status, stdout: '', stderr: message }, `${from} ${to}`)
   }
 })
 

@@ -229,9 +229,12 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
         ]
         for (const pair of pairs) {
           const { create } = newMerchant(store)
-          const answers = await Promise.all(pair.map(create))
-          t.equal(answers.filter(({ accepted }) => accepted).length, 1)
-          t.equal(answers.filter((answer) => !answer.accepted && answer.refusal.rule === 'hash-reused').length, 1)
+          const responses = await Promise.all(pair.map(create))
+          t.equal(responses.filter(({ accepted }) => accepted).length, 1)
+          t.equal(
+            responses.filter((response) => !response.accepted && response.refusal.rule === 'hash-reused').length,
+            1,
+          )
         }
       }
     })
@@ -248,10 +251,10 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
             const shortest = formatShortest(amountMinor)
             const texts = { raw: amount, shortest, 'two decimals': formatTwoDecimals(amountMinor), none: undefined }
             const hashed = texts[body.hashed]
-            const answer = await create({ kind, amount, referenceId, secret, ...(hashed && { hashed }) })
-            if (!answer.accepted) return
+            const response = await create({ kind, amount, referenceId, secret, ...(hashed && { hashed }) })
+            if (!response.accepted) return
             // Two hashes belong to a transfer: that of its create request and that of its callback.
-            for (const text of [...(answer.changed && hashed ? [hashed] : []), shortest]) {
+            for (const text of [...(response.changed && hashed ? [hashed] : []), shortest]) {
               const request = `${kind} ${amountMinor} ${referenceId}`
               const owner = ownerOf.get(text + referenceId) ?? request
               if (owner !== request) throw new Error(`${text + referenceId} belongs to both ${owner} and ${request}`)

@@ -16,9 +16,9 @@ const system = { ...context, actor: 'system:integrity' }
 const finding: Finding = { kind: 'log', place: 'transfer-1@3', leafIndex: 7, problem: 'It is another event.' }
 
 async function create(kind: 'withdrawal' | 'native'): Promise<string> {
-  const answer = await post(app, paths[kind], createBody(kind, secretKey), { key: webApiKey })
-  t.equal(answer.statusCode, 200)
-  return answer.json().result.trackingId
+  const response = await post(app, paths[kind], createBody(kind, secretKey), { key: webApiKey })
+  t.equal(response.statusCode, 200)
+  return response.json().result.trackingId
 }
 
 const lengthOf = async (trackingId: string) => (await transfers.history(trackingId)).length

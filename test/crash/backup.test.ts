@@ -75,8 +75,8 @@ t.test(
       db.close()
 
       const again = await startServiceProcess(t, { directory: restored })
-      const answer = await createDeposit(again.baseUrl, merchant)
-      t.equal(answer.status, 200)
+      const response = await createDeposit(again.baseUrl, merchant)
+      t.equal(response.status, 200)
       const status = () => cliJson<{ state: string; lagEvents: number }[]>(restored, 'projections', 'status')
       for (let waited = 0; (await status()).some(({ state }) => state === 'outdated' || state === 'behind'); waited++) {
         if (waited > 200) throw new Error(`the read models were not rebuilt: ${JSON.stringify(await status())}`)

@@ -36,11 +36,11 @@ t.test(
     const service = await startServiceProcess(t, { directory })
     const acknowledged: string[] = []
     const burst = async (count: number): Promise<Answer[]> => {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: count }, () => createDeposit(service.baseUrl, credentials)),
       )
-      for (const { status, body } of answers) if (status === 200) acknowledged.push(body.result!.trackingId)
-      return answers
+      for (const { status, body } of responses) if (status === 200) acknowledged.push(body.result!.trackingId)
+      return responses
     }
     t.strictSame(new Set((await burst(20)).map(({ status }) => status)), new Set([200]))
 

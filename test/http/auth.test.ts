@@ -18,12 +18,12 @@ t.test('rejects a missing or unknown key with 401 without reading the request', 
   const altered = webApiKey.slice(0, -1) + (webApiKey.endsWith('A') ? 'B' : 'A')
   for (const key of [undefined, '', 'nonsense', altered]) {
     for (const body of [createBody('native', secretKey), '{broken']) {
-      const answer = await post(app, paths.native, body, {
+      const response = await post(app, paths.native, body, {
         ...(key !== undefined && { key }),
         address: `10.0.0.${key?.length ?? 0}`,
       })
-      t.equal(answer.statusCode, 401, `key ${key}`)
-      t.match(answer.json(), { success: false, unAuthorizedRequest: true, error: { code: 40101 } })
+      t.equal(response.statusCode, 401, `key ${key}`)
+      t.match(response.json(), { success: false, unAuthorizedRequest: true, error: { code: 40101 } })
     }
   }
 })
@@ -64,9 +64,9 @@ t.test('rejects a valid key from an address that is not allowed with 403', async
   ]
   for (const kind of kinds) {
     for (const [address, status] of expectations) {
-      const answer = await post(app, paths[kind], createBody(kind, secretKey), { key, address })
-      t.equal(answer.statusCode, status, `${kind} ${address}`)
-      if (status === 403) t.match(answer.json(), { unAuthorizedRequest: true, error: { code: 40301 } })
+      const response = await post(app, paths[kind], createBody(kind, secretKey), { key, address })
+      t.equal(response.statusCode, status, `${kind} ${address}`)
+      if (status === 403) t.match(response.json(), { unAuthorizedRequest: true, error: { code: 40301 } })
     }
   }
 })
@@ -77,8 +77,8 @@ t.test('rejects a suspended merchant with 403 until it is resumed', async (t) =>
   await merchants.suspend(id, context)
   await until(() => directory.byId(id)?.suspended === true)
   for (const kind of kinds) {
-    const answer = await post(app, paths[kind], createBody(kind, secretKey), { key })
-    t.match([answer.statusCode, answer.json()], [403, { unAuthorizedRequest: true, error: { code: 40302 } }])
+    const response = await post(app, paths[kind], createBody(kind, secretKey), { key })
+    t.match([response.statusCode, response.json()], [403, { unAuthorizedRequest: true, error: { code: 40302 } }])
   }
   t.equal(
     (await post(app, paths.hosted, createBody('hosted', secretKey))).statusCode,
@@ -96,8 +96,8 @@ t.test('identifies the merchant of a hosted create without a key by its address 
   const b = await merchant({ allowIps: ['10.0.0.2', '10.0.0.3'] })
   const send = (secretKey: string, address: string) =>
     post(app, paths.hosted, createBody('hosted', secretKey), { address })
-  const owner = async (answer: Awaited<ReturnType<typeof send>>) =>
-    (await transfers.find(answer.json().trackingId))?.transfer.merchantId
+  const owner = async (response: Awaited<ReturnType<typeof send>>) =>
+    (await transfers.find(response.json().trackingId))?.transfer.merchantId
   t.equal(await owner(await send(a.secretKey, '10.0.0.1')), a.id)
   t.equal(await owner(await send(a.secretKey, '10.0.0.2')), a.id)
   t.equal(await owner(await send(b.secretKey, '10.0.0.2')), b.id)
@@ -202,8 +202,8 @@ t.test('uses X-Forwarded-For from trusted proxies only', async (t) => {
   for (const { name, peer, forwarded, status, at } of rows) {
     const { secretKey, webApiKey: key } = issued.get(at)!
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
-    const answer = await post(at.app, paths.native, createBody('native', secretKey), { key, address: peer, headers })
-    t.equal(answer.statusCode, status, name)
+    const response = await post(at.app, paths.native, createBody('native', secretKey), { key, address: peer, headers })
+    t.equal(response.statusCode, status, name)
   }
 })
 
@@ -273,9 +273,9 @@ t.test("applies a merchant's own limits to creates with a key and to hosted crea
     ['20.01', 400],
   ] as const) {
     for (const options of [{ key }, {}]) {
-      const answer = await post(app, paths.hosted, createBody('hosted', secretKey, {}, amountText), options)
-      t.equal(answer.statusCode, status, amountText)
-      if (status === 400) t.match(answer.json(), { error: { validationErrors: [{ members: ['amount'] }] } })
+      const response = await post(app, paths.hosted, createBody('hosted', secretKey, {}, amountText), options)
+      t.equal(response.statusCode, status, amountText)
+      if (status === 400) t.match(response.json(), { error: { validationErrors: [{ members: ['amount'] }] } })
     }
   }
 })
@@ -286,9 +286,9 @@ t.test('returns 429 with Retry-After to a merchant that exceeds its rate, but no
   const other = await merchant()
   const statuses: number[] = []
   for (let i = 0; i < 7; i++) {
-    const answer = await post(app, paths.native, createBody('native', slow.secretKey), { key: slow.webApiKey })
-    statuses.push(answer.statusCode)
-    if (answer.statusCode === 429) t.equal(answer.headers['retry-after'], '1')
+    const response = await post(app, paths.native, createBody('native', slow.secretKey), { key: slow.webApiKey })
+    statuses.push(response.statusCode)
+    if (response.statusCode === 429) t.equal(response.headers['retry-after'], '1')
   }
   t.same(statuses.slice(0, 5), [200, 200, 200, 200, 200], 'allows a burst of five seconds')
   t.equal(statuses[6], 429)
@@ -304,7 +304,7 @@ t.test('limits the unknown addresses and failing requests of each caller without
   const { app } = await service(t)
   const many = <Answer extends { statusCode: number }>(send: (i: number) => Promise<Answer>) =>
     Promise.all(Array.from({ length: 1000 }, (_, i) => send(i))).then(
-      (answers) => new Set(answers.map(({ statusCode }) => statusCode)),
+      (responses) => new Set(responses.map(({ statusCode }) => statusCode)),
     )
   t.same([...(await many((i) => app.inject({ url: `/nothing/${i}` })))], [404, 429])
   t.ok((await many(() => post(app, paths.hosted, '{}'))).has(429))

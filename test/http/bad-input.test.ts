@@ -17,18 +17,18 @@ interface Refused {
 
 async function refuses(t: Test, kind: CreateKind, body: string | Buffer, field: string, what = String(body)) {
   for (const contentType of contentTypes) {
-    const answer = await post(app, paths[kind], body, { key, contentType })
+    const response = await post(app, paths[kind], body, { key, contentType })
     const shown = what.slice(0, 80)
-    t.equal(answer.statusCode, 400, `${kind} ${contentType} ${shown}`)
-    const { error } = answer.json<Refused>()
+    t.equal(response.statusCode, 400, `${kind} ${contentType} ${shown}`)
+    const { error } = response.json<Refused>()
     const members = error.validationErrors?.flatMap((each) => each.members) ?? []
     t.ok(members.includes(field), `${field} among ${members.join()} for ${shown}`)
   }
 }
 
 t.test('explains a rejected text in words instead of a pattern', async (t) => {
-  const answer = await post(app, paths.native, createBody('native', secretKey, { name: ' ' }), { key })
-  t.match(answer.json(), {
+  const response = await post(app, paths.native, createBody('native', secretKey, { name: ' ' }), { key })
+  t.match(response.json(), {
     error: {
       validationErrors: [{ message: 'name must not be blank or contain control characters.', members: ['name'] }],
     },
@@ -48,8 +48,8 @@ t.test('reports each error in one message', async (t) => {
     ['hashCode', 5, 'hashCode must be of type string.'],
   ]
   for (const [field, value, message] of wrong) {
-    const answer = await post(app, paths.native, createBody('native', secretKey, { [field]: value }), { key })
-    t.same(answer.json().error.validationErrors, [{ message, members: [field] }], message)
+    const response = await post(app, paths.native, createBody('native', secretKey, { [field]: value }), { key })
+    t.same(response.json().error.validationErrors, [{ message, members: [field] }], message)
   }
   const identity = await post(app, paths.withdrawal, createBody('withdrawal', secretKey, { identityNumber: 7 }), {
     key,
@@ -59,8 +59,8 @@ t.test('reports each error in one message', async (t) => {
   })
   await fc.assert(
     fc.asyncProperty(fc.dictionary(fc.constantFrom(...Object.keys(invalidValues)), fc.jsonValue()), async (fields) => {
-      const answer = await post(app, paths.withdrawal, JSON.stringify({ amount: '1', ...fields }), { key })
-      const members = answer.json<Refused>().error.validationErrors?.flatMap((each) => each.members) ?? []
+      const response = await post(app, paths.withdrawal, JSON.stringify({ amount: '1', ...fields }), { key })
+      const members = response.json<Refused>().error.validationErrors?.flatMap((each) => each.members) ?? []
       return new Set(members).size === members.length
     }),
   )
@@ -83,9 +83,9 @@ t.test('rejects invisible characters in human-readable texts and names the field
   for (const field of ['userId', 'name', 'username', 'accountNumber', 'identityNumber']) {
     for (const character of hidden) {
       const body = createBody('withdrawal', secretKey, { [field]: `TR33${character}0006` })
-      const answer = await post(app, paths.withdrawal, body, { key })
+      const response = await post(app, paths.withdrawal, body, { key })
       const message = `${field} must not contain control, invisible or direction-changing characters.`
-      t.match(answer.json(), { error: { code: 40001, validationErrors: [{ message, members: [field] }] } })
+      t.match(response.json(), { error: { code: 40001, validationErrors: [{ message, members: [field] }] } })
     }
   }
   for (const kind of ['hosted', 'native'] as const)
@@ -178,8 +178,8 @@ t.test('requires a hashCode for hosted deposits and withdrawals', async (t) => {
 
 t.test('reports all errors in one response', async (t) => {
   const body = JSON.stringify({ amount: 0.001, userId: 7, referenceId: 'a b', transactionType: 2, paymentMethod: 99 })
-  const answer = await post(app, paths.withdrawal, body, { key })
-  const members = answer.json<Refused>().error.validationErrors?.flatMap((each) => each.members)
+  const response = await post(app, paths.withdrawal, body, { key })
+  const members = response.json<Refused>().error.validationErrors?.flatMap((each) => each.members)
   const expected = ['accountNumber', 'amount', 'hashCode', 'name', 'paymentMethod', 'referenceId', 'userId', 'username']
   t.same(members?.sort(), expected)
 })
@@ -227,9 +227,9 @@ t.test('reads a body of 16 KiB and rejects a larger one with 413', async (t) => 
     return `${body},"pad":"${'x'.repeat(bytes - body.length - 10)}"}`
   }
   for (const bytes of [16 * 1024 + 1, 1_000_000]) {
-    const answer = await post(app, paths.native, padded(bytes), { key })
-    t.equal(answer.statusCode, 413)
-    t.match(answer.json(), { success: false, error: { code: 41301, validationErrors: [{ members: ['body'] }] } })
+    const response = await post(app, paths.native, padded(bytes), { key })
+    t.equal(response.statusCode, 413)
+    t.match(response.json(), { success: false, error: { code: 41301, validationErrors: [{ members: ['body'] }] } })
   }
   t.equal((await post(app, paths.native, padded(16 * 1024), { key })).json().error.code, 40003)
   await nothingWritten(t)
@@ -243,9 +243,9 @@ t.test('rejects other content types with 415 in the envelope', async (t) => {
     'json',
     'multipart/form-data',
   ]) {
-    const answer = await post(app, paths.native, createBody('native', secretKey), { key, contentType })
-    t.equal(answer.statusCode, 415, contentType)
-    t.match(answer.json(), { result: null, success: false, error: { code: 41501 }, __abp: true })
+    const response = await post(app, paths.native, createBody('native', secretKey), { key, contentType })
+    t.equal(response.statusCode, 415, contentType)
+    t.match(response.json(), { result: null, success: false, error: { code: 41501 }, __abp: true })
   }
   await nothingWritten(t)
 })
@@ -263,14 +263,14 @@ t.test('accepts any value of a field or names the field in a 400', async (t) => 
       fc.oneof(fc.jsonValue(), fc.string(), fc.double(), fc.constantFrom({ $ne: null }, { $gt: '' }, [7], '1e2')),
       async (kind, field, contentType, value) => {
         const body = createBody(kind, merchant.secretKey, { [field]: value })
-        const answer = await post(accepted.app, paths[kind], body, { key: merchant.webApiKey, contentType })
-        if (answer.statusCode === 200 || answer.statusCode === 409) return
-        const { error } = answer.json<Refused>()
+        const response = await post(accepted.app, paths[kind], body, { key: merchant.webApiKey, contentType })
+        if (response.statusCode === 200 || response.statusCode === 409) return
+        const { error } = response.json<Refused>()
         const members = error.validationErrors?.flatMap((each) => each.members) ?? []
         // The hash does not match if the amount or referenceId differs from the hashed one.
         if (error.code === 40003) return members.includes('hashCode')
         // The JSON of the value can itself contain a rejected key.
-        return answer.statusCode === 400 && (members.includes(field) || error.code === 40002)
+        return response.statusCode === 400 && (members.includes(field) || error.code === 40002)
       },
     ),
     { numRuns: 300 },
@@ -287,11 +287,11 @@ t.test('never accepts two requests with the same hashCode preimage', async (t) =
   await fc.assert(
     fc.asyncProperty(amount, reference, fc.constantFrom(...kinds), async (amountText, referenceId, kind) => {
       const body = createBody(kind, merchant.secretKey, { referenceId }, amountText)
-      const answer = await post(fresh.app, paths[kind], body, { key: merchant.webApiKey })
-      if (answer.statusCode === 409) return
+      const response = await post(fresh.app, paths[kind], body, { key: merchant.webApiKey })
+      if (response.statusCode === 409) return
       const preimage = amountText + referenceId
       const pair = `${amountText} ${referenceId}`
-      if (answer.statusCode !== 200 || (seen.get(preimage) ?? pair) !== pair)
+      if (response.statusCode !== 200 || (seen.get(preimage) ?? pair) !== pair)
         throw new Error(`${pair} has the preimage of another accepted request`)
       seen.set(preimage, pair)
     }),

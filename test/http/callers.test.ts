@@ -59,13 +59,13 @@ t.test('uses X-Forwarded-For from trusted proxies only, and only if it contains 
   )
   ambiguous.push('8.0.0.1;', '8.0.0.1 8.0.0.1', 'localhost', '"8.0.0.1"', '%38.0.0.1', '٨.0.0.1', ':', '::1::')
   for (const forwarded of ambiguous) {
-    const answer = await app.inject({
+    const response = await app.inject({
       url: '/v1/transfers',
       remoteAddress: '10.0.0.1',
       headers: { webapikey: webApiKey, 'x-forwarded-for': Buffer.from(forwarded).toString('latin1') },
     })
     t.match(
-      [answer.statusCode, answer.json()],
+      [response.statusCode, response.json()],
       [400, { error: { code: 40005, details: /X-Forwarded-For/ } }],
       forwarded,
     )
@@ -80,9 +80,9 @@ t.test('applies a limit per address to health, metrics, documentation and files'
     const remoteAddress = `198.51.100.${n}`
     const statuses = new Set<number>()
     for (let i = 0; i < 700 && !statuses.has(429); i++) {
-      const answer = await app.inject({ url, remoteAddress })
-      statuses.add(answer.statusCode)
-      if (answer.statusCode === 429) t.match(answer.headers['retry-after'], /^[1-9]/, url)
+      const response = await app.inject({ url, remoteAddress })
+      statuses.add(response.statusCode)
+      if (response.statusCode === 429) t.match(response.headers['retry-after'], /^[1-9]/, url)
     }
     t.ok(statuses.has(429), `${url} is limited`)
     t.ok(statuses.size === 2, `${url} returns one other status before the limit: ${[...statuses]}`)
@@ -125,17 +125,17 @@ t.test('returns 404 for a different spelling of an address', async (t) => {
     '/%2Fmetrics',
   )
   for (const url of spellings) {
-    const answer = await app.inject({ url })
-    t.match([answer.statusCode, answer.json()], [404, { error: { code: 40401 } }], url)
+    const response = await app.inject({ url })
+    t.match([response.statusCode, response.json()], [404, { error: { code: 40401 } }], url)
   }
   t.equal((await app.inject('/metrics?x=%6d')).statusCode, 200, 'a query can be percent-encoded')
   // `inject` omits a fragment, as clients do, so this needs a connection.
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   for (const path of ['/metrics#x', '/metrics#?x', '/metrics?x#y', '/metrics']) {
-    const [answer] = (await once(get({ port, path, agent: false }), 'response')) as [IncomingMessage]
-    answer.resume()
-    t.equal(answer.statusCode, path === '/metrics' ? 200 : 404, path)
+    const [response] = (await once(get({ port, path, agent: false }), 'response')) as [IncomingMessage]
+    response.resume()
+    t.equal(response.statusCode, path === '/metrics' ? 200 : 404, path)
   }
 })
 
@@ -146,12 +146,12 @@ t.test('rejects a charset other than UTF-8 and a Content-Encoding with 415, and 
     post(app, paths.native, createBody('native', secretKey), { key, contentType, headers })
   for (const type of ['application/json', 'application/json-patch+json']) {
     for (const charset of ['latin1', 'iso-8859-9', 'utf-16', '"utf-16le"', 'utf-7', '', 'utf-8; charset=latin1']) {
-      const answer = await send(`${type}; charset=${charset}`)
-      t.match([answer.statusCode, answer.json()], [415, { error: { code: 41501, details: /UTF-8/ } }], charset)
+      const response = await send(`${type}; charset=${charset}`)
+      t.match([response.statusCode, response.json()], [415, { error: { code: 41501, details: /UTF-8/ } }], charset)
     }
     for (const encoding of ['gzip', 'br', 'deflate', 'identity, gzip', 'x']) {
-      const answer = await send(type, { 'content-encoding': encoding })
-      t.match([answer.statusCode, answer.json()], [415, { error: { code: 41501, details: /Encoding/ } }], encoding)
+      const response = await send(type, { 'content-encoding': encoding })
+      t.match([response.statusCode, response.json()], [415, { error: { code: 41501, details: /Encoding/ } }], encoding)
     }
   }
   t.same(await log(), [])

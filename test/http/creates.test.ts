@@ -14,10 +14,10 @@ const sampleHeaders = { accept: 'text/plain', 'X-XSRF-TOKEN': 'null' }
 t.test('returns a hosted deposit without a key and without an envelope, with a url', async (t) => {
   const referenceId = randomUUID()
   const body = createBody('hosted', secretKey, { referenceId })
-  const answer = await post(app, paths.hosted, body, { headers: sampleHeaders })
-  t.equal(answer.statusCode, 200)
-  t.match(answer.headers['content-type'], /^application\/json/)
-  const json = answer.json()
+  const response = await post(app, paths.hosted, body, { headers: sampleHeaders })
+  t.equal(response.statusCode, 200)
+  t.match(response.headers['content-type'], /^application\/json/)
+  const json = response.json()
   t.same(Object.keys(json), ['url', 'trackingId', 'referenceId', 'status', 'statusDescription', 'amount', 'expiresAt'])
   t.match(json, { referenceId, status: 1, statusDescription: 'Pending', amount: 100.5 })
   t.match(json.url, new RegExp(`^https://pay\\.example/pay/${json.trackingId}\\.[A-Za-z0-9_-]{22}$`))
@@ -28,10 +28,10 @@ for (const kind of ['native', 'withdrawal'] as const) {
   t.test(`returns a ${kind} create with the sample headers in the envelope`, async (t) => {
     const referenceId = randomUUID()
     const body = createBody(kind, secretKey, { referenceId })
-    const answer = await post(app, paths[kind], body, { key, headers: sampleHeaders })
-    t.equal(answer.statusCode, 200)
-    const { trackingId } = answer.json().result
-    t.same(answer.json(), {
+    const response = await post(app, paths[kind], body, { key, headers: sampleHeaders })
+    t.equal(response.statusCode, 200)
+    const { trackingId } = response.json().result
+    t.same(response.json(), {
       result: {
         transactionId: trackingId,
         trackingId,
@@ -54,8 +54,8 @@ for (const kind of ['native', 'withdrawal'] as const) {
 t.test('reads both content types, with and without parameters, as plain JSON', async (t) => {
   const types = ['application/json', 'application/json-patch+json', 'application/json; charset=utf-8']
   for (const contentType of [...types, 'application/json-patch+json;charset=UTF-8', 'APPLICATION/JSON']) {
-    const answer = await post(app, paths.hosted, createBody('hosted', secretKey), { contentType })
-    t.equal(answer.statusCode, 200, contentType)
+    const response = await post(app, paths.hosted, createBody('hosted', secretKey), { contentType })
+    t.equal(response.statusCode, 200, contentType)
   }
 })
 
@@ -69,9 +69,9 @@ t.test('accepts a native deposit without a hashCode, but rejects a wrong one', a
 
 t.test('stores the account and identity number of a withdrawal, where null means no identity number', async (t) => {
   for (const identityNumber of ['10000000146', null, undefined]) {
-    const answer = await post(app, paths.withdrawal, createBody('withdrawal', secretKey, { identityNumber }), { key })
-    t.equal(answer.statusCode, 200)
-    const found = await service.transfers.find(answer.json().result.trackingId)
+    const response = await post(app, paths.withdrawal, createBody('withdrawal', secretKey, { identityNumber }), { key })
+    t.equal(response.statusCode, 200)
+    const found = await service.transfers.find(response.json().result.trackingId)
     t.match(found?.transfer, { accountNumber: 'TR330006100519786457841326', identityNumber: identityNumber ?? null })
   }
 })
@@ -87,10 +87,10 @@ t.test('ignores unknown fields, even in a repeat', async (t) => {
 t.test('writes one event and returns one response for a hundred parallel creates with one referenceId', async (t) => {
   for (const kind of Object.keys(paths) as CreateKind[]) {
     const body = createBody(kind, secretKey)
-    const answers = await Promise.all(Array.from({ length: 100 }, () => post(app, paths[kind], body, { key })))
-    t.same([...new Set(answers.map(({ statusCode }) => statusCode))], [200], kind)
-    t.equal(new Set(answers.map((answer) => answer.body)).size, 1)
-    const json = answers[0]?.json()
+    const responses = await Promise.all(Array.from({ length: 100 }, () => post(app, paths[kind], body, { key })))
+    t.same([...new Set(responses.map(({ statusCode }) => statusCode))], [200], kind)
+    t.equal(new Set(responses.map((response) => response.body)).size, 1)
+    const json = responses[0]?.json()
     const { trackingId } = json.result ?? json
     t.equal((await service.store.readStream(`transfer-${trackingId}`)).length, 1)
   }
@@ -114,9 +114,9 @@ t.test('rejects a changed body as a conflict, for each field', async (t) => {
   const referenceId = randomUUID()
   t.equal((await post(app, paths.native, createBody('native', secretKey, { referenceId }), { key })).statusCode, 200)
   for (const change of [{ userId: 'x' }, { name: 'x' }, { username: 'x' }]) {
-    const answer = await post(app, paths.native, createBody('native', secretKey, { referenceId, ...change }), { key })
-    t.match(answer.json(), { success: false, error: { code: 40901 } }, JSON.stringify(change))
-    t.equal(answer.statusCode, 409)
+    const response = await post(app, paths.native, createBody('native', secretKey, { referenceId, ...change }), { key })
+    t.match(response.json(), { success: false, error: { code: 40901 } }, JSON.stringify(change))
+    t.equal(response.statusCode, 409)
   }
   const amount = await post(app, paths.native, createBody('native', secretKey, { referenceId }, '7'), { key })
   t.equal(amount.statusCode, 409)
@@ -177,9 +177,9 @@ t.test('rejects the second of two requests with the same hashCode preimage with 
 
 t.test('returns the request id and records it as the correlation id of the events', async (t) => {
   const body = createBody('native', secretKey)
-  const answer = await post(app, paths.native, body, { key, headers: { 'x-request-id': 'order-7.1' } })
-  t.equal(answer.headers['x-request-id'], 'order-7.1')
-  const [event] = await service.store.readStream(`transfer-${answer.json().result.trackingId}`)
+  const response = await post(app, paths.native, body, { key, headers: { 'x-request-id': 'order-7.1' } })
+  t.equal(response.headers['x-request-id'], 'order-7.1')
+  const [event] = await service.store.readStream(`transfer-${response.json().result.trackingId}`)
   t.match(event?.metadata, { $correlationId: 'order-7.1', actor: `merchant:${merchantId}` })
   const malformed = await post(app, paths.native, body, { key, headers: { 'x-request-id': 'a b' } })
   t.match(malformed.headers['x-request-id'], /^[0-9a-f-]{36}$/)
@@ -190,13 +190,13 @@ t.test('returns the same response to a repeat after a restart, and still rejects
   const merchant = await first.merchant()
   const referenceId = randomUUID()
   const body = createBody('hosted', merchant.secretKey, { referenceId })
-  const answer = await post(first.app, paths.hosted, body)
-  t.equal(answer.statusCode, 200)
+  const response = await post(first.app, paths.hosted, body)
+  t.equal(response.statusCode, 200)
   await first.stop()
 
   const second = await startTestService({ path: first.path, masterKey: first.masterKey })
   t.teardown(() => destroyTestService(second))
-  t.equal((await post(second.app, paths.hosted, body)).body, answer.body)
+  t.equal((await post(second.app, paths.hosted, body)).body, response.body)
   const changed = createBody('hosted', merchant.secretKey, { referenceId, name: 'Grace Hopper' })
   t.equal((await post(second.app, paths.hosted, changed)).statusCode, 409)
 })

@@ -21,8 +21,8 @@ const inYen = await service.otherNode({ currency: yen })
 const kinds = Object.keys(paths) as CreateKind[]
 
 async function hosted(amountText = '1234.5') {
-  const answer = await post(app, paths.hosted, createBody('hosted', secretKey, {}, amountText), { key })
-  const { url, trackingId, referenceId } = answer.json()
+  const response = await post(app, paths.hosted, createBody('hosted', secretKey, {}, amountText), { key })
+  const { url, trackingId, referenceId } = response.json()
   return { path: new URL(url).pathname, trackingId: String(trackingId), referenceId: String(referenceId) }
 }
 
@@ -50,8 +50,8 @@ t.test('shows amounts on the page in the currency, formatted for each language',
 
 t.test('the bodies of the specification contain no currency', async (t) => {
   for (const kind of kinds) {
-    const answer = await post(app, paths[kind], createBody(kind, secretKey), { key })
-    t.notMatch(answer.body, /TRY|currency/i, kind)
+    const response = await post(app, paths[kind], createBody(kind, secretKey), { key })
+    t.notMatch(response.body, /TRY|currency/i, kind)
   }
 })
 

@@ -27,8 +27,8 @@ interface Document {
 }
 
 t.test('generates a complete OpenAPI 3.1 document that covers every route', async (t) => {
-  const answer = await service.app.inject('/documentation/json')
-  const document = answer.json<Document>()
+  const response = await service.app.inject('/documentation/json')
+  const document = response.json<Document>()
   t.equal(document.openapi, '3.1.0')
   const hidden = /^\/(documentation|dashboard)/
   const documented = routes.filter(({ method, url }) => method !== 'HEAD' && !hidden.test(url))
@@ -127,13 +127,13 @@ t.test('documents the creates with both content types, examples, headers and eve
 t.test('serves the page without inline scripts', async (t) => {
   const page = await service.app.inject('/documentation')
   const at = page.statusCode === 302 ? String(page.headers.location) : '/documentation'
-  const answer = await service.app.inject(new URL(at, 'http://a/documentation').pathname)
-  t.equal(answer.statusCode, 200)
-  const policy = String(answer.headers['content-security-policy'])
+  const response = await service.app.inject(new URL(at, 'http://a/documentation').pathname)
+  t.equal(response.statusCode, 200)
+  const policy = String(response.headers['content-security-policy'])
   t.match(policy, /default-src 'none'; script-src 'self'/)
   t.notMatch(policy, /swagger\.io|upgrade-insecure-requests/)
   t.notMatch(policy, /script-src[^;]*unsafe/)
-  for (const [, attributes, inline] of answer.body.matchAll(/<script([^>]*)>([\s\S]*?)<\/script>/g)) {
+  for (const [, attributes, inline] of response.body.matchAll(/<script([^>]*)>([\s\S]*?)<\/script>/g)) {
     t.match(attributes, /src=/)
     t.equal(inline?.trim(), '')
   }

@@ -57,9 +57,9 @@ t.test('uses the raw text of the amount over HTTP, although JSON.parse discards 
     for (const change of [(hash: string) => hash, (hash: string) => hash.toLowerCase()]) {
       const body = JSON.parse(createBody('hosted', secretKey, {}, amountText))
       const text = JSON.stringify({ ...body, amount: '?', hashCode: change(body.hashCode) })
-      const answer = await post(service.app, paths.hosted, text.replace('"?"', amountText))
-      t.equal(answer.statusCode, 200, amountText)
-      t.equal(answer.json().amount, Number(amountText))
+      const response = await post(service.app, paths.hosted, text.replace('"?"', amountText))
+      t.equal(response.statusCode, 200, amountText)
+      t.equal(response.json().amount, Number(amountText))
     }
   }
 })

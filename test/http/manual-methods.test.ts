@@ -15,10 +15,10 @@ const text = 'To <b>Bank of Examples</b> & Co,\nIBAN DE89 3704'
 const { webApiKey: key, secretKey } = await service.merchant({ paymentInstructions: [{ paymentMethod: 7, text }] })
 
 async function hosted(paymentMethod: number, secret = secretKey, webApiKey = key) {
-  const answer = await post(app, paths.hosted, createBody('hosted', secret, { paymentMethod }, '1234.5'), {
+  const response = await post(app, paths.hosted, createBody('hosted', secret, { paymentMethod }, '1234.5'), {
     key: webApiKey,
   })
-  const { url, trackingId, referenceId } = answer.json()
+  const { url, trackingId, referenceId } = response.json()
   return { path: new URL(url).pathname, trackingId: String(trackingId), referenceId: String(referenceId) }
 }
 

@@ -31,14 +31,14 @@ t.test(
     const outOfService = { success: false, unAuthorizedRequest: false, error: { code: 50304 } }
     const wrongKey = `${victim.webApiKey.slice(0, -6)}AAAAAA`
     for (const key of [victim.webApiKey, wrongKey]) {
-      const answer = await post(app, paths.native, createBody('native', victim.secretKey), { key })
-      t.equal(answer.statusCode, 503)
-      t.match(answer.json(), outOfService, 'the response does not depend on the key')
-      t.ok(Number(answer.headers['retry-after']) > 0)
+      const response = await post(app, paths.native, createBody('native', victim.secretKey), { key })
+      t.equal(response.statusCode, 503)
+      t.match(response.json(), outOfService, 'the response does not depend on the key')
+      t.ok(Number(response.headers['retry-after']) > 0)
     }
     for (const address of ['127.0.0.1', '10.1.1.1']) {
-      const answer = await post(app, paths.hosted, createBody('hosted', victim.secretKey), { address })
-      t.match(answer.json(), outOfService, `without a key, from ${address}`)
+      const response = await post(app, paths.hosted, createBody('hosted', victim.secretKey), { address })
+      t.match(response.json(), outOfService, `without a key, from ${address}`)
     }
     const state = await app.inject(`${new URL(hosted.url).pathname}/state`)
     t.equal(state.statusCode, 503, 'the payment page of a customer')
@@ -70,9 +70,9 @@ t.test(
     const stream = transferStream(unreadable)
     await store.append(stream, 0, [foreign()])
     for (const path of ['', '/events', '/callbacks']) {
-      const answer = await app.inject({ url: `/v1/transfers/${unreadable}${path}`, headers })
+      const response = await app.inject({ url: `/v1/transfers/${unreadable}${path}`, headers })
       t.match(
-        { status: answer.statusCode, body: answer.json() },
+        { status: response.statusCode, body: response.json() },
         { status: 503, body: { error: { code: 50303 } } },
         path,
       )
@@ -99,8 +99,8 @@ t.test('stops the feed at an unreadable event and resumes after the event is ski
   const { id: merchantId, secretKey, webApiKey } = await merchant()
   const headers = { webapikey: webApiKey }
   const create = async () => {
-    const answer = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
-    return String(answer.json().result.trackingId)
+    const response = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
+    return String(response.json().result.trackingId)
   }
   const [first, second] = [await create(), await create()]
   await store.append(transferStream(first), 0, [foreign()])

@@ -17,8 +17,8 @@ const live = await service.merchant({ name: 'Live', sandbox: false, allowIps: ['
 
 async function hosted(secret = secretKey, address = '127.0.0.1') {
   const body = createBody('hosted', secret, {}, '1234.5')
-  const answer = await post(app, paths.hosted, body, { address })
-  const { url, trackingId } = answer.json<{ url: string; trackingId: string }>()
+  const response = await post(app, paths.hosted, body, { address })
+  const { url, trackingId } = response.json<{ url: string; trackingId: string }>()
   return { path: new URL(url).pathname, trackingId }
 }
 

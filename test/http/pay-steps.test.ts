@@ -21,8 +21,8 @@ async function world(
   const { secretKey, id: merchantId } = await service.merchant({ name: 'Blue Shop' })
   const { app } = service
   const hosted = async (fields: { readonly userId?: string } = {}) => {
-    const answer = await post(app, paths.hosted, createBody('hosted', secretKey, fields))
-    const { url, trackingId } = answer.json<{ url: string; trackingId: string }>()
+    const response = await post(app, paths.hosted, createBody('hosted', secretKey, fields))
+    const { url, trackingId } = response.json<{ url: string; trackingId: string }>()
     return { path: new URL(url).pathname, trackingId }
   }
   const step = (
@@ -103,19 +103,19 @@ t.test('rejects requests from another site before it reads them', async (t) => {
   ]
   for (const headers of foreign) {
     for (const name of ['login', 'code', 'device']) {
-      const answer = await step(path, name, { ...customer, token: 'x', code: '111111' }, headers)
-      t.equal(answer.statusCode, 403, JSON.stringify(headers))
-      t.same(answer.json(), { reason: 'trouble' })
+      const response = await step(path, name, { ...customer, token: 'x', code: '111111' }, headers)
+      t.equal(response.statusCode, 403, JSON.stringify(headers))
+      t.same(response.json(), { reason: 'trouble' })
     }
   }
   for (const origin of ['https://evil.example', 'null', 'https://pay.example.evil.example', 'http://pay.example']) {
-    const answer = await app.inject({ method: 'POST', url: `${path}/login`, headers: { origin }, payload: customer })
-    t.equal(answer.statusCode, 403, origin)
+    const response = await app.inject({ method: 'POST', url: `${path}/login`, headers: { origin }, payload: customer })
+    t.equal(response.statusCode, 403, origin)
   }
   const { payload, ...form } = { payload: 'email=a&password=1', method: 'POST' as const, url: `${path}/login` }
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
-    const answer = await app.inject({ ...form, payload, headers: { 'content-type': type, origin: publicUrl } })
-    t.equal(answer.statusCode, 415, type)
+    const response = await app.inject({ ...form, payload, headers: { 'content-type': type, origin: publicUrl } })
+    t.equal(response.statusCode, 415, type)
   }
   t.equal(wallet.codes.size, 0, 'no code is sent')
   t.equal((await app.inject({ method: 'POST', url: `${path}/login`, payload: customer })).statusCode, 200)
@@ -160,11 +160,11 @@ t.test('limits logins and codes for each address, across all links', async (t) =
   const statuses: number[] = []
   for (let i = 0; i < 64; i++) {
     const { path } = paths[i % 2]!
-    const answer = await step(path, 'code', { token: 'x', code: '111111' }, {}, '198.51.100.9')
-    statuses.push(answer.statusCode)
-    if (answer.statusCode !== 429) continue
-    t.match(answer.headers['retry-after'], /^\d+$/)
-    t.match(answer.json(), { reason: 'tooManyRequests', retryAfterSeconds: Number })
+    const response = await step(path, 'code', { token: 'x', code: '111111' }, {}, '198.51.100.9')
+    statuses.push(response.statusCode)
+    if (response.statusCode !== 429) continue
+    t.match(response.headers['retry-after'], /^\d+$/)
+    t.match(response.json(), { reason: 'tooManyRequests', retryAfterSeconds: Number })
   }
   t.ok(statuses.indexOf(429) >= 60)
   t.not((await step(paths[0]!.path, 'code', { token: 'x', code: '1' }, {}, '198.51.100.10')).statusCode, 429)
@@ -185,24 +185,24 @@ t.test('confirms only by a POST from the confirmation page, not from another sit
   t.match(page.headers['content-security-policy'], /frame-ancestors 'none'$/)
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }]) {
-    const answer = await app.inject({ method: 'POST', url: link, headers: { ...form, ...headers } })
-    t.equal(answer.statusCode, 403)
-    t.match(answer.headers['content-type'], /^text\/html/)
+    const response = await app.inject({ method: 'POST', url: link, headers: { ...form, ...headers } })
+    t.equal(response.statusCode, 403)
+    t.match(response.headers['content-type'], /^text\/html/)
   }
   t.equal(account.trusted.size, 0)
   const headers = { ...form, origin: publicUrl, 'sec-fetch-site': 'same-origin' }
   for (let repeat = 0; repeat < 2; repeat++) {
-    const answer = await app.inject({ method: 'POST', url: link, headers, payload: '' })
-    t.equal(answer.statusCode, 200)
-    t.match(answer.body, 'Confirmed')
+    const response = await app.inject({ method: 'POST', url: link, headers, payload: '' })
+    t.equal(response.statusCode, 200)
+    t.match(response.body, 'Confirmed')
   }
   t.equal(account.trusted.size, 1)
   t.match((await app.inject(link)).body, 'Already confirmed')
   for (const wrong of ['/device/x', link.slice(0, -1), `${link}x`]) {
     for (const method of ['GET', 'POST'] as const) {
-      const answer = await app.inject({ method, url: wrong })
-      t.equal(answer.statusCode, 404, wrong)
-      t.match(answer.body, 'Confirmation not found')
+      const response = await app.inject({ method, url: wrong })
+      t.equal(response.statusCode, 404, wrong)
+      t.match(response.body, 'Confirmation not found')
     }
   }
 })
@@ -215,9 +215,9 @@ t.test('rejects a confirmation link after ten minutes', async (t) => {
   const link = new URL(wallet.confirmUrls[0]!).pathname
   time.aheadMs = 10 * 60_000 + 1_000
   for (const method of ['GET', 'POST'] as const) {
-    const answer = await app.inject({ method, url: link })
-    t.equal(answer.statusCode, 410)
-    t.match(answer.body, 'This confirmation link has expired')
+    const response = await app.inject({ method, url: link })
+    t.equal(response.statusCode, 410)
+    t.match(response.body, 'This confirmation link has expired')
   }
   t.equal(wallet.accounts.get(100_000)!.trusted.size, 0)
   t.same((await step(path, 'device', { token: verified.token })).json(), { reason: 'codeExpired' })
@@ -235,9 +235,9 @@ t.test('pays nothing to a suspended merchant', async (t) => {
     ['code', { token, code: wallet.lastCode() }],
     ['device', { token }],
   ] as const) {
-    const answer = await step(path, name, body)
-    t.equal(answer.statusCode, 403)
-    t.same(answer.json(), { reason: 'suspended' })
+    const response = await step(path, name, body)
+    t.equal(response.statusCode, 403)
+    t.same(response.json(), { reason: 'suspended' })
   }
   t.equal(wallet.debits.size, 0)
   t.equal((await app.inject(path)).statusCode, 200)
@@ -277,9 +277,9 @@ t.test('shows the outbox only in the sandbox, with its token and to the same mac
   ]
   messages = undefined
   refused.push(await ask())
-  for (const answer of refused) {
-    t.equal(answer.statusCode, 404)
-    t.notMatch(answer.body, '314159')
+  for (const response of refused) {
+    t.equal(response.statusCode, 404)
+    t.notMatch(response.body, '314159')
   }
 })
 
@@ -288,7 +288,7 @@ t.test('writes no password, code or token to a log line, metric or response, eve
   const { path } = await hosted()
   const { token } = (await step(path, 'login', customer)).json()
   const code = wallet.lastCode()
-  const answers = [
+  const responses = [
     await step(path, 'login', { email: customer.email, password: [customer.password] }),
     await step('/pay/nothing', 'login', customer),
     await step(path, 'login', customer, { 'sec-fetch-site': 'cross-site' }),
@@ -298,13 +298,13 @@ t.test('writes no password, code or token to a log line, metric or response, eve
   wallet.before = () => {
     throw new Error('broken')
   }
-  answers.push(await step(path, 'login', customer), await step(path, 'code', { token, code }))
+  responses.push(await step(path, 'login', customer), await step(path, 'code', { token, code }))
   t.strictSame(
-    answers.map(({ statusCode }) => statusCode),
+    responses.map(({ statusCode }) => statusCode),
     [400, 404, 403, 415, 400, 500, 500],
   )
   const metrics = await app.inject('/metrics')
   for (const secret of [customer.password, code, token, customer.email]) {
-    for (const text of [...answers.map(({ body }) => body), ...logLines, metrics.body]) t.notOk(text.includes(secret))
+    for (const text of [...responses.map(({ body }) => body), ...logLines, metrics.body]) t.notOk(text.includes(secret))
   }
 })

@@ -59,8 +59,8 @@ async function world() {
       ...(body !== undefined && { payload: body }),
     })
   const create = async (kind: 'native' | 'hosted') => {
-    const answer = (await send(paths[kind], createBody(kind, merchant.secretKey))).json()
-    return { trackingId: String((answer.result ?? answer).trackingId), url: String(answer.url) }
+    const response = (await send(paths[kind], createBody(kind, merchant.secretKey))).json()
+    return { trackingId: String((response.result ?? response).trackingId), url: String(response.url) }
   }
   const logIn = async (trackingId: string) => {
     const body = JSON.stringify({ trackingId, userName: customer.email, password: customer.password })
@@ -319,15 +319,15 @@ t.test('bounds the events and wallet calls of a request that is repeated without
         const seen: string[] = []
         for (let sent = 0; sent < times; sent += concurrency) {
           const batch = await Promise.all(Array.from({ length: concurrency }, () => w.send(url, body)))
-          seen.push(...batch.map((answer) => answer.body))
+          seen.push(...batch.map((response) => response.body))
           await betweenRepeats?.()
         }
         t.ok(
-          seen.some((answer) => answers.test(answer)),
+          seen.some((response) => answers.test(response)),
           `the response was ${seen[0]?.slice(0, 200)}`,
         )
         t.notOk(
-          seen.some((answer) => /5000\d|50301/.test(answer)),
+          seen.some((response) => /5000\d|50301/.test(response)),
           'no response is a server error',
         )
         const appended = (await size()) - before

@@ -81,13 +81,13 @@ t.test('rejects logins without counting them while the wallet cannot send messag
   const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
   const trackingId = await deposit(service, shop)
   wallet.whyUnprepared = () => 'codes cannot be sent by SMS: SMS_URL is not set'
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 25 }, () => logIn(service, shop, trackingId, 'real@example.com')),
   )
-  for (const answer of answers) {
-    t.equal(answer.statusCode, 503)
-    t.match(answer.json(), { error: { code: 50302 } })
-    t.notMatch(answer.body, 'SMS_URL')
+  for (const response of responses) {
+    t.equal(response.statusCode, 503)
+    t.match(response.json(), { error: { code: 50302 } })
+    t.notMatch(response.body, 'SMS_URL')
   }
   t.equal(service.logLines.filter((line) => line.includes('SMS_URL is not set')).length, 25)
   t.notMatch(service.logLines.join(''), new RegExp(`${password}|real@example`))

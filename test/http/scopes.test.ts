@@ -76,13 +76,13 @@ t.test('allows a key to call exactly the routes of its scopes, and names the mis
     const key = await keyWith(own, null, other)
     for (const { method, url, scope } of keyRequests) {
       const request = { method, url: url.replace(':trackingId', randomUUID()), headers: { webapikey: key } }
-      const answer = await app.inject(method === 'POST' ? { ...request, payload: {} } : request)
+      const response = await app.inject(method === 'POST' ? { ...request, payload: {} } : request)
       const name = `${own.join('+')} ${method} ${url}`
-      if (own.includes(scope)) t.not(answer.statusCode, 403, name)
+      if (own.includes(scope)) t.not(response.statusCode, 403, name)
       else {
-        t.equal(answer.statusCode, 403, name)
+        t.equal(response.statusCode, 403, name)
         const error = { code: 40304, details: `This requires the scope ${scope}.` }
-        t.match(answer.json(), { success: false, unAuthorizedRequest: true, error }, name)
+        t.match(response.json(), { success: false, unAuthorizedRequest: true, error }, name)
       }
     }
   }
@@ -114,8 +114,8 @@ t.test('rejects a revoked or expired key like an unknown one, and accepts the ot
   const expiring = await keyWith(['read'], new Date(Date.now() + 150).toISOString())
   const revoked = await keyWith(['read'])
   const list = async (key: string) => {
-    const answer = await app.inject({ url: '/v1/transfers', headers: { webapikey: key }, remoteAddress: '127.0.0.1' })
-    return answer.statusCode === 401 ? answer.json().error.code : answer.statusCode
+    const response = await app.inject({ url: '/v1/transfers', headers: { webapikey: key }, remoteAddress: '127.0.0.1' })
+    return response.statusCode === 401 ? response.json().error.code : response.statusCode
   }
   t.equal(await list(revoked), 200)
   const { apiKeys } = directory.byId(id)!

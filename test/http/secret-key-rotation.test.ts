@@ -24,8 +24,8 @@ for (const kind of ['hosted', 'native', 'withdrawal'] as const) {
   t.test(`${kind}: records the first create with a new SecretKey once, before the create`, async (t) => {
     const { id, webApiKey: key, secretKey, next, takenUp } = await rotating()
     const send = async (secret: string) => {
-      const answer = await post(app, paths[kind], createBody(kind, secret), { key })
-      t.equal(answer.statusCode, 200)
+      const response = await post(app, paths[kind], createBody(kind, secret), { key })
+      t.equal(response.statusCode, 200)
     }
     await send(secretKey)
     t.equal((await takenUp()).length, 0, 'a use of the old key is not recorded')

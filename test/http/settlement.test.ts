@@ -24,14 +24,19 @@ async function settlementKey(merchantId: string): Promise<string> {
 }
 
 async function withdrawal(): Promise<string> {
-  const answer = await post(app, paths.withdrawal, createBody('withdrawal', secretKey), { key: webApiKey })
-  return answer.json().result.trackingId
+  const response = await post(app, paths.withdrawal, createBody('withdrawal', secretKey), { key: webApiKey })
+  return response.json().result.trackingId
 }
 
 async function act(trackingId: string, action: string, body: object | string, withKey = key) {
   const payload = typeof body === 'string' ? body : JSON.stringify(body)
-  const answer = await post(app, `/v1/withdrawals/${trackingId}/${action}`, payload, { key: withKey })
-  return { status: answer.statusCode, body: answer.json(), code: answer.json().error?.code, error: answer.json().error }
+  const response = await post(app, `/v1/withdrawals/${trackingId}/${action}`, payload, { key: withKey })
+  return {
+    status: response.statusCode,
+    body: response.json(),
+    code: response.json().error?.code,
+    error: response.json().error,
+  }
 }
 
 const lengthOf = async (trackingId: string) => (await transfers.history(trackingId)).length

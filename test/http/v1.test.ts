@@ -24,16 +24,19 @@ async function create(
   amountText = '100.50',
 ): Promise<string> {
   const body = createBody(kind, issued.secretKey, fields, amountText)
-  const answer = await post(app, paths[kind], body, { key: issued.webApiKey, headers: { 'x-request-id': 'create-1' } })
-  const json = answer.json()
+  const response = await post(app, paths[kind], body, {
+    key: issued.webApiKey,
+    headers: { 'x-request-id': 'create-1' },
+  })
+  const json = response.json()
   return json.result?.trackingId ?? json.trackingId
 }
 
 /** Waits until the read models contain the requested list. */
-async function listed<Answer>(url: string, isMet: (answer: Answer) => boolean, key = merchant.webApiKey) {
+async function listed<Answer>(url: string, isMet: (response: Answer) => boolean, key = merchant.webApiKey) {
   for (let i = 0; i < 300; i++) {
-    const answer = (await get(url, key)).json<Answer>()
-    if (isMet(answer)) return answer
+    const response = (await get(url, key)).json<Answer>()
+    if (isMet(response)) return response
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   throw new Error(`${url} did not meet the condition in time`)
@@ -42,10 +45,10 @@ async function listed<Answer>(url: string, isMet: (answer: Answer) => boolean, k
 t.test('returns a complete transfer immediately', async (t) => {
   const referenceId = randomUUID()
   const trackingId = await create('withdrawal', merchant, { referenceId, identityNumber: '10000000146' })
-  const answer = await get(`/v1/transfers/${trackingId}`)
-  t.equal(answer.statusCode, 200)
-  const { createdAt } = answer.json()
-  t.same(answer.json(), {
+  const response = await get(`/v1/transfers/${trackingId}`)
+  t.equal(response.statusCode, 200)
+  const { createdAt } = response.json()
+  t.same(response.json(), {
     trackingId,
     transactionId: trackingId,
     referenceId,
@@ -77,7 +80,7 @@ t.test('returns a complete transfer immediately', async (t) => {
     expiresAt: null,
     revision: 0,
   })
-  t.equal((await get(`/v1/transfers/${trackingId.toUpperCase()}`)).body, answer.body)
+  t.equal((await get(`/v1/transfers/${trackingId.toUpperCase()}`)).body, response.body)
 })
 
 t.test('shows the transferred amount of a completed deposit', async (t) => {
@@ -165,9 +168,9 @@ t.test('never shows the users of the operator to a merchant', async (t) => {
 t.test('returns 404 for unknown and malformed trackingIds', async (t) => {
   for (const id of [randomUUID(), 'x', '00000000', `${randomUUID()}x`, '%00', "'--"]) {
     for (const path of ['', '/events', '/callbacks']) {
-      const answer = await get(`/v1/transfers/${id}${path}`)
-      t.equal(answer.statusCode, 404, id + path)
-      t.match(answer.json(), { success: false, error: { code: 40402 } })
+      const response = await get(`/v1/transfers/${id}${path}`)
+      t.equal(response.statusCode, 404, id + path)
+      t.match(response.json(), { success: false, error: { code: 40402 } })
     }
   }
 })
@@ -286,19 +289,19 @@ t.test('resumes the feed after the last read event, regardless of its current po
   t.same(event, [ids[1], '0'])
   const places = ['1', '1/1', '9007199254740991', items[0]!.position, items[3]!.position, position!]
   for (const place of places) {
-    const answer: Feed = (await get(`/v1/events?after=${[place, ...event].join('.')}`, key)).json()
+    const response: Feed = (await get(`/v1/events?after=${[place, ...event].join('.')}`, key)).json()
     t.same(
-      answer.items.map(({ trackingId }) => trackingId),
+      response.items.map(({ trackingId }) => trackingId),
       ids.slice(2),
       `the event had position ${place} on another engine`,
     )
-    t.equal(answer.next, `${items[3]!.position}.${ids[3]}.0`)
+    t.equal(response.next, `${items[3]!.position}.${ids[3]}.0`)
   }
   const others = await create('native', other)
   for (const unknown of [`${randomUUID()}.0`, `${ids[1]}.7`, `${others}.0`]) {
-    const answer = await get(`/v1/events?after=1.${unknown}`, key)
-    t.equal(answer.statusCode, 400, 'rejects an event that is not in the log of the merchant')
-    t.match(answer.json(), { error: { validationErrors: [{ message: /Start again without it/ }] } })
+    const response = await get(`/v1/events?after=1.${unknown}`, key)
+    t.equal(response.statusCode, 400, 'rejects an event that is not in the log of the merchant')
+    t.match(response.json(), { error: { validationErrors: [{ message: /Start again without it/ }] } })
   }
 })
 
@@ -325,9 +328,13 @@ t.test('rejects an invalid query parameter with 400 and names it', async (t) => 
   }
   for (const [path, queries] of Object.entries(invalid)) {
     for (const query of queries) {
-      const answer = await get(path + query)
-      t.equal(answer.statusCode, 400, query)
-      t.match(answer.json(), { error: { code: 40001, validationErrors: [{ members: [query.split('=')[0]] }] } }, query)
+      const response = await get(path + query)
+      t.equal(response.statusCode, 400, query)
+      t.match(
+        response.json(),
+        { error: { code: 40001, validationErrors: [{ members: [query.split('=')[0]] }] } },
+        query,
+      )
     }
   }
 })
@@ -468,10 +475,10 @@ t.test('neither shows nor changes data of another merchant on any route under /v
   for (const trackingId of [theirs.trackingId, named]) {
     for (const [method, url, payload] of intrusions(trackingId, theirs.first, referenceId)) {
       const headers = { webapikey, ...(payload && { 'content-type': 'application/json' }) }
-      const answer = await app.inject({ method: method as 'GET', url, headers, ...(payload && { payload }) })
-      if (url.includes(trackingId)) t.equal(answer.statusCode, 404, `${method} ${url}`)
+      const response = await app.inject({ method: method as 'GET', url, headers, ...(payload && { payload }) })
+      if (url.includes(trackingId)) t.equal(response.statusCode, 404, `${method} ${url}`)
       for (const canary of [theirs.trackingId, named, theirs.first, theirs.second, referenceId, other.id, 'Canary']) {
-        t.notOk(answer.body.includes(canary), `${method} ${url} shows ${canary}`)
+        t.notOk(response.body.includes(canary), `${method} ${url} shows ${canary}`)
       }
       requestCount++
     }

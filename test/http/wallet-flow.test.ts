@@ -27,14 +27,14 @@ async function scene(t: Test, options: Parameters<typeof startTestService>[0] = 
 /** Returns functions that send the requests of a merchant's native deposit. */
 function flowOf({ app }: TestService, { webApiKey: key, secretKey }: IssuedCredentials) {
   const send = async (url: string, body: object) => {
-    const answer = await post(app, url, JSON.stringify(body), { key })
-    return { status: answer.statusCode, body: answer.json(), retryAfter: answer.headers['retry-after'] }
+    const response = await post(app, url, JSON.stringify(body), { key })
+    return { status: response.statusCode, body: response.json(), retryAfter: response.headers['retry-after'] }
   }
   return {
     send,
     async create(amountText = '100.50', kind: 'native' | 'hosted' | 'withdrawal' = 'native', userId = '8412') {
-      const answer = await post(app, paths[kind], createBody(kind, secretKey, { userId }, amountText), { key })
-      const body = answer.json()
+      const response = await post(app, paths[kind], createBody(kind, secretKey, { userId }, amountText), { key })
+      const body = response.json()
       return String((body.result ?? body).trackingId)
     },
     logIn: (trackingId: string, as = password) =>
@@ -167,8 +167,8 @@ t.test('compares only five of a hundred simultaneous codes', async (t) => {
   const token = (await flow.logIn(trackingId)).body.result
   const right = wallet.lastCode()
   const guesses = Array.from({ length: 100 }, (_, n) => String((Number(right) + 1 + n) % 1_000_000).padStart(6, '0'))
-  const answers = await Promise.all(guesses.map((code) => flow.verify(trackingId, token, code)))
-  const codes = answers.map(({ body }) => body.error.code)
+  const responses = await Promise.all(guesses.map((code) => flow.verify(trackingId, token, code)))
+  const codes = responses.map(({ body }) => body.error.code)
   t.equal(codes.filter((code) => code === 40010).length, 5)
   t.equal(codes.filter((code) => code === 40011).length, 95)
   t.equal(wallet.compared.length, 5)
@@ -182,9 +182,9 @@ t.test('accepts one of four simultaneous correct codes and takes the money once'
   const trackingId = await flow.create()
   const token = (await flow.logIn(trackingId)).body.result
   const code = wallet.lastCode()
-  const answers = await Promise.all(Array.from({ length: 4 }, () => flow.verify(trackingId, token, code)))
-  t.equal(answers.filter(({ status }) => status === 200).length, 1)
-  for (const { status, body } of answers) {
+  const responses = await Promise.all(Array.from({ length: 4 }, () => flow.verify(trackingId, token, code)))
+  t.equal(responses.filter(({ status }) => status === 200).length, 1)
+  for (const { status, body } of responses) {
     if (status !== 200) t.ok([40009, 40905, 40903].includes(body.error.code), String(body.error.code))
   }
   t.equal(wallet.collects, 1)
@@ -243,14 +243,14 @@ t.test('rejects a token at a different step, transfer or merchant, and after it 
   const [trackingId, second, foreign] = [await flow.create(), await flow.create(), await other.create()]
   const token = (await flow.logIn(trackingId)).body.result
   const code = wallet.lastCode()
-  const isBad = (answer: object, what: string) =>
-    t.match(answer, { status: 400, body: { error: { code: 40007 } } }, what)
+  const isBad = (response: object, what: string) =>
+    t.match(response, { status: 400, body: { error: { code: 40007 } } }, what)
   isBad(await flow.validate(trackingId, token), 'the token of the first step at the second')
   isBad(await flow.verify(second, token, code), 'the token of another transfer')
   isBad(await other.verify(foreign, token, code), 'the token of another merchant')
   isBad(await flow.verify(trackingId, 'nonsense', code), 'an invalid token')
-  for (const answer of [await other.verify(trackingId, token, code), await other.logIn(trackingId)]) {
-    t.match(answer, { status: 404, body: { error: { code: 40402 } } }, 'the transfer of another merchant')
+  for (const response of [await other.verify(trackingId, token, code), await other.logIn(trackingId)]) {
+    t.match(response, { status: 404, body: { error: { code: 40402 } } }, 'the transfer of another merchant')
   }
   t.equal(wallet.compared.length, 0, 'no code is compared')
   const device = (await flow.verify(trackingId, token, code)).body.result.token
@@ -287,8 +287,8 @@ t.test('rejects each step if the transfer is not a Pending native deposit', asyn
       const change = { Cancelled: 'Cancel', ManualControl: 'SendToManualControl', Failed: 'Fail' } as const
       await service.transfers.act(trackingId, { type: change[status], message: null }, context)
     }
-    for (const answer of [await flow.logIn(trackingId), await flow.verify(trackingId, open, code)]) {
-      t.match(answer, { status: 409, body: { error: { code: 40903, details: new RegExp(status) } } })
+    for (const response of [await flow.logIn(trackingId), await flow.verify(trackingId, open, code)]) {
+      t.match(response, { status: 409, body: { error: { code: 40903, details: new RegExp(status) } } })
     }
   }
   const trackingId = await flow.create()
@@ -391,8 +391,8 @@ t.test(
     const strictFlow = flowOf(service, strict)
     const cancelled = await strictFlow.create()
     const token = (await strictFlow.logIn(cancelled)).body.result
-    const answer = await strictFlow.verify(cancelled, token, wallet.lastCode())
-    t.match(answer, { status: 409, body: { error: { code: 40903, details: /Cancelled/ } } })
+    const response = await strictFlow.verify(cancelled, token, wallet.lastCode())
+    t.match(response, { status: 409, body: { error: { code: 40903, details: /Cancelled/ } } })
     t.match(await statusOf(cancelled), {
       status: 'Cancelled',
       transactionAmountMinor: 100_00n,
@@ -462,8 +462,8 @@ t.test('returns 503 and takes nothing if the wallet is unavailable, and allows a
     wallet.before = (now) => {
       if (now === call) throw new WalletUnavailableError('away')
     }
-    const answer = call === 'logIn' || call === 'sendCode' ? await flow.logIn(trackingId) : await pay(trackingId)
-    t.match(answer, { status: 503, body: { error: { code: 50302 } }, retryAfter: /^\d+$/ }, call)
+    const response = call === 'logIn' || call === 'sendCode' ? await flow.logIn(trackingId) : await pay(trackingId)
+    t.match(response, { status: 503, body: { error: { code: 50302 } }, retryAfter: /^\d+$/ }, call)
   }
   wallet.before = () => {}
   t.match(await statusOf(trackingId), { status: 'Pending' })
@@ -550,20 +550,20 @@ t.test('names each field with a wrong or missing value, for every content type',
             ...Object.fromEntries(fields.map((name) => [name, good[name as never]])),
             [field]: value,
           })
-          const answer = await post(service.app, walletPaths[step], body, { key: merchant.webApiKey, contentType })
+          const response = await post(service.app, walletPaths[step], body, { key: merchant.webApiKey, contentType })
           const what = `${step} ${field} ${JSON.stringify(value)}`.slice(0, 80)
-          t.match(answer.json(), { success: false, result: null, error: { code: 40001 }, __abp: true }, what)
-          t.same(answer.json().error.validationErrors[0].members, [field], what)
+          t.match(response.json(), { success: false, result: null, error: { code: 40001 }, __abp: true }, what)
+          t.same(response.json().error.validationErrors[0].members, [field], what)
           t.notOk(
-            typeof value === 'string' && value.length > 4 && answer.body.includes(value),
+            typeof value === 'string' && value.length > 4 && response.body.includes(value),
             'the response does not repeat the value',
           )
         }
       }
     }
     for (const body of ['', 'null', '[]', '{', `{"trackingId":"${trackingId}","trackingId":"${trackingId}"}`]) {
-      const answer = await post(service.app, walletPaths[step], body, { key: merchant.webApiKey })
-      t.equal(answer.statusCode, 400, `${step} ${body}`)
+      const response = await post(service.app, walletPaths[step], body, { key: merchant.webApiKey })
+      t.equal(response.statusCode, 400, `${step} ${body}`)
     }
     const plain = await post(service.app, walletPaths[step], '{}', {
       key: merchant.webApiKey,
@@ -604,13 +604,13 @@ t.test('returns 404 for the transfer of another merchant, regardless of the body
   const missing = randomUUID()
   const before = await service.store.readStream(`payment-${trackingId}`)
   for (const id of [trackingId, missing]) {
-    const answers = [
+    const responses = [
       await other.logIn(id),
       await other.verify(id, token, code),
       await other.verify(id, device, code),
       await other.validate(id, device),
     ]
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       t.equal(status, 404)
       t.match(body, { result: null, success: false, error: { code: 40402 } })
     }
@@ -624,9 +624,9 @@ t.test('writes no password or code to log lines, responses, metrics or files', a
   const bodies: string[] = []
   const send = flow.send
   const keep = async (url: string, body: object) => {
-    const answer = await send(url, body)
-    bodies.push(JSON.stringify(answer.body))
-    return answer
+    const response = await send(url, body)
+    bodies.push(JSON.stringify(response.body))
+    return response
   }
   const secrets = new Set([canary, password])
   const trackingId = await flow.create()

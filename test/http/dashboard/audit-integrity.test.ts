@@ -6,10 +6,10 @@ import { integrityDetails } from '../../../src/operations/audit/audit-tree.js'
 import { signInAs } from '../../support/dashboard.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 
-const answers: { [trackingId: string]: { outcome: 'made'; proof: string } | { outcome: 'not-sealed' } } = {}
+const responses: { [trackingId: string]: { outcome: 'made'; proof: string } | { outcome: 'not-sealed' } } = {}
 const service = await startTestService({
   overrides: {
-    proofOf: async (trackingId) => answers[trackingId] ?? { outcome: 'unverified', reason: 'The event was edited.' },
+    proofOf: async (trackingId) => responses[trackingId] ?? { outcome: 'unverified', reason: 'The event was edited.' },
   },
 })
 t.teardown(() => destroyTestService(service))
@@ -73,11 +73,11 @@ t.test('an administrator with a recent sign-in resumes payouts with a recorded r
 t.test('returns a proof as a file, or the reason for its absence', async (t) => {
   const auditor = await signInAs(service, 'auditor')
   const [made, noProofYet, edited] = [1, 2, 3].map((n) => `6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a1${n}`)
-  answers[made!] = { outcome: 'made', proof: '{"proof":1}' }
-  answers[noProofYet!] = { outcome: 'not-sealed' }
-  const answer = await auditor.get(`/audit/proof/${made}`)
-  t.equal(answer.body, '{"proof":1}')
-  t.match(answer.headers['content-disposition'], /attachment; filename="proof-6f6a/)
+  responses[made!] = { outcome: 'made', proof: '{"proof":1}' }
+  responses[noProofYet!] = { outcome: 'not-sealed' }
+  const response = await auditor.get(`/audit/proof/${made}`)
+  t.equal(response.body, '{"proof":1}')
+  t.match(response.headers['content-disposition'], /attachment; filename="proof-6f6a/)
   t.match((await auditor.get(`/audit/proof/${noProofYet}`)).json(), { error: { code: 40928 } })
   t.match((await auditor.get(`/audit/proof/${edited}`)).json(), {
     error: { code: 40929, details: 'The event was edited.' },

@@ -14,8 +14,8 @@ const context = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
 
 async function create(merchant: typeof blue, amountText: string): Promise<string> {
   const body = createBody('hosted', merchant.secretKey, {}, amountText)
-  const answer = await post(service.app, paths.hosted, body, { key: merchant.webApiKey })
-  return answer.json<{ trackingId: string }>().trackingId
+  const response = await post(service.app, paths.hosted, body, { key: merchant.webApiKey })
+  return response.json<{ trackingId: string }>().trackingId
 }
 
 const first = await create(blue, '100')
@@ -32,9 +32,9 @@ const operator = await signInAs(service, 'operator', [blue.id])
 const range = 'from=2026-11-20&to=2026-11-22'
 
 async function overview(who: typeof house, query = range) {
-  const answer = await who.get(`/overview?${query}`)
-  if (answer.statusCode !== 200) throw new Error(answer.body)
-  return answer.json()
+  const response = await who.get(`/overview?${query}`)
+  if (response.statusCode !== 200) throw new Error(response.body)
+  return response.json()
 }
 for (let n = 0; n < 500; n++) {
   const { buckets, timeToCompletion } = await overview(house)

@@ -21,8 +21,8 @@ interface Asking {
 
 async function create(merchant: typeof blue, kind: 'hosted' | 'withdrawal', fields: object, amountText = '100.50') {
   const body = createBody(kind, merchant.secretKey, { ...fields }, amountText)
-  const answer = await post(service.app, paths[kind], body, { key: merchant.webApiKey })
-  if (answer.statusCode !== 200) throw new Error(answer.body)
+  const response = await post(service.app, paths[kind], body, { key: merchant.webApiKey })
+  if (response.statusCode !== 200) throw new Error(response.body)
 }
 
 const formula = '=HYPERLINK("https://evil.example";"click, please")'
@@ -35,9 +35,9 @@ const operator = await signInAs(service, 'operator', [blue.id])
 const both = await signInAs(service, 'viewer', [blue.id, red.id])
 
 async function ask(who: Asking, query: string): Promise<Answer> {
-  const answer = await who.get(`/transfers${query}`)
-  if (answer.statusCode !== 200) throw new Error(answer.body)
-  return answer.json()
+  const response = await who.get(`/transfers${query}`)
+  if (response.statusCode !== 200) throw new Error(response.body)
+  return response.json()
 }
 
 async function untilListed(): Promise<void> {

@@ -41,7 +41,7 @@ async function ask(
   { method, url }: Route,
   headers: { readonly [name: string]: string },
 ): Promise<Answer> {
-  const answer = await app.inject({
+  const response = await app.inject({
     method: method as 'GET',
     url: url.replaceAll(/:\w+/g, () => randomUUID()),
     headers,
@@ -49,9 +49,9 @@ async function ask(
     // Some responses are endless streams.
     payloadAsStream: true,
   })
-  const { statusCode: status } = answer
-  const stream = answer.stream()
-  if (method === 'HEAD' || !String(answer.headers['content-type']).startsWith('application/json')) {
+  const { statusCode: status } = response
+  const stream = response.stream()
+  if (method === 'HEAD' || !String(response.headers['content-type']).startsWith('application/json')) {
     stream.destroy()
     return { status, code: undefined }
   }
@@ -119,14 +119,14 @@ t.test('rejects an unknown field by name before it reaches a command', async (t)
   for (const { method, url, permission } of changes) {
     const role = roles.find((each) => permission === undefined || isAllowed(each, permission))
     const { cookie, csrfToken } = sessions.get(role!)!
-    const answer = await app.inject({
+    const response = await app.inject({
       method: method as 'POST',
       url: url.replaceAll(/:\w+/g, () => randomUUID()),
       headers: { cookie, origin, 'x-csrf-token': csrfToken },
       payload: { unheardOf: 'ErasePersonalData' },
     })
-    t.equal(answer.statusCode, 400, `${method} ${url}`)
-    const { validationErrors } = answer.json<{ error: { validationErrors: { message: string }[] } }>().error
+    t.equal(response.statusCode, 400, `${method} ${url}`)
+    const { validationErrors } = response.json<{ error: { validationErrors: { message: string }[] } }>().error
     const messages = validationErrors.map(({ message }) => message)
     t.ok(messages.includes('unheardOf is not a field of this request.'), `${method} ${url}: ${messages}`)
   }

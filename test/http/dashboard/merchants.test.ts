@@ -10,7 +10,7 @@ const service = await startTestService({ clock: () => new Date(nowMs).toISOStrin
 t.teardown(() => destroyTestService(service))
 const { store, directory } = service
 
-const codeOf = (answer: { json(): { error: { code: number } } }) => answer.json().error.code
+const codeOf = (response: { json(): { error: { code: number } } }) => response.json().error.code
 
 /** Asserts that the response contains only the named secrets. */
 function hasNoSecret(t: Test, text: string, but: readonly string[] = []) {
@@ -21,12 +21,12 @@ function hasNoSecret(t: Test, text: string, but: readonly string[] = []) {
 t.test('an administrator creates a merchant, whose credentials are shown once and work', async (t) => {
   const admin = await signInAs(service, 'administrator')
   const asked = { name: 'Shop', callbackUrl: 'https://shop.example/callbacks', allowIps: ['127.0.0.1', '10.0.0.0/8'] }
-  const answer = await admin.post('/merchants', { ...asked, sandbox: true })
-  t.equal(answer.statusCode, 200)
-  const { merchant, webApiKey, secretKey, webhookSecret } = answer.json()
+  const response = await admin.post('/merchants', { ...asked, sandbox: true })
+  t.equal(response.statusCode, 200)
+  const { merchant, webApiKey, secretKey, webhookSecret } = response.json()
   t.match(merchant, { settings: { ...asked, sandbox: true, requireSignature: 'none', approvalAboveMinor: null } })
   t.match(merchant.keys, [{ name: 'main', validUntil: null }])
-  hasNoSecret(t, answer.body, [webApiKey, secretKey, webhookSecret])
+  hasNoSecret(t, response.body, [webApiKey, secretKey, webhookSecret])
   const created = await post(service.app, paths.hosted, createBody('hosted', secretKey), { key: webApiKey })
   t.equal(created.statusCode, 200)
   const [registered] = await store.readStream(`merchant-${merchant.merchantId}`)
@@ -60,8 +60,8 @@ t.test('names an invalid setting, like the command line, and changes nothing', a
     ['manualControlAboveMinor', { manualControlAboveMinor: 1.5 }],
   ]
   for (const [member, change] of wrong) {
-    const answer = await admin.patch(`/merchants/${id}`, change)
-    t.match([answer.statusCode, answer.json().error.validationErrors], [400, [{ members: [member] }]], member)
+    const response = await admin.patch(`/merchants/${id}`, change)
+    t.match([response.statusCode, response.json().error.validationErrors], [400, [{ members: [member] }]], member)
   }
   t.equal((await store.readStream(`merchant-${id}`)).length, before)
   const create = { name: 'Shop', callbackUrl: 'http://shop.example/', allowIps: ['127.0.0.1'] }
@@ -129,10 +129,10 @@ t.test('creates, revokes and rotates keys, and shows each once', async (t) => {
     ['secretKey', /^sk_/],
     ['webhookSecret', /^whsec_/],
   ] as const) {
-    const answer = await admin.post(`/merchants/${id}/rotate`, { secret })
-    t.match(answer.json().value, form)
-    hasNoSecret(t, answer.body, [answer.json().value])
-    t.same(directory.secrets(directory.byId(id)!, secret)[0], answer.json().value)
+    const response = await admin.post(`/merchants/${id}/rotate`, { secret })
+    t.match(response.json().value, form)
+    hasNoSecret(t, response.body, [response.json().value])
+    t.same(directory.secrets(directory.byId(id)!, secret)[0], response.json().value)
     t.equal(directory.secrets(directory.byId(id)!, secret).length, 2, 'the previous secret stays valid')
   }
   t.notMatch(service.logLines.join(), new RegExp(value))
@@ -143,13 +143,13 @@ t.test('requires a recent sign-in to issue a secret, but not to change a setting
   const admin = await signInAs(service, 'administrator')
   nowMs += 11 * minuteMs
   const create = { name: 'Shop', callbackUrl: 'https://shop.example/', allowIps: ['127.0.0.1'] }
-  for (const answer of [
+  for (const response of [
     await admin.post('/merchants', create),
     await admin.post(`/merchants/${id}/keys`, { name: 'x', scopes: ['read'] }),
     await admin.delete(`/merchants/${id}/keys/000000000000`),
     await admin.post(`/merchants/${id}/rotate`, { secret: 'secretKey' }),
   ]) {
-    t.match([answer.statusCode, codeOf(answer)], [403, 40307])
+    t.match([response.statusCode, codeOf(response)], [403, 40307])
   }
   t.equal((await admin.patch(`/merchants/${id}`, { name: 'Renamed' })).statusCode, 200)
 })
@@ -163,8 +163,8 @@ t.test('shows users of a merchant only that merchant, and allows changes only to
   )
   t.equal((await viewer.get(`/merchants/${own.id}`)).statusCode, 200)
   for (const id of [other.id, randomUUID(), '..']) {
-    const answer = await viewer.get(`/merchants/${id}`)
-    t.match([answer.statusCode, codeOf(answer)], [404, id === '..' ? Number : 40405], id)
+    const response = await viewer.get(`/merchants/${id}`)
+    t.match([response.statusCode, codeOf(response)], [404, id === '..' ? Number : 40405], id)
   }
   for (const role of ['viewer', 'operator', 'approver', 'auditor', 'operations'] as const) {
     const staff = role === 'auditor' || role === 'operations'

@@ -27,7 +27,7 @@ function upload(payload: Buffer, type = 'application/pdf', who = operator) {
   }
   return app.inject({ method: 'POST', url: '/dashboard/api/receipts', headers, payload })
 }
-const addressOf = (answer: { json(): { receiptUrl: string } }) => new URL(answer.json().receiptUrl)
+const addressOf = (response: { json(): { receiptUrl: string } }) => new URL(response.json().receiptUrl)
 
 t.test('stores a receipt once under an unpredictable address, and serves it to anyone with the address', async (t) => {
   for (const [type, bytes] of Object.entries(files)) {
@@ -64,8 +64,8 @@ t.test('determines the type from the bytes, regardless of the declared type', as
     t.match(await upload(bytes), { statusCode: 415 })
   }
   for (const type of ['text/html', 'image/svg+xml', 'application/json', 'multipart/form-data; boundary=x']) {
-    const answer = await upload(files['image/png'], type)
-    t.match([answer.statusCode, answer.json()], [415, { error: { code: 41502 } }], type)
+    const response = await upload(files['image/png'], type)
+    t.match([response.statusCode, response.json()], [415, { error: { code: 41502 } }], type)
   }
 })
 
@@ -75,8 +75,8 @@ t.test('accepts up to 5 MB and stores nothing of a larger file', async (t) => {
   t.equal(largest.statusCode, 200)
   t.equal((await app.inject(addressOf(largest).pathname)).rawPayload.length, 5 * mebibyte)
   const before = await readModels.collection('receipts').countDocuments({})
-  const answer = await upload(sized(5 * mebibyte + 1))
-  t.match([answer.statusCode, answer.json()], [413, { error: { code: 41302 } }])
+  const response = await upload(sized(5 * mebibyte + 1))
+  t.match([response.statusCode, response.json()], [413, { error: { code: 41302 } }])
   t.equal(await readModels.collection('receipts').countDocuments({}), before)
 })
 
@@ -92,8 +92,8 @@ t.test('requires the exact address to read a receipt, and the permission to sett
     `${sha256.toUpperCase()}-${mac}`,
     '..%2f..%2fetc',
   ]) {
-    const answer = await app.inject(`/receipts/${name}`)
-    t.match([answer.statusCode, answer.json()], [404, { error: { code: 40401 } }], name)
+    const response = await app.inject(`/receipts/${name}`)
+    t.match([response.statusCode, response.json()], [404, { error: { code: 40401 } }], name)
   }
   for (const role of ['viewer', 'auditor', 'operations', 'administrator'] as const) {
     const who = await signInAs(service, role, role === 'viewer' ? [id] : undefined)

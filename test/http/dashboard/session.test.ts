@@ -37,10 +37,10 @@ t.test('responds identically to an unknown user and a wrong password', async (t)
   const wrong = await postSession(running.app, { email, password: 'wrong password' })
   const unknown = await postSession(running.app, { email: 'unknown@example.com', password })
   const malformed = await postSession(running.app, { email: 'not-an-email', password })
-  for (const answer of [wrong, unknown, malformed]) {
-    t.equal(answer.statusCode, 400)
-    t.strictSame(answer.json(), wrong.json())
-    t.equal(answer.headers['set-cookie'], undefined)
+  for (const response of [wrong, unknown, malformed]) {
+    t.equal(response.statusCode, 400)
+    t.strictSame(response.json(), wrong.json())
+    t.equal(response.headers['set-cookie'], undefined)
   }
   t.equal((await running.app.inject('/dashboard/api/session')).statusCode, 401)
 })
@@ -48,8 +48,8 @@ t.test('responds identically to an unknown user and a wrong password', async (t)
 t.test('rejects a sign-in from a different site', async (t) => {
   const running = await service(t)
   const { email } = await signInAs(running, 'auditor')
-  const answer = await postSession(running.app, { email, password }, { origin: 'https://pay.example.evil' })
-  t.equal(answer.json().error.code, 40303)
+  const response = await postSession(running.app, { email, password }, { origin: 'https://pay.example.evil' })
+  t.equal(response.json().error.code, 40303)
 })
 
 t.test('signing out ends only this session', async (t) => {

@@ -40,10 +40,10 @@ async function withdrawal(fields: Body = {}): Promise<string> {
 }
 
 async function act({ post }: Person, trackingId: string, action: string, body: Body) {
-  const answer = await post(`/transfers/${trackingId}/${action}`, body)
-  const { error, ...transfer } = answer.json()
+  const response = await post(`/transfers/${trackingId}/${action}`, body)
+  const { error, ...transfer } = response.json()
   return {
-    status: answer.statusCode,
+    status: response.statusCode,
     transfer: transfer as TransferDetailView,
     code: error?.code,
     details: error?.details,
@@ -90,10 +90,10 @@ t.test('pays a withdrawal once for fifty concurrent operators and twenty repeats
   await act(ada, trackingId, 'claim', { revision: 0 })
   const same = { revision: 1, receiptUrl: 'https://bank.example/1' }
   const tries = [...Array.from({ length: 20 }, () => ada), ...Array.from({ length: 30 }, () => bob)]
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     tries.map(async (who) => ({ who, ...(await act(who, trackingId, 'complete', same)) })),
   )
-  for (const { who, status, code, details } of answers) {
+  for (const { who, status, code, details } of responses) {
     if (who === ada) t.equal(status, 200, 'a repeat gets the same response')
     else t.match({ status, code, details }, { status: 409, details: /^Ada / }, String(code))
   }

@@ -51,8 +51,8 @@ t.test('delays an unknown email like a known one, and records nothing', async (t
   const { app, store } = running
   const { email } = await signInAs(running, 'auditor')
   const ask = async (account: string) => {
-    const answer = await postSession(app, { email: account, password: wrong })
-    return [answer.statusCode, answer.json(), answer.headers['retry-after'], answer.headers['set-cookie']]
+    const response = await postSession(app, { email: account, password: wrong })
+    return [response.statusCode, response.json(), response.headers['retry-after'], response.headers['set-cookie']]
   }
   const count = async () => (await store.readAll({ maxCount: 1_000 })).events.length
   for (let n = 0; n < 5; n++) {
@@ -67,10 +67,10 @@ t.test('allows an address thirty passwords, then one every two seconds', async (
   const { app } = await service(t)
   const ask = (n: number, address: string) =>
     postSession(app, { email: `unknown-${n}@example.com`, password: wrong }, { address })
-  const answers = []
-  for (let n = 0; n < 32; n++) answers.push((await ask(n, '192.0.2.1')).statusCode)
-  t.strictSame(answers.slice(0, 30), Array(30).fill(400))
-  t.ok(answers.includes(429))
+  const responses = []
+  for (let n = 0; n < 32; n++) responses.push((await ask(n, '192.0.2.1')).statusCode)
+  t.strictSame(responses.slice(0, 30), Array(30).fill(400))
+  t.ok(responses.includes(429))
   t.equal((await ask(40, '192.0.2.2')).statusCode, 400)
 })
 

@@ -16,11 +16,11 @@ const [own, other] = [await service.merchant({ name: 'İstanbul Shop' }), await 
 
 async function deposit(merchant: typeof own, referenceId: string = randomUUID()): Promise<string> {
   const body = createBody('native', merchant.secretKey, { referenceId })
-  const answer = await post(app, paths.native, body, {
+  const response = await post(app, paths.native, body, {
     key: merchant.webApiKey,
     headers: { 'x-request-id': 'create-1' },
   })
-  return String(answer.json().result.trackingId)
+  return String(response.json().result.trackingId)
 }
 
 interface Told {
@@ -50,8 +50,8 @@ t.test('shows the history of a transfer from all its streams in the order of the
   const operator = await signInAs(service, 'operator', [own.id])
   t.equal((await operator.post('/callbacks/resend', { callbacks: [{ trackingId, webhookId }] })).statusCode, 200)
 
-  const answer = await operator.get(`/transfers/${trackingId.toUpperCase()}/story`)
-  const items: Told[] = answer.json().items
+  const response = await operator.get(`/transfers/${trackingId.toUpperCase()}/story`)
+  const items: Told[] = response.json().items
   t.same(
     items.map(({ source, type, actor }) => [source, type, actor]),
     [
@@ -70,8 +70,9 @@ t.test('shows the history of a transfer from all its streams in the order of the
   t.match(items[6]?.data, { webhookId, payload: { status: 3, amountMinor: 100_50 } })
   t.match(items[7]?.data, { attempt: 1, httpStatus: 500, durationMs: 12, reason: 'http 500' })
   const challenge = (await service.store.readStream(`payment-${trackingId}`))[0]!.data.challengeId
-  for (const secret of [String(challenge), token, code, '734219', own.secretKey]) t.notOk(answer.body.includes(secret))
-  t.notMatch(answer.body, /accountNumber/, 'the wallet account of the customer is hidden from the merchant')
+  for (const secret of [String(challenge), token, code, '734219', own.secretKey])
+    t.notOk(response.body.includes(secret))
+  t.notMatch(response.body, /accountNumber/, 'the wallet account of the customer is hidden from the merchant')
 
   const auditor = await signInAs(service, 'auditor')
   const seen: Told[] = (await auditor.get(`/transfers/${trackingId}/story`)).json().items
@@ -106,8 +107,8 @@ t.test('lists changes of merchants and users, newest first and without secrets',
   const { userId } = made.json().user
   t.equal((await admin.post(`/users/${userId}/disable`)).statusCode, 200)
 
-  const answer = await admin.get(`/changes?subject=${changed.id}`)
-  t.match(answer.json().items, [
+  const response = await admin.get(`/changes?subject=${changed.id}`)
+  t.match(response.json().items, [
     { type: 'ApiKeyCreated', actor: 'The administrator', data: { name: 'k', scopes: ['read'] } },
     { type: 'SecretKeyRotated', actor: 'The administrator' },
     { type: 'MerchantSettingsChanged', data: { changes: { name: 'Renamed', approvalAboveMinor: 500 } } },
@@ -130,7 +131,7 @@ t.test('lists changes of merchants and users, newest first and without secrets',
     items.some(({ type }: { type: string }) => type === 'UserSignedIn'),
     'a sign-in is not listed as a change',
   )
-  for (const { body } of [answer, ofUser, overall]) {
+  for (const { body } of [response, ofUser, overall]) {
     t.notMatch(body, /v1\.[A-Za-z0-9_-]+\.|[0-9a-f]{64}|argon2|(tk|sk|whsec)_/)
     t.notOk(body.includes(made.json().password))
   }

@@ -17,15 +17,15 @@ const merchant = await service.merchant()
 let operations = await signInAs(service, 'operations')
 
 async function ask(path: string) {
-  const answer = await operations.get(path)
-  if (answer.statusCode !== 200) throw new Error(answer.body)
-  return answer.json()
+  const response = await operations.get(path)
+  if (response.statusCode !== 200) throw new Error(response.body)
+  return response.json()
 }
 
-async function until<Answer>(question: () => Promise<Answer>, isMet: (answer: Answer) => boolean): Promise<Answer> {
+async function until<Answer>(question: () => Promise<Answer>, isMet: (response: Answer) => boolean): Promise<Answer> {
   for (let n = 0; n < 500; n++) {
-    const answer = await question()
-    if (isMet(answer)) return answer
+    const response = await question()
+    if (isMet(response)) return response
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
   throw new Error('the condition was not met within 5 s')
