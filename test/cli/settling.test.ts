@@ -112,7 +112,10 @@ t.test('rejects changes of a claimed withdrawal, and a payment above the thresho
   await other.act(trackingId, { type: 'Release' }, { ...ada, actor: 'user:ada' })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--approval-above', '50')
   const unapproved = await runCli(directory, ['transfers', 'complete', trackingId])
-  t.match([unapproved.status, unapproved.stderr], [1, /Another user must first approve a payment of 100.00 to this account/])
+  t.match(
+    [unapproved.status, unapproved.stderr],
+    [1, /Another user must first approve a payment of 100.00 to this account/],
+  )
   await other.act(trackingId, { type: 'Approve' }, { ...ada, actor: 'user:bob' })
   t.match(await transfers('complete', trackingId), { changed: true, approvedAmount: 100, claimedBy: null })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')

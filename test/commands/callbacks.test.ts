@@ -24,8 +24,8 @@ const request: CallbackRequest = {
 t.test('records a delivery once for any number of requests, with an id derived from the transfer event', async (t) => {
   const store = await openTestStore(t)
   const commands = new CallbackCommands(store, () => at)
-  const responses = await Promise.all(Array.from({ length: 20 }, () => commands.record(request, context)))
-  t.ok(responses.every((response) => response.accepted))
+  const results = await Promise.all(Array.from({ length: 20 }, () => commands.record(request, context)))
+  t.ok(results.every((result) => result.accepted))
   const events = await store.readStream(`callback-${trackingId}`)
   t.equal(events.length, 1)
   t.equal(events[0]?.id, derivedEventId(request.webhookId, 'callback recorded'))

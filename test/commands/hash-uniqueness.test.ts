@@ -229,12 +229,9 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
         ]
         for (const pair of pairs) {
           const { create } = newMerchant(store)
-          const responses = await Promise.all(pair.map(create))
-          t.equal(responses.filter(({ accepted }) => accepted).length, 1)
-          t.equal(
-            responses.filter((response) => !response.accepted && response.refusal.rule === 'hash-reused').length,
-            1,
-          )
+          const results = await Promise.all(pair.map(create))
+          t.equal(results.filter(({ accepted }) => accepted).length, 1)
+          t.equal(results.filter((result) => !result.accepted && result.refusal.rule === 'hash-reused').length, 1)
         }
       }
     })
@@ -251,10 +248,10 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
             const shortest = formatShortest(amountMinor)
             const texts = { raw: amount, shortest, 'two decimals': formatTwoDecimals(amountMinor), none: undefined }
             const hashed = texts[body.hashed]
-            const response = await create({ kind, amount, referenceId, secret, ...(hashed && { hashed }) })
-            if (!response.accepted) return
+            const result = await create({ kind, amount, referenceId, secret, ...(hashed && { hashed }) })
+            if (!result.accepted) return
             // Two hashes belong to a transfer: that of its create request and that of its callback.
-            for (const text of [...(response.changed && hashed ? [hashed] : []), shortest]) {
+            for (const text of [...(result.changed && hashed ? [hashed] : []), shortest]) {
               const request = `${kind} ${amountMinor} ${referenceId}`
               const owner = ownerOf.get(text + referenceId) ?? request
               if (owner !== request) throw new Error(`${text + referenceId} belongs to both ${owner} and ${request}`)

@@ -53,10 +53,10 @@ t.test('keeps all concurrent changes of different settings', async (t) => {
   const commands = new MerchantCommands(store, () => at, box)
   const { id } = await commands.register(settings, context)
   const changes = [{ name: 'Red Shop' }, { sandbox: true }, { rateLimitPerSecond: 7 }, { allowIps: [] }]
-  const responses = await Promise.all(
+  const results = await Promise.all(
     changes.map((change) => commands.execute(id, { type: 'ChangeSettings', changes: change }, context)),
   )
-  t.ok(responses.every((response) => response.accepted && response.changed))
+  t.ok(results.every((result) => result.accepted && result.changed))
   t.strictSame((await commands.find(id))?.settings, Object.assign({}, settings, ...changes))
 })
 

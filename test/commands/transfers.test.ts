@@ -58,9 +58,9 @@ t.test(
   async (t) => {
     const store = await openTestStore(t)
     const withHash = { ...deposit, ...hashed('100', deposit.referenceId) }
-    const responses = await Promise.all(Array.from({ length: 100 }, () => commands(store).create(withHash, context)))
-    t.equal(responses.filter((response) => response.accepted && response.changed).length, 1)
-    t.ok(responses.every((response) => response.accepted && response.transfer.trackingId === trackingId))
+    const results = await Promise.all(Array.from({ length: 100 }, () => commands(store).create(withHash, context)))
+    t.equal(results.filter((result) => result.accepted && result.changed).length, 1)
+    t.ok(results.every((result) => result.accepted && result.transfer.trackingId === trackingId))
     t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
   },
 )
@@ -79,12 +79,12 @@ t.test('allows two merchants to use the same referenceId and hash', async (t) =>
   const store = await openTestStore(t)
   const hash = hashed('100', deposit.referenceId)
   const other = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a12'
-  const responses = [
+  const results = [
     await commands(store).create({ ...deposit, ...hash }, context),
     await commands(store).create({ ...deposit, ...hash, merchantId: other }, context),
   ]
-  t.ok(responses.every((response) => response.accepted && response.changed))
-  t.equal(new Set(responses.map((response) => response.accepted && response.transfer.trackingId)).size, 2)
+  t.ok(results.every((result) => result.accepted && result.changed))
+  t.equal(new Set(results.map((result) => result.accepted && result.transfer.trackingId)).size, 2)
 })
 
 t.test('rejects a hash reused for a different amount and referenceId, and creates no transfer', async (t) => {
@@ -123,13 +123,13 @@ t.test(
       () => commands(store).act(trackingId, { type: 'Cancel', message: null }, context),
       () => commands(store).act(trackingId, { type: 'Fail', message: null }, context),
     ]
-    const responses = await Promise.all(Array.from({ length: 50 }, (_, index) => ways[index % 3]?.()))
+    const results = await Promise.all(Array.from({ length: 50 }, (_, index) => ways[index % 3]?.()))
     t.equal((await store.readStream(`transfer-${trackingId}`)).length, 2)
-    t.equal(responses.filter((response) => response?.accepted && response.changed).length, 1)
+    t.equal(results.filter((result) => result?.accepted && result.changed).length, 1)
     const status = (await commands(store).find(trackingId))?.transfer.status
-    for (const response of responses) {
-      if (response?.accepted) t.equal(response.transfer.status, status)
-      else t.equal(response?.refusal.reason, 'conflict')
+    for (const result of results) {
+      if (result?.accepted) t.equal(result.transfer.status, status)
+      else t.equal(result?.refusal.reason, 'conflict')
     }
   },
 )
@@ -219,14 +219,14 @@ t.test('returns money once for concurrent requests, and never for a missing tran
     const receiptUrl = `https://bank.example/back/${n}`
     return commands(store).act(trackingId, { type: 'ReturnFunds', amountMinor: 5_000n, receiptUrl }, context)
   })
-  t.equal((await Promise.all(returns)).filter((response) => response.accepted).length, 1)
+  t.equal((await Promise.all(returns)).filter((result) => result.accepted).length, 1)
   const again = { amountMinor: 4_500n, receiptUrl: 'https://bank.example/rest' }
   const repeated = Array.from({ length: 20 }, () =>
     commands(store).act(trackingId, { type: 'ReturnFunds', ...again }, context),
   )
-  const responses = await Promise.all(repeated)
-  t.ok(responses.every((response) => response.accepted))
-  t.equal(responses.filter((response) => response.accepted && response.changed).length, 1)
+  const results = await Promise.all(repeated)
+  t.ok(results.every((result) => result.accepted))
+  t.equal(results.filter((result) => result.accepted && result.changed).length, 1)
   t.equal((await logged(store, 'transfer-')).filter((type) => type === 'FundsReturned').length, 2)
   const unknown = '00000000-0000-4000-8000-000000000000'
   const refused = { accepted: false, refusal: { reason: 'not-found' } }
@@ -241,7 +241,7 @@ t.test('expires a deposit once, at its time', async (t) => {
   await timed.create(deposit, context)
   t.match(await timed.expire(trackingId, context), { accepted: true, changed: false })
   set('2026-03-01T10:30:00.000Z')
-  const responses = await Promise.all(Array.from({ length: 10 }, () => timed.expire(trackingId, context)))
-  t.equal(responses.filter((response) => response.accepted && response.changed).length, 1)
+  const results = await Promise.all(Array.from({ length: 10 }, () => timed.expire(trackingId, context)))
+  t.equal(results.filter((result) => result.accepted && result.changed).length, 1)
   t.match((await timed.find(trackingId))?.transfer, { status: 'Cancelled', message: 'expired' })
 })
