@@ -1,20 +1,8 @@
 import { accept, type Decider, type Decision, refuse } from '../kernel/rules.js'
 import { hourMs, minuteMs } from '../kernel/time.js'
 import { Type } from '../kernel/typebox.js'
-import {
-  Count,
-  Data,
-  type DataOf,
-  type EventsOf,
-  Id,
-  Index,
-  Minor,
-  Nullable,
-  PositiveMinor,
-  Text,
-  Time,
-  type ValueOf,
-} from './event.js'
+import { Data, type DataOf, type EventsOf, Nullable, type ValueOf } from './event.js'
+import { Count, Id, Index, Minor, PositiveMinor, Text, Time } from './fields.js'
 
 const CallbackPayload = Data({
   /** 1 to 5: a status value of the specification. */

@@ -1,5 +1,6 @@
 import { accept, type Decider } from '../kernel/rules.js'
-import { Data, type EventsOf, Index, Nullable, OneOf, Text, Time, type ValueOf } from './event.js'
+import { Data, type EventsOf, Nullable, OneOf, type ValueOf } from './event.js'
+import { Index, Text, Time } from './fields.js'
 
 const finding = {
   /** `log`: an event. `tree`: a file of the tree. `checkpoint`: its signature or size. `file`: the database itself. */

@@ -1,21 +1,7 @@
 import { accept, type Decider, type Decision, refuse } from '../kernel/rules.js'
 import { dayMs } from '../kernel/time.js'
-import {
-  AccountNumber,
-  Count,
-  Data,
-  type DataOf,
-  type EventsOf,
-  Id,
-  Minor,
-  Nullable,
-  OneOf,
-  Personal,
-  PositiveMinor,
-  Text,
-  Time,
-  type ValueOf,
-} from './event.js'
+import { Data, type DataOf, type EventsOf, Nullable, OneOf, Personal, type ValueOf } from './event.js'
+import { AccountNumber, Count, Id, Minor, PositiveMinor, Text, Time } from './fields.js'
 
 /** `unknown`: money may or may not have been taken. `not-taken`: the provider was unreachable, or nothing was left to pay. */
 const CollectionOutcome = OneOf('collected', 'refused', 'unknown', 'not-taken')

@@ -1,5 +1,6 @@
 import { Type } from '../kernel/typebox.js'
-import { Data, Id, Index, Location, Nullable, Sealed, StreamName, Text, Time } from './event.js'
+import { Data, Location, Nullable } from './event.js'
+import { Id, Index, Sealed, StreamName, Text, Time } from './fields.js'
 import { TransferKind } from './transfer/transfer-events.js'
 
 /** Events that record the work of the service itself. No decider decides them. */

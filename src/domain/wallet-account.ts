@@ -1,17 +1,7 @@
 import { accept, type Decider, type Decision, type Folded, refuse } from '../kernel/rules.js'
 import { Type } from '../kernel/typebox.js'
-import {
-  AccountNumber,
-  Data,
-  type DataOf,
-  type EventsOf,
-  Id,
-  PasswordHash,
-  PositiveMinor,
-  Sealed,
-  Text,
-  Time,
-} from './event.js'
+import { Data, type DataOf, type EventsOf } from './event.js'
+import { AccountNumber, Id, PasswordHash, PositiveMinor, Sealed, Text, Time } from './fields.js'
 
 const account = { accountNumber: AccountNumber, at: Time }
 const payment = { ...account, trackingId: Id, amountMinor: PositiveMinor, description: Text }

@@ -1,18 +1,6 @@
 import { Type } from '../../kernel/typebox.js'
-import {
-  Count,
-  Data,
-  type EventsOf,
-  Id,
-  Index,
-  Minor,
-  Nullable,
-  OneOf,
-  Sealed,
-  Text,
-  Time,
-  type ValueOf,
-} from '../event.js'
+import { Data, type EventsOf, Nullable, OneOf, type ValueOf } from '../event.js'
+import { Count, Id, Index, Minor, Sealed, Text, Time } from '../fields.js'
 import { scopes } from './api-key.js'
 
 /** A secret that is sealed with the master key. */

@@ -1,18 +1,6 @@
 import { Type } from '../../kernel/typebox.js'
-import {
-  Actor,
-  Data,
-  type EventsOf,
-  Id,
-  Minor,
-  Nullable,
-  OneOf,
-  Personal,
-  PositiveMinor,
-  Text,
-  Time,
-  type ValueOf,
-} from '../event.js'
+import { Data, type EventsOf, Nullable, OneOf, Personal, type ValueOf } from '../event.js'
+import { Actor, Id, Minor, PositiveMinor, Text, Time } from '../fields.js'
 
 export const TransferKind = OneOf('deposit', 'withdrawal')
 export type TransferKind = ValueOf<typeof TransferKind>

@@ -9,20 +9,8 @@ import {
   violate,
 } from '../../kernel/rules.js'
 import { Type } from '../../kernel/typebox.js'
-import {
-  Count,
-  Data,
-  type DataOf,
-  type EventsOf,
-  Id,
-  Index,
-  Nullable,
-  OneOf,
-  PasswordHash,
-  Sealed,
-  Text,
-  Time,
-} from '../event.js'
+import { Data, type DataOf, type EventsOf, Nullable, OneOf } from '../event.js'
+import { Count, Id, Index, PasswordHash, Sealed, Text, Time } from '../fields.js'
 import { isMerchantRole, roles } from './permissions.js'
 
 const user = { userId: Id, at: Time }
