@@ -18,7 +18,6 @@ const concurrentReads = 32
 
 export interface FoldedStreamsOptions<State, Event> {
   readonly store: EventStore
-  /** The prefix of the streams' names, which the id follows. */
   readonly prefix: StreamPrefix
   readonly decider: Folded<State, Event>
   /** Receives an error each time the log becomes unavailable, after which it is followed again, and for each unreadable event. */
@@ -41,7 +40,6 @@ export class FoldedStreams<State, Event> {
   readonly #outOfService = new Map<string, UnreadableEventError>()
   /** The streams out of service whose unreadable event has been skipped, and which must be folded again from the start. */
   readonly #recovering = new Set<string>()
-  /** The streams out of service that have later events. */
   readonly #grown = new Set<string>()
   /** The last revision of each stream that was folded from its own stream rather than from the pages. */
   readonly #foldedTo = new Map<string, number>()
@@ -110,12 +108,10 @@ export class FoldedStreams<State, Event> {
     return this.#states.get(id)
   }
 
-  /** The streams out of service, by id. */
   protected get outOfService(): ReadonlyMap<string, UnreadableEventError> {
     return this.#outOfService
   }
 
-  /** Runs for each change of a state. */
   protected onFold(_id: string, _before: State, _after: State): void {}
 
   async #readToEnd(): Promise<void> {

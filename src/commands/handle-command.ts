@@ -233,7 +233,6 @@ export class StreamCache<State, Command, Event extends DomainEvent> {
   }
 }
 
-/** A recorded event with its metadata. */
 export interface HistoryEntry<Event> {
   readonly id: string
   readonly revision: number
@@ -242,7 +241,6 @@ export interface HistoryEntry<Event> {
   readonly metadata: EventMetadata
 }
 
-/** How a reader of a history treats unreadable events. */
 export type Unreadable = 'throw' | 'omit'
 
 /** Reads every event of a stream, except skipped ones, oldest first. @throws StoreUnavailableError, UnreadableEventError */

@@ -16,10 +16,7 @@ export function deviceIdOf(box: Pick<SecretBox, 'mac'>, merchantId: string, user
 }
 
 /** Returns the id of the event that `cause` leads to, which is the same at every repetition. */
-export function derivedEventId(cause: string, purpose: string): string {
-  return uuidV5(purpose, cause)
-}
-
+export const derivedEventId = (cause: string, purpose: string): string => uuidV5(purpose, cause)
 const namespaceLength = 16
 /** The variant bits 10 of RFC 9562 in place of the upper two bits of a hexadecimal digit. */
 const variantDigits = ['8', '9', 'a', 'b']

@@ -5,7 +5,6 @@ import { type Currency, formatAmount } from './money.js'
 import { type Actor, paymentRefusal } from './transfer/allowed-actions.js'
 import type { Transfer } from './transfer/transfer.js'
 
-/** The formats of a batch of withdrawals that banks import. */
 export type BankFormat = 'csv' | 'pain.001'
 
 /** The owner of the debited account. */
@@ -54,8 +53,6 @@ function notPayable({ withdrawals }: Batch): Problem[] {
 }
 
 const bic = /^[A-Z]{6}[A-Z2-9][A-NP-Z0-9]([A-Z0-9]{3})?$/
-
-/** The largest payment of the SEPA scheme. */
 const maxSepaMinor = 999_999_999_99n
 
 function notSepa({ debtor, currency, withdrawals }: Batch): Problem[] {
@@ -130,22 +127,12 @@ function creditTransfer(transfer: Transfer, currency: Currency): string {
   )
 }
 
-function accountOf(transfer: Transfer): string {
-  return transfer.kind === 'withdrawal' ? transfer.accountNumber : ''
-}
-
-function nested(name: string, ...inner: readonly string[]): string {
-  return `<${name}>${inner.join('')}</${name}>`
-}
-
-function element(name: string, text: string): string {
-  return `<${name}>${escapeXml(text)}</${name}>`
-}
+const accountOf = (transfer: Transfer): string => (transfer.kind === 'withdrawal' ? transfer.accountNumber : '')
+const nested = (name: string, ...inner: readonly string[]): string => `<${name}>${inner.join('')}</${name}>`
+const element = (name: string, text: string): string => `<${name}>${escapeXml(text)}</${name}>`
 
 /** Counts characters, not UTF-16 units. */
-function shortName(name: string): string {
-  return [...name].slice(0, 70).join('')
-}
+const shortName = (name: string): string => [...name].slice(0, 70).join('')
 
 const entities: { readonly [character: string]: string } = {
   '&': '&amp;',

@@ -27,7 +27,6 @@ const callback = {
 
 const attempt = {
   ...callback,
-  /** The attempt's number from 1, which restarts after a requeue. */
   attempt: Count,
   /** The status of the response; null if none came. */
   httpStatus: Nullable(Type.Integer()),
@@ -62,7 +61,6 @@ export interface Delivery
   /** Why the last attempt failed, or null. */
   readonly lastFailure: string | null
   readonly requeues: number
-  /** The time of the latest requeue; null if there was none. */
   readonly requeuedAt: string | null
 }
 
@@ -81,7 +79,6 @@ export type AttemptOutcome =
   | { readonly result: 'parked'; readonly reason: string }
 
 export interface Attempted extends Pick<DataOf<CallbackEvent, 'CallbackDelivered'>, 'httpStatus' | 'durationMs'> {
-  /** The number of the attempt, from 1, as known when it was sent. */
   readonly attempt: number
   readonly outcome: AttemptOutcome
 }
@@ -98,7 +95,6 @@ export type Requeued = { readonly webhookId: string } | 'latest' | 'parked'
 /** A merchant can resend a callback a minute after its first requeue, then after 2, 4 … minutes. */
 const firstResendPauseMs = minuteMs
 const longestResendPauseMs = hourMs
-
 export const callbackDecider: Decider<Lane, CallbackCommand, CallbackEvent> = { initialState, decide, evolve }
 
 export function decide(command: CallbackCommand, lane: Lane): Decision<CallbackEvent> {

@@ -27,10 +27,7 @@ export function passwordProblem(password: string, email: string): Violation | un
 // The forms of a customer's credentials (specification, Limits).
 
 export const maxAccountNumber = 999_999_999_999
-
-export function isPassword(text: string): boolean {
-  return /^[0-9]{6}$/.test(text)
-}
+export const isPassword = (text: string): boolean => /^[0-9]{6}$/.test(text)
 
 /** The most common passwords of six digits that no rule below finds. */
 const chosenOften: ReadonlySet<string> = new Set(
@@ -51,11 +48,5 @@ function isRun(digits: string, step: number): boolean {
 }
 
 /** Returns whether a text is a phone number in E.164 form with the plus: `+905551234567`. */
-export function isPhone(text: string): boolean {
-  return /^\+[1-9][0-9]{6,14}$/.test(text)
-}
-
-/** Returns whether a text has the form of a verification code. */
-export function isCode(text: string): boolean {
-  return /^[0-9]{6}$/.test(text)
-}
+export const isPhone = (text: string): boolean => /^\+[1-9][0-9]{6,14}$/.test(text)
+export const isCode = (text: string): boolean => /^[0-9]{6}$/.test(text)

@@ -15,8 +15,6 @@ export const OneOf = <Name extends string>(...names: readonly Name[]) =>
  * (src/event-store/event-codec.ts).
  */
 export const Personal = <Schema extends TSchema>(schema: Schema): Schema => ({ ...schema, personal: true })
-
-/** An object without any other fields. */
 export const Data = <Properties extends TProperties>(properties: Properties): TObject<Properties> =>
   Type.Object(properties, { additionalProperties: false })
 
@@ -25,7 +23,6 @@ export const Location = Data({ stream: StreamName, revision: Index })
 
 /** The value that a schema describes, deeply read-only. */
 export type ValueOf<Schema extends TSchema> = Immutable<Static<Schema>>
-
 type Immutable<Value> = Value extends object ? { readonly [Name in keyof Value]: Immutable<Value[Name]> } : Value
 
 /** The union of the events whose schemas a map declares by type. */
@@ -34,7 +31,6 @@ export type EventsOf<Schemas> = Schemas extends { readonly [type: string]: TSche
       string]
   : never
 
-/** The data of one type of event. */
 export type DataOf<Event extends { readonly type: string }, Type extends Event['type']> = Extract<
   Event,
   { readonly type: Type; readonly data: unknown }

@@ -1,7 +1,5 @@
 import { Type } from '../kernel/typebox.js'
 
-// The fields of events.
-
 /**
  * An amount in minor units, which is a bigint in the domain. JSON has no 64-bit integers, so it is stored as decimal digits: the codec
  * converts every field whose name ends in `Minor`.
@@ -15,14 +13,11 @@ export const Text = Type.String({ maxLength: 2048 })
 export const Actor = Type.String({ minLength: 1, maxLength: 256 })
 /** A time in exactly the form of `Date.toISOString`, because expiry and rotation compare times as text. */
 export const Time = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' })
-/** An integer from 1. */
 export const Count = Type.Integer({ minimum: 1 })
-/** An integer from 0. */
 export const Index = Type.Integer({ minimum: 0 })
 /** A secret in an AES-256-GCM envelope: `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url. */
 export const Sealed = Type.String({ pattern: '^v1\\.' })
 export const StreamName = Type.String({ minLength: 1, maxLength: 2048 })
-/** The number of a wallet account. */
 export const AccountNumber = Type.Integer({ minimum: 1, maximum: 999_999_999_999 })
 /** argon2id over a keyed digest, which is worthless without the key. The key is not in the log. */
 export const PasswordHash = Type.String({ pattern: '^\\$argon2id\\$' })

@@ -14,7 +14,6 @@ const finding = {
 }
 
 const Finding = Data(finding)
-/** Something that does not verify. */
 export type Finding = ValueOf<typeof Finding>
 
 export const integrityEvents = {
@@ -63,6 +62,4 @@ export const integrityDecider: Decider<Integrity, IntegrityCommand, IntegrityEve
   },
 }
 
-function keyOf({ kind, place, problem }: Finding): string {
-  return `${kind} ${place} ${problem}`
-}
+const keyOf = ({ kind, place, problem }: Finding): string => `${kind} ${place} ${problem}`

@@ -13,7 +13,6 @@ interface Failures {
   /** Null for all unknown devices jointly. */
   readonly device: string | null
   readonly count: number
-  /** The time of the latest failure. */
   readonly at: string
 }
 
@@ -42,7 +41,6 @@ const firstPauseMs = 12_000
 const longestPauseMs = hourMs
 const forgottenAfterMs = dayMs
 
-/** Returns whether a correct password on this device changes the state. */
 export function isNews({ knownDevices, failures }: LoginState, device: string): boolean {
   return !knownDevices.includes(device) || failures.some((each) => each.device === device)
 }
@@ -103,7 +101,6 @@ export const signInDecider: Decider<LoginState, LoginCommand<object>, SignInEven
   },
 }
 
-/** The fields that are recorded in addition to the device and the time. */
 export interface WalletLoginSubject {
   readonly merchantId: string
   readonly trackingId: string

@@ -14,9 +14,7 @@ export function parseAmount(text: string): bigint | undefined {
 }
 
 /** Returns the shortest text, which JSON prints too: `100` for 10000n and `100.5` for 10050n. */
-export function formatShortest(minor: bigint): string {
-  return formatTwoDecimals(minor).replace(/\.?0+$/, '')
-}
+export const formatShortest = (minor: bigint): string => formatTwoDecimals(minor).replace(/\.?0+$/, '')
 
 /** Returns `100.00` for 10000n. */
 export function formatTwoDecimals(minor: bigint): string {
@@ -25,9 +23,7 @@ export function formatTwoDecimals(minor: bigint): string {
 }
 
 /** Returns the JSON number of an amount, which is exact: amounts are far below 2^53 minor units. */
-export function toJsonNumber(minor: bigint): number {
-  return Number(minor) / 100
-}
+export const toJsonNumber = (minor: bigint): number => Number(minor) / 100
 
 /** The one currency of the service. Amounts are hundredths in every currency; in one without decimals they are multiples of 100. */
 export interface Currency {

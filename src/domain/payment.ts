@@ -6,10 +6,8 @@ import { AccountNumber, Count, Id, Minor, PositiveMinor, Text, Time } from './fi
 /** `unknown`: money may or may not have been taken. `not-taken`: the provider was unreachable, or nothing was left to pay. */
 const CollectionOutcome = OneOf('collected', 'refused', 'unknown', 'not-taken')
 export type CollectionOutcome = ValueOf<typeof CollectionOutcome>
-
 const CollectionRefusal = OneOf('insufficient-balance', 'account-blocked')
 export type CollectionRefusal = ValueOf<typeof CollectionRefusal>
-
 const payment = { trackingId: Id, merchantId: Id, at: Time }
 
 const challenge = {
@@ -78,7 +76,6 @@ export const maxLogins = 20
 export const maxCodeAttempts = 5
 /** The number of collections for one login. There is more than one only while the wallet is unavailable. */
 export const maxCollections = 5
-/** The pause between two collections. */
 export const collectionPauseMs = 10_000
 
 export interface Challenge {
@@ -126,7 +123,6 @@ export function findChallenge(payment: Payment, challengeId: string): Challenge 
   return payment.challenges.find(({ id }) => id === challengeId)
 }
 
-/** Returns whether money of the deposit was collected from this account. */
 export function isCollectedFrom(payment: Payment, accountNumber: number): boolean {
   return payment.collections.some((each) => each.accountNumber === accountNumber && each.outcome === 'collected')
 }
@@ -136,7 +132,6 @@ export function paidFrom(payment: Payment): number | undefined {
   return payment.collections.findLast(({ outcome }) => outcome === 'collected')?.accountNumber
 }
 
-/** Returns the latest collection of a login. */
 export function latestCollection(payment: Payment, challengeId: string): PaymentCollection | undefined {
   return payment.collections.findLast((each) => each.challengeId === challengeId)
 }

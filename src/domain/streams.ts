@@ -21,7 +21,6 @@ export const streamPrefix = {
 } as const
 
 export type StreamPrefix = (typeof streamPrefix)[keyof typeof streamPrefix]
-
 export const streamPrefixes: readonly StreamPrefix[] = Object.values(streamPrefix)
 
 /**
@@ -56,11 +55,9 @@ export const walletCodesStream = (accountMac: string) => `${streamPrefix.walletC
 export const walletLogInsStream = (emailMac: string) => `${streamPrefix.walletLogIns}${emailMac}`
 /** The request that claimed a text from which hashes are calculated. */
 export const hashStream = (id: string) => `${streamPrefix.hash}${id}`
-/** An account of the built-in wallet. */
 export const walletAccountStream = (accountNumber: number) => `${streamPrefix.wallet}${accountNumber}`
 /** The account that an email belongs to, named by a keyed digest of the email. */
 export const walletEmailStream = (emailMac: string) => `${streamPrefix.walletEmail}${emailMac}`
-/** A user of the dashboard. */
 export const userStream = (userId: string) => `${streamPrefix.user}${userId}`
 /** The user that an email belongs to, named by a keyed digest of the email. */
 export const userEmailStream = (emailMac: string) => `${streamPrefix.userEmail}${emailMac}`

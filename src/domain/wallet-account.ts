@@ -38,7 +38,6 @@ export const walletEmailEvents = { WalletEmailReserved: Data(account) }
 export const maxBalanceMinor = 999_999_999_999_999n
 /** The largest number of trusted devices. Beyond it, the one that was trusted first is removed. */
 export const maxTrustedDevices = 100
-/** The reference of the credit with which an account is opened. */
 export const openingReference = 'opening balance'
 
 export interface Movement {
@@ -55,7 +54,6 @@ export interface Movement {
 /** The email and the phone are sealed. */
 export interface WalletAccount extends Omit<DataOf<WalletAccountEvent, 'WalletAccountOpened'>, 'at'> {
   readonly balanceMinor: bigint
-  /** The latest movement. */
   readonly movement: Movement | undefined
   /** The trusted devices, the one that was trusted first at the start. */
   readonly trustedDevices: readonly string[]
@@ -63,7 +61,6 @@ export interface WalletAccount extends Omit<DataOf<WalletAccountEvent, 'WalletAc
 }
 
 export type WalletAccountState = { readonly accountNumber: null } | WalletAccount
-
 type OfAccount<Type extends WalletAccountEvent['type']> = Omit<DataOf<WalletAccountEvent, Type>, 'accountNumber'>
 
 export type WalletAccountCommand =
@@ -91,7 +88,6 @@ export function debitOf(account: WalletAccount, trackingId: string): Movement | 
   return findMovement(account, ({ kind, key }) => kind !== 'credit' && key === trackingId)
 }
 
-/** Returns the latest movement that matches. */
 function findMovement({ movement }: WalletAccount, matches: (movement: Movement) => boolean): Movement | undefined {
   let found = movement
   while (found && !matches(found)) found = found.previous

@@ -8,9 +8,7 @@ const plainNumber = /^-?\d+(\.\d+)?$/
  * Returns a line of CSV (RFC 4180) that is safe to open in a spreadsheet: an apostrophe precedes text that would be calculated. Customers
  * choose names and references, and the person who pays opens the file.
  */
-export function csvLine(cells: readonly Cell[]): string {
-  return `${cells.map(cellText).join(',')}\r\n`
-}
+export const csvLine = (cells: readonly Cell[]): string => `${cells.map(cellText).join(',')}\r\n`
 
 function cellText(cell: Cell): string {
   if (typeof cell === 'number') return String(cell)

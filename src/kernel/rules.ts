@@ -9,16 +9,13 @@ interface Kinds {
   readonly actor: string
   readonly status: string
   readonly role: string
-  /** A task of a projection. */
   readonly task: string
   /** The latest changes of a transfer, oldest first. */
   readonly changes: readonly Change[]
-  /** Shown unchanged. */
   readonly text: string
 }
 
 export interface Change {
-  /** The event's type. */
   readonly type: string
   readonly by: string
   readonly at: string
@@ -195,9 +192,7 @@ export const ruleTexts = {
 
 export type RuleName = keyof typeof ruleTexts
 export type RuleValues = Readonly<Record<string, RuleValue>>
-
 type NoValues = Readonly<Record<string, never>>
-
 type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Exclude<Name, 'field'> | NamesIn<Rest>
   : never
@@ -218,7 +213,6 @@ export interface Violation<Rule extends string = RuleName> {
 }
 
 export interface FieldViolation extends Violation {
-  /** The JSON name of the field. */
   readonly field: string
 }
 
@@ -247,7 +241,6 @@ export interface Refusal<Rule extends string = RuleName> extends Violation<Rule>
 }
 
 export type RefusalReason =
-  /** Nothing exists under this id. */
   | 'not-found'
   /** The same id with different content, or a transition that the present state does not allow. */
   | 'conflict'
@@ -270,7 +263,6 @@ export function refuseField(field: string, violation: Violation): Refused {
   return { accepted: false, refusal: { reason: 'invalid', field, ...violation } }
 }
 
-/** The state that the events of a stream lead to. */
 export interface Folded<State, Event> {
   readonly initialState: State
   evolve(state: State, event: Event): State

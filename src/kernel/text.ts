@@ -17,13 +17,9 @@ const joined = `(?!\\p{N})[${joiningScripts.map((script) => `\\p{Script=${script
 const joiner = `(?<=${joined})[\\u200c\\u200d](?=${joined})`
 const varied = '[\\p{Script=Han}\\p{Script=Mongolian}\\p{Extended_Pictographic}]'
 const selector = `(?<=${varied})\\p{Variation_Selector}`
-
 const rejected = new RegExp(`(?=${hidden})(?!${joiner}|${selector})[^]`, 'u')
 const allRejected = new RegExp(rejected.source, 'gu')
-
-export function isVisible(text: string): boolean {
-  return !rejected.test(text)
-}
+export const isVisible = (text: string): boolean => !rejected.test(text)
 
 /** Returns the text with escapes such as `\u202e` instead of rejected characters. Other programs can write them to the log. */
 export function escapeHidden(text: string): string {

@@ -20,11 +20,7 @@ export function systemClock(): Clock {
 export const minuteMs = 60_000
 export const hourMs = 60 * minuteMs
 export const dayMs = 24 * hourMs
-
-/** Adds milliseconds, which may be negative, to a time. */
-export function addMs(time: string, ms: number): string {
-  return new Date(Date.parse(time) + ms).toISOString()
-}
+export const addMs = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString()
 
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/

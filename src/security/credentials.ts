@@ -14,9 +14,7 @@ export function merchantIdOfApiKey(apiKey: string): string | undefined {
 }
 
 /** Returns the digest of a key. A plain digest is enough, because 256 random bits cannot be guessed. */
-export function digestApiKey(apiKey: string): string {
-  return hash('sha256', apiKey)
-}
+export const digestApiKey = (apiKey: string): string => hash('sha256', apiKey)
 
 /** Returns the matching entry. Compares every entry, so that the time does not depend on which one matches. */
 export function findByApiKey<Known extends { readonly sha256: string }>(
@@ -29,14 +27,10 @@ export function findByApiKey<Known extends { readonly sha256: string }>(
   return found
 }
 
-export function generateSecretKey(): string {
-  return `sk_${randomBytes(32).toString('base64url')}`
-}
+export const generateSecretKey = (): string => `sk_${randomBytes(32).toString('base64url')}`
 
 /** Returns a Standard Webhooks secret: `whsec_` and 32 random bytes in base64. */
-export function generateWebhookSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64')}`
-}
+export const generateWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
 /**
  * Returns the specification's hash code (Resources, "Hash code"): the md5 of SecretKey, amount text and referenceId in 32 uppercase

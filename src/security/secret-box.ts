@@ -7,7 +7,6 @@ export class SecretBoxError extends Error {
 
 /** Master keys of 32 bytes each. They are plain data, so that another thread can create the same box. */
 export interface KeyRing {
-  /** The key that seals. */
   readonly current: Uint8Array
   /** The keys that only open what they sealed earlier. */
   readonly others?: readonly Uint8Array[]
@@ -21,7 +20,6 @@ export interface SecretBox {
   readonly keyId: string
   /** Returns `v1.<key id>.<iv>.<ciphertext>.<tag>` in base64url parts. @throws SecretBoxError on an empty secret */
   seal(secret: string, owner: string): string
-  /** @throws SecretBoxError */
   open(sealed: string, owner: string): string
   /** Returns the same secret under the current key, or the text itself if that key sealed it. @throws SecretBoxError */
   reseal(sealed: string, owner: string): string
@@ -30,19 +28,13 @@ export interface SecretBox {
 }
 
 /** Returns the key from which `mac` derives its keys while a log has only had one master key: the extract step of HKDF (RFC 5869). */
-export function digestKeyOf(masterKey: Uint8Array): Buffer {
-  return createHmac('sha256', '').update(masterKey).digest()
-}
+export const digestKeyOf = (masterKey: Uint8Array): Buffer => createHmac('sha256', '').update(masterKey).digest()
 
 /** Returns the id of the key that sealed a text, or `undefined` if the text is not sealed. */
-export function keyIdOf(sealed: string): string | undefined {
-  return /^v1\.([0-9a-f]{8})\./.exec(sealed)?.[1]
-}
+export const keyIdOf = (sealed: string): string | undefined => /^v1\.([0-9a-f]{8})\./.exec(sealed)?.[1]
 
 /** Returns the id by which sealed texts name a master key. */
-export function idOfMasterKey(masterKey: Uint8Array): string {
-  return sealingKeyOf(masterKey).id
-}
+export const idOfMasterKey = (masterKey: Uint8Array): string => sealingKeyOf(masterKey).id
 
 export function createSecretBox(ring: KeyRing | Uint8Array): SecretBox {
   const { current, others = [], digestKey } = ring instanceof Uint8Array ? { current: ring } : ring

@@ -11,7 +11,6 @@ const request = [
   'userId',
 ] as const
 
-/** The events that requests cause. */
 const requestEvents = {
   'security.key_unknown': request,
   'security.address_refused': request,

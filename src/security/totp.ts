@@ -7,16 +7,10 @@ const periodMs = 30_000
 /** The clocks may differ by one period in either direction. */
 const window = 1
 const secretBytes = 20
-
-/** Returns a random secret in base32. */
-export function newTotpSecret(): string {
-  return new Secret({ size: secretBytes }).base32
-}
+export const newTotpSecret = (): string => new Secret({ size: secretBytes }).base32
 
 /** Returns the `otpauth:` URI that an authenticator reads from a link or a QR code. */
-export function totpUri(secret: string, label: string): string {
-  return totp(secret, label).toString()
-}
+export const totpUri = (secret: string, label: string): string => totp(secret, label).toString()
 
 /** Returns the number of the period that a code belongs to, or `undefined` for a wrong code. */
 export function codeCounter(secret: string, code: string, nowMs: number): number | undefined {

@@ -3,8 +3,6 @@ import type { SecretBox } from './secret-box.js'
 
 /** `code`: from the login to the code (specification, Endpoint 5). `device`: from the code to the device (Endpoint 6). */
 export type WalletStep = 'code' | 'device'
-
-/** The lifetime of a token in seconds. */
 export const tokenLifetimeSeconds: { readonly [step in WalletStep]: number } = { code: 5 * 60, device: 10 * 60 }
 
 /** The deposit and the merchant that a token is bound to. */
@@ -31,7 +29,6 @@ const audiences: { readonly [step in WalletStep]: string } = {
 }
 const requiredClaims = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'merchant'] as const
 const maxTokenLength = 1024
-
 type Claims = { readonly [claim in (typeof requiredClaims)[number]]: unknown }
 
 /**

@@ -15,7 +15,6 @@ export interface TraceContext {
 /** All attributes that a span can have. None contains a name, an account, an amount or a secret. */
 export interface Attributes {
   readonly 'http.request.method'?: string
-  /** The pattern of the route. */
   readonly 'http.route'?: string
   readonly 'http.response.status_code'?: number
   /** The id of the request, which is the events' `$correlationId`. */
@@ -24,11 +23,9 @@ export interface Attributes {
   readonly 'transferd.tracking_id'?: string
   /** The prefix of the stream's name. The rest may be an account. */
   readonly 'transferd.stream_kind'?: string
-  /** The number of appended events. */
   readonly 'transferd.events'?: number
   readonly 'transferd.event_type'?: string
   readonly 'transferd.projection'?: string
-  /** The rule that rejected the command. */
   readonly 'transferd.refusal'?: string
   readonly 'transferd.callback.attempt'?: number
   readonly 'transferd.callback.outcome'?: string
@@ -44,7 +41,6 @@ export interface SpanStart {
 
 /** A span that lasts longer than a call. */
 export interface OpenSpan {
-  /** Runs `work` inside the span. */
   enter<Result>(work: () => Result): Result
   end(attributes: Attributes, failed: boolean): void
 }
@@ -56,29 +52,23 @@ export interface Tracer {
   inSpan<Result>(start: SpanStart, parent: TraceContext | undefined, work: () => Promise<Result>): Promise<Result>
   /** Records a span that has ended. The times are milliseconds since the epoch. */
   record(start: SpanStart, parent: TraceContext, startedMs: number, endedMs: number): void
-  /** Returns the ids of the current span. */
   current(): TraceContext | undefined
-  /** Adds attributes to the current span. */
   annotate(attributes: Attributes): void
 }
 
-/** Each thread has its own. */
 let tracer: Tracer | undefined
 
 export function installTracer(installed: Tracer | undefined): void {
   tracer = installed
 }
 
-export function installedTracer(): Tracer | undefined {
-  return tracer
-}
+export const installedTracer = (): Tracer | undefined => tracer
 
 /** Runs `work` in a span below the current one, if there is one. */
 export function inSpan<Result>(start: () => SpanStart, work: () => Promise<Result>): Promise<Result> {
   return tracer ? tracer.inSpan(start(), undefined, work) : work()
 }
 
-/** A recorded event. */
 interface Caused {
   readonly type: string
   readonly metadata: { readonly [name: string]: unknown }
@@ -122,10 +112,7 @@ function contextOf({ metadata: { $traceId, $spanId } }: Pick<Caused, 'metadata'>
   return hex.trace.test($traceId) && hex.span.test($spanId) ? { traceId: $traceId, spanId: $spanId } : undefined
 }
 
-function nowMs(): number {
-  return performance.timeOrigin + performance.now()
-}
-
+const nowMs = (): number => performance.timeOrigin + performance.now()
 const maxValues = 50
 const rest = 'other'
 

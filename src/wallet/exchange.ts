@@ -6,7 +6,6 @@ export interface ExchangeRequest {
   readonly url: string
   readonly token: string
   readonly headers?: { readonly [name: string]: string }
-  /** Sent as JSON. */
   readonly body?: object
   /** The limit for the whole exchange: name lookup, connection, TLS and response. */
   readonly timeoutMs: number

@@ -4,7 +4,6 @@ export interface Sms {
   /** E.164. */
   readonly to: string
   readonly text: string
-  /** The code in the text. */
   readonly code: string
 }
 
@@ -13,7 +12,6 @@ export interface Email {
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** The link in both texts. */
   readonly link: string
 }
 
@@ -33,12 +31,10 @@ export class MessageNotSentError extends Error {
   override readonly name = 'MessageNotSentError'
 }
 
-/** A message of the sandbox. */
 export interface OutboxMessage {
   readonly kind: 'sms' | 'email'
   readonly to: string
   readonly code: string | null
   readonly link: string | null
-  /** ISO 8601. */
   readonly at: string
 }

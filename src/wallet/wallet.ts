@@ -19,7 +19,6 @@ export type LogIn =
    */
   | { readonly outcome: 'refused'; readonly isAccount?: true }
 
-/** A request for a code. Its id (UUID) is new for every login and belongs to one transfer. */
 export interface CodeChallenge {
   readonly id: string
   readonly accountNumber: AccountNumber
@@ -28,7 +27,6 @@ export interface CodeChallenge {
 /** The payment that a message describes to the customer. */
 export interface DescribedPayment {
   readonly merchantName: string
-  /** Minor units. */
   readonly amountMinor: bigint
 }
 
@@ -39,9 +37,7 @@ export interface Collect {
   /** The money of a trackingId is collected at most once, regardless of how often it is requested. */
   readonly trackingId: string
   readonly accountNumber: AccountNumber
-  /** Minor units, above 0. */
   readonly amountMinor: bigint
-  /** The deposit belongs to a sandbox merchant. */
   readonly sandbox: boolean
   /** The text on the account's statement: the merchant's name and its referenceId. */
   readonly description: string

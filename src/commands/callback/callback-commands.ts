@@ -61,7 +61,6 @@ export class CallbackCommands {
     return this.#execute(trackingId, { type: 'ReportAttempt', webhookId, ...attempted }, context, { loaded })
   }
 
-  /** Requeues callbacks for an operator. */
   requeue(trackingId: string, which: Requeued, context: CommandContext) {
     return this.#execute(trackingId, { type: 'Requeue', which }, context)
   }
@@ -76,7 +75,6 @@ export class CallbackCommands {
     return { accepted: false, retryAfterSeconds: Math.ceil((freeAtMs - Date.parse(at)) / 1000) }
   }
 
-  /** Returns every event of a transfer's callbacks, oldest first. */
   history(trackingId: string): Promise<readonly HistoryEntry<CallbackEvent>[]> {
     return readHistory(this.store, callbackStream(trackingId))
   }

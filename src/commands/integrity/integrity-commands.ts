@@ -6,7 +6,6 @@ import { type CommandContext, handleCommand, loadStream, readHistory } from '../
 
 export interface Resumed {
   readonly at: string
-  /** The actor in the event's metadata. */
   readonly by: string
   readonly reason: string
 }

@@ -17,7 +17,6 @@ export class AddressIndex<Owner> {
   /** The keys of addresses that were looked up earlier: parsing an address takes longer than the rest of the lookup. */
   private readonly keys = new Map<string, readonly string[]>()
 
-  /** Adds an address or a CIDR range. @throws Error if the range is neither */
   add(range: string, owner: Owner): void {
     const { key, length } = parseRange(range)
     const owners = this.owners.get(key) ?? new Set()
@@ -146,7 +145,6 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /** Azure's WireServer: a public address that leads to the machine's own cloud and returns credentials. */
 const cloudMetadata = '168.63.129.16'
-
 const maxUrlLength = 2_048
 
 /**
@@ -174,9 +172,7 @@ export function literalAddress(url: URL): string | undefined {
 }
 
 /** Returns whether the name is loopback by RFC 6761, so that no name server is queried. */
-export function isLocalName(hostname: string): boolean {
-  return /^(.+\.)?localhost\.?$/i.test(hostname)
-}
+export const isLocalName = (hostname: string): boolean => /^(.+\.)?localhost\.?$/i.test(hostname)
 
 /** Returns whether callbacks may go to the address: public unicast, or loopback for a sandbox merchant. */
 export function isCallbackAddress(address: string, sandbox: boolean): boolean {

@@ -31,9 +31,7 @@ export type MerchantResult =
 export type RotatingSecret = 'secretKey' | 'webhookSecret'
 
 /** Returns the associated data of a sealed secret, which can be opened only for this merchant and purpose. */
-export function secretOwner(merchantId: string, secret: RotatingSecret): string {
-  return `merchant:${merchantId}:${secret}`
-}
+export const secretOwner = (merchantId: string, secret: RotatingSecret): string => `merchant:${merchantId}:${secret}`
 
 /** Runs every command on merchants. Each method may throw StoreUnavailableError or TooMuchContentionError. */
 export class MerchantCommands {
@@ -64,13 +62,11 @@ export class MerchantCommands {
     return { id, webApiKey, secretKey, webhookSecret }
   }
 
-  /** Returns the current merchant from the log, or `undefined` if it does not exist. */
   async find(merchantId: string): Promise<Merchant | undefined> {
     const { state } = await loadStream(this.store, merchantDecider, merchantStream(merchantId))
     return state.merchantId === null ? undefined : state
   }
 
-  /** Creates an additional API key, which is shown only once. */
   async createApiKey(
     merchantId: string,
     { name, scopes, validUntil }: Pick<ApiKey, 'name' | 'scopes' | 'validUntil'>,

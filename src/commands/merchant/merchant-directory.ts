@@ -77,7 +77,6 @@ export class MerchantDirectory extends FoldedStreams<MerchantState, MerchantEven
     return key.validUntil === null || isApiKeyValid(key, this.clock()) ? { merchant, key } : undefined
   }
 
-  /** Returns the merchants whose allow-lists contain the address. */
   byAddress(address: string): Merchant[] {
     return [...this.#addresses.find(address)].flatMap((id) => this.byId(id) ?? [])
   }

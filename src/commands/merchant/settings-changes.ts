@@ -12,7 +12,6 @@ import type { CommandContext } from '../handle-command.js'
 import { callbackUrlProblem, rangeProblem } from './addresses.js'
 import type { MerchantCommands, MerchantResult } from './merchant-commands.js'
 
-/** The configuration of the service that settings depend on. */
 export interface SettingsFrame {
   readonly currency: Currency
   readonly paymentMethods: readonly PaymentMethod[]

@@ -12,7 +12,6 @@ import { isVisible } from '../../kernel/text.js'
 import type { RequestHash } from './hash-uniqueness.js'
 
 interface WithHash {
-  /** The verified hashCode; omitted if the request has none. */
   readonly hash?: RequestHash | undefined
 }
 
@@ -52,7 +51,6 @@ export type TransferResult = (FoundTransfer & { readonly accepted: true; readonl
 
 export interface FoundTransfer {
   readonly transfer: Transfer
-  /** The revision of its last event. */
   readonly revision: number
 }
 

@@ -61,7 +61,6 @@ export class TransferCommands {
     return state.kind === 'none' || revision === 'no_stream' ? undefined : { transfer: state, revision }
   }
 
-  /** Returns every event of the transfer, oldest first. */
   history(trackingId: string, unreadable?: Unreadable): Promise<readonly HistoryEntry<TransferEvent>[]> {
     return readHistory(this.store, transferStream(trackingId), unreadable)
   }

@@ -31,7 +31,6 @@ import type { MerchantCommands } from '../merchant/merchant-commands.js'
 
 /** `merchantIds` is `null` for the roles that apply to all merchants. */
 export type NewUser = Pick<User, 'name' | 'role' | 'merchantIds'> & { readonly email: string }
-
 export type UserResult = { readonly accepted: true; readonly user: User; readonly changed: boolean } | Refused
 
 /** A user with a password that is shown once and must be changed at the first sign-in. */
@@ -123,7 +122,6 @@ export class UserCommands {
     })
   }
 
-  /** Returns the current user from the log, or `undefined` if it does not exist. */
   async find(userId: string): Promise<User | undefined> {
     const { state } = await loadStream(this.parts.store, userDecider, userStream(userId))
     return state.userId === null ? undefined : state
@@ -134,7 +132,6 @@ export class UserCommands {
     return readHistory(this.parts.store, userStream(userId))
   }
 
-  /** Returns `undefined` if no user has this email. */
   async findByEmail(email: string): Promise<User | undefined> {
     const stream = userEmailStream(this.#emailMac(normalEmail(email) ?? ''))
     const { state } = await loadStream(this.parts.store, userEmailReservation, stream)
@@ -310,6 +307,4 @@ function existing(state: UserState): User {
 }
 
 /** Returns the associated data of a sealed text, which can be opened only for this user and purpose. */
-export function userSecretOwner(userId: string, what: 'email' | 'second factor'): string {
-  return `user:${userId}:${what}`
-}
+export const userSecretOwner = (userId: string, what: 'email' | 'second factor'): string => `user:${userId}:${what}`

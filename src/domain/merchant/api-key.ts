@@ -2,7 +2,6 @@
 export const scopes = ['read', 'deposits', 'withdrawals', 'settlement'] as const
 /** The default scopes. They do not include settlement: the holder of a key that creates withdrawals must not mark them as paid. */
 export const usualScopes: readonly Scope[] = ['read', 'deposits', 'withdrawals']
-
 export type Scope = (typeof scopes)[number]
 
 export interface ApiKey {
@@ -22,13 +21,8 @@ export const keyNameForm = /^[A-Za-z0-9._-]{1,64}$/
 export const maxApiKeys = 20
 
 /** Returns the id of a key, which can be shown unlike the key: 48 bits of the digest of 256 random bits. */
-export function apiKeyId({ sha256 }: Pick<ApiKey, 'sha256'>): string {
-  return sha256.slice(0, 12)
-}
-
-export function isApiKeyValid({ validUntil }: ApiKey, at: string): boolean {
-  return validUntil === null || at < validUntil
-}
+export const apiKeyId = ({ sha256 }: Pick<ApiKey, 'sha256'>): string => sha256.slice(0, 12)
+export const isApiKeyValid = ({ validUntil }: ApiKey, at: string): boolean => validUntil === null || at < validUntil
 
 export function mainKey(sha256: string, createdAt: string): ApiKey {
   return { sha256, name: mainKeyName, scopes: usualScopes, validUntil: null, createdAt }

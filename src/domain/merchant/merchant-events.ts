@@ -5,12 +5,10 @@ import { scopes } from './api-key.js'
 
 /** A secret that is sealed with the master key. */
 export type SealedSecret = ValueOf<typeof Sealed>
-
 const RequireSignature = OneOf('none', 'withdrawals', 'all')
 export type RequireSignature = ValueOf<typeof RequireSignature>
 
 const PaymentInstructions = Data({
-  /** A code of the catalogue. */
   paymentMethod: Type.Integer(),
   /** Plain text of several lines. */
   text: Text,
@@ -49,7 +47,6 @@ const MerchantSettings = Data({
   approvalAboveMinor: Nullable(Minor),
 })
 export type MerchantSettings = ValueOf<typeof MerchantSettings>
-
 const merchant = { merchantId: Id, at: Time }
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 /** The previous credential stays valid until `previousValidUntil`. */
@@ -72,7 +69,6 @@ export const merchantEvents = {
   }),
   /** The main key was replaced: the one that a merchant is registered with, with the usual scopes and no expiry. */
   ApiKeyRotated: Data({ ...rotation, apiKeySha256: Sha256 }),
-  /** An additional key exists. */
   ApiKeyCreated: Data({
     ...merchant,
     name: Text,

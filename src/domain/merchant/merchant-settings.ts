@@ -6,7 +6,6 @@ import type { MerchantSettings, PaymentInstructions, RequireSignature } from './
 // The bounds and defaults of a merchant's settings, and the rules for new values. Every caller that accepts settings checks them here.
 
 export const signedCreates = ['none', 'withdrawals', 'all'] as const satisfies readonly RequireSignature[]
-
 export const maxNameLength = 128
 export const rateLimitPerSecond = { min: 1, max: 100_000 } as const
 export const depositExpiryMinutes = { min: 15, max: 1440 } as const
@@ -14,7 +13,6 @@ export const depositExpiryMinutes = { min: 15, max: 1440 } as const
 export const overlapMinutes = { min: 0, max: 525_600, usual: 1440 } as const
 /** The largest amount that an event can hold. */
 const maxSettingMinor = 99_999_999_999_999n
-/** The settings that are amounts. */
 export const amountSettings = [
   'mismatchToleranceMinor',
   'manualControlAboveMinor',

@@ -19,7 +19,6 @@ export interface SecretKey {
 
 /** A merchant's SecretKeys. A request can use any valid one. */
 export interface SecretKeys {
-  /** The SecretKeys, newest first. */
   readonly all: readonly [SecretKey, ...SecretKey[]]
   /** The number of the newest SecretKey that the merchant is known to use. */
   readonly takenUp: number
@@ -39,7 +38,6 @@ export interface Merchant {
 }
 
 export type MerchantState = { readonly merchantId: null } | Merchant
-
 type OfMerchant<Type extends MerchantEvent['type']> = Omit<DataOf<MerchantEvent, Type>, 'merchantId'>
 
 export type MerchantCommand =
@@ -247,6 +245,4 @@ export function callbackSecretKey(keys: SecretKeys, at: string): SecretKey {
   return validSecretKeys(keys, at).findLast(({ number }) => number >= keys.takenUp) ?? keys.all[0]
 }
 
-function isValid({ validUntil }: SecretKey, at: string): boolean {
-  return validUntil === null || at < validUntil
-}
+const isValid = ({ validUntil }: SecretKey, at: string): boolean => validUntil === null || at < validUntil

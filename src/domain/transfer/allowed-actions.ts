@@ -15,7 +15,6 @@ export interface Actor {
 }
 
 type Trial = (transfer: Transfer, actor: Actor) => TransferCommand
-
 const mismatchPolicy = { toleranceMinor: 0n, autoCancel: false }
 
 /** Each action as a command whose texts and amounts are acceptable. */

@@ -216,10 +216,5 @@ function unlessPayable(state: Transfer, payoutsStopped: boolean | undefined): Wi
   return stopRefusal({ payoutsStopped }, state) ?? state
 }
 
-function claimedBy({ by, until }: ActiveClaim): Refused {
-  return refuse('conflict', 'claimed-by-another', { by, until })
-}
-
-function tooManySteps(): Refused {
-  return refuse('conflict', 'claim-limit', { most: maxSteps })
-}
+const claimedBy = ({ by, until }: ActiveClaim): Refused => refuse('conflict', 'claimed-by-another', { by, until })
+const tooManySteps = (): Refused => refuse('conflict', 'claim-limit', { most: maxSteps })

@@ -61,7 +61,6 @@ export interface Complete extends Settler, PayingOut {
   readonly approvalAboveMinor: bigint | null
 }
 
-/** Changes the status to any but Completed, as an actor requests. */
 export interface ChangeStatus extends Settler {
   readonly type: 'SendToManualControl' | 'Cancel' | 'Fail'
   readonly message: string | null

@@ -4,7 +4,6 @@ import { Actor, Id, Minor, PositiveMinor, Text, Time } from '../fields.js'
 
 export const TransferKind = OneOf('deposit', 'withdrawal')
 export type TransferKind = ValueOf<typeof TransferKind>
-
 const DepositChannel = OneOf('hosted', 'native')
 export type DepositChannel = ValueOf<typeof DepositChannel>
 
@@ -88,7 +87,6 @@ export const transferEvents = {
   }),
   /** A cancelled or failed deposit is in ManualControl again. */
   TransferReopened: Data({ ...transfer, reason: Text }),
-  /** Money of a deposit was returned. */
   FundsReturned: Data({
     ...transfer,
     returnedAmountMinor: PositiveMinor,

@@ -4,7 +4,6 @@ import type { CancelReason, DepositChannel, TransferCreated, TransferEvent } fro
 /** The status values and names of the specification (Resources, "Status values of a transfer"). */
 export const statusCodes = { Pending: 1, Completed: 2, ManualControl: 3, Cancelled: 4, Failed: 5 } as const
 export type Status = keyof typeof statusCodes
-
 type Requested = 'trackingId' | 'merchantId' | 'referenceId' | 'amountMinor' | 'paymentMethod'
 type Customer = 'userId' | 'name' | 'username'
 
@@ -14,7 +13,6 @@ interface Existing extends Pick<TransferCreated['data'], Requested | Customer> {
   readonly transactionAmountMinor: bigint
   /** Whether money moved in a different amount than requested. */
   readonly hasAmountMismatch: boolean
-  /** The latest receipt. */
   readonly receiptUrl: string | null
   readonly message: string | null
   readonly createdAt: string
@@ -41,15 +39,12 @@ export interface Withdrawal extends Existing {
   readonly payout: Payout
 }
 
-/** The claim and the approval of a withdrawal. */
 export interface Payout {
   /** The latest claim, which may have expired; null if it was released, or if there was none. */
   readonly claim: Claim | null
   /** Everyone who ever claimed the withdrawal. None of them can approve it. */
   readonly claimants: readonly string[]
-  /** The latest approval. */
   readonly approval: Approval | null
-  /** The number of claims and approvals. */
   readonly steps: number
 }
 
@@ -70,10 +65,8 @@ export interface Approval {
 }
 
 export const noPayout: Payout = { claim: null, claimants: [], approval: null, steps: 0 }
-
 export type Transfer = Deposit | Withdrawal
 export type TransferState = { readonly kind: 'none' } | Transfer
-
 export const initialState: TransferState = { kind: 'none' }
 
 export function evolve(state: TransferState, event: TransferEvent): TransferState {
@@ -215,7 +208,6 @@ function withdrawal(state: TransferState): Withdrawal {
   return before
 }
 
-/** The status is unchanged. */
 function withPayout(state: TransferState, updatedAt: string, changes: Partial<Payout>): Withdrawal {
   const before = withdrawal(state)
   return { ...before, updatedAt, payout: { ...before.payout, ...changes } }
@@ -235,10 +227,7 @@ function erased(before: Transfer, updatedAt: string): Transfer {
   }
 }
 
-/** Returns whether the customer was erased. */
-export function isErased({ userId }: Transfer): boolean {
-  return userId === erasedText
-}
+export const isErased = ({ userId }: Transfer): boolean => userId === erasedText
 
 export function isTerminal(status: Status): boolean {
   return status === 'Completed' || status === 'Cancelled' || status === 'Failed'
@@ -268,14 +257,10 @@ export function returnedMinor({ returns }: Funds): bigint {
 }
 
 /** Returns the received money that was not returned. */
-export function heldMinor(funds: Funds): bigint {
-  return funds.receivedMinor - returnedMinor(funds)
-}
+export const heldMinor = (funds: Funds): bigint => funds.receivedMinor - returnedMinor(funds)
 
 /** Returns the received money that was neither returned nor resolved, which a completion can book. */
-export function availableMinor(funds: Funds): bigint {
-  return heldMinor(funds) - funds.resolvedMinor
-}
+export const availableMinor = (funds: Funds): bigint => heldMinor(funds) - funds.resolvedMinor
 
 /**
  * Adds money of which no receipt was recorded, because a booking exceeds the available money by `missingMinor` (if above 0). If other
@@ -294,7 +279,6 @@ export interface Figure {
   readonly counted: Counted
   /** The requested amount; of a return, the returned amount. */
   readonly amountMinor: bigint
-  /** The transferred amount. */
   readonly transactionAmountMinor: bigint
 }
 

@@ -5,10 +5,7 @@ export type Role = (typeof roles)[number]
 
 /** The roles that are bound to one or more merchants. Users with other roles see every merchant. */
 export const merchantRoles = ['viewer', 'operator', 'approver'] as const satisfies readonly Role[]
-
-export function isMerchantRole(role: Role): boolean {
-  return (merchantRoles as readonly Role[]).includes(role)
-}
+export const isMerchantRole = (role: Role): boolean => (merchantRoles as readonly Role[]).includes(role)
 
 /** Each permission with the roles that have it. */
 export const permissions = {

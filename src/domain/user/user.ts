@@ -52,7 +52,6 @@ export const userEvents = {
   UserSignedIn: Data({ ...user, ...proof }),
   /** The user proved their identity again in an open session. */
   UserConfirmed: Data({ ...user, ...proof }),
-  /** The user was signed out everywhere. */
   UserSessionsEnded: Data(user),
   /** The same email and secret, sealed with a different master key. */
   UserSecretsResealed: Data({ ...user, email: Sealed, secondFactor: Nullable(Sealed) }),
@@ -91,7 +90,6 @@ export interface User extends Omit<DataOf<UserEvent, 'UserCreated'>, 'temporary'
 }
 
 export type UserState = { readonly userId: null } | User
-
 type OfUser<Type extends UserEvent['type']> = Omit<DataOf<UserEvent, Type>, 'userId'>
 
 export type UserCommand =

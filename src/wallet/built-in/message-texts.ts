@@ -91,6 +91,4 @@ const entities: { readonly [character: string]: string } = {
 }
 
 /** Escapes text for HTML, because a merchant's name can contain any characters. */
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character]!)
-}
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character]!)

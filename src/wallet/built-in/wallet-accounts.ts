@@ -7,6 +7,7 @@ import {
   retryOnConflict,
   StreamCache,
   TooMuchContentionError,
+  type Untimed,
 } from '../../commands/handle-command.js'
 import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../domain/credentials.js'
 import { erasedAccountNumber } from '../../domain/event.js'
@@ -23,14 +24,13 @@ import {
 } from '../../domain/wallet-account.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import type { Append, EventStore } from '../../event-store/event-store.js'
-import { type Refusal, refuse } from '../../kernel/rules.js'
+import { type Refused, refuse } from '../../kernel/rules.js'
 import type { Clock } from '../../kernel/time.js'
 import type { Passwords } from '../../security/passwords.js'
 import type { SecretBox } from '../../security/secret-box.js'
 
 export interface OpenWalletAccount {
   readonly email: string
-  /** Six digits. */
   readonly password: string
   /** E.164. */
   readonly phone: string
@@ -42,7 +42,7 @@ export interface OpenWalletAccount {
 
 export type WalletAccountResult =
   | { readonly accepted: true; readonly account: WalletAccount; readonly changed: boolean }
-  | { readonly accepted: false; readonly refusal: Refusal }
+  | Refused
 
 /** The email, password or phone is invalid. The message states the reason without the values. */
 export class InvalidWalletAccountError extends Error {
@@ -93,13 +93,10 @@ export class WalletAccounts {
       const decision = walletAccountDecider.decide(commandFor(accountNumber), walletAccountDecider.initialState)
       if (!decision.accepted) return decision
       const reserve = { type: 'WalletEmailReserved', data: { accountNumber, at } } as const
+      const events = decision.events.map((event) => encodeEvent(event, context))
       const appends: Append[] = [
         { stream: reservation, expectedRevision: revision, events: [encodeEvent(reserve, context)] },
-        {
-          stream: walletAccountStream(accountNumber),
-          expectedRevision: 'no_stream',
-          events: decision.events.map((event) => encodeEvent(event, context)),
-        },
+        { stream: walletAccountStream(accountNumber), expectedRevision: 'no_stream', events },
       ]
       // On a conflict, the email or the number has just been taken, and the next attempt reads which one.
       await this.store.appendInOrder(isReserved ? appends.slice(1) : appends)
@@ -107,13 +104,11 @@ export class WalletAccounts {
     })
   }
 
-  /** Returns `undefined` if the account does not exist. */
   async find(accountNumber: number): Promise<WalletAccount | undefined> {
     const { state } = await this.#accounts.load(walletAccountStream(accountNumber))
     return state.accountNumber === null ? undefined : state
   }
 
-  /** Returns `undefined` if no account has this email. */
   findByEmail(email: string): Promise<WalletAccount | undefined> {
     return this.#findByMac(this.#emailMac(normalEmail(email) ?? ''))
   }
@@ -122,20 +117,14 @@ export class WalletAccounts {
    * Returns the account with this email, and whether the password matches. An unknown email costs the same reads and the
    * same hash as a wrong password, so that response times do not reveal who has an account. @throws TooManyPasswordsError
    */
-  async authenticate(
-    email: string,
-    password: string,
-    queuedFor: string,
-  ): Promise<{ readonly known: WalletAccount | undefined; readonly matches: boolean }> {
+  async authenticate(email: string, password: string, queuedFor: string) {
     const emailMac = this.#emailMac(normalEmail(email) ?? '')
     const known = await this.#findByMac(emailMac)
     const secret = this.#keyedPassword(emailMac, password)
-    const matches = await this.passwords.verify(known?.passwordHash, secret, queuedFor)
-    return { known, matches }
+    return { known, matches: await this.passwords.verify(known?.passwordHash, secret, queuedFor) }
   }
 
-  /** Decrypts the email and the phone. @throws SecretBoxError if a different master key sealed them */
-  contact({ accountNumber, email, phone }: WalletAccount): { readonly email: string; readonly phone: string } {
+  contact({ accountNumber, email, phone }: WalletAccount) {
     return {
       email: this.box.open(email, walletContactOwner(accountNumber, 'email')),
       phone: this.box.open(phone, walletContactOwner(accountNumber, 'phone')),
@@ -148,11 +137,11 @@ export class WalletAccounts {
     { reference, amountMinor }: { readonly reference: string; readonly amountMinor: bigint },
     context: CommandContext,
   ): Promise<WalletAccountResult> {
-    return this.#execute(accountNumber, { type: 'Credit', reference, amountMinor, at: this.clock() }, context)
+    return this.#execute(accountNumber, { type: 'Credit', reference, amountMinor }, context)
   }
 
   trustDevice(accountNumber: number, device: string, context: CommandContext): Promise<WalletAccountResult> {
-    return this.#execute(accountNumber, { type: 'TrustDevice', device, at: this.clock() }, context)
+    return this.#execute(accountNumber, { type: 'TrustDevice', device }, context)
   }
 
   /** Returns the result of the debit, or of its first attempt if it is repeated, or `undefined` if the account does not exist. */
@@ -161,7 +150,7 @@ export class WalletAccounts {
     debit: { readonly trackingId: string; readonly amountMinor: bigint; readonly description: string },
     context: CommandContext,
   ): Promise<Movement | undefined> {
-    const result = await this.#execute(accountNumber, { type: 'Debit', ...debit, at: this.clock() }, context)
+    const result = await this.#execute(accountNumber, { type: 'Debit', ...debit }, context)
     return result.accepted ? debitOf(result.account, debit.trackingId) : undefined
   }
 
@@ -175,19 +164,13 @@ export class WalletAccounts {
     if (!isPhone(phone)) throw new InvalidWalletAccountError('the phone is not a number such as +905551234567')
     const emailMac = this.#emailMac(normal)
     const passwordHash = await this.passwords.hash(this.#keyedPassword(emailMac, password), 'operator')
-    const at = this.clock()
-    return (accountNumber: number) =>
-      ({
-        type: 'Open',
-        accountNumber,
-        emailMac,
-        email: this.box.seal(normal, walletContactOwner(accountNumber, 'email')),
-        phone: this.box.seal(phone, walletContactOwner(accountNumber, 'phone')),
-        passwordHash,
-        sandbox,
-        openingBalanceMinor,
-        at,
-      }) as const
+    const opening = { type: 'Open', emailMac, passwordHash, sandbox, openingBalanceMinor, at: this.clock() } as const
+    return (accountNumber: number) => ({
+      ...opening,
+      accountNumber,
+      email: this.box.seal(normal, walletContactOwner(accountNumber, 'email')),
+      phone: this.box.seal(phone, walletContactOwner(accountNumber, 'phone')),
+    })
   }
 
   async #findByMac(emailMac: string): Promise<WalletAccount | undefined> {
@@ -208,14 +191,15 @@ export class WalletAccounts {
 
   #execute(
     accountNumber: number,
-    command: WalletAccountCommand,
+    command: Untimed<WalletAccountCommand>,
     context: CommandContext,
   ): Promise<WalletAccountResult> {
     const stream = walletAccountStream(accountNumber)
+    const timed = { ...command, at: this.clock() }
     return this.#queue.run(stream, async () => {
       for (let round = 1; ; round++) {
         try {
-          const result = await this.#accounts.handle(stream, command, context, await this.#accounts.load(stream))
+          const result = await this.#accounts.handle(stream, timed, context, await this.#accounts.load(stream))
           return result.accepted ? opened(result.state, result.events.length > 0) : result
         } catch (error) {
           if (!(error instanceof TooMuchContentionError) || round === contentionRounds) throw error

@@ -4,7 +4,6 @@ import { ExchangeFailedError, exchange } from '../exchange.js'
 import { type Email, MessageNotSentError, type Messages, type Sender, type Sms } from '../messages.js'
 
 export interface Routes {
-  /** `undefined` if it is not configured. */
   readonly email: Pick<Sender, 'sendEmail'> | undefined
   readonly sms: Pick<Sender, 'sendSms'> | undefined
   readonly outbox: Sender

@@ -63,6 +63,4 @@ export class Outbox implements Sender {
   }
 }
 
-function owner(id: string): string {
-  return `outbox:${id}`
-}
+const owner = (id: string): string => `outbox:${id}`

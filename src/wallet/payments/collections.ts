@@ -40,18 +40,14 @@ export interface CollectionDependencies {
 
 type Paid = { readonly ok: true } | WalletFailure
 
-/** The deposit of a command and its context. */
 interface Job {
   readonly trackingId: string
   readonly merchantId: string
   readonly context: CommandContext
 }
 
-/** The fields that distinguish each command. */
 type Particulars<Command> = Command extends PaymentCommand ? Omit<Command, 'trackingId' | 'merchantId' | 'at'> : never
-
 type Ending = Omit<Particulars<PaymentCommand & { type: 'EndCollection' }>, 'type' | 'collection'>
-
 const nothingTaken = { collectedAmountMinor: 0n, receiptUrl: null, reason: null }
 const unknownOutcome = 'the wallet did not confirm whether the money was taken'
 

@@ -1,13 +1,10 @@
 /** Every failure of a step of the wallet flow with its text. docs/reference/errors.md explains what a merchant does about each. */
 const messages = {
-  /** The transfer does not exist or belongs to another merchant. */
   'unknown-transfer': 'Transfer not found.',
   /** It is a withdrawal, a deposit of the other channel, or no longer Pending. */
   'not-payable': 'This transfer cannot be paid from a wallet.',
-  /** The deposit has a manual payment method, which uses no wallet. */
   'manual-method': 'The payment method of this deposit is not paid from a wallet.',
   'expired-deposit': 'The deposit has expired.',
-  /** The account is unknown or the password is wrong. */
   'bad-login': 'The account does not exist or the password is wrong.',
   /** The account had too many logins, of any merchant. */
   'login-throttled': 'Too many logins to this account. Wait a moment.',
@@ -15,10 +12,8 @@ const messages = {
   /** The token was not issued by this service, or for a different step, transfer or merchant. */
   'bad-token': 'The token is not valid for this step of this transfer.',
   'expired-token': 'The token has expired. Log in again.',
-  /** The code of this login was already accepted. */
   'used-token': 'The token was already used. Log in again.',
   'wrong-code': 'The code is wrong.',
-  /** No attempts of this login are left. */
   'too-many-codes': 'Too many wrong codes. Log in again.',
   /** The account had too many wrong codes, of any merchant. */
   'codes-locked': 'Too many wrong codes for this account. Try again later.',
@@ -31,7 +26,6 @@ const messages = {
   'account-blocked': 'The account is blocked.',
   /** The deposit needs manual review. A callback reports the result. */
   'manual-control': 'The deposit is under review. A callback will follow.',
-  /** The wallet is unavailable, and no money was taken. */
   'wallet-unavailable': 'The wallet is unavailable. No money was taken.',
 } as const
 
@@ -40,7 +34,6 @@ export type WalletFailureReason = keyof typeof messages
 export interface WalletFailure {
   readonly ok: false
   readonly reason: WalletFailureReason
-  /** A human-readable sentence. */
   readonly message: string
   readonly retryAfterSeconds?: number
 }

@@ -13,7 +13,6 @@ export interface WalletLoginAttempt {
   readonly trackingId: string
   /** An opaque id of the merchant's customer, which becomes a known device once the password was correct. */
   readonly customer: string
-  /** The cookie that an accepted login gave to this browser. */
   readonly deviceCookie: string | undefined
 }
 

@@ -36,7 +36,6 @@ import { type CollectionDependencies, type WalletCollections, whyNotPayable, wit
 import { type WalletFailure, walletFailure } from './wallet-failure.js'
 import type { WalletLogin } from './wallet-logins.js'
 
-/** A step of a deposit. */
 interface Step {
   readonly trackingId: string
   readonly merchantId: string
@@ -47,7 +46,6 @@ interface Step {
 export interface LogInRequest extends Step {
   readonly email: string
   readonly password: string
-  /** The cookie that an earlier login gave to this browser. */
   readonly deviceCookie?: string | undefined
 }
 
@@ -69,7 +67,6 @@ interface Verified {
   readonly accountNumber: number
 }
 
-/** A login and its deposit's payment. */
 interface LoadedChallenge {
   readonly challenge: Challenge
   readonly loaded: Loaded<Payment>
@@ -79,7 +76,6 @@ type Confirmed =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: 'unknown-link' | 'expired-link' | 'wallet-unavailable' }
 
-/** The content of the page that the email's button opens. */
 export interface DeviceConfirmation {
   readonly state: 'open' | 'confirmed' | 'expired'
   readonly merchantName: string
@@ -93,7 +89,6 @@ export interface WalletPaymentsDependencies extends Omit<CollectionDependencies,
   readonly box: Pick<SecretBox, 'mac'>
   /** Returns whether the payment method with this code uses no wallet. */
   readonly isManual: (paymentMethod: number) => boolean
-  /** The URL that customers' browsers use, without a trailing slash. */
   readonly publicUrl: string
   /** Receives the reason why a step could not use the wallet. It contains no secret, email or phone number. */
   readonly onUnavailable: (cause: string, deposit: Pick<Deposit, 'merchantId' | 'trackingId'>) => void
@@ -102,12 +97,10 @@ export interface WalletPaymentsDependencies extends Omit<CollectionDependencies,
   readonly takeCode: (accountNumber: number) => number
 }
 
-/** The maximum number of codes of an account that wait to be checked. */
 const maxWaitingForAccount = 1_000
 /** The time for which the wallet's response about a device is reused. */
 const trustKeptMs = 1_000
 const maxTrustKept = 10_000
-/** 132 bits. */
 const linkMacLength = 22
 
 /**
