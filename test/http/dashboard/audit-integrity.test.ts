@@ -52,7 +52,7 @@ t.test('an administrator with a recent sign-in resumes payouts with a recorded r
   const [detail, trouble] = await integrityDetails(commands, readModels)
   t.match(
     detail,
-    /^payouts are stopped since .*: transfer-1@3: It is another event\., and 1 more \(transferd audit verify\)$/,
+    /^payouts are stopped since .*: transfer-1@3: The event differs\., and 1 more \(transferd audit verify\)$/,
   )
   t.equal(trouble, 'The copy is behind.')
   const administrator = await signInAs(service, 'administrator')
