@@ -332,7 +332,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.equal(await attempt(store, stream, 0, letters.events('b')), 'ok 1@1')
   })
 
-  t.test('does not recognise two appends as one repeat if other events lie between them', async (t) => {
+  t.test('does not recognize two appends as one repeat if other events lie between them', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     await store.append(stream, 'no_stream', letters.events('a'))
@@ -351,7 +351,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.equal(await attempt(store, x, 'no_stream', letters.events('a')), 'ok 0@0')
   })
 
-  t.test('stores the same id twice in one new append, and recognises a repeat', async (t) => {
+  t.test('stores the same id twice in one new append, and recognizes a repeat', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     t.equal(await attempt(store, stream, 'no_stream', letters.events('a', 'b', 'a')), 'ok 2@2')
@@ -380,7 +380,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.equal((await store.readStream(stream)).length, 1)
   })
 
-  t.test('recognises a repeated append after ten thousand other events', async (t) => {
+  t.test('recognizes a repeated append after ten thousand other events', async (t) => {
     const letters = new Letters()
     const [stream, others] = [newStream(), newStream()]
     const first = await store.append(stream, 'no_stream', letters.events('a'))

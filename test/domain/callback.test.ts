@@ -255,7 +255,7 @@ t.test(
   },
 )
 
-t.test('a merchant resends only the parked callbacks that are due, and accepts that others are waiting', async () => {
+t.test('a merchant resends only the parked callbacks that are due, and waiting callbacks cause no error', async () => {
   const both = [recorded('a', 1), recorded('b', 2), parked('a'), parked('b')]
   given(...both, requeuedAt('a', 0), parked('a'))
     .when(resend('parked', 0.5))
