@@ -301,7 +301,7 @@ t.test('the image runs as an unprivileged user, contains no build tools and repo
   const caddy = readFileSync('deploy/Caddyfile', 'utf8')
   for (const [name] of nodes) t.match(caddy, `${name}:3000`)
   t.match(caddy, 'health_uri /health/ready')
-  t.match(readFileSync('src/http/server/observability.ts', 'utf8'), "url: '/health/ready'")
+  t.match(readFileSync('src/http/server/observability.ts', 'utf8'), "app.get('/health/ready'")
 })
 
 t.test('the health check succeeds only while the service is ready', async (t) => {

@@ -50,17 +50,38 @@ export const ChangePasswordRequest = Type.Object({
   next: Type.String({ minLength: 12, maxLength: 256 }),
 })
 
+export const SessionItem = Type.Object({
+  /** Identifies the session. It grants no access. */
+  sessionId: Text,
+  current: Type.Boolean(),
+  createdAt: Time,
+  lastSeenAt: Time,
+  expiresAt: Time,
+  address: Text,
+  userAgent: Text,
+})
+export const SessionsAnswer = Items(SessionItem)
+
+/** Shown once, during the setup of the second factor. */
+export const SecondFactorOffer = Type.Object({ secret: Text, uri: Text })
+export const SecondFactorCode = Type.Object({ code: SixDigits })
+
+export const UserItem = Type.Object({
+  userId: Text,
+  email: Text,
+  name: Text,
+  role: RoleName,
+  /** Null for all merchants. */
+  merchantIds: Nullable(List(Text)),
+  disabled: Type.Boolean(),
+  mustChangePassword: Type.Boolean(),
+  hasSecondFactor: Type.Boolean(),
+  createdAt: Time,
+  lastSignInAt: Nullable(Time),
+})
 /** The signed-in user, and the settings that the pages need at the start. */
 export const SessionAnswer = Type.Object({
-  user: Type.Object({
-    userId: Text,
-    email: Text,
-    name: Text,
-    role: RoleName,
-    /** Null for all merchants. */
-    merchantIds: Nullable(List(Text)),
-    hasSecondFactor: Type.Boolean(),
-  }),
+  user: Type.Pick(UserItem, ['userId', 'email', 'name', 'role', 'merchantIds', 'hasSecondFactor']),
   permissions: List(PermissionName),
   /** The value of the header `x-csrf-token` of every change. */
   csrfToken: Text,
@@ -83,34 +104,6 @@ export const SessionAnswer = Type.Object({
   sandbox: Type.Boolean(),
 })
 
-export const SessionItem = Type.Object({
-  /** Identifies the session. It grants no access. */
-  sessionId: Text,
-  current: Type.Boolean(),
-  createdAt: Time,
-  lastSeenAt: Time,
-  expiresAt: Time,
-  address: Text,
-  userAgent: Text,
-})
-export const SessionsAnswer = Items(SessionItem)
-
-/** Shown once, during the setup of the second factor. */
-export const SecondFactorOffer = Type.Object({ secret: Text, uri: Text })
-export const SecondFactorCode = Type.Object({ code: SixDigits })
-
-export const UserItem = Type.Object({
-  userId: Text,
-  email: Text,
-  name: Text,
-  role: RoleName,
-  merchantIds: Nullable(List(Text)),
-  disabled: Type.Boolean(),
-  mustChangePassword: Type.Boolean(),
-  hasSecondFactor: Type.Boolean(),
-  createdAt: Time,
-  lastSignInAt: Nullable(Time),
-})
 export const UsersAnswer = Items(UserItem)
 export const CreateUserRequest = Type.Object({
   email: Type.String({ minLength: 3, maxLength: 254 }),
@@ -185,17 +178,19 @@ export const TransferRow = Type.Object({
 })
 export const TransfersAnswer = Page(TransferRow)
 
-export const transferActions = [
-  'claim',
-  'release',
-  'approve',
-  'complete',
-  'cancel',
-  'manual-control',
-  'return',
-  'resolve',
-  'reopen',
-] as const
+/** The permission that each action requires. */
+export const permissionOf = {
+  claim: 'transfers:settle',
+  release: 'transfers:settle',
+  approve: 'transfers:approve',
+  complete: 'transfers:settle',
+  cancel: 'transfers:settle',
+  'manual-control': 'transfers:settle',
+  return: 'transfers:settle',
+  resolve: 'transfers:approve',
+  reopen: 'transfers:approve',
+} as const satisfies { readonly [action: string]: Permission }
+export type TransferAction = keyof typeof permissionOf
 
 /** One transfer, read from the log and therefore current. */
 export const TransferDetail = Type.Intersect([
@@ -217,7 +212,7 @@ export const TransferDetail = Type.Intersect([
       by: Nullable(Type.Object({ userId: Text, name: Text, at: Time, amountMinor: Minor })),
     }),
     /** The actions that the viewer can take now. */
-    actions: List(OneOf(transferActions)),
+    actions: List(OneOf(Object.keys(permissionOf) as TransferAction[])),
     /** Set if no user can claim, approve or complete it, because the log does not verify. */
     payoutsStopped: Type.Boolean(),
   }),
@@ -494,4 +489,3 @@ export const SearchAnswer = Items(
 export type Session = Static<typeof SessionAnswer>
 export type TransferRowView = Static<typeof TransferRow>
 export type TransferDetailView = Static<typeof TransferDetail>
-export type TransferAction = (typeof transferActions)[number]

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import { Type } from '../../kernel/typebox.js'
-import { Envelope, NullableString } from '../envelope.js'
+import { Envelope, NullableString } from '../refusals.js'
 import { printable, printableNotBlank } from '../server/validation.js'
 
 const Text = (description: string, example: string, maxLength = 128) =>

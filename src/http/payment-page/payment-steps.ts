@@ -16,26 +16,18 @@ export interface PaymentLimits {
 }
 
 /** The reasons for a failed step. The page has a text for each, except `over`, which makes it reload the state. The default is `trouble`. */
-const reasons: { readonly [refusal in RefusalName]?: string } = {
-  'unknown-transfer': 'over',
-  'not-payable': 'over',
-  'manual-method': 'over',
-  'expired-deposit': 'over',
-  'merchant-suspended': 'suspended',
-  'bad-login': 'wrongLogin',
-  'login-throttled': 'tooManyRequests',
-  'too-many-requests': 'tooManyRequests',
-  'codes-locked': 'tooManyRequests',
-  'too-many-logins': 'tooManyLogIns',
-  'bad-token': 'codeExpired',
-  'expired-token': 'codeExpired',
-  'used-token': 'codeExpired',
-  'wrong-code': 'wrongCode',
-  'too-many-codes': 'tooManyCodes',
-  'insufficient-balance': 'insufficientBalance',
-  'account-blocked': 'accountBlocked',
-  unavailable: 'unavailable',
-  'wallet-unavailable': 'unavailable',
+const reasons: { readonly [reason: string]: readonly RefusalName[] } = {
+  over: ['unknown-transfer', 'not-payable', 'manual-method', 'expired-deposit'],
+  suspended: ['merchant-suspended'],
+  wrongLogin: ['bad-login'],
+  tooManyRequests: ['login-throttled', 'too-many-requests', 'codes-locked'],
+  tooManyLogIns: ['too-many-logins'],
+  codeExpired: ['bad-token', 'expired-token', 'used-token'],
+  wrongCode: ['wrong-code'],
+  tooManyCodes: ['too-many-codes'],
+  insufficientBalance: ['insufficient-balance'],
+  accountBlocked: ['account-blocked'],
+  unavailable: ['unavailable', 'wallet-unavailable'],
 }
 
 const Refused = (description: string) =>
@@ -149,5 +141,6 @@ export function customerContext({ id }: FastifyRequest): CommandContext {
 }
 
 function refused(refusal: RefusalName, retryAfterSeconds: number | undefined) {
-  return { reason: reasons[refusal] ?? 'trouble', ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
+  const [reason] = Object.entries(reasons).find(([, refusals]) => refusals.includes(refusal)) ?? ['trouble']
+  return { reason, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
 }

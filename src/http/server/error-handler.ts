@@ -10,8 +10,7 @@ import { violate } from '../../kernel/rules.js'
 import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
 import { merchantIdOfApiKey } from '../../security/credentials.js'
 import { TooManyPasswordsError } from '../../security/passwords.js'
-import { failureEnvelope } from '../envelope.js'
-import { invalidFields, type RefusalName, RequestError, refusals } from '../refusals.js'
+import { failureEnvelope, invalidFields, type RefusalName, RequestError, refusals } from '../refusals.js'
 import { invalidFieldsOf } from './validation.js'
 
 declare module 'fastify' {

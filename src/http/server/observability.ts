@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifySchema } from 'fastify'
 import { Type } from '../../kernel/typebox.js'
 import type { HttpServices } from '../services.js'
 
@@ -19,48 +20,31 @@ const Readiness = {
 
 export const observability: FastifyPluginAsyncTypebox = async (app) => {
   const { services } = app
-  const common = { tags: ['Health'], security: [] }
-  const limitHealth = app.gate.limitObserver()
-  app.route({
-    method: 'GET',
-    url: '/health/live',
-    onRequest: limitHealth,
-    schema: {
-      ...common,
-      operationId: 'getLiveness',
-      summary: 'Check that the process responds',
-      response: { 200: Health },
-    },
-    handler: async () => ({ status: 'ok', problems: [] }),
+  const documented = <Schema extends FastifySchema>(operationId: string, summary: string, schema: Schema) => ({
+    tags: ['Health'],
+    security: [],
+    operationId,
+    summary,
+    ...schema,
   })
-  app.route({
-    method: 'GET',
-    url: '/health/ready',
-    onRequest: limitHealth,
-    schema: {
-      ...common,
-      operationId: 'getReadiness',
-      summary: 'Check that the service can serve requests',
-      response: {
-        200: Type.Object(Readiness, { description: 'Ready.' }),
-        503: Type.Object(Readiness, { description: 'Not ready; `problems` states why.' }),
-      },
-    },
-    handler: async (_request, reply) => {
-      const [problems, details] = await Promise.all([readinessProblems(services), readinessDetails(services)])
-      if (problems.length > 0) reply.code(503).header('retry-after', '2')
-      return { status: problems.length === 0 ? 'ok' : 'unavailable', problems, details }
+  const onRequest = app.gate.limitObserver()
+  const live = documented('getLiveness', 'Check that the process responds', { response: { 200: Health } })
+  app.get('/health/live', { onRequest, schema: live }, async () => ({ status: 'ok', problems: [] }))
+  const ready = documented('getReadiness', 'Check that the service can serve requests', {
+    response: {
+      200: Type.Object(Readiness, { description: 'Ready.' }),
+      503: Type.Object(Readiness, { description: 'Not ready; `problems` states why.' }),
     },
   })
-  app.route({
-    method: 'GET',
-    url: '/metrics',
-    onRequest: app.gate.limitObserver(),
-    schema: { ...common, operationId: 'getMetrics', summary: 'Get the Prometheus metrics' },
-    handler: async (_request, reply) => {
-      reply.header('content-type', services.metrics.contentType)
-      return services.metrics.metrics()
-    },
+  app.get('/health/ready', { onRequest, schema: ready }, async (_request, reply) => {
+    const [problems, details] = await Promise.all([readinessProblems(services), readinessDetails(services)])
+    if (problems.length > 0) reply.code(503).header('retry-after', '2')
+    return { status: problems.length === 0 ? 'ok' : 'unavailable', problems, details }
+  })
+  const metrics = documented('getMetrics', 'Get the Prometheus metrics', {})
+  app.get('/metrics', { onRequest: app.gate.limitObserver(), schema: metrics }, async (_request, reply) => {
+    reply.header('content-type', services.metrics.contentType)
+    return services.metrics.metrics()
   })
 }
 

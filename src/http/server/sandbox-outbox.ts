@@ -23,27 +23,23 @@ const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-rea
  * no live merchant exists. Otherwise the route does not exist.
  */
 export const sandboxOutbox: FastifyPluginAsyncTypebox = async (app) => {
-  app.route({
-    method: 'GET',
-    url: '/sandbox/outbox',
-    schema: {
-      operationId: 'showSandboxOutbox',
-      tags: ['Payment page'],
-      summary: "Get the sandbox's text messages and emails",
-      description:
-        'Codes and links, newest first. Only in sandbox mode, for callers on this machine, with the token of the banner; 404 otherwise.',
-      querystring: OutboxQuery,
-      security: [],
-    },
-    handler: async (request, reply) => {
-      app.gate.chargeAddress(request)
-      const { token } = request.query
-      const mayAsk = typeof token === 'string' && isOnThisMachine(request)
-      const messages = mayAsk ? await app.services.outbox(token) : undefined
-      if (!messages) throw new RequestError('unknown-route')
-      reply.headers({ ...pageHeaders(), 'referrer-policy': 'no-referrer', refresh: refreshSeconds })
-      return outboxPage(messages.slice(0, shown))
-    },
+  const schema = {
+    operationId: 'showSandboxOutbox',
+    tags: ['Payment page'],
+    summary: "Get the sandbox's text messages and emails",
+    description:
+      'Codes and links, newest first. Only in sandbox mode, for callers on this machine, with the token of the banner; 404 otherwise.',
+    querystring: OutboxQuery,
+    security: [],
+  }
+  app.get('/sandbox/outbox', { schema }, async (request, reply) => {
+    app.gate.chargeAddress(request)
+    const { token } = request.query
+    const mayAsk = typeof token === 'string' && isOnThisMachine(request)
+    const messages = mayAsk ? await app.services.outbox(token) : undefined
+    if (!messages) throw new RequestError('unknown-route')
+    reply.headers({ ...pageHeaders(), 'referrer-policy': 'no-referrer', refresh: refreshSeconds })
+    return outboxPage(messages.slice(0, shown))
   })
 }
 

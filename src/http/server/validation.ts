@@ -51,50 +51,33 @@ export const printableNotBlank = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$'
 /** Returns one violation for each field that a schema rejects. A body that is not an object is called `body`. */
 export function invalidFieldsOf(problems: readonly FastifySchemaValidationError[]): FieldViolation[] {
   const found = new Map<string, FieldViolation>()
-  for (const problem of problems) {
-    const { keyword, params, instancePath } = problem
+  for (const { keyword, params, instancePath } of problems) {
     const missing = keyword === 'required' ? String(params.missingProperty) : undefined
     const unknown = keyword === 'additionalProperties' ? String(params.additionalProperty) : undefined
     const field = missing ?? unknown ?? (instancePath.split('/')[1] || 'body')
     // A wrong type replaces an earlier violation, which follows from it.
     if (found.has(field) && keyword !== 'type') continue
-    found.set(field, { field, ...violationOf(problem) })
+    found.set(field, { field, ...(violations[keyword]?.(params) ?? violate('invalid')) })
   }
   return [...found.values()]
 }
 
-function violationOf({ keyword, params }: FastifySchemaValidationError): Violation {
-  const limit = Number(params.limit)
-  switch (keyword) {
-    case 'required':
-      return violate('required')
-    case 'additionalProperties':
-      return violate('unknown-field')
-    case 'type':
-      return violate('wrong-type', { types: [params.type].flat().join(' | ') })
-    case 'const':
-      return violate('not-equal', { expected: String(params.allowedValue) })
-    case 'enum':
-      return violate('not-one-of', { allowed: [params.allowedValues].flat().join(', ') })
-    case 'pattern':
-      if (params.pattern === printable) return violate('control-characters')
-      if (params.pattern === printableNotBlank) return violate('blank-or-control-characters')
-      return violate('pattern-mismatch', { pattern: String(params.pattern) })
-    case 'minLength':
-      return violate('too-short', { least: limit })
-    case 'maxLength':
-      return violate('too-long', { most: limit })
-    case 'minimum':
-      return violate('too-small', { least: limit })
-    case 'maximum':
-      return violate('too-large', { most: limit })
-    case 'exclusiveMinimum':
-      return violate('above', { limit })
-    case 'minItems':
-      return violate('too-few-items', { least: limit })
-    case 'maxItems':
-      return violate('too-many-items', { most: limit })
-    default:
-      return violate('invalid')
-  }
+const violations: { readonly [keyword: string]: (params: FastifySchemaValidationError['params']) => Violation } = {
+  required: () => violate('required'),
+  additionalProperties: () => violate('unknown-field'),
+  type: ({ type }) => violate('wrong-type', { types: [type].flat().join(' | ') }),
+  const: ({ allowedValue }) => violate('not-equal', { expected: String(allowedValue) }),
+  enum: ({ allowedValues }) => violate('not-one-of', { allowed: [allowedValues].flat().join(', ') }),
+  pattern: ({ pattern }) => {
+    if (pattern === printable) return violate('control-characters')
+    if (pattern === printableNotBlank) return violate('blank-or-control-characters')
+    return violate('pattern-mismatch', { pattern: String(pattern) })
+  },
+  minLength: ({ limit }) => violate('too-short', { least: Number(limit) }),
+  maxLength: ({ limit }) => violate('too-long', { most: Number(limit) }),
+  minimum: ({ limit }) => violate('too-small', { least: Number(limit) }),
+  maximum: ({ limit }) => violate('too-large', { most: Number(limit) }),
+  exclusiveMinimum: ({ limit }) => violate('above', { limit: Number(limit) }),
+  minItems: ({ limit }) => violate('too-few-items', { least: Number(limit) }),
+  maxItems: ({ limit }) => violate('too-many-items', { most: Number(limit) }),
 }

@@ -5,8 +5,7 @@ import { listCallbacks } from '../../queries/callback-queries.js'
 import { endpointHealth } from '../../queries/endpoint-queries.js'
 import { TokenBuckets } from '../../security/token-buckets.js'
 import { takeUp, tested } from '../callback-endpoints.js'
-import { badRequest, bodyFailures, unknownCallback, unknownTransfer } from '../envelope.js'
-import { invalid, RequestError } from '../refusals.js'
+import { badRequest, bodyFailures, invalid, RequestError, unknownCallback, unknownTransfer } from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
 import {
   CallbackListAnswer,

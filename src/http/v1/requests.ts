@@ -3,8 +3,7 @@ import type { Scope } from '../../domain/merchant/api-key.js'
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import { parseTime } from '../../kernel/time.js'
 import { parseCursor, type SortKey } from '../../queries/list-page.js'
-import { keyFailures } from '../envelope.js'
-import { invalid, RequestError } from '../refusals.js'
+import { invalid, keyFailures, RequestError } from '../refusals.js'
 
 export const maxLimit = 100
 export const defaultLimit = 50

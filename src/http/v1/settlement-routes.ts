@@ -3,8 +3,15 @@ import type { TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type { TransferResult } from '../../commands/transfer/transfer-requests.js'
 import { parseAmount } from '../../domain/money.js'
-import { badRequest, bodyFailures, settlingFailures, unknownTransfer } from '../envelope.js'
-import { accepted, invalid, RequestError } from '../refusals.js'
+import {
+  accepted,
+  badRequest,
+  bodyFailures,
+  invalid,
+  RequestError,
+  settlingFailures,
+  unknownTransfer,
+} from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
 import { checkedAmount, checkTexts } from '../settlement-checks.js'
 import { keyRoutes, ownTransfer } from './requests.js'

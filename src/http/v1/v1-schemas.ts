@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import { statusCodes } from '../../domain/transfer/transfer.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { Type } from '../../kernel/typebox.js'
-import { NullableString } from '../envelope.js'
+import { NullableString } from '../refusals.js'
 
 export const TrackingId = Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] })
 export const Time = Type.String({ format: 'date-time', examples: ['2026-11-21T10:15:00.000Z'] })

@@ -2,10 +2,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { changeMerchantSettings, settingsRefusal } from '../../../commands/merchant/settings-changes.js'
-import { keyNameForm, scopes } from '../../../domain/merchant/api-key.js'
+import { apiKeyId, keyNameForm, scopes } from '../../../domain/merchant/api-key.js'
 import type { Merchant } from '../../../domain/merchant/merchant.js'
 import type { MerchantSettings } from '../../../domain/merchant/merchant-events.js'
-import { defaultSettings, overlapMinutes } from '../../../domain/merchant/merchant-settings.js'
+import { amountSettings, defaultSettings, overlapMinutes } from '../../../domain/merchant/merchant-settings.js'
 import { parseTime } from '../../../kernel/time.js'
 import { Type } from '../../../kernel/typebox.js'
 import { accepted, invalid, invalidFields, RequestError } from '../../refusals.js'
@@ -21,7 +21,6 @@ import {
   RotateRequest,
 } from '../api.js'
 import { changedBy, contextOf, requireOwn, seenMerchants } from '../session-guard.js'
-import { itemOf, settingsIn } from './merchant-view.js'
 
 /** Adds the routes for merchants, their settings, keys and secrets. Issued keys appear only in the response. */
 export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -139,4 +138,34 @@ function keyOf(body: Static<typeof CreateKeyRequest>) {
   const validUntil = end === undefined ? null : parseTime(end)
   if (validUntil === undefined) throw invalid('validUntil', 'time-invalid')
   return { name, scopes: scopes.filter((scope) => body.scopes.includes(scope)), validUntil }
+}
+
+/** Returns a merchant without its secrets, and without anything that helps to guess a key. */
+function itemOf(merchant: Merchant): Static<typeof MerchantItem> {
+  const { merchantId, settings, apiKeys, suspended, callbacksDisabled, createdAt } = merchant
+  const amount = (minor: bigint | null) => (minor === null ? null : Number(minor))
+  return {
+    ...{ merchantId, suspended, callbacksDisabled, createdAt },
+    settings: {
+      ...settings,
+      mismatchToleranceMinor: Number(settings.mismatchToleranceMinor),
+      manualControlAboveMinor: amount(settings.manualControlAboveMinor),
+      approvalAboveMinor: amount(settings.approvalAboveMinor),
+      minAmountMinor: Number(settings.minAmountMinor),
+      maxAmountMinor: Number(settings.maxAmountMinor),
+    },
+    keys: apiKeys.map((key) => {
+      const { name, scopes, createdAt, validUntil } = key
+      return { keyId: apiKeyId(key), name, scopes, createdAt, validUntil }
+    }),
+  }
+}
+
+/** Returns the settings of a request, in which amounts are integers. The schema allows no other fields. */
+function settingsIn(body: Static<typeof ChangeMerchantRequest>): Partial<MerchantSettings> {
+  const amounts = amountSettings.flatMap((name) => {
+    const value = body[name]
+    return value === undefined ? [] : [[name, value === null ? null : BigInt(value)]]
+  })
+  return { ...body, ...Object.fromEntries(amounts) }
 }

@@ -13,13 +13,14 @@ import {
   MessageAction,
   PlainAction,
   TransferParams as params,
+  permissionOf,
   ReasonAction,
   ReturnAction,
   type TransferAction,
   TransferDetail,
 } from '../api.js'
 import { actorNames, contextOf } from '../session-guard.js'
-import { actorOf, detailOf, permissionOf, seenTransfer } from '../transfers/transfer-view.js'
+import { actorOf, detailOf, seenTransfer } from '../transfers/transfer-view.js'
 
 type About = FastifyRequest<{ Params: { trackingId: string } }>
 

@@ -9,7 +9,7 @@ import {
   type Transfer,
   unsettledMinor,
 } from '../../../domain/transfer/transfer.js'
-import { isAllowed, type Permission } from '../../../domain/user/permissions.js'
+import { isAllowed } from '../../../domain/user/permissions.js'
 import { UnreadableEventError } from '../../../event-store/event-codec.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import type { TransferDocument } from '../../../read-models/documents.js'
@@ -17,21 +17,8 @@ import { documentOf, transferOf } from '../../../read-models/transfer-document.j
 import { RequestError } from '../../refusals.js'
 import type { HttpServices } from '../../services.js'
 import { streamId } from '../../v1/requests.js'
-import type { TransferAction, TransferDetailView, TransferRowView } from '../api.js'
+import { permissionOf, type TransferDetailView, type TransferRowView } from '../api.js'
 import { actorNames, sees } from '../session-guard.js'
-
-/** The permission that each action requires. */
-export const permissionOf = {
-  claim: 'transfers:settle',
-  release: 'transfers:settle',
-  complete: 'transfers:settle',
-  cancel: 'transfers:settle',
-  'manual-control': 'transfers:settle',
-  return: 'transfers:settle',
-  approve: 'transfers:approve',
-  resolve: 'transfers:approve',
-  reopen: 'transfers:approve',
-} as const satisfies { readonly [action in TransferAction]: Permission }
 
 /** Loads a transfer from the log. @throws RequestError if it is unknown or the viewer has no access to its merchant */
 export async function seenTransfer(request: FastifyRequest, trackingId: string): Promise<FoundTransfer> {
