@@ -166,19 +166,12 @@ export function accepted<Result extends Decided>(
   nameOf = (actor: string) => actor,
 ): Extract<Result, { readonly accepted: true }> {
   if (result.accepted) return result as Extract<Result, { readonly accepted: true }>
-  throw requestErrorOf(subject, result.refusal, nameOf)
-}
-
-export function requestErrorOf(
-  subject: keyof typeof conflicts,
-  { reason, field, ...unnamed }: Refusal,
-  nameOf: (actor: string) => string,
-): RequestError {
+  const { reason, field, ...unnamed } = result.refusal
   const violation = withNames(unnamed, nameOf)
-  if (field !== undefined) return invalidFields([{ field, ...violation }])
+  if (field !== undefined) throw invalidFields([{ field, ...violation }])
   const names: { readonly [name: string]: unknown } = refusals
-  if (violation.rule in names) return new RequestError(violation.rule as RefusalName, { violation })
-  return new RequestError(reason === 'not-found' ? `unknown-${subject}` : conflicts[subject], { violation })
+  if (violation.rule in names) throw new RequestError(violation.rule as RefusalName, { violation })
+  throw new RequestError(reason === 'not-found' ? `unknown-${subject}` : conflicts[subject], { violation })
 }
 
 /** Replaces the actors among the values with the names under which the caller knows them. */

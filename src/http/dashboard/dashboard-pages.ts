@@ -1,29 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '../../kernel/typebox.js'
 import { escapeHtml, htmlHeaders } from '../html.js'
 import { RequestError } from '../refusals.js'
+import { readWebFiles, type WebFile } from '../web-files.js'
 
-const types: { readonly [extension: string]: string } = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-}
-
-interface Asset {
-  readonly type: string
-  readonly content: Buffer
+interface Asset extends WebFile {
   /** Compressed by the build. */
   readonly gzipped: Buffer
-}
-
-interface Built {
-  readonly shell: string
-  /** The files by their path below `/dashboard/`. */
-  readonly assets: ReadonlyMap<string, Asset>
 }
 
 /** Serves the pages that `npm run build` builds from web/dashboard. Any other address is a page of the application. */
@@ -71,26 +58,16 @@ function shellAt(basePath: string, nonce: string): string {
     .replace('</title>', `</title>\n    <meta name="base-path" content="${base}" />`)
 }
 
-let built: Built | undefined
+let built: { readonly shell: string; readonly assets: ReadonlyMap<string, Asset> } | undefined
 
 /** Reads the files once, at the first request. @throws Error if the program was built without them */
-function loadBuilt(): Built {
-  built ??= readBuilt(new URL('./', import.meta.resolve('#web/dashboard/index.html')))
-  return built
-}
-
-function readBuilt(folder: URL): Built {
-  const shell = new URL('index.html', folder)
-  if (!existsSync(shell)) {
-    throw new Error(`the dashboard is not built: run npm run build (nothing in ${folder.pathname})`)
-  }
+function loadBuilt() {
+  if (built) return built
+  const folder = new URL('./', import.meta.resolve('#web/dashboard/index.html'))
   const assets = new Map<string, Asset>()
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    const path = name.replaceAll('\\', '/')
-    const type = types[extname(path)]
-    if (type === undefined) continue
-    const content = readFileSync(new URL(path, folder))
-    assets.set(path, { type, content, gzipped: readFileSync(new URL(`${path}.gz`, folder)) })
+  for (const [path, file] of readWebFiles(folder, ['index.html'])) {
+    assets.set(path, { ...file, gzipped: readFileSync(new URL(`${path}.gz`, folder)) })
   }
-  return { shell: readFileSync(shell, 'utf8'), assets }
+  built = { shell: readFileSync(new URL('index.html', folder), 'utf8'), assets }
+  return built
 }

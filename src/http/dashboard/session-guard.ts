@@ -5,24 +5,17 @@ import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 import type { CommandContext } from '../../commands/handle-command.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
-import { isAllowed, type Permission, type Role } from '../../domain/user/permissions.js'
+import { isAllowed, type Permission } from '../../domain/user/permissions.js'
 import type { User } from '../../domain/user/user.js'
 import { violate } from '../../kernel/rules.js'
 import { isLoopback } from '../payment-page/device-cookie.js'
 import { refuseCrossSite } from '../payment-page/page-layout.js'
 import { type RefusalName, RequestError } from '../refusals.js'
 import type { HttpServices } from '../services.js'
-import { Sessions, type Visit } from './sign-in/sessions.js'
+import { type Session, Sessions, type Visit } from './sign-in/sessions.js'
 
 /** The signed-in user, as far as routes need it. */
-export interface Viewer {
-  readonly userId: string
-  readonly name: string
-  readonly role: Role
-  /** Null for all merchants. */
-  readonly merchantIds: readonly string[] | null
-  readonly sessionId: string
-}
+export type Viewer = Pick<User, 'userId' | 'name' | 'role' | 'merchantIds'> & Pick<Session, 'sessionId'>
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { RequestHash } from '../../commands/transfer/hash-uniqueness.js'
 import type { CreateRequest } from '../../commands/transfer/transfer-requests.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
@@ -23,9 +23,25 @@ import {
   WithdrawalRequest,
 } from './create-schemas.js'
 
-/** Adds the specification's three creates (Endpoints 1 to 3). */
+/** The hash cannot distinguish more merchants behind one address at a reasonable cost: they must send their key. */
+const maxCandidates = 100
+
+type Channel = DepositChannel | 'withdrawal'
+
+/** A request's hashCode and its amount text; `proven` if a valid secret produces the hash. */
+interface CheckedHash extends RequestHash {
+  readonly proven: boolean
+}
+
+/**
+ * Adds the specification's three creates (Endpoints 1 to 3). A repeat of an accepted create gets the first response, regardless of later
+ * changes. An earlier create is looked up only if the current settings reject the request, so that a new create costs no lookup.
+ */
 export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
-  const creates = new Creates(app)
+  const { transfers, directory, secretKeyUse, clock } = app.services
+  const depositChecks = new CreateRequestChecks('deposit', app.services)
+  const withdrawalChecks = new CreateRequestChecks('withdrawal', app.services)
+  const checks = { hosted: depositChecks, native: depositChecks, withdrawal: withdrawalChecks }
   const common = { tags: ['Merchant API'], consumes: jsonTypes }
   const hosted = {
     ...common,
@@ -54,61 +70,32 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
   const path = '/api/services/app/TransactionRequests'
   const deposits = { ...app.gate.requireKey('deposits'), attachValidation: true }
   const withdrawals = { ...app.gate.requireKey('withdrawals'), attachValidation: true }
-  const open = { ...app.gate.acceptKey('deposits'), attachValidation: true }
-  app.post('/Transaction/CreateDeposit', { ...open, schema: hosted }, (request) => creates.hosted(request))
-  app.post(`${path}/CreateDeposit`, { ...deposits, schema: native }, (request) => creates.native(request))
-  app.post(`${path}/CreateWithdraw`, { ...withdrawals, schema: withdrawal }, (request) => creates.withdrawal(request))
-}
+  const open = { ...app.gate.requireKey('deposits', { isOptional: true }), attachValidation: true }
+  app.post('/Transaction/CreateDeposit', { ...open, schema: hosted }, createHosted)
+  app.post(`${path}/CreateDeposit`, { ...deposits, schema: native }, createWithKey('native'))
+  app.post(`${path}/CreateWithdraw`, { ...withdrawals, schema: withdrawal }, createWithKey('withdrawal'))
 
-/** The hash cannot distinguish more merchants behind one address at a reasonable cost: they must send their key. */
-const maxCandidates = 100
-
-type Channel = DepositChannel | 'withdrawal'
-
-/** A request's hashCode and its amount text; `proven` if a valid secret produces the hash. */
-interface CheckedHash extends RequestHash {
-  readonly proven: boolean
-}
-
-/**
- * Handles the three creates. A repeat of an accepted create gets the first response, regardless of later changes. An earlier create is
- * looked up only if the current settings reject the request, so that a new create costs no lookup.
- */
-class Creates {
-  readonly #depositChecks: CreateRequestChecks
-  readonly #withdrawalChecks: CreateRequestChecks
-
-  constructor(private readonly app: FastifyInstance) {
-    this.#depositChecks = new CreateRequestChecks('deposit', app.services)
-    this.#withdrawalChecks = new CreateRequestChecks('withdrawal', app.services)
-  }
-
-  async hosted(request: FastifyRequest) {
-    const amount = this.#depositChecks.check(request, request.merchant)
-    const merchant = request.merchant ?? (await this.#merchantByAddress(request, amount))
-    const transfer = (await this.#create(request, merchant, amount, 'hosted')) as Deposit
+  async function createHosted(request: FastifyRequest) {
+    const amount = depositChecks.check(request, request.merchant)
+    const merchant = request.merchant ?? (await merchantByAddress(request, amount))
+    const transfer = (await create(request, merchant, amount, 'hosted')) as Deposit
     const { transactionId: _, ...answer } = created(transfer)
-    return { url: payPageUrl(this.app.services, transfer.trackingId), ...answer, expiresAt: transfer.expiresAt }
+    return { url: payPageUrl(app.services, transfer.trackingId), ...answer, expiresAt: transfer.expiresAt }
   }
 
-  async native(request: FastifyRequest) {
-    const merchant = request.merchant!
-    const amount = this.#depositChecks.check(request, merchant)
-    return successEnvelope(created(await this.#create(request, merchant, amount, 'native')))
+  function createWithKey(channel: 'native' | 'withdrawal') {
+    return async (request: FastifyRequest) => {
+      const merchant = request.merchant!
+      const amount = checks[channel].check(request, merchant)
+      return successEnvelope(created(await create(request, merchant, amount, channel)))
+    }
   }
 
-  async withdrawal(request: FastifyRequest) {
-    const merchant = request.merchant!
-    const amount = this.#withdrawalChecks.check(request, merchant)
-    return successEnvelope(created(await this.#create(request, merchant, amount, 'withdrawal')))
-  }
-
-  async #create(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount, channel: Channel) {
-    const { transfers } = this.app.services
+  async function create(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount, channel: Channel) {
     const body = request.body as NativeDeposit | Withdrawal
-    const hash = this.#checkHash(merchant, body, amount)
-    await this.#noteSecretKey(request, merchant, amount)
-    const refused = this.#refusal(request, merchant, amount, channel, hash)
+    const hash = checkHash(merchant, body, amount)
+    await noteSecretKey(request, merchant, amount)
+    const refused = refusal(request, merchant, amount, channel, hash)
     const unproven = hash?.proven === false ? hash : undefined
     const create = requestOf(body, merchant, amount, hash, channel)
     if (refused) {
@@ -117,20 +104,19 @@ class Creates {
       return repeated
     }
     const { changed, transfer } = accepted('transfer', await transfers.create(create, contextOf(request)))
-    if (changed) this.app.countCreate(channel, merchant.merchantId)
+    if (changed) app.countCreate(channel, merchant.merchantId)
     return transfer
   }
 
   /** Returns why the current settings reject the request. */
-  #refusal(
+  function refusal(
     request: FastifyRequest,
     merchant: Merchant,
     amount: CheckedAmount,
     channel: Channel,
     hash: CheckedHash | undefined,
   ): RequestError | undefined {
-    const checks = channel === 'withdrawal' ? this.#withdrawalChecks : this.#depositChecks
-    const refused = checks.refusal(request.body ?? {}, amount, merchant)
+    const refused = checks[channel].refusal(request.body ?? {}, amount, merchant)
     if (refused) return refused
     if (hash && !hash.proven) return hashMismatch()
     const { requireNativeHash, requireSignature } = merchant.settings
@@ -138,7 +124,6 @@ class Creates {
     const signature = request.headers['x-signature']
     const isRequired = requireSignature === 'all' || (requireSignature === 'withdrawals' && channel === 'withdrawal')
     if (signature === undefined && !isRequired) return undefined
-    const { directory, clock } = this.app.services
     const secrets = directory.secrets(merchant, 'secretKey')
     const isValid =
       typeof signature === 'string' && isSignatureValid(signature, request.rawBody!, secrets, Date.parse(clock()))
@@ -146,8 +131,7 @@ class Creates {
   }
 
   /** Finds the merchant of a request without a WebApiKey by the address and the hash. @throws RequestError */
-  async #merchantByAddress(request: FastifyRequest, amount: CheckedAmount): Promise<Merchant> {
-    const { directory } = this.app.services
+  async function merchantByAddress(request: FastifyRequest, amount: CheckedAmount): Promise<Merchant> {
     const body = request.body as HostedDeposit
     const candidates = directory.byAddress(request.ip)
     // The caller may be a merchant that is out of service.
@@ -157,33 +141,37 @@ class Creates {
       const details = 'Too many merchants use this address. Send your WebApiKey.'
       throw new RequestError('address-not-allowed', { details })
     }
-    const matching = candidates.filter((merchant) => this.#checkHash(merchant, body, amount)?.proven)
+    const matching = candidates.filter((merchant) => checkHash(merchant, body, amount)?.proven)
     // Charge the address before the lookups: the charge for the failure itself would come too late to limit them.
-    if (matching.length === 0) this.app.gate.chargeAddress(request)
-    const [merchant] = matching.length === 0 ? await this.#whoseBefore(candidates, body, amount) : matching
+    if (matching.length === 0) app.gate.chargeAddress(request)
+    const [merchant] = matching.length === 0 ? await whoseBefore(candidates, body, amount) : matching
     if (!merchant && problem) throw problem
     if (!merchant || matching.length > 1) throw hashMismatch()
-    this.app.gate.admit(request, merchant)
+    app.gate.admit(request, merchant)
     return merchant
   }
 
   /** Returns the merchants that already have this deposit with a hash of a secret that is no longer valid: practically at most one. */
-  async #whoseBefore(candidates: readonly Merchant[], body: HostedDeposit, amount: CheckedAmount) {
+  async function whoseBefore(candidates: readonly Merchant[], body: HostedDeposit, amount: CheckedAmount) {
     const hash = { hashCode: body.hashCode, amountText: amount.amountText }
     const found = await Promise.all(
       candidates.map(async (merchant) => {
         const deposit = requestOf(body, merchant, amount, hash, 'hosted')
-        return (await this.app.services.transfers.findRepeated(deposit, hash)) ? [merchant] : []
+        return (await transfers.findRepeated(deposit, hash)) ? [merchant] : []
       }),
     )
     return found.flat()
   }
 
   /** Returns `undefined` if the request has no hashCode. */
-  #checkHash(merchant: Merchant, body: NativeDeposit | Withdrawal, amount: CheckedAmount): CheckedHash | undefined {
+  function checkHash(
+    merchant: Merchant,
+    body: NativeDeposit | Withdrawal,
+    amount: CheckedAmount,
+  ): CheckedHash | undefined {
     const { hashCode, referenceId } = body
     if (hashCode === undefined) return undefined
-    const secrets = this.app.services.directory.secrets(merchant, 'secretKey')
+    const secrets = directory.secrets(merchant, 'secretKey')
     const amountText = hashedAmountText({ hashCode, referenceId, ...amount }, secrets)
     return { hashCode, amountText: amountText ?? amount.amountText, proven: amountText !== undefined }
   }
@@ -192,8 +180,7 @@ class Creates {
    * Records the use of a newer SecretKey during a rotation, because callbacks change to it together with the merchant. It happens once
    * per rotation and costs nothing otherwise.
    */
-  async #noteSecretKey(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount): Promise<void> {
-    const { directory, secretKeyUse, clock } = this.app.services
+  async function noteSecretKey(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount): Promise<void> {
     if (!secretKeyUse.matters(merchant)) return
     const now = clock()
     const { hashCode, referenceId } = request.body as NativeDeposit | Withdrawal

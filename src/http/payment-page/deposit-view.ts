@@ -1,6 +1,5 @@
 import type { Static } from '@sinclair/typebox'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
-import type { Currency } from '../../domain/money.js'
 import { namesOf } from '../../domain/payment-method.js'
 import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
 import { Type } from '../../kernel/typebox.js'
@@ -15,30 +14,14 @@ const shownAfterEndMs = 24 * 3_600_000
 /** `open`: can be paid now. `expired`: was not paid in time. `ended`: ended so long ago that nothing is shown. */
 export type Phase = 'open' | 'paid' | 'checking' | 'cancelled' | 'failed' | 'expired' | 'ended'
 
-export interface ManualPayment {
-  /** The name of the payment method in each language. */
-  readonly methodNames: { readonly [language in Language]: string }
-  /** The merchant's instructions, if any. */
-  readonly instructions: string | undefined
-}
-
-export interface FoundDeposit {
-  readonly deposit: Deposit
-  readonly settings: MerchantSettings
-  /** Whether the merchant is suspended: the state is shown, but nothing can be paid. */
-  readonly suspended: boolean
-  /** `undefined` for a payment from a wallet. */
-  readonly manual: ManualPayment | undefined
-  /** `undefined` unless it is completed. */
-  readonly completion: Awaited<ReturnType<typeof completionOf>> | undefined
-  readonly currency: Currency
-}
+export type FoundDeposit = Awaited<ReturnType<typeof depositOfLink>>
 
 /**
- * Finds the hosted deposit of a link in the log. Native deposits have no link, because their merchants show their own pages.
- * @throws RequestError, UnreadableEventError
+ * Finds the hosted deposit of a link in the log. Native deposits have no link, because their merchants show their own pages. A suspended
+ * merchant's deposit is shown but cannot be paid. `manual`: `undefined` for a payment from a wallet. `completion`: `undefined` unless it is
+ * completed. @throws RequestError, UnreadableEventError
  */
-export async function depositOfLink(services: HttpServices, link: string): Promise<FoundDeposit> {
+export async function depositOfLink(services: HttpServices, link: string) {
   const trackingId = trackingIdOfLink(services, link)
   const transfer = trackingId === undefined ? undefined : (await services.transfers.find(trackingId))?.transfer
   const merchant =
@@ -64,11 +47,12 @@ async function completionOf({ transfers, walletPayments }: HttpServices, { track
   return { at: completed?.event.data.at ?? updatedAt, accountNumber }
 }
 
+/** Returns the names of the payment method and the merchant's instructions, if any. */
 function manualPayment(
   { paymentMethods }: HttpServices,
   { paymentMethod }: Deposit,
   { paymentInstructions }: MerchantSettings,
-): ManualPayment | undefined {
+) {
   const method = paymentMethods.find(({ code }) => code === paymentMethod)
   if (method?.paidBy !== 'manual') return undefined
   const instructions = paymentInstructions.find((each) => each.paymentMethod === paymentMethod)?.text

@@ -6,10 +6,11 @@ import type { DeviceConfirmation } from '../../wallet/payments/wallet-payments.j
 import { html } from '../html.js'
 import { RequestError } from '../refusals.js'
 import { fill, formatMoney, type Language, languages, requestLanguage } from './page-language.js'
-import { notice, page, pageHeaders, refuseCrossSite } from './page-layout.js'
+import { failurePage, notice, page, pageHeaders, refuseCrossSite } from './page-layout.js'
 import { customerContext, type PaymentLimits } from './payment-steps.js'
 
 const maxFormBytes = 1024
+const assetsAt = '../pay/assets'
 const statuses = { open: 200, confirmed: 200, expired: 410 } as const
 
 /** Adds the page at the link of the email about a new device. Only the form's POST confirms, because mail scanners open links. */
@@ -17,15 +18,7 @@ export const devicePage: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, 
   const { walletPayments, currency } = app.services
   const params = Type.Object({ link: Type.String({ description: 'The link in the email.' }) })
   const common = { tags: ['Payment page'], security: [], params }
-  app.setErrorHandler((error, request, reply) => {
-    const { refusal } = app.failWith(error, request, reply)
-    const language = requestLanguage(request)
-    const { troubleHeading, troubleText } = languages[language]
-    const trouble = () => notice(partsIn(language), troubleHeading, troubleText)
-    reply
-      .headers(pageHeaders())
-      .send(refusal === 'unknown-transfer' ? question(undefined, language, currency) : trouble())
-  })
+  app.setErrorHandler(failurePage(app, assetsAt, 'confirmUnknown'))
   const show = async (link: string, request: FastifyRequest, reply: FastifyReply) => {
     const confirmation = await walletPayments.deviceConfirmation(link)
     reply.code(confirmation ? statuses[confirmation.state] : 404).headers(pageHeaders())
@@ -48,27 +41,21 @@ export const devicePage: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, 
     if (!result.ok && result.reason === 'wallet-unavailable') throw new RequestError('wallet-unavailable')
     if (!result.ok) return show(link, request, reply)
     reply.headers(pageHeaders())
-    const language = requestLanguage(request)
-    const { confirmedHeading, confirmedText } = languages[language]
-    return notice(partsIn(language), confirmedHeading, confirmedText)
+    return notice({ language: requestLanguage(request), assetsAt, self: '' }, 'confirmed')
   })
-}
-
-function partsIn(language: Language) {
-  return { language, assetsAt: '../pay/assets', self: '' }
 }
 
 /** Returns the page that the email's button opens. The page's button confirms, with a form that needs no script. */
 function question(confirmation: DeviceConfirmation | undefined, language: Language, currency: Currency): string {
   const texts = languages[language]
-  const parts = partsIn(language)
-  if (!confirmation) return notice(parts, texts.confirmUnknownHeading, texts.confirmUnknownText)
+  const parts = { language, assetsAt, self: '' }
+  if (!confirmation) return notice(parts, 'confirmUnknown')
   const { merchantName: merchant, amountMinor, state } = confirmation
   switch (state) {
     case 'confirmed':
-      return notice(parts, texts.confirmUsedHeading, texts.confirmUsedText)
+      return notice(parts, 'confirmUsed')
     case 'expired':
-      return notice(parts, texts.confirmExpiredHeading, texts.confirmExpiredText)
+      return notice(parts, 'confirmExpired')
     case 'open': {
       const amount = formatMoney(language, currency, amountMinor)
       const body = html`<main class="card"><h1>${fill(texts.confirmHeading, { merchant })}</h1>

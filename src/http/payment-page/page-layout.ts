@@ -1,49 +1,31 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { type Html, html, htmlHeaders } from '../html.js'
 import { RequestError } from '../refusals.js'
-import { type Language, languageCodes, languages } from './page-language.js'
+import { readWebFiles, type WebFile } from '../web-files.js'
+import { type Language, languageCodes, languages, requestLanguage } from './page-language.js'
 
 /** Any port of this machine, for the shop of a trial. */
 const loopbackOrigins = ['http://localhost:*', 'http://127.0.0.1:*']
-
-const types = {
-  svg: 'image/svg+xml',
-  js: 'text/javascript; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-} as const
 
 /** The assets of the pages: `web/`, which `npm run build` copies into `dist/web`. */
 interface Assets {
   /** The digest of all assets. It is part of every URL, so that no cached asset is out of date. */
   readonly version: string
-  readonly files: ReadonlyMap<string, { readonly type: string; readonly content: Buffer }>
+  readonly files: ReadonlyMap<string, WebFile>
 }
 
 let loaded: Assets | undefined
 
 /** Reads the assets once, for the first page. @throws Error if the program was built without them */
 export function loadAssets(): Assets {
-  loaded ??= readAssets(new URL('./', import.meta.resolve('#web/payment-page/page.js')))
-  return loaded
-}
-
-function readAssets(folder: URL): Assets {
-  const files = new Map<string, { type: string; content: Buffer }>()
+  if (loaded) return loaded
+  const files = readWebFiles(new URL('./', import.meta.resolve('#web/payment-page/page.js')), ['page.js', 'page.css'])
   const hash = createHash('sha256')
-  for (const name of existsSync(folder) ? readdirSync(folder).sort() : []) {
-    const type = types[name.slice(name.lastIndexOf('.') + 1) as keyof typeof types]
-    if (!type) continue
-    const content = readFileSync(new URL(name, folder))
-    hash.update(`${name}\n`).update(content)
-    files.set(name, { type, content })
-  }
-  if (!files.has('page.js') || !files.has('page.css')) {
-    throw new Error(`the pages for customers are not built: run npm run build (nothing in ${folder.pathname})`)
-  }
-  return { version: hash.digest('hex').slice(0, 16), files }
+  for (const [name, { content }] of files) hash.update(`${name}\n`).update(content)
+  loaded = { version: hash.digest('hex').slice(0, 16), files }
+  return loaded
 }
 
 /** Returns the origins that can embed a merchant's payment page; none if empty (docs/decisions). */
@@ -103,7 +85,19 @@ ${body}
 `.text
 }
 
+type Notice = 'unknown' | 'trouble' | 'ended' | 'confirmed' | 'confirmUnknown' | 'confirmUsed' | 'confirmExpired'
+
 /** Returns a page with one message: what happened and what to do next. */
-export function notice(parts: Omit<PageParts, 'body' | 'title'>, heading: string, text: string): string {
-  return page({ ...parts, title: heading, body: html`<main class="card"><h1>${heading}</h1><p>${text}</p></main>` })
+export function notice(parts: Omit<PageParts, 'body' | 'title'>, kind: Notice): string {
+  const { [`${kind}Heading` as const]: title, [`${kind}Text` as const]: text } = languages[parts.language]
+  return page({ ...parts, title, body: html`<main class="card"><h1>${title}</h1><p>${text}</p></main>` })
+}
+
+/** Returns an error handler that responds with a page. `unknown`: the notice for a link that does not exist. */
+export function failurePage(app: FastifyInstance, assetsAt: string, unknown: Notice) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const { refusal } = app.failWith(error, request, reply)
+    const parts = { language: requestLanguage(request), assetsAt, self: '' }
+    reply.headers(pageHeaders()).send(notice(parts, refusal === 'unknown-transfer' ? unknown : 'trouble'))
+  }
 }

@@ -1,11 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '../../kernel/typebox.js'
 import { RequestError } from '../refusals.js'
 import { depositOfLink, phaseOf } from './deposit-view.js'
 import { devicePage } from './device-page.js'
-import { languages, requestLanguage } from './page-language.js'
-import { framingOrigins, loadAssets, notice, pageHeaders } from './page-layout.js'
+import { requestLanguage } from './page-language.js'
+import { failurePage, framingOrigins, loadAssets, pageHeaders } from './page-layout.js'
 import { paymentPage } from './payment-page.js'
 import { steps } from './payment-steps.js'
 
@@ -23,14 +22,7 @@ export const paymentPageRoutes: FastifyPluginAsyncTypebox = async (app) => {
     description: 'The `url` of a hosted create. An HTML page, including for failures; 410 if the deposit has expired.',
     params: Type.Object({ link: Type.String({ description: 'The last part of the `url`.' }) }),
   }
-  const errorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const { refusal } = app.failWith(error, request, reply)
-    const language = requestLanguage(request)
-    const texts = languages[language]
-    const kind = refusal === 'unknown-transfer' ? 'unknown' : 'trouble'
-    const parts = { language, assetsAt: 'assets', self: '' }
-    reply.headers(pageHeaders()).send(notice(parts, texts[`${kind}Heading`], texts[`${kind}Text`]))
-  }
+  const errorHandler = failurePage(app, 'assets', 'unknown')
   app.get('/pay/:link', { schema: shown, errorHandler }, async (request, reply) => {
     app.gate.chargeAddress(request)
     const { link } = request.params

@@ -1,12 +1,5 @@
 import { dataBlock, type Html, html } from '../html.js'
-import {
-  type FoundDeposit,
-  type ManualPayment,
-  type PageState,
-  type Phase,
-  pageState,
-  returnAddress,
-} from './deposit-view.js'
+import { type FoundDeposit, type PageState, type Phase, pageState, returnAddress } from './deposit-view.js'
 import { fill, formatMoney, type Language, languages, scriptKeys, type Texts } from './page-language.js'
 import { framingOrigins, notice, page } from './page-layout.js'
 
@@ -17,7 +10,7 @@ interface Parts {
   readonly say: (key: keyof Texts, more?: { readonly [name: string]: string }) => string
   readonly referenceId: string
   readonly back: string | undefined
-  readonly manual: ManualPayment | undefined
+  readonly manual: FoundDeposit['manual']
 }
 
 /** Returns the page at the `url` of a hosted create. Without its script it still shows the state and what to do. */
@@ -25,11 +18,9 @@ export function paymentPage(found: FoundDeposit, link: string, language: Languag
   const { deposit, settings, manual } = found
   const state = pageState(found, language, now)
   const { phase } = state
-  const texts = languages[language]
   // An old link shows nothing about the deposit.
-  if (phase === 'ended') {
-    return notice({ language, assetsAt: 'assets', self: link }, texts.endedHeading, texts.endedText)
-  }
+  if (phase === 'ended') return notice({ language, assetsAt: 'assets', self: link }, 'ended')
+  const texts = languages[language]
   const amount = formatMoney(language, found.currency, deposit.amountMinor)
   const values = { merchant: settings.name, amount, reference: deposit.referenceId }
   const say: Parts['say'] = (key, more) => fill(texts[key], { ...values, ...more })

@@ -78,24 +78,15 @@ class Gate {
   }
 
   /**
-   * Requires a valid WebApiKey with this scope from an allowed address. It runs before the body is read, so that unknown callers
-   * cost little.
+   * Requires a valid WebApiKey with this scope from an allowed address. It runs before the body is read, so that unknown callers cost
+   * little. `isOptional`: without a key, the handler finds the merchant. `isCounted: false`: the handler must call {@link chargePoll}.
    */
-  requireKey(scope: Scope) {
-    return keyed(scope, (request, _reply, done) => this.#identify(request, scope, true, done))
-  }
-
-  /** Like requireKey if a key was sent. Otherwise the handler finds the merchant. */
-  acceptKey(scope: Scope) {
-    return keyed(scope, (request, _reply, done) => {
-      if (request.headers.webapikey === undefined) done()
-      else this.#identify(request, scope, true, done)
-    })
-  }
-
-  /** Like requireKey without counting: the handler must call {@link chargePoll}. */
-  requireKeyUncounted(scope: Scope) {
-    return keyed(scope, (request, _reply, done) => this.#identify(request, scope, false, done))
+  requireKey(scope: Scope, { isOptional = false, isCounted = true } = {}) {
+    const onRequest: Hook = (request, _reply, done) => {
+      if (isOptional && request.headers.webapikey === undefined) done()
+      else this.#identify(request, scope, isCounted, done)
+    }
+    return { onRequest, config: { scope } }
   }
 
   /** Assigns the request to the merchant. @throws RequestError if the merchant is not allowed to call, or calls too often */
@@ -162,10 +153,6 @@ export const gate = fp(async (app) => {
 /** Returns the context of a request whose merchant is known. */
 export function contextOf({ merchant, id }: FastifyRequest): CommandContext {
   return { actor: `merchant:${merchant!.merchantId}`, $correlationId: id, $causationId: id }
-}
-
-function keyed(scope: Scope, onRequest: Hook) {
-  return { onRequest, config: { scope } }
 }
 
 function refuse(retryAfterSeconds: number): void {

@@ -120,7 +120,7 @@ export const walletFlow: FastifyPluginAsyncTypebox = async (app) => {
     response: { 200: DeviceAnswer, ...walletFailures },
   }
   // A request that the schema rejects must count, too.
-  const uncounted = { ...app.gate.requireKeyUncounted('deposits'), attachValidation: true }
+  const uncounted = { ...app.gate.requireKey('deposits', { isCounted: false }), attachValidation: true }
   app.post(`${path}/WalletValidateUserDevice`, { ...uncounted, schema: confirm }, async (request) => {
     const { validationError, body } = request
     const poll = validationError ? undefined : { ...stepOf(request, body), token: body.token }

@@ -1,4 +1,3 @@
-import type { Static } from '@sinclair/typebox'
 import { Type } from '../../../kernel/typebox.js'
 import { Data, Items, List, Nullable, OneOf, Reason, StatementAnswer, Text, Time } from '../api.js'
 
@@ -113,11 +112,6 @@ export const AuditManifestAnswer = Type.Object({
   checkpoint: Type.Optional(Text),
 })
 
-export type AuditStory = Static<typeof AuditStoryAnswer>
-export type AuditState = Static<typeof AuditStateAnswer>
-export type AuditActions = Static<typeof AuditActionsAnswer>
-export type AuditManifest = Static<typeof AuditManifestAnswer>
-
 // ── Integrity ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** A part of the log, its tree or a signature that does not verify. */
@@ -182,9 +176,3 @@ export const ResumePayoutsAnswer = Type.Object({
   changed: Type.Boolean(),
 })
 // GET /audit/proof/:trackingId returns a proof file (text/plain, an attachment), as `transferd audit prove` writes it.
-
-export type AuditFinding = Static<typeof AuditFinding>
-export type AuditVerification = Static<typeof AuditVerification>
-export type AuditIntegrity = Static<typeof AuditIntegrityAnswer>
-export type AuditVerify = Static<typeof AuditVerifyAnswer>
-export type ResumePayouts = Static<typeof ResumePayoutsAnswer>

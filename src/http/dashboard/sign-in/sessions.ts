@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { User } from '../../../domain/user/user.js'
 import { addMs, hourMs, minuteMs } from '../../../kernel/time.js'
-import type { Document, Filter } from '../../../read-models/read-models.js'
+import type { Document } from '../../../read-models/read-models.js'
 import type { HttpServices } from '../../services.js'
 
 /** The session of a signed-in user. */
@@ -68,7 +68,8 @@ export class Sessions {
     const { sessionId: _id, ...fields } = session
     const collection = await this.#collection()
     await collection.bulkWrite([{ insertOne: { document: { _id, ...fields, endsAt: endOf(session) } } }])
-    await this.#remove({ endsAt: { $lt: now } })
+    const over = await collection.find({ endsAt: { $lt: now } }, { sort: { endsAt: 1 }, limit: maxRemoved })
+    if (over.length > 0) await collection.bulkWrite(over.map(({ _id }) => ({ deleteOne: { filter: { _id } } })))
     return { token, visit: { session, user, csrfToken: this.#csrfToken(token) } satisfies Visit }
   }
 
@@ -116,7 +117,7 @@ export class Sessions {
     await collection.bulkWrite([{ deleteOne: { filter: { _id: sessionId, userId } } }])
   }
 
-  async #change(session: Session, changes: Partial<Session>): Promise<Session> {
+  async #change(session: Session, changes: Partial<Session & { readonly endsAt: string }>): Promise<Session> {
     const collection = await this.#collection()
     // A session that has ended in the meantime must not return.
     await collection.bulkWrite([{ updateOne: { filter: { _id: session.sessionId }, update: { $set: changes } } }])
@@ -124,12 +125,9 @@ export class Sessions {
   }
 
   async #seen(session: Session): Promise<Session> {
-    const now = this.services.clock()
-    if (now < addMs(session.lastSeenAt, writtenEveryMs)) return session
-    const collection = await this.#collection()
-    const $set = { lastSeenAt: now, endsAt: endOf({ ...session, lastSeenAt: now }) }
-    await collection.bulkWrite([{ updateOne: { filter: { _id: session.sessionId }, update: { $set } } }])
-    return { ...session, lastSeenAt: now }
+    const lastSeenAt = this.services.clock()
+    if (lastSeenAt < addMs(session.lastSeenAt, writtenEveryMs)) return session
+    return this.#change(session, { lastSeenAt, endsAt: endOf({ ...session, lastSeenAt }) })
   }
 
   #valid(document: Document): { readonly session: Session; readonly user: User } | undefined {
@@ -139,12 +137,6 @@ export class Sessions {
     const user = this.services.userDirectory.byId(session.userId)
     if (!user || user.disabled || user.epoch !== session.epoch) return undefined
     return this.services.clock() < endOf(session) ? { session, user } : undefined
-  }
-
-  async #remove(filter: Filter): Promise<void> {
-    const collection = await this.#collection()
-    const over = await collection.find(filter, { sort: { endsAt: 1 }, limit: maxRemoved })
-    if (over.length > 0) await collection.bulkWrite(over.map(({ _id }) => ({ deleteOne: { filter: { _id } } })))
   }
 
   #csrfToken(token: string): string {
