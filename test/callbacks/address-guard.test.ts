@@ -51,7 +51,7 @@ const refused = [
 const allowed = ['8.8.8.8', '134744072', '172.15.255.255', '172.32.0.1', '100.63.255.255', '[2606:4700::1111]']
 
 const failingResolver = async () => {
-  throw new Error('a literal is not resolved')
+  throw new Error('an address literal must not be resolved')
 }
 
 t.test('accepts only public unicast literals, in any notation', async (t) => {
@@ -158,6 +158,6 @@ t.test('throws a programming error instead of recording it as a failure of the e
     return connection.send(request, new AbortController().signal)
   }
   await t.rejects(failing(programmingError), programmingError)
-  const response = await failing(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
+  const response = await failing(Object.assign(new Error('name not found'), { code: 'ENOTFOUND' }))
   t.match(response, { httpStatus: null, failure: 'name not resolved' })
 })

@@ -18,7 +18,8 @@ t.test('issues credentials once and stores none of them in plain text', async (t
   const another = await commands.createApiKey(issued.id, reports, context)
   const secret = await commands.rotateSecret(issued.id, 'secretKey', 60, context)
   const webhook = await commands.rotateSecret(issued.id, 'webhookSecret', 0, context)
-  if (!key.accepted || !another.accepted || !secret.accepted || !webhook.accepted) throw new Error('refused')
+  if (!key.accepted || !another.accepted || !secret.accepted || !webhook.accepted)
+    throw new Error('the rotation was rejected')
   const { events } = await store.readAll({ maxCount: 100 })
   const text = JSON.stringify(events, (_, value) => (typeof value === 'bigint' ? String(value) : value))
   const first = [issued.webApiKey, issued.secretKey, issued.webhookSecret]

@@ -63,7 +63,7 @@ t.test('both languages have the same files, keys and arguments', async (t) => {
   }
 })
 
-/** The names of the values of every rule that the dashboard's API can answer with. */
+/** The names of the values of every rule that the dashboard's API can return. */
 const valuesOf: { readonly [rule: string]: readonly string[] } = {
   ...Object.fromEntries(Object.keys(commonRefusals).map((name) => [name, []])),
   ...Object.fromEntries(Object.entries(ruleTexts).map(([rule, text]) => [rule, valueNames(text)])),

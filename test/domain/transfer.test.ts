@@ -171,7 +171,7 @@ t.test('each event leads to its status, with its message and time', async (t) =>
         { type, message: 'by phone', ...operator, at: later },
         fold([created[kind]]),
       )
-      if (!decision.accepted) throw new Error('refused')
+      if (!decision.accepted) throw new Error('the command was rejected')
       t.match(fold([created[kind], ...decision.events]), { message: 'by phone', updatedAt: later })
     }
   }
@@ -348,7 +348,7 @@ t.test('received money completes a Pending deposit with the same mismatch rules 
     for (const mismatchPolicy of policies) {
       const completion = { ...complete, transactionAmountMinor: receivedAmountMinor, mismatchPolicy }
       const expected = transferDecider.decide(completion, fold([depositCreated]))
-      if (!expected.accepted) throw new Error('refused')
+      if (!expected.accepted) throw new Error('the command was rejected')
       given(depositCreated)
         .when({ ...receive, receivedAmountMinor, mismatchPolicy })
         .then(expected.events)

@@ -9,7 +9,7 @@ import { createSecretBox } from '../../src/security/secret-box.js'
 import { tracedStore } from '../../src/tracing/tracing.js'
 import { openTestStore } from '../support/embedded-store.js'
 
-/** Every member of the port: the compiler finds a missing one. */
+/** Every member of the port. The compiler reports a missing one. */
 const members = {
   append: true,
   appendInOrder: true,

@@ -129,7 +129,7 @@ t.test('returns 404 for a different spelling of an address', async (t) => {
     t.match([response.statusCode, response.json()], [404, { error: { code: 40401 } }], url)
   }
   t.equal((await app.inject('/metrics?x=%6d')).statusCode, 200, 'a query can be percent-encoded')
-  // `inject` omits a fragment, as clients do, so this needs a connection.
+  // `inject` omits the fragment, as clients do, so these requests need a connection.
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   for (const path of ['/metrics#x', '/metrics#?x', '/metrics?x#y', '/metrics']) {

@@ -49,7 +49,7 @@ const keyRequests = routes.map(({ method, url }) => ({
 
 async function keyWith(own: readonly Scope[], validUntil: string | null = null, owner = id): Promise<string> {
   const created = await merchants.createApiKey(owner, { name: randomUUID(), scopes: own, validUntil }, context)
-  if (!created.accepted) throw new Error('refused')
+  if (!created.accepted) throw new Error('the key was rejected')
   return created.webApiKey
 }
 
@@ -133,7 +133,7 @@ t.test('rejects a revoked or expired key like an unknown one, and accepts the ot
 t.test('counts requests without the scope against the limit of the merchant, including polls', async (t) => {
   const slow = await service.merchant({ rateLimitPerSecond: 1 })
   const created = await merchants.createApiKey(slow.id, { name: 'read', scopes: ['read'], validUntil: null }, context)
-  if (!created.accepted) throw new Error('refused')
+  if (!created.accepted) throw new Error('the key was rejected')
   const url = '/api/services/app/TransactionRequests/WalletValidateUserDevice'
   const statuses: number[] = []
   for (let i = 0; i < 7; i++) statuses.push((await post(app, url, '{}', { key: created.webApiKey })).statusCode)

@@ -11,7 +11,7 @@ const { app, merchants, directory, store } = service
 async function rotating() {
   const issued = await service.merchant()
   const rotated = await merchants.rotateSecret(issued.id, 'secretKey', 60, context)
-  if (!rotated.accepted) throw new Error('refused')
+  if (!rotated.accepted) throw new Error('the rotation was rejected')
   await service.until(() => directory.byId(issued.id)!.secretKeys.all.length === 2)
   const takenUp = async () => {
     const events = await store.readStream(`merchant-${issued.id}`)

@@ -18,7 +18,7 @@ async function settlementKey(merchantId: string): Promise<string> {
     { name: randomUUID(), scopes: ['settlement'], validUntil: null },
     context,
   )
-  if (!created.accepted) throw new Error('refused')
+  if (!created.accepted) throw new Error('the key was rejected')
   await service.until(() => directory.byApiKey(created.webApiKey) !== undefined)
   return created.webApiKey
 }

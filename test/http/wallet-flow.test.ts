@@ -460,7 +460,7 @@ t.test('returns 503 and takes nothing if the wallet is unavailable, and allows a
   const trackingId = await flow.create()
   for (const call of ['logIn', 'sendCode', 'verifyCode', 'isTrusted', 'collect'] as const) {
     wallet.before = (now) => {
-      if (now === call) throw new WalletUnavailableError('away')
+      if (now === call) throw new WalletUnavailableError('unavailable')
     }
     const response = call === 'logIn' || call === 'sendCode' ? await flow.logIn(trackingId) : await pay(trackingId)
     t.match(response, { status: 503, body: { error: { code: 50302 } }, retryAfter: /^\d+$/ }, call)
