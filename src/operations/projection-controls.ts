@@ -76,36 +76,25 @@ export class ProjectionControls {
   }
 }
 
-function itemOf(status: ProjectionStatus) {
-  const { version: _1, collection: _2, failure, task, built, previous, actions, ...rest } = status
+/** Returns a status as the API shows it, which omits other fields. */
+function itemOf({ failure, task, built, previous, ...status }: ProjectionStatus) {
   return {
-    ...rest,
-    failure: failure && {
-      stream: failure.stream ?? null,
-      revision: failure.revision ?? null,
-      ...{ reason: failure.reason, at: failure.at, command: failure.command },
+    ...status,
+    failure: failure && { ...failure, stream: failure.stream ?? null, revision: failure.revision ?? null },
+    task: task && {
+      ...task,
+      phase: task.state === 'running' ? (task.phase ?? null) : null,
+      end: task.end ?? null,
+      eventsPerSecond: task.eventsPerSecond ?? null,
+      secondsLeft: task.secondsLeft ?? null,
+      comparison: comparisonOf(task),
+      reason: task.reason ?? null,
     },
-    task: task && taskOf(task),
-    built: built && buildOf(built),
-    previous: previous && buildOf(previous),
-    actions: [...actions],
+    built: built && { ...built, comparison: comparisonOf(built) },
+    previous: previous && { ...previous, comparison: comparisonOf(previous) },
   }
 }
 
-function taskOf(task: NonNullable<ProjectionStatus['task']>) {
-  const { what, state, phase, by, requestedAt, updatedAt, position, progress } = task
-  const { end = null, eventsPerSecond = null, secondsLeft = null, comparison, reason = null } = task
-  return {
-    ...{ what, state, by, requestedAt, updatedAt, position, end, progress, eventsPerSecond, secondsLeft, reason },
-    phase: state === 'running' ? (phase ?? null) : null,
-    comparison: comparison ? comparisonOf(comparison) : null,
-  }
-}
-
-function buildOf({ at, position, comparison }: NonNullable<ProjectionStatus['built']>) {
-  return { at, position, comparison: comparison ? comparisonOf(comparison) : null }
-}
-
-function comparisonOf({ differences, ...rest }: ComparisonDocument) {
-  return { ...rest, differences: [...differences] }
+function comparisonOf({ comparison }: { readonly comparison?: ComparisonDocument }) {
+  return comparison ? { ...comparison, differences: [...comparison.differences] } : null
 }

@@ -9,6 +9,7 @@ import {
   type Position,
   parsePosition,
   type RecordedEvent,
+  logPages,
   WrongExpectedRevisionError,
 } from '../../event-store/event-store.js'
 
@@ -38,6 +39,7 @@ export interface CopyReport {
   readonly sourceHasGrown: boolean
 }
 
+const pageSize = 500
 /** The number of events between two records, which is also the most that is compared again after a killed run. */
 const recordEvery = 10_000
 
@@ -56,7 +58,8 @@ export interface CopyOptions {
  * continues after the target's last event. Concurrent copies are harmless.
  * @throws CopyRefusedError, LogsDifferError if the target is not the start of the source, StoreUnavailableError
  */
-export async function copyLog({ source, target, signal, onProgress, beforeAppend }: CopyOptions): Promise<CopyReport> {
+export async function copyLog(options: CopyOptions): Promise<CopyReport> {
+  const { source, target, signal, onProgress } = options
   const end = await endOfLog(source)
   const report = (doing: CopyProgress['doing']) => (events: number, at: Position) =>
     onProgress({ doing, events, at, end: end ?? at })
@@ -64,15 +67,12 @@ export async function copyLog({ source, target, signal, onProgress, beforeAppend
   const record = await CopyRecord.load(target, copiedStream)
   const from = await resumeAt(source, record)
   const before = await compareLogs(source, target, from, { signal, onProgress: report('comparing') })
-  const after = await copyRest({ source, target, record, before, signal, beforeAppend, onProgress: report('copying') })
+  const after = await copyRest(options, record, before, report('copying'))
   stopIfAsked(signal)
   // An earlier run may have copied events without reading them back. Verified events need no second check, because a log only grows.
   const verifiedRecord = await CopyRecord.load(target, verifiedStream)
   const verifiedBefore = await resumeAt(source, verifiedRecord)
-  const verified = await compareLogs(source, target, verifiedBefore, {
-    signal,
-    onProgress: report('verifying'),
-  })
+  const verified = await compareLogs(source, target, verifiedBefore, { signal, onProgress: report('verifying') })
   stopIfAsked(signal)
   if (verified.events < after.events) {
     throw new LogsDifferError(`the target ends after ${verified.events} events, but ${after.events} were copied`)
@@ -105,19 +105,15 @@ async function resumeAt(source: EventStore, record: CopyRecord): Promise<EqualUp
   )
 }
 
-async function copyRest(options: {
-  readonly source: EventStore
-  readonly target: EventStore
-  readonly record: CopyRecord
-  readonly before: EqualUpTo
-  readonly signal: AbortSignal
-  readonly beforeAppend: CopyOptions['beforeAppend']
-  readonly onProgress: (events: number, at: Position) => void
-}): Promise<EqualUpTo> {
-  const { source, target, record, before, signal, beforeAppend, onProgress } = options
+async function copyRest(
+  { source, target, signal, beforeAppend }: CopyOptions,
+  record: CopyRecord,
+  before: EqualUpTo,
+  onProgress: ReadingOptions['onProgress'],
+): Promise<EqualUpTo> {
   let reached = before
-  while (!signal.aborted) {
-    const page = await source.readAll({ maxCount: pageSize, ...(reached.source && { after: reached.source }) })
+  for await (const page of logPages(source, { maxCount: pageSize, ...(before.source && { after: before.source }) })) {
+    if (signal.aborted) break
     const last = page.events.at(-1)
     if (last) {
       await beforeAppend?.(page.events)
@@ -127,9 +123,6 @@ async function copyRest(options: {
       reached = { events, streams, last, source: last.position, target: position }
       onProgress(events, last.position)
     }
-    if (page.atEnd) break
-    // The page contains only system streams.
-    if (!last && page.checkpoint) reached = { ...reached, source: page.checkpoint }
     if (reached.events - (record.kept?.events ?? 0) >= recordEvery) await record.keep(reached)
   }
   await record.keep(reached)
@@ -174,22 +167,14 @@ export class LogsDifferError extends Error {
   override readonly name = 'LogsDifferError'
 }
 
-export interface ReadingOptions {
+interface ReadingOptions {
   readonly signal: AbortSignal
   readonly onProgress: (events: number, at: Position) => void
 }
 
-export const pageSize = 500
-
 /** Yields the events in the global order, without system streams, to the end of the log. */
-export async function* eventsAfter(store: EventStore, after: Position | undefined): AsyncGenerator<RecordedEvent> {
-  let from = after
-  for (;;) {
-    const page = await store.readAll({ maxCount: pageSize, ...(from && { after: from }) })
-    yield* page.events
-    from = page.checkpoint ?? from
-    if (page.atEnd) return
-  }
+async function* eventsAfter(store: EventStore, after: Position | undefined): AsyncGenerator<RecordedEvent> {
+  for await (const { events } of logPages(store, { maxCount: pageSize, ...(after && { after }) })) yield* events
 }
 
 /**
@@ -209,13 +194,8 @@ export async function compareLogs(
     const problem = original ? difference(original, copy) : 'which the source does not have'
     if (!original || problem) throw new LogsDifferError(`${placeOf(copy)} of the target, ${problem}`)
     const streams = equal.streams + (original.revision === 0 ? 1 : 0)
-    equal = {
-      events: equal.events + 1,
-      streams,
-      last: original,
-      source: original.position,
-      target: copy.position,
-    }
+    const reached = { source: original.position, target: copy.position }
+    equal = { events: equal.events + 1, streams, last: original, ...reached }
     onProgress(equal.events, original.position)
     if (signal.aborted) break
   }
@@ -238,16 +218,9 @@ export function placeOf({ stream, revision, id, position }: RecordedEvent): stri
   return `${stream}@${revision} (${id}, position ${formatPosition(position)})`
 }
 
-export interface KeptCopy {
-  readonly events: number
-  readonly streams: number
-  /** The last copied event. */
-  readonly stream: string
-  readonly revision: number
-  readonly id: string
-  readonly source: Position
-  readonly target: Position
-}
+/** The point that a copy has reached, with the last copied event. */
+type KeptCopy = Pick<EqualUpTo, 'events' | 'streams'> &
+  Pick<RecordedEvent, 'stream' | 'revision' | 'id'> & { readonly source: Position; readonly target: Position }
 
 /** The progress of a copy or of its verification, stored in the target. It is written after the events that it covers. */
 export class CopyRecord {
@@ -262,15 +235,10 @@ export class CopyRecord {
   /** @throws StoreUnavailableError */
   static async load(target: EventStore, stream: string): Promise<CopyRecord> {
     const [newest] = await target.readStream(stream, { direction: 'backwards', maxCount: 1 })
-    const data = newest?.data as { [name in keyof KeptCopy]: KeptCopy[name] } | undefined
-    const source = parsePosition(String(newest?.data.source))
-    const at = parsePosition(String(newest?.data.target))
-    return new CopyRecord(
-      target,
-      stream,
-      newest?.revision ?? 'no_stream',
-      data && source && at ? { ...data, source, target: at } : undefined,
-    )
+    const data = newest?.data as KeptCopy | undefined
+    const [from, to] = [newest?.data.source, newest?.data.target].map((text) => parsePosition(String(text)))
+    const kept = data && from && to ? { ...data, source: from, target: to } : undefined
+    return new CopyRecord(target, stream, newest?.revision ?? 'no_stream', kept)
   }
 
   /** @throws StoreUnavailableError */

@@ -7,10 +7,9 @@ import { type StreamPrefix, streamKind, streamPrefix } from '../../domain/stream
 import { type User, userDecider } from '../../domain/user/user.js'
 import { type WalletAccount, walletAccountDecider } from '../../domain/wallet-account.js'
 import { type DomainEvent, UnreadableEventError } from '../../event-store/event-codec.js'
-import type { EventStore } from '../../event-store/event-store.js'
+import { type EventStore, logPages } from '../../event-store/event-store.js'
 import { skipEvents } from '../../event-store/read-event.js'
 import type { Decider } from '../../kernel/rules.js'
-import type { Clock } from '../../kernel/time.js'
 import { giveUpLostKeys } from '../../privacy/customer-erasure.js'
 import {
   createSecretBox,
@@ -78,9 +77,7 @@ export async function rotateKeys(configuration: Configuration, context: CommandC
       await sealDigestKey(log.rawEventStore, log.keyRing, revision, { by: context })
       count('digests', 1)
     }
-    const clock = () => new Date().toISOString()
-    for await (const stream of sealedStreams(store))
-      count(stream.kind, await stream.reseal({ store, box, clock, context }))
+    for await (const stream of sealedStreams(store)) count(stream.kind, await stream.reseal(box, context))
     count('customers', await log.customerKeys.reseal())
     count('audit', resealAuditKey(configuration, box))
   } finally {
@@ -211,7 +208,7 @@ interface Reseal {
 }
 
 /** A stream with encrypted values. */
-export interface SealedStream {
+interface SealedStream {
   /** The kind of the stream, in the plural. */
   readonly kind: string
   readonly stream: string
@@ -219,30 +216,18 @@ export interface SealedStream {
   readonly sealed: readonly Sealed[]
   readonly problem?: UnreadableEventError
   /** Encrypts each value with the current key, and returns how many. Values that cannot be decrypted stay. */
-  reseal(parts: ResealParts): Promise<number>
-}
-
-interface ResealParts {
-  readonly store: EventStore
-  readonly box: SecretBox
-  readonly clock: Clock
-  readonly context: CommandContext
+  reseal(box: SecretBox, context: CommandContext): Promise<number>
 }
 
 const pageSize = 500
 
 /** Yields every stream with encrypted values, oldest first. @throws StoreUnavailableError */
-export async function* sealedStreams(store: EventStore): AsyncIterable<SealedStream> {
-  const streamPrefixes = Object.keys(kinds)
-  for (let after = {}; ; ) {
-    const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...after })
-    for (const { stream, revision } of page.events) {
+async function* sealedStreams(store: EventStore): AsyncIterable<SealedStream> {
+  for await (const { events } of logPages(store, { streamPrefixes: Object.keys(kinds), maxCount: pageSize }))
+    for (const { stream, revision } of events) {
       const read = revision === 0 && kinds[streamKind(stream) as StreamPrefix]
       if (read) yield await read(store, stream)
     }
-    if (page.atEnd || !page.checkpoint) return
-    after = { after: page.checkpoint }
-  }
 }
 
 const kinds: { readonly [prefix in StreamPrefix]?: (store: EventStore, stream: string) => Promise<SealedStream> } = {
@@ -284,9 +269,9 @@ function reader<State, Command, Event extends DomainEvent>(
     try {
       const { state } = await loadStream(store, decider, stream)
       const sealed = sealedOf(state).filter(({ text }) => keyIdOf(text) !== undefined)
-      const reseal = async ({ box, clock, context }: ResealParts) => {
+      const reseal = async (box: SecretBox, context: CommandContext) => {
         const resealed = encryptAgain(box, sealed)
-        const command: Reseal = { type: 'Reseal', resealed, at: clock() }
+        const command: Reseal = { type: 'Reseal', resealed, at: new Date().toISOString() }
         if (resealed.size > 0) await handleCommand(store, decider, stream, command, context)
         return resealed.size
       }

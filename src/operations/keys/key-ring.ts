@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type CommandContext, retryOnConflict } from '../../commands/handle-command.js'
 import { digestKeyStream, streamPrefix } from '../../domain/streams.js'
 import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
-import type { EventStore, ExpectedRevision } from '../../event-store/event-store.js'
+import { type EventStore, type ExpectedRevision, logPages } from '../../event-store/event-store.js'
 import { readableEvent } from '../../event-store/read-event.js'
 import { createSecretBox, digestKeyOf, idOfMasterKey, type KeyRing, keyIdOf } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
@@ -13,8 +13,8 @@ import { decodeMasterKeys } from '../configuration/configuration-values.js'
 import { createFileDurably } from '../files/durable-file.js'
 
 const owner = 'digest key'
-const context: CommandContext = { actor: 'system:keys', $correlationId: 'keys', $causationId: 'keys' }
 const pageSize = 100
+const context: CommandContext = { actor: 'system:keys', $correlationId: 'keys', $causationId: 'keys' }
 
 /** The digest key as recorded in the log. */
 export interface SealedDigestKey {
@@ -89,17 +89,12 @@ async function firstKeyOf(store: EventStore, keys: MasterKeys['keys']): Promise<
 /** Returns the id of the key of the first encrypted value. It belongs to a merchant, a user or an account. */
 export async function firstKeyId(store: EventStore): Promise<string | undefined> {
   const streamPrefixes = [streamPrefix.merchant, streamPrefix.user, streamPrefix.wallet]
-  for (let after = {}; ; ) {
-    const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...after })
-    for (const recorded of page.events) {
-      const event = readableEvent(recorded)
-      const id =
-        event && keyIdOf(Object.values(event.data).find((value) => typeof value === 'string' && keyIdOf(value)) ?? '')
-      if (id !== undefined) return id
-    }
-    if (page.atEnd || !page.checkpoint) return undefined
-    after = { after: page.checkpoint }
+  for await (const { events } of logPages(store, { streamPrefixes, maxCount: pageSize })) {
+    const values = events.flatMap((recorded) => Object.values(readableEvent(recorded)?.data ?? {}))
+    const ids = values.flatMap((value) => (typeof value === 'string' && keyIdOf(value)) || [])
+    if (ids[0] !== undefined) return ids[0]
   }
+  return undefined
 }
 
 /** The master key is missing, invalid or wrong. The message states which one, and what to do. */
