@@ -16,9 +16,9 @@ export function addProofCommands(audit: Command): void {
     },
     async run({ configuration, rawEventStore, box, notify }, { out, from, revision }, trackingId: string) {
       const { proveTransfer } = await import('../audit/proofs/prove-transfer.js')
-      const { DirectoryTiles, parseVerifier } = await import('@transferd/transparency-log')
-      const { verifierKeyOf } = await import('../operations/audit/verify-log.js')
-      const key = parseVerifier(await verifierKeyOf(configuration, rawEventStore, box))
+      const { DirectoryTiles } = await import('@transferd/transparency-log')
+      const { logVerifier } = await import('../operations/audit/verify-log.js')
+      const key = await logVerifier(configuration, rawEventStore, box)
       const sealed = { log: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory), key }
       const older = from === undefined ? undefined : await checkpointIn(from)
       const made = await proveTransfer(sealed, trackingId, { revision, older })
@@ -59,10 +59,10 @@ export function addIntegrityCommands(audit: Command): void {
     async run({ configuration, progress }, { from, older = [], key }) {
       const { verifyLog } = await import('../operations/audit/verify-log.js')
       const noteIn = async (file: string) => ({ name: file, note: await checkpointIn(file) })
-      if (key !== undefined) await verifierOf(key)
+      const verifier = key === undefined ? undefined : await verifierOf(key)
       return verifyLog(configuration, {
         ...(from !== undefined && { from: await noteIn(from) }),
-        ...{ key, older: await Promise.all(older.map(noteIn)), signal: interruptSignal() },
+        ...{ verifier, older: await Promise.all(older.map(noteIn)), signal: interruptSignal() },
         onProgress: progressReporter(
           progress,
           (verified: number, treeSize: number) => `verified ${verified} of ${treeSize} events`,
@@ -86,8 +86,9 @@ export function addIntegrityCommands(audit: Command): void {
   })
   defineCommand(audit, 'key', 'print the verifier key, which auditors need to verify checkpoints', {
     async run({ configuration, rawEventStore, box }) {
-      const { verifierKeyOf } = await import('../operations/audit/verify-log.js')
-      return { verifierKey: await verifierKeyOf(configuration, rawEventStore, box) }
+      const { formatVerifier } = await import('@transferd/transparency-log')
+      const { logVerifier } = await import('../operations/audit/verify-log.js')
+      return { verifierKey: formatVerifier(await logVerifier(configuration, rawEventStore, box)) }
     },
     text: ({ verifierKey }) => `${verifierKey}\n`,
   })

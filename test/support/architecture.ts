@@ -167,7 +167,7 @@ export const areas: Areas = {
     packages: [transparencyLog, typebox, eventLog, 'age-encryption', 'better-sqlite3'],
   },
   'operations/events-server': {
-    areas: ['domain', 'operations'],
+    areas: ['kernel', 'domain', 'operations'],
     packages: [eventLog, '@transferd/event-log-server'],
   },
   sandbox: {

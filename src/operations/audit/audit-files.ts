@@ -15,11 +15,21 @@ export function auditKeyPath(dataDirectory: string): string {
   return join(dataDirectory, 'audit.key')
 }
 
+/** Returns the encrypted key that signs the tree's checkpoints, or `undefined` without one. */
+export function readSealedAuditKey(dataDirectory: string): string | undefined {
+  const path = auditKeyPath(dataDirectory)
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined
+}
+
 /** Reads the key from its file, or returns `undefined` without one. @throws SecretBoxError, VerificationError */
 export function readAuditKey(dataDirectory: string, box: SecretBox): NoteSigner | undefined {
-  const path = auditKeyPath(dataDirectory)
-  if (!existsSync(path)) return undefined
-  return parseSigner(box.open(readFileSync(path, 'utf8').trim(), auditKeyOwner))
+  const sealed = readSealedAuditKey(dataDirectory)
+  return sealed === undefined ? undefined : parseSigner(box.open(sealed, auditKeyOwner))
+}
+
+/** Returns the stored key, or the first key of the log. */
+export async function auditKeyOf(dataDirectory: string, rawStore: EventStore, box: SecretBox) {
+  return readAuditKey(dataDirectory, box) ?? (await firstAuditKey(rawStore, box))
 }
 
 /** Stores the key permanently. A later master key only encrypts it again. */

@@ -14,7 +14,7 @@ import type { Part } from '../../subscriptions/under-lease.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { checkLogAtRest, checkOtherFiles } from '../files/file-checks.js'
 import type { OpenedLog } from '../stores/stores.js'
-import { firstAuditKey, keepAuditKey, readAuditKey } from './audit-files.js'
+import { auditKeyOf, keepAuditKey, readAuditKey } from './audit-files.js'
 
 /** Seals and verifies the log. */
 export function startAuditTree(parts: {
@@ -35,7 +35,7 @@ export function startAuditTree(parts: {
     ...{ readModels, commands, clock, logger, metrics, publishFailed },
     store: rawStore,
     tiles: new DirectoryTiles(audit.directory),
-    signer: async () => readAuditKey(dataDirectory, box) ?? (await firstAuditKey(rawStore, box)),
+    signer: () => auditKeyOf(dataDirectory, rawStore, box),
     hasKey: () => readAuditKey(dataDirectory, box) !== undefined,
     keepKey: (signer) => keepAuditKey(dataDirectory, box, signer),
     ...(eventStore.engine === 'embedded' && {
@@ -116,7 +116,7 @@ export function proofs(
   { rawEventStore: log, box }: Pick<OpenedLog, 'rawEventStore' | 'box'>,
 ): (trackingId: string) => Promise<ProofOutcome> {
   return async (trackingId) => {
-    const key = readAuditKey(dataDirectory, box) ?? (await firstAuditKey(log, box))
+    const key = await auditKeyOf(dataDirectory, log, box)
     if (!key) return { outcome: 'unknown' }
     try {
       const made = await proveTransfer({ log, tiles: new DirectoryTiles(audit.directory), key }, trackingId)

@@ -1,51 +1,33 @@
 import {
   DirectoryTiles,
-  formatVerifier,
   type NoteVerifier,
   parseCheckpoint,
   parseNote,
-  parseVerifier,
   type TileStore,
 } from '@transferd/transparency-log'
 import { type KeptCheckpoint, type Verification, verifySealedLog } from '../../audit/integrity/log-verification.js'
-import type { Finding } from '../../domain/integrity.js'
 import { checkLogFile } from '../../event-store/embedded.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { masterKeysOf, openKeyRing } from '../keys/key-ring.js'
 import { openEventStore, requireLog } from '../stores/stores.js'
-import { firstAuditKey, readAuditKey } from './audit-files.js'
+import { auditKeyOf } from './audit-files.js'
 
 export interface VerifyLogOptions {
   /** A checkpoint of a tree that was verified before. Only later events are verified. */
   readonly from?: KeptCheckpoint
   /** Other checkpoints that were kept. */
   readonly older?: readonly KeptCheckpoint[]
-  /** A verifier key; by default that of the data directory, which the master key decrypts. */
-  readonly key?: string | undefined
+  /** By default that of the data directory, which the master key decrypts. */
+  readonly verifier?: NoteVerifier | undefined
   /** The tree; that of the configuration by default. */
   readonly tiles?: TileStore
   readonly signal?: AbortSignal
   readonly onProgress?: (verified: number, treeSize: number) => void
 }
 
-export interface VerifiedLog {
-  readonly holds: boolean
-  readonly origin: string | null
-  readonly treeSize: number
-  /** Base64. */
-  readonly root: string | null
-  /** The index of the first compared leaf. */
-  readonly from: number
-  readonly verified: number
-  /** The number of events that no checkpoint covers yet. */
-  readonly unsealed: number
-  readonly isComplete: boolean
-  readonly problems: number
-  /** The first hundred problems. */
-  readonly findings: readonly Finding[]
-}
+export type VerifiedLog = ReturnType<typeof shown>
 
 /** There is nothing to verify. */
 export class NoTreeError extends Error {
@@ -59,12 +41,12 @@ export class NoTreeError extends Error {
 export async function verifyLog(configuration: Configuration, options: VerifyLogOptions = {}): Promise<VerifiedLog> {
   requireLog(configuration)
   const { audit, eventStore: location } = configuration
-  const { from, older = [], key, tiles = new DirectoryTiles(audit.directory), signal, onProgress } = options
+  const { from, older = [], verifier, tiles = new DirectoryTiles(audit.directory), signal, onProgress } = options
   const { eventStore: store } = await openEventStore(location)
   try {
     const verification = await verifySealedLog({
       ...{ store, tiles },
-      verifier: key === undefined ? await ownKey(configuration, store) : parseVerifier(key),
+      verifier: verifier ?? (await ownKey(configuration, store)),
       from: from === undefined ? 0 : parseCheckpoint(parseNote(from.note).text).size,
       kept: from === undefined ? older : [from, ...older],
       ...(location.engine === 'embedded' && { checkFile: () => checkLogFile(location.directory, 'full') }),
@@ -77,7 +59,8 @@ export async function verifyLog(configuration: Configuration, options: VerifyLog
   }
 }
 
-function shown({ checkpoint, from, to, count, findings, unsealed, isComplete }: Verification): VerifiedLog {
+/** `from` is the index of the first compared leaf, `unsealed` events are in no checkpoint yet, and `findings` are the first hundred problems. */
+function shown({ checkpoint, from, to, count, findings, unsealed, isComplete }: Verification) {
   return {
     holds: count === 0,
     origin: checkpoint?.origin ?? null,
@@ -89,20 +72,12 @@ function shown({ checkpoint, from, to, count, findings, unsealed, isComplete }: 
 
 async function ownKey(configuration: Configuration, rawStore: EventStore): Promise<NoteVerifier> {
   const { keys } = await masterKeysOf(configuration)
-  return keyWith(configuration, rawStore, createSecretBox(await openKeyRing(rawStore, keys)))
+  return logVerifier(configuration, rawStore, createSecretBox(await openKeyRing(rawStore, keys)))
 }
 
-async function keyWith({ dataDirectory }: Configuration, rawStore: EventStore, box: SecretBox): Promise<NoteVerifier> {
-  const key = readAuditKey(dataDirectory, box) ?? (await firstAuditKey(rawStore, box))
+/** Returns the verifier of the log's checkpoints. @throws NoTreeError if the log is empty */
+export async function logVerifier({ dataDirectory }: Configuration, rawStore: EventStore, box: SecretBox) {
+  const key = await auditKeyOf(dataDirectory, rawStore, box)
   if (!key) throw new NoTreeError('the log is empty: its key is created with the first event')
   return key
-}
-
-/** Returns the verifier key of the log. @throws NoTreeError if the log is empty */
-export async function verifierKeyOf(
-  configuration: Configuration,
-  rawStore: EventStore,
-  box: SecretBox,
-): Promise<string> {
-  return formatVerifier(await keyWith(configuration, rawStore, box))
 }

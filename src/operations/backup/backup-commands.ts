@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path'
 import { type Backup, backUpLog } from '@transferd/event-log'
 import {
   DirectoryTiles,
-  formatVerifier,
   type NoteVerifier,
   openCheckpoint,
   parseCheckpoint,
@@ -14,40 +13,23 @@ import {
 } from '@transferd/transparency-log'
 import { signedCheckpoint } from '../../audit/integrity/log-sealer.js'
 import { checkLogFile } from '../../event-store/embedded.js'
-import { type VerifiedLog, verifierKeyOf, verifyLog } from '../audit/verify-log.js'
+import { logVerifier, type VerifiedLog, verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { recordBackup } from '../files/last-backup.js'
 import { openLog, requireLog } from '../stores/stores.js'
-import type { EncryptTo, OpenWith } from './backup-chunks.js'
 import { BackupError, bytesOf, type Manifest, manifestsIn, readManifest } from './backup-manifest.js'
-import { createBackup } from './create-backup.js'
-import { restoreBackup } from './restore-backup.js'
+import { type CreateBackupOptions, createBackup } from './create-backup.js'
+import { type RestoreOptions, restoreBackup } from './restore-backup.js'
 import type { TreeSnapshot } from './tree-snapshot.js'
 
-export interface BackUpReport {
-  readonly backup: string
-  readonly createdAt: string
-  /** The size of the contents, uncompressed. */
-  readonly bytes: number
-  /** What this backup has added to the target. */
-  readonly newBytes: number
-  readonly encrypted: boolean
-  readonly log: Manifest['log']
-  /** What must be backed up separately, in sentences. */
-  readonly notIncluded: readonly string[]
-}
-
-export interface BackUpOptions {
-  readonly encryptTo: EncryptTo
-  readonly withReadModels: boolean
-}
+export type BackUpReport = Awaited<ReturnType<typeof backUpService>>
 
 /** @throws BackupError, NoLogError, MasterKeyError, ConfigurationError */
 export async function backUpService(
   configuration: Configuration,
   target: string,
-  { encryptTo, withReadModels }: BackUpOptions,
-): Promise<BackUpReport> {
+  { encryptTo, withReadModels }: Pick<CreateBackupOptions, 'encryptTo' | 'withReadModels'>,
+) {
   requireLog(configuration)
   const { audit, dataDirectory, eventStore, readModels } = configuration
   const at = new Date().toISOString()
@@ -65,26 +47,35 @@ export async function backUpService(
     verify: (tree) => verifySource(configuration, tree, resolve(target)),
   })
   recordBackup(dataDirectory, at)
-  const sizes = { bytes: bytesOf(manifest), newBytes, encrypted: manifest.encryptedTo.length > 0 }
-  return { backup, createdAt: at, ...sizes, log: manifest.log, notIncluded: notIncluded(configuration, withReadModels) }
+  return {
+    ...{ backup, createdAt: at },
+    /** The size of the contents, uncompressed. */
+    bytes: bytesOf(manifest),
+    /** What this backup has added to the target. */
+    newBytes,
+    encrypted: manifest.encryptedTo.length > 0,
+    log: manifest.log,
+    /** What must be backed up separately, in sentences. */
+    notIncluded: notIncluded(configuration, withReadModels),
+  }
 }
 
 /** Verifies the log against the tree that is backed up. Events that an earlier backup in the target has verified are not verified again. */
 async function verifySource(configuration: Configuration, tree: TreeSnapshot | undefined, target: string) {
-  if (!tree) return requireIntactLog(configuration)
+  if (!tree) {
+    const { eventStore } = configuration
+    const [problem] = eventStore.engine === 'embedded' ? checkLogFile(eventStore.directory, 'full') : []
+    if (problem === undefined) return
+    throw new BackupError(`the log is damaged, and no backup was created: ${problem}`)
+  }
   const opened = await openLog(configuration)
-  const key = await verifierKeyOf(configuration, opened.rawEventStore, opened.box).finally(() => opened.close())
+  const verifier = await logVerifier(configuration, opened.rawEventStore, opened.box).finally(() => opened.close())
   const earlier = manifestsIn(target).at(-1)
   const note = earlier === undefined ? null : readManifest(earlier).checkpoint
   const from = note === null ? {} : { from: { name: String(earlier), note } }
-  const problem = firstProblem(await verifyLog(configuration, { key, tiles: tree, ...from }))
+  const problem = firstProblem(await verifyLog(configuration, { verifier, tiles: tree, ...from }))
   if (problem !== undefined)
     throw new BackupError(`the log does not verify, and no backup was created: ${problem} (transferd audit verify)`)
-}
-
-function requireIntactLog({ eventStore }: Configuration): void {
-  const [problem] = eventStore.engine === 'embedded' ? checkLogFile(eventStore.directory, 'full') : []
-  if (problem !== undefined) throw new BackupError(`the log is damaged, and no backup was created: ${problem}`)
 }
 
 function firstProblem({ holds, findings }: VerifiedLog): string | undefined {
@@ -103,15 +94,11 @@ function notIncluded({ eventStore, readModels }: Configuration, withReadModels: 
   ]
 }
 
-/**
- * Copies the embedded log into one file. @throws BackupFailedError, NoLogError, and ConfigurationError if the log is on a server
- */
+/** Copies the embedded log into one file. @throws BackupFailedError, NoLogError, and ConfigurationError if the log is on a server */
 export function backUpEvents(configuration: Configuration, file: string): Backup & { readonly file: string } {
   const { eventStore, dataDirectory } = configuration
-  if (eventStore.engine !== 'embedded')
-    throw new ConfigurationError([
-      'EVENT_STORE_URL names a server: back up the log with its own tools, or with events copy',
-    ])
+  const onServer = 'EVENT_STORE_URL names a server: back up the log with its own tools, or with events copy'
+  if (eventStore.engine !== 'embedded') throw new ConfigurationError([onServer])
   requireLog(configuration)
   const path = resolve(file)
   const backup = backUpLog(eventStore.directory, path)
@@ -119,18 +106,9 @@ export function backUpEvents(configuration: Configuration, file: string): Backup
   return { file: path, ...backup }
 }
 
-export interface RestoreReport {
-  readonly directory: string
-  readonly createdAt: string
-  readonly log: Manifest['log']
-  /** The number of events that `checkpoint` covers and this backup does not contain, or null without a checkpoint. */
-  readonly lostEvents: number | null
-  readonly notes: readonly string[]
-}
+export type RestoreReport = Awaited<ReturnType<typeof restoreService>>
 
-export interface RestoreServiceOptions {
-  readonly to: string
-  readonly openWith: OpenWith
+interface RestoreServiceOptions extends Pick<RestoreOptions, 'to' | 'openWith'> {
   /** A file with a checkpoint that was kept elsewhere. */
   readonly checkpoint: string | undefined
   /** The verifier key that the operator has kept. Only a log or tree with its signature is restored. */
@@ -142,15 +120,15 @@ export async function restoreService(
   configuration: Configuration,
   backup: string,
   { to, openWith, checkpoint, key }: RestoreServiceOptions,
-): Promise<RestoreReport> {
+) {
   const verifier = key === undefined ? undefined : parseVerifier(key)
   const reached = checkpoint === undefined ? undefined : sizeOf(readFileSync(checkpoint, 'utf8'), checkpoint, verifier)
-  const verify = async (manifest: Manifest, directory: string) => {
-    if (verifier) await requireSigned(configuration, manifest, directory, verifier)
-  }
+  const verify = async (manifest: Manifest, directory: string) =>
+    verifier && requireSigned(configuration, manifest, directory, verifier)
   const manifest = await restoreBackup({ backup, to, openWith, verify })
   const { createdAt, log } = manifest
   const restored = manifest.checkpoint === null ? 0 : sizeOf(manifest.checkpoint, 'audit/checkpoint', verifier)
+  /** The number of events that `checkpoint` covers and this backup does not contain, or null without a checkpoint. */
   const lostEvents = reached === undefined ? null : Math.max(0, reached - restored)
   return { directory: resolve(to), createdAt, log, lostEvents, notes: notesOf(manifest, lostEvents, key !== undefined) }
 }
@@ -166,7 +144,7 @@ async function requireSigned(
   try {
     if (log !== null) {
       const copies: Configuration = { ...configuration, eventStore: { engine: 'embedded', directory }, audit }
-      const problem = firstProblem(await verifyLog(copies, { key: formatVerifier(verifier) }))
+      const problem = firstProblem(await verifyLog(copies, { verifier }))
       if (problem !== undefined) throw new VerificationError(problem)
       return
     }

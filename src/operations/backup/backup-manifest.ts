@@ -77,10 +77,6 @@ export function bytesOf(manifest: Manifest): number {
   return chunksOf(manifest).reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-export function manifestPath(target: string, createdAt: string): string {
-  return join(target, 'sets', `${createdAt.replaceAll(':', '-')}.json`)
-}
-
 const manifestName = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z\.json$/
 
 /** Returns the paths of all manifests in the target, oldest first. Each stands for a complete backup, because the manifest is written last. */

@@ -9,22 +9,18 @@ import { openReadModels } from '../stores/stores.js'
 import { BackupError, type PartName } from './backup-manifest.js'
 import type { TreeSnapshot } from './tree-snapshot.js'
 
-/** A part of a backup is a sequence of records. A record is a line of JSON; if that has a field `bytes`, as many bytes follow it. */
-export interface PartRecord {
-  readonly value: unknown
-  readonly content: Buffer
-}
+// A part of a backup is a sequence of records. A record is a line of JSON; if that has a field `bytes`, as many bytes follow it.
 
-export function jsonRecord(value: unknown): Buffer {
+function jsonRecord(value: unknown): Buffer {
   return Buffer.from(`${JSON.stringify(value)}\n`)
 }
 
-export function fileRecord(path: string, content: Uint8Array): Buffer {
+function fileRecord(path: string, content: Uint8Array): Buffer {
   return Buffer.concat([jsonRecord({ path, bytes: content.length }), content])
 }
 
 /** Yields the records of chunks, each of which ends with a record. @throws BackupError */
-export function* readRecords(chunks: Iterable<Buffer>): Generator<PartRecord> {
+function* readRecords(chunks: Iterable<Buffer>) {
   for (const chunk of chunks) {
     for (let at = 0; at < chunk.length; ) {
       const lineEnd = chunk.indexOf('\n', at)
@@ -68,7 +64,7 @@ export interface Snapshot {
   readonly readModelsCopy: string | undefined
 }
 
-export type Records = Iterable<Buffer> | AsyncIterable<Buffer>
+type Records = Iterable<Buffer> | AsyncIterable<Buffer>
 
 const pageBytes = 4_096
 const pagesPerRead = 256
@@ -78,19 +74,17 @@ const keysPerRead = 500
  * Returns the parts of a backup. They must be read in this order: the receipts and keys that an event names are stored before the event, so
  * that copies made after the log contain them. @throws BackupError
  */
-export function partsOf(sources: Sources, { through, tree, readModelsCopy }: Snapshot): [PartName, Records][] {
+export function partsOf(sources: Sources, { through, tree, readModelsCopy }: Snapshot) {
   const { dataDirectory, log, readModels } = sources
-  return [
-    ...(log === undefined ? [] : [['events', eventRecords(log, through)] as [PartName, Records]]),
-    ['files', fileRecords(dataDirectory, tree)],
-    ...(readModelsCopy === undefined ? [] : [['read-models', pagesOf(readModelsCopy)] as [PartName, Records]]),
-    ...(readModels !== undefined && existsSync(join(readModels, 'read-models.db'))
-      ? [['receipts', receiptRecords(readModels)] as [PartName, Records]]
-      : []),
-    ...(existsSync(keyFileIn(dataDirectory))
-      ? [['customer-keys', keyRecords(dataDirectory)] as [PartName, Records]]
-      : []),
-  ]
+  const hasReceipts = readModels !== undefined && existsSync(join(readModels, 'read-models.db'))
+  const parts: { readonly [name in PartName]: Records | undefined } = {
+    events: log === undefined ? undefined : eventRecords(log, through),
+    files: fileRecords(dataDirectory, tree),
+    'read-models': readModelsCopy === undefined ? undefined : pagesOf(readModelsCopy),
+    receipts: hasReceipts ? receiptRecords(readModels) : undefined,
+    'customer-keys': existsSync(keyFileIn(dataDirectory)) ? keyRecords(dataDirectory) : undefined,
+  }
+  return Object.entries(parts).flatMap(([name, records]) => (records ? [{ name: name as PartName, records }] : []))
 }
 
 /** `[position, stream, revision, recordedAtMs, name, body]`; a body of bytes is `{"base64": …}`. */
@@ -101,7 +95,7 @@ function* eventRecords(directory: string, through: number): Generator<Buffer> {
   }
 }
 
-export type EventRecord = [
+type EventRecord = [
   position: LogRow['position'],
   stream: number,
   revision: number,

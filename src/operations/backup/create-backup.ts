@@ -13,7 +13,6 @@ import {
   chunksOf,
   format,
   type Manifest,
-  manifestPath,
   manifestsIn,
   readManifest,
 } from './backup-manifest.js'
@@ -32,21 +31,17 @@ export interface CreateBackupOptions {
   readonly verify: (tree: TreeSnapshot | undefined) => Promise<void>
 }
 
-export interface CreatedBackup {
-  /** The path of its manifest, which `restore` takes. */
-  readonly backup: string
-  readonly manifest: Manifest
-  /** The bytes that this backup has added to the target. */
-  readonly newBytes: number
-}
-
 const spareBytes = 64 * 1024 * 1024
 
-/** @throws BackupError */
-export async function createBackup(options: CreateBackupOptions): Promise<CreatedBackup> {
+/** Returns the path of the manifest, which `restore` takes, and the bytes that the target has gained. @throws BackupError */
+export async function createBackup(options: CreateBackupOptions) {
   const { sources, target, encryptTo, withReadModels, verify } = options
   requireElsewhere(sources, target)
-  if (!encryptTo) requirePlaintextTarget(target)
+  // Prevents an option that is forgotten once from storing in plaintext what is encrypted otherwise.
+  if (!encryptTo && manifestsIn(target).some((earlier) => readManifest(earlier).encryptedTo.length > 0))
+    throw new BackupError(
+      `the backups in ${target} are encrypted: add --recipient or --passphrase-file, or choose another target`,
+    )
   const release = lockBackups(sources.dataDirectory)
   const staging = join(sources.dataDirectory, 'backup.staging')
   try {
@@ -75,14 +70,6 @@ function requireElsewhere({ dataDirectory, auditDirectory, log, readModels }: So
         `${target} is in ${source} and would be lost with it: choose a directory elsewhere, preferably on another disk`,
       )
   }
-}
-
-/** Prevents an option that is forgotten once from storing in plaintext what is encrypted otherwise. @throws BackupError */
-function requirePlaintextTarget(target: string): void {
-  if (manifestsIn(target).some((earlier) => readManifest(earlier).encryptedTo.length > 0))
-    throw new BackupError(
-      `the backups in ${target} are encrypted: add --recipient or --passphrase-file, or choose another target`,
-    )
 }
 
 function isWithin(path: string, directory: string): boolean {
@@ -135,7 +122,7 @@ async function store(
   { sources, target, encryptTo, at }: CreateBackupOptions,
   end: LogEnd | undefined,
   snapshot: Snapshot,
-): Promise<CreatedBackup> {
+) {
   mkdirSync(target, { recursive: true, mode: 0o700 })
   const to = encryptedTo(encryptTo)
   const alike = manifestsIn(target)
@@ -145,7 +132,7 @@ async function store(
   const key = await chunkKeyFor(target, encryptTo, earlier.at(-1)?.key ?? undefined)
   const writer = new ChunkWriter(target, key, earlier)
   const parts: Manifest['parts'] = []
-  for (const [name, records] of partsOf(sources, snapshot)) {
+  for (const { name, records } of partsOf(sources, snapshot)) {
     const chunks: Chunk[] = []
     for await (const content of cutIntoChunks(records)) chunks.push(writer.put(content))
     parts.push({ name, chunks })
@@ -160,7 +147,7 @@ async function store(
   const checkpoint = snapshot.tree?.checkpoint ?? null
   const manifest: Manifest = { format, createdAt: at, log: log ?? null, checkpoint, encryptedTo: to, parts }
   const text = `${JSON.stringify(manifest)}\n`
-  const backup = manifestPath(target, at)
+  const backup = join(target, 'sets', `${at.replaceAll(':', '-')}.json`)
   // The manifest comes last. Without it the chunks are not a backup.
   writeFileDurably(backup, text)
   readManifest(backup)

@@ -32,7 +32,7 @@ export interface RestoreOptions {
   readonly to: string
   readonly openWith: OpenWith
   /** Checks the directory before it gets its name, and throws if it is not what it must be. */
-  readonly verify: (manifest: Manifest, directory: string) => Promise<void>
+  readonly verify: (manifest: Manifest, directory: string) => Promise<unknown>
 }
 
 /** Creates the directory `to` when all of the backup is written and verified. @throws BackupError */
@@ -42,8 +42,12 @@ export async function restoreBackup({ backup, to, openWith, verify }: RestoreOpt
   const { path, target } = locate(resolve(backup))
   const manifest = readManifest(path)
   mkdirSync(dirname(place), { recursive: true })
-  requireSpace(manifest, dirname(place))
-  const keys = await openKeys(manifest, target, openWith)
+  const { bavail, bsize } = statfsSync(dirname(place))
+  const needed = bytesOf(manifest)
+  if (bavail * bsize < needed) throw new BackupError(`${dirname(place)} has no space for ${needed} bytes`)
+  const keys = new Map<string, ChunkKey>()
+  for (const name of new Set(chunksOf(manifest).flatMap(({ key }) => key ?? [])))
+    keys.set(name, await openChunkKey(target, name, openWith))
   const draft = mkdtempSync(`${place}.restoring-`)
   try {
     for (const { name, chunks } of manifest.parts) await writePart[name](draft, contentsOf(chunks, target, keys))
@@ -65,29 +69,12 @@ function requireFree(place: string): void {
   if (existsSync(place)) throw new BackupError(`${place} already exists: a restore never overwrites anything`)
 }
 
-function locate(backup: string): { readonly path: string; readonly target: string } {
+function locate(backup: string) {
   if (!existsSync(backup)) throw new BackupError(`backup not found: ${backup}`)
   if (statSync(backup).isFile()) return { path: backup, target: dirname(dirname(backup)) }
   const path = manifestsIn(backup).at(-1)
   if (path === undefined) throw new BackupError(`${backup} contains no complete backup`)
   return { path, target: backup }
-}
-
-function requireSpace(manifest: Manifest, directory: string): void {
-  const needed = bytesOf(manifest)
-  const { bavail, bsize } = statfsSync(directory)
-  if (bavail * bsize < needed) throw new BackupError(`${directory} has no space for ${needed} bytes`)
-}
-
-async function openKeys(
-  manifest: Manifest,
-  target: string,
-  openWith: OpenWith,
-): Promise<ReadonlyMap<string, ChunkKey>> {
-  const keys = new Map<string, ChunkKey>()
-  for (const name of new Set(chunksOf(manifest).flatMap(({ key }) => key ?? [])))
-    keys.set(name, await openChunkKey(target, name, openWith))
-  return keys
 }
 
 function* contentsOf(chunks: readonly Chunk[], target: string, keys: ReadonlyMap<string, ChunkKey>): Generator<Buffer> {

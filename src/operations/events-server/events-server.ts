@@ -1,36 +1,30 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { logPath } from '@transferd/event-log'
 import { StreamStore } from '@transferd/event-log/streams'
-import { type Account, type Endpoint, type RejectedLogin, startProtocolServer } from '@transferd/event-log-server'
+import { type Account, startProtocolServer } from '@transferd/event-log-server'
 import { isServiceStream } from '../../domain/streams.js'
-import { createFileDurably } from '../files/durable-file.js'
+import { Type, Value } from '../../kernel/typebox.js'
+import { createFileDurably, permissionNotices } from '../files/durable-file.js'
 import { NoLogError } from '../stores/stores.js'
 
-export interface EventsServerOptions {
-  readonly host: string
-  readonly port: number
+type ProtocolOptions = Parameters<typeof startProtocolServer>[0]
+
+interface EventsServerOptions
+  extends Pick<ProtocolOptions, 'host' | 'port' | 'isWritable' | 'onFault' | 'onRejectedLogin'> {
   /** `undefined` for a temporary log, which is deleted when the server ends. */
   readonly directory: string | undefined
-  readonly isWritable: boolean
   /** Whether clients may write the service's own streams. */
   readonly allowsServiceStreams: boolean
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
-  readonly advertise: Endpoint | undefined
+  readonly tls: ProtocolOptions['tls'] | undefined
+  readonly advertise: ProtocolOptions['advertise'] | undefined
   /** By default the users in the directory's file, or well-known users for a temporary log. */
   readonly users: EventsUsers | undefined
-  readonly onFault: (error: unknown) => void
-  readonly onRejectedLogin?: (rejected: RejectedLogin) => void
 }
 
-export interface EventsServer {
-  /** The URL for EventStoreDB clients, without credentials. */
-  readonly url: string
-  readonly users: EventsUsers
-  stop(): Promise<void>
-}
+export type EventsServer = Awaited<ReturnType<typeof startEventsServer>>
 
 const wellKnown: EventsUsers = {
   accounts: [
@@ -47,27 +41,21 @@ export function requireServedLog(directory: string): void {
 }
 
 /** Serves the embedded log to EventStoreDB clients. @throws CannotOpenLogError */
-export async function startEventsServer(options: EventsServerOptions): Promise<EventsServer> {
-  const { directory, host, tls, advertise } = options
-  const users = options.users ?? (directory === undefined ? wellKnown : ensureEventsUsers(directory))
+export async function startEventsServer(options: EventsServerOptions) {
+  const { directory, users: given, allowsServiceStreams, tls, advertise, ...others } = options
+  const users = given ?? (directory === undefined ? wellKnown : ensureEventsUsers(directory))
   const store = directory === undefined ? StreamStore.openTemporary() : StreamStore.open(directory)
   try {
     const server = await startProtocolServer({
-      store,
-      host,
-      port: options.port,
-      isWritable: options.isWritable,
-      isReservedStream: isServiceStream,
-      canWriteReserved: options.allowsServiceStreams,
-      accounts: users.accounts,
-      onFault: options.onFault,
-      ...(options.onRejectedLogin && { onRejectedLogin: options.onRejectedLogin }),
+      ...{ ...others, store, accounts: users.accounts },
+      ...{ isReservedStream: isServiceStream, canWriteReserved: allowsServiceStreams },
       ...(tls && { tls }),
       ...(advertise && { advertise }),
     })
-    const endpoint = advertise ?? { host, port: server.port }
+    const endpoint = advertise ?? { host: others.host, port: server.port }
     const address = isIPv6(endpoint.host) ? `[${endpoint.host}]` : endpoint.host
     return {
+      /** The URL for EventStoreDB clients, without credentials. */
       url: `esdb://${address}:${endpoint.port}?tls=${tls !== undefined}`,
       users,
       stop: async () => {
@@ -123,37 +111,24 @@ export function readEventsUsers(path: string): EventsUsers {
       `${path} must contain {"users": [{"login": …, "password": …, "groups": […]}, …]} with unique logins without a colon and no empty password`,
     )
   }
-  const mode = statSync(path).mode & 0o777
-  const isTooOpen = process.platform !== 'win32' && (mode & 0o077) !== 0
-  const notice = `${path} has mode 0${mode.toString(8)}, so others can read it: change the mode to 0600`
-  return { path, accounts, notices: isTooOpen ? [notice] : [] }
+  return { path, accounts, notices: permissionNotices(path) }
 }
+
+const name = Type.String({ minLength: 1 })
+const user = Type.Object(
+  { login: Type.String({ pattern: '^[^:]+$' }), password: name, groups: Type.Array(name) },
+  { additionalProperties: false },
+)
+const document = Type.Object({ users: Type.Array(user, { minItems: 1 }) })
 
 /** Returns `undefined` for an invalid list of users. */
 function accountsOf(text: string): readonly Account[] | undefined {
-  let document: unknown
+  let parsed: unknown
   try {
-    document = JSON.parse(text)
+    parsed = JSON.parse(text)
   } catch {
     return undefined
   }
-  const users = isObject(document) ? document.users : undefined
-  if (!Array.isArray(users) || users.length === 0 || !users.every(isAccount)) return undefined
-  return new Set(users.map(({ login }) => login)).size === users.length ? users : undefined
-}
-
-function isAccount(user: unknown): user is Account {
-  if (!isObject(user)) return false
-  const { login, password, groups, ...others } = user
-  const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
-  const isLogin = isText(login) && !login.includes(':')
-  return isLogin && isText(password) && isGroups(groups) && Object.keys(others).length === 0
-}
-
-function isGroups(groups: unknown): boolean {
-  return Array.isArray(groups) && groups.every((group) => typeof group === 'string' && group !== '')
-}
-
-function isObject(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!Value.Check(document, parsed)) return undefined
+  return new Set(parsed.users.map(({ login }) => login)).size === parsed.users.length ? parsed.users : undefined
 }

@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -26,6 +36,13 @@ export function createFileDurably(path: string, content: string): boolean {
   } finally {
     rmSync(draft)
   }
+}
+
+/** Returns a notice for the operator if others can read a file with secrets. */
+export function permissionNotices(path: string): string[] {
+  const mode = statSync(path).mode & 0o777
+  if (process.platform === 'win32' || (mode & 0o077) === 0) return []
+  return [`${path} has mode 0${mode.toString(8)}, so others can read it: change the mode to 0600`]
 }
 
 /** Waits until a file, or the entries of a directory, are on disk. */

@@ -1,11 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { type CommandContext, handleCommand, loadStream } from '../../commands/handle-command.js'
 import { secretOwner } from '../../commands/merchant/merchant-commands.js'
 import { userSecretOwner } from '../../commands/user/user-commands.js'
-import { type Merchant, merchantDecider } from '../../domain/merchant/merchant.js'
+import { merchantDecider } from '../../domain/merchant/merchant.js'
 import { type StreamPrefix, streamKind, streamPrefix } from '../../domain/streams.js'
-import { type User, userDecider } from '../../domain/user/user.js'
-import { type WalletAccount, walletAccountDecider } from '../../domain/wallet-account.js'
+import { userDecider } from '../../domain/user/user.js'
+import { walletAccountDecider } from '../../domain/wallet-account.js'
 import { type DomainEvent, UnreadableEventError } from '../../event-store/event-codec.js'
 import { type EventStore, logPages } from '../../event-store/event-store.js'
 import { skipEvents } from '../../event-store/read-event.js'
@@ -20,27 +19,14 @@ import {
   SecretBoxError,
 } from '../../security/secret-box.js'
 import { walletContactOwner } from '../../wallet/built-in/wallet-accounts.js'
-import { auditKeyOwner, auditKeyPath } from '../audit/audit-files.js'
+import { auditKeyOwner, auditKeyPath, readSealedAuditKey } from '../audit/audit-files.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { writeFileDurably } from '../files/durable-file.js'
 import { openCustomerKeys, openEventStore, openLog, requireLog } from '../stores/stores.js'
 import { firstKeyId, type MasterKeys, masterKeysOf, readDigestKey, ringOf, sealDigestKey } from './key-ring.js'
 
-export interface KeyListed {
-  readonly keyId: string
-  /** The source of the key; null for a key that is in use but was not given. */
-  readonly from: string | null
-  readonly seals: boolean
-  /** The number of values that it encrypts, by their kind; kinds without any are omitted. */
-  readonly sealed: { readonly [of: string]: number }
-}
-
-export interface KeyList {
-  /** The given keys, of which the last one encrypts, followed by other keys in use. */
-  readonly keys: readonly KeyListed[]
-  /** The unreadable events, as `stream@revision`. The encrypted values in their streams are unknown. */
-  readonly unreadable: readonly string[]
-}
+export type KeyList = Awaited<ReturnType<typeof listed>>
+export type KeyListed = KeyList['keys'][number]
 
 /** A key cannot be given up, or some values could not be encrypted again. The message states the obstacle. */
 export class KeyRefusedError extends Error {
@@ -52,20 +38,13 @@ export async function listKeys(configuration: Configuration): Promise<KeyList> {
   return withRawLog(configuration, async (log, keys) => listed(configuration, log, keys))
 }
 
-export interface Rotation {
-  /** The key that encrypts. */
-  readonly keyId: string
-  /** The number of values that were encrypted again, by their kind. */
-  readonly resealed: { readonly [of: string]: number }
-  /** The keys that are no longer in use. */
-  readonly unused: readonly string[]
-}
+export type Rotation = Awaited<ReturnType<typeof rotateKeys>>
 
 /**
  * Encrypts every value again with the current key. An interrupted run is continued by the next one.
  * @throws KeyRefusedError if values remain under a different key, and the errors of {@link openLog}
  */
-export async function rotateKeys(configuration: Configuration, context: CommandContext): Promise<Rotation> {
+export async function rotateKeys(configuration: Configuration, context: CommandContext) {
   requireLog(configuration)
   const resealed = new Map<string, number>()
   const count = (of: string, n: number) => n > 0 && resealed.set(of, (resealed.get(of) ?? 0) + n)
@@ -86,15 +65,10 @@ export async function rotateKeys(configuration: Configuration, context: CommandC
   const { keys, unreadable } = await listKeys(configuration)
   const current = keys.find(({ seals }) => seals)!
   const left = keys.filter((key) => key !== current && Object.keys(key.sealed).length > 0)
-  const problems = [
-    ...left.map(
-      (key) =>
-        `${sentence(key.sealed)} still encrypted with ${key.keyId}${key.from === null ? ', which is not given' : ''}`,
-    ),
-    ...unreadable.map((place) => `${place} cannot be read`),
-  ]
+  const problems = [...left.map(remaining), ...unreadable.map((place) => `${place} cannot be read`)]
   if (problems.length > 0) throw new KeyRefusedError(`some values could not be encrypted again: ${problems.join('; ')}`)
   const unused = keys.filter((key) => key !== current).map(({ keyId }) => keyId)
+  /** The key that encrypts, the number of values that were encrypted again by their kind, and the keys that are no longer in use. */
   return { keyId: current.keyId, resealed: Object.fromEntries(resealed), unused }
 }
 
@@ -142,7 +116,7 @@ async function withRawLog<Result>(
   }
 }
 
-async function listed(configuration: Configuration, log: EventStore, given: MasterKeys['keys']): Promise<KeyList> {
+async function listed(configuration: Configuration, log: EventStore, given: MasterKeys['keys']) {
   const tally = new Map<string, Map<string, number>>(given.map(({ key }) => [idOfMasterKey(key), new Map()]))
   const count = (text: string, of: string) => {
     const keyId = keyIdOf(text) ?? 'unknown'
@@ -162,27 +136,25 @@ async function listed(configuration: Configuration, log: EventStore, given: Mast
   } finally {
     await customerKeys.close()
   }
-  const auditKey = readAuditKey(configuration)
+  const auditKey = readSealedAuditKey(configuration.dataDirectory)
   if (auditKey !== undefined) count(auditKey, 'audit')
   const fromOf = new Map(given.map(({ key, from }) => [idOfMasterKey(key), from]))
   const current = idOfMasterKey(given.at(-1)!.key)
-  const keys = [...tally].map(([keyId, sealed]) => {
-    return { keyId, from: fromOf.get(keyId) ?? null, seals: keyId === current, sealed: Object.fromEntries(sealed) }
-  })
+  /** The given keys, of which the last one encrypts, followed by other keys in use, whose source is null. */
+  const keys = [...tally].map(([keyId, sealed]) => ({
+    ...{ keyId, from: fromOf.get(keyId) ?? null, seals: keyId === current },
+    /** The number of values that it encrypts, by their kind; kinds without any are omitted. */
+    sealed: Object.fromEntries(sealed) as { readonly [of: string]: number },
+  }))
+  /** The unreadable events are `stream@revision`. The encrypted values in their streams are unknown. */
   return { keys, unreadable }
 }
 
-/** Returns the encrypted key that signs the tree's checkpoints, or `undefined` without one. */
-function readAuditKey({ dataDirectory }: Configuration): string | undefined {
-  const path = auditKeyPath(dataDirectory)
-  return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined
-}
-
-function resealAuditKey(configuration: Configuration, box: SecretBox): number {
-  const sealed = readAuditKey(configuration)
+function resealAuditKey({ dataDirectory }: Configuration, box: SecretBox): number {
+  const sealed = readSealedAuditKey(dataDirectory)
   if (sealed === undefined || keyIdOf(sealed) === box.keyId) return 0
   try {
-    writeFileDurably(auditKeyPath(configuration.dataDirectory), `${box.reseal(sealed, auditKeyOwner)}\n`)
+    writeFileDurably(auditKeyPath(dataDirectory), `${box.reseal(sealed, auditKeyOwner)}\n`)
     return 1
   } catch (error) {
     // The list of keys then shows it as not encrypted again.
@@ -191,21 +163,13 @@ function resealAuditKey(configuration: Configuration, box: SecretBox): number {
   }
 }
 
-function sentence(sealed: KeyListed['sealed']): string {
-  const parts = Object.entries(sealed).map(([of, n]) => `${n} of ${of}`)
-  return parts.length === 0 ? 'nothing' : parts.join(', ')
+function remaining({ keyId, from, sealed }: KeyListed): string {
+  const values = Object.entries(sealed).map(([of, n]) => `${n} of ${of}`)
+  return `${values.join(', ')} still encrypted with ${keyId}${from === null ? ', which is not given' : ''}`
 }
 
-interface Sealed {
-  readonly text: string
-  readonly owner: string
-}
-
-interface Reseal {
-  readonly type: 'Reseal'
-  readonly resealed: ReadonlyMap<string, string>
-  readonly at: string
-}
+type Sealed = { readonly text: string; readonly owner: string }
+type Reseal = { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<string, string>; readonly at: string }
 
 /** A stream with encrypted values. */
 interface SealedStream {
@@ -231,33 +195,30 @@ async function* sealedStreams(store: EventStore): AsyncIterable<SealedStream> {
 }
 
 const kinds: { readonly [prefix in StreamPrefix]?: (store: EventStore, stream: string) => Promise<SealedStream> } = {
-  [streamPrefix.merchant]: reader('merchants', merchantDecider, (state) =>
-    state.merchantId === null ? [] : sealedOfMerchant(state),
-  ),
-  [streamPrefix.user]: reader('users', userDecider, (state) => (state.userId === null ? [] : sealedOfUser(state))),
-  [streamPrefix.wallet]: reader('wallet accounts', walletAccountDecider, (state) =>
-    state.accountNumber === null ? [] : sealedOfAccount(state),
-  ),
-}
-
-function sealedOfMerchant({ merchantId, secretKeys, webhookSecret: { current, previous } }: Merchant): Sealed[] {
-  const webhookSecrets = [current, ...(previous ? [previous.value] : [])]
-  return [
-    ...secretKeys.all.map(({ sealed }) => ({ text: sealed, owner: secretOwner(merchantId, 'secretKey') })),
-    ...webhookSecrets.map((text) => ({ text, owner: secretOwner(merchantId, 'webhookSecret') })),
-  ]
-}
-
-function sealedOfUser({ userId, email, secondFactor }: User): Sealed[] {
-  const factor = secondFactor === null ? [] : [{ text: secondFactor, owner: userSecretOwner(userId, 'second factor') }]
-  return [{ text: email, owner: userSecretOwner(userId, 'email') }, ...factor]
-}
-
-function sealedOfAccount({ accountNumber, email, phone }: WalletAccount): Sealed[] {
-  return [
-    { text: email, owner: walletContactOwner(accountNumber, 'email') },
-    { text: phone, owner: walletContactOwner(accountNumber, 'phone') },
-  ]
+  [streamPrefix.merchant]: reader('merchants', merchantDecider, (state) => {
+    if (state.merchantId === null) return []
+    const { merchantId, secretKeys, webhookSecret } = state
+    const webhookSecrets = [webhookSecret.current, ...(webhookSecret.previous ? [webhookSecret.previous.value] : [])]
+    return [
+      ...secretKeys.all.map(({ sealed }) => ({ text: sealed, owner: secretOwner(merchantId, 'secretKey') })),
+      ...webhookSecrets.map((text) => ({ text, owner: secretOwner(merchantId, 'webhookSecret') })),
+    ]
+  }),
+  [streamPrefix.user]: reader('users', userDecider, (state) => {
+    if (state.userId === null) return []
+    const { userId, email, secondFactor } = state
+    const factors =
+      secondFactor === null ? [] : [{ text: secondFactor, owner: userSecretOwner(userId, 'second factor') }]
+    return [{ text: email, owner: userSecretOwner(userId, 'email') }, ...factors]
+  }),
+  [streamPrefix.wallet]: reader('wallet accounts', walletAccountDecider, (state) => {
+    if (state.accountNumber === null) return []
+    const { accountNumber } = state
+    return (['email', 'phone'] as const).map((field) => ({
+      text: state[field],
+      owner: walletContactOwner(accountNumber, field),
+    }))
+  }),
 }
 
 function reader<State, Command, Event extends DomainEvent>(

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CommandContext, retryOnConflict } from '../../commands/handle-command.js'
 import { digestKeyStream, streamPrefix } from '../../domain/streams.js'
@@ -10,18 +10,11 @@ import { readableEvent } from '../../event-store/read-event.js'
 import { createSecretBox, digestKeyOf, idOfMasterKey, type KeyRing, keyIdOf } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { decodeMasterKeys } from '../configuration/configuration-values.js'
-import { createFileDurably } from '../files/durable-file.js'
+import { createFileDurably, permissionNotices } from '../files/durable-file.js'
 
 const owner = 'digest key'
 const pageSize = 100
 const context: CommandContext = { actor: 'system:keys', $correlationId: 'keys', $causationId: 'keys' }
-
-/** The digest key as recorded in the log. */
-export interface SealedDigestKey {
-  /** `undefined` while the log has had only one master key. */
-  readonly sealed: string | undefined
-  readonly revision: ExpectedRevision
-}
 
 /**
  * Returns the given keys with the digest key, which must never change: users are found and passwords are compared by keyed digests. While a
@@ -45,11 +38,15 @@ export function ringOf(keys: MasterKeys['keys']): KeyRing {
   return { current: keys.at(-1)!.key, others }
 }
 
-/** Returns the latest readable digest key. A foreign event in its stream has no effect. */
-export async function readDigestKey(store: EventStore): Promise<SealedDigestKey> {
+/**
+ * Returns the latest readable digest key, which is `undefined` while the log has had only one master key. A foreign event in its stream has
+ * no effect.
+ */
+export async function readDigestKey(store: EventStore) {
   const recorded = await store.readStream(digestKeyStream)
   const events = recorded.flatMap((one) => (readableEvent(one)?.data as EventData<'DigestKeySealed'> | undefined) ?? [])
-  return { sealed: events.at(-1)?.sealed, revision: recorded.at(-1)?.revision ?? 'no_stream' }
+  const revision: ExpectedRevision = recorded.at(-1)?.revision ?? 'no_stream'
+  return { sealed: events.at(-1)?.sealed, revision }
 }
 
 function openDigestKey(ring: KeyRing, sealed: string): Buffer {
@@ -78,8 +75,7 @@ export async function sealDigestKey(
 /** Returns the key of the log's first secret, from which the digests derive, or the current key if there is no secret yet. */
 async function firstKeyOf(store: EventStore, keys: MasterKeys['keys']): Promise<Buffer> {
   const id = await firstKeyId(store)
-  if (id === undefined) return keys.at(-1)!.key
-  const first = keys.find(({ key }) => idOfMasterKey(key) === id)
+  const first = keys.findLast(({ key }) => id === undefined || idOfMasterKey(key) === id)
   if (first) return first.key
   throw new MasterKeyError(
     `the log's first secrets are encrypted with master key ${id}, which is not among the given ones`,
@@ -102,11 +98,8 @@ export class MasterKeyError extends Error {
   override readonly name = 'MasterKeyError'
 }
 
-interface GivenKey {
-  readonly key: Buffer
-  /** The variable or the file that provides it. */
-  readonly from: string
-}
+/** A key, and the variable or the file that provides it. */
+type GivenKey = { readonly key: Buffer; readonly from: string }
 
 export interface MasterKeys {
   /** The last one encrypts, and all of them decrypt. */
@@ -129,7 +122,8 @@ export async function masterKeysOf({ masterKey, eventStore, dataDirectory }: Con
       return given(keys, variable)
     }
     case 'data directory':
-      return eventStore.engine === 'embedded' ? loadMasterKeys(dataDirectory) : requireMasterKeys(dataDirectory)
+      if (eventStore.engine === 'embedded') return loadMasterKeys(dataDirectory)
+      return requireMasterKeys(join(dataDirectory, 'master.key'))
     default:
       return masterKey satisfies never
   }
@@ -151,12 +145,8 @@ export function loadMasterKeys(directory: string): MasterKeys {
   return { ...readKeyFile(path), notices: [notice] }
 }
 
-/**
- * Reads `<directory>/master.key` for a log on a server. A key is never generated there: each node would generate a different one.
- * @throws MasterKeyError
- */
-function requireMasterKeys(directory: string): MasterKeys {
-  const path = join(directory, 'master.key')
+/** Reads the file for a log on a server. A key is never generated there: each node would generate a different one. */
+function requireMasterKeys(path: string): MasterKeys {
   if (existsSync(path)) return readKeyFile(path)
   throw new MasterKeyError(
     `with a log on a server, all nodes need the same key: set TRANSFERD_MASTER_KEY (openssl rand -hex 32 creates a key), or provide ${path}`,
@@ -182,10 +172,7 @@ function readKeyDirectory(directory: string): MasterKeys {
 function readKeyFile(path: string): MasterKeys {
   const keys = decodeMasterKeys(readFileSync(path, 'utf8'))
   if (!keys) throw new MasterKeyError(`${path} does not contain ${keyFormat}`)
-  const mode = statSync(path).mode & 0o777
-  const isTooOpen = process.platform !== 'win32' && (mode & 0o077) !== 0
-  const notice = `${path} has mode 0${mode.toString(8)}, so others can read it: change the mode to 0600`
-  return { ...given(keys, path), notices: isTooOpen ? [notice] : [] }
+  return { ...given(keys, path), notices: permissionNotices(path) }
 }
 
 function given(keys: readonly Buffer[], from: string): MasterKeys {
