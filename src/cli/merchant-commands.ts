@@ -243,8 +243,7 @@ async function changeSettings(stores: CommandStores, options: object, id: string
 async function goLive(stores: CommandStores): Promise<void> {
   const { configuration, merchants, context, notify } = stores
   const { createUserCommands } = await import('../commands/user/user-commands.js')
-  const { closeSandbox } = await import('../sandbox/sandbox.js')
-  const { messageWarnings } = await import('../sandbox/going-live.js')
+  const { closeSandbox, messageWarnings } = await import('../sandbox/sandbox.js')
   for (const warning of messageWarnings(configuration)) notify(warning)
   try {
     const parts = { merchants, users: createUserCommands(stores).users }

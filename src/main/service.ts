@@ -8,8 +8,13 @@ import { installationMetrics, ServiceRegistry } from '../operations/metrics.js'
 import { startHeartbeat } from '../operations/node-heartbeat.js'
 import { openStores, type Stores } from '../operations/stores/stores.js'
 import type { Started } from '../sandbox/banner.js'
-import { closeSandboxWhenLive } from '../sandbox/going-live.js'
-import { offerSandbox, offerSandboxUsers, type SandboxCredentials, sandboxActor } from '../sandbox/sandbox.js'
+import {
+  closeSandboxWhenLive,
+  offerSandbox,
+  offerSandboxUsers,
+  type SandboxCredentials,
+  sandboxActor,
+} from '../sandbox/sandbox.js'
 import { isWithoutTransfers, seedNotice, startSeeding } from '../sandbox/seed/seed.js'
 import { tracedStore } from '../tracing/tracing.js'
 import { type BackgroundThread, startBackgroundThread } from './background-thread.js'

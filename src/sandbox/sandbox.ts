@@ -9,26 +9,16 @@ import type { Merchant } from '../domain/merchant/merchant.js'
 import { defaultSettings } from '../domain/merchant/merchant-settings.js'
 import { toJsonNumber } from '../domain/money.js'
 import { isMerchantRole, type Role, roles } from '../domain/user/permissions.js'
-import type { User } from '../domain/user/user.js'
 import { UnreadableEventError } from '../event-store/event-codec.js'
+import type { Configuration } from '../operations/configuration/configuration.js'
 import { writeFileDurably } from '../operations/files/durable-file.js'
 import type { SecretBox } from '../security/secret-box.js'
+import { retryWhileUnavailable } from '../subscriptions/retry.js'
 import type { WalletAccounts } from '../wallet/built-in/wallet-accounts.js'
+import { missingGateways } from '../wallet/messages/gateways.js'
 
-/** The credentials that the banner shows. */
-export interface SandboxCredentials {
-  readonly merchantId: string
-  readonly webApiKey: string
-  readonly secretKey: string
-  /** Required to try out the verification of callbacks. */
-  readonly webhookSecret: string
-  /** Authorizes access to the outbox. An address check is not enough: requests through a local proxy seem to come from this machine. */
-  readonly outboxToken: string
-  /** A customer's account for trying out payments; absent with a wallet core. */
-  readonly wallet?: SandboxWallet
-  /** One dashboard user for each role. */
-  readonly users: readonly SandboxUser[]
-}
+/** The actor that registers the sandbox's merchants and creates its users. No other code uses it. */
+export const sandboxActor = 'system:sandbox'
 
 /** The default addresses that may call the API as a sandbox merchant. */
 export const loopback: readonly string[] = ['127.0.0.0/8', '::1']
@@ -41,6 +31,17 @@ const fileName = 'sandbox.json'
 const noReceiver = 'no receiver yet: merchants set --callback-url, or callbacks enable'
 /** The time that earlier credentials stay valid, because an operator who rotated them manually may still use them. */
 const overlapMinutes = 1440
+const customer = {
+  email: 'customer@example.com',
+  phone: '+15555550100',
+  openingBalanceMinor: 10_000_00n,
+  sandbox: true,
+}
+/** Events of normal use, after which a user still belongs to the sandbox. */
+const usual: ReadonlySet<string> = new Set(['UserSignedIn', 'UserConfirmed', 'UserSessionsEnded'])
+/** Events that decide who owns a user and whether the user can sign in. */
+const deciding: ReadonlySet<string> = new Set(['UserCreated', 'UserEnabled', 'UserDisabled'])
+const passwordLength = 20
 
 export interface SandboxParts {
   /** Absolute path. */
@@ -53,20 +54,21 @@ export interface SandboxParts {
   readonly logger: Logger
 }
 
+/** The credentials that the banner shows. */
+export type SandboxCredentials = Awaited<ReturnType<typeof offerSandbox>>
+
 /**
  * Returns valid credentials of the sandbox merchant, and registers it or rotates its credentials if necessary. The log contains only a
  * digest of the key, so `<dataDirectory>/sandbox.json` stores the credentials in plaintext (mode 0600): the key that would seal them is
  * in the same directory. The file also contains the credentials of the customer's account, which is opened if `accounts` is given, and
  * of a user for each role. The outbox token derives from the master key, so it is the same at every start.
  */
-export async function offerSandbox(
-  parts: SandboxParts,
-  accounts: WalletAccounts | undefined,
-): Promise<SandboxCredentials> {
-  const { dataDirectory, directory, box, context, logger } = parts
+export async function offerSandbox(parts: SandboxParts, accounts: WalletAccounts | undefined) {
+  const { dataDirectory, directory, box } = parts
   const path = join(dataDirectory, fileName)
   const { merchantId, webApiKey, secretKey, webhookSecret } = await credentialsThatWork(readCredentials(path), parts)
-  const wallet = accounts && (await ensureSandboxWallet(accounts, box, context, logger))
+  const wallet = accounts && (await offerWallet(accounts, parts))
+  // An address check would not protect the outbox: requests through a local proxy seem to come from this machine.
   const outboxToken = box.mac('sandbox outbox', merchantId)
   // The banner must not show credentials before the directory, which follows the log, accepts them.
   await directory.catchUp()
@@ -75,16 +77,6 @@ export async function offerSandbox(
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
   writeFileDurably(path, `${JSON.stringify(credentials, null, 2)}\n`)
   return credentials
-}
-
-/** Offers a user for each role. Users with a merchant role see all of the sandbox's own merchants. */
-export async function offerSandboxUsers(parts: Omit<SandboxParts, 'dataDirectory'>): Promise<readonly SandboxUser[]> {
-  const { directory, merchants } = parts
-  const own: string[] = []
-  for (const { merchantId, suspended } of directory.all()) {
-    if (!suspended && (await merchants.registeredBy(merchantId)) === sandboxActor) own.push(merchantId)
-  }
-  return ensureSandboxUsers(parts, own)
 }
 
 /** Returns whether no live merchant exists. A merchant with unreadable events may be live, so it counts unless it is known to be a sandbox merchant. */
@@ -110,17 +102,70 @@ export async function closeSandbox(
     const result = await merchants.suspend(merchantId, context, 'the sandbox has ended')
     if (result.accepted && result.changed) closed.push(merchantId)
   }
-  await disableSandboxUsers(users, context)
+  // Disables the users whose passwords a banner showed. A user that an operator has since enabled again stays enabled.
+  for (const role of roles) {
+    const user = await users.findByEmail(emailOf(role))
+    if (!user || user.disabled) continue
+    const decisive = (await users.history(user.userId)).filter(({ event }) => deciding.has(event.type))
+    const isOurs = decisive.every(({ metadata }) => metadata.actor === sandboxActor)
+    if (isOurs) await users.execute(user.userId, { type: 'Disable' }, { ...context, actor: sandboxActor })
+  }
   rmSync(join(directory, fileName), { force: true })
   return closed
 }
 
-type MerchantCredentials = Pick<SandboxCredentials, 'merchantId' | 'webApiKey' | 'secretKey' | 'webhookSecret'>
+/** Returns a warning for each kind of message that has no gateway. A wallet core sends its messages itself. */
+export function messageWarnings({ wallet, messages }: Pick<Configuration, 'wallet' | 'messages'>): readonly string[] {
+  return wallet.engine === 'http' ? [] : missingGateways(messages)
+}
 
-async function credentialsThatWork(
-  kept: MerchantCredentials | undefined,
+/**
+ * Closes the sandbox once a live merchant exists: immediately, or when a command or another node registers one. If one exists already,
+ * resolves after the sandbox is closed.
+ */
+export async function closeSandboxWhenLive(
+  configuration: Pick<Configuration, 'sandbox' | 'wallet' | 'messages'>,
   parts: SandboxParts,
-): Promise<MerchantCredentials> {
+): Promise<{ stop(): Promise<void> }> {
+  const { dataDirectory, directory, context, logger } = parts
+  const stopping = new AbortController()
+  const examined = new Set<string>()
+  let closing: Promise<void> | undefined
+  const close = async (open: readonly Merchant[]) => {
+    const closed = await retryWhileUnavailable(() => closeSandbox(dataDirectory, parts, open, context), {
+      signal: stopping.signal,
+      onUnavailable: (err, failures) => logger.warn({ err, failures }, 'the sandbox is not closed yet'),
+    })
+    for (const merchantId of closed ?? [])
+      logger.info({ merchantId }, 'the sandbox has ended: its merchant is suspended')
+  }
+  const look = () => {
+    if (configuration.sandbox !== 'off' && isSandbox(directory)) return
+    // The sandbox can gain merchants after it closes, for example when their events become readable.
+    const open = directory.all().filter(({ merchantId, settings, suspended }) => {
+      return settings.sandbox && !suspended && !examined.has(merchantId)
+    })
+    if (closing && open.length === 0) return
+    for (const { merchantId } of open) examined.add(merchantId)
+    if (!closing && !isSandbox(directory)) for (const warning of messageWarnings(configuration)) logger.warn(warning)
+    closing = (closing ?? Promise.resolve())
+      .then(() => close(open))
+      .catch((err) => logger.error({ err }, 'the sandbox could not be closed'))
+  }
+  directory.whenChanged(look)
+  look()
+  await closing
+  return {
+    async stop() {
+      stopping.abort()
+      await closing
+    },
+  }
+}
+
+type MerchantCredentials = Awaited<ReturnType<typeof register>>
+
+async function credentialsThatWork(kept: MerchantCredentials | undefined, parts: SandboxParts) {
   const { directory, merchants } = parts
   if (kept && stillWork(kept, directory)) return kept
   // A merchant that was suspended when an earlier sandbox ended stays suspended.
@@ -142,8 +187,7 @@ function readCredentials(path: string): MerchantCredentials | undefined {
   }
 }
 
-function stillWork(credentials: MerchantCredentials, known: MerchantDirectory): boolean {
-  const { merchantId, webApiKey, secretKey, webhookSecret } = credentials
+function stillWork({ merchantId, webApiKey, secretKey, webhookSecret }: MerchantCredentials, known: MerchantDirectory) {
   const merchant = known.byApiKey(webApiKey)?.merchant
   return (
     merchant?.merchantId === merchantId &&
@@ -153,7 +197,7 @@ function stillWork(credentials: MerchantCredentials, known: MerchantDirectory): 
   )
 }
 
-async function register({ merchants, context }: SandboxParts): Promise<MerchantCredentials> {
+async function register({ merchants, context }: SandboxParts) {
   const settings = {
     ...defaultSettings(true),
     name,
@@ -161,148 +205,85 @@ async function register({ merchants, context }: SandboxParts): Promise<MerchantC
     paymentInstructions: [{ paymentMethod: 2, text: instructions }],
     allowIps: loopback,
   }
-  const { id, webApiKey, secretKey, webhookSecret } = await merchants.register(settings, context)
+  const { id: merchantId, ...secrets } = await merchants.register(settings, context)
   // Keeps callbacks until a receiver is configured.
-  await merchants.execute(id, { type: 'DisableCallbacks', reason: noReceiver }, context)
-  return { merchantId: id, webApiKey, secretKey, webhookSecret }
+  await merchants.execute(merchantId, { type: 'DisableCallbacks', reason: noReceiver }, context)
+  return { merchantId, ...secrets }
 }
 
 async function rotate(merchantId: string, { merchants, context }: SandboxParts): Promise<MerchantCredentials> {
   const key = await merchants.rotateApiKey(merchantId, overlapMinutes, context)
   const secret = await merchants.rotateSecret(merchantId, 'secretKey', overlapMinutes, context)
   const webhook = await merchants.rotateSecret(merchantId, 'webhookSecret', overlapMinutes, context)
-  if (!key.accepted || !secret.accepted || !webhook.accepted) {
+  if (!key.accepted || !secret.accepted || !webhook.accepted)
     throw new Error('the sandbox merchant is missing from the log')
-  }
   return { merchantId, webApiKey: key.webApiKey, secretKey: secret.value, webhookSecret: webhook.value }
 }
 
-/** The actor that registers the sandbox's merchants and creates its users. No other code uses it. */
-export const sandboxActor = 'system:sandbox'
-
-/** A customer's account for trying out payments. */
-export interface SandboxWallet {
-  readonly accountNumber: number
-  readonly email: string
-  readonly password: string
-  /** The balance when the service started. */
-  readonly balance: number
-}
-
-const email = 'customer@example.com'
-const phone = '+15555550100'
-const openingBalanceMinor = 10_000_00n
-
-/**
- * Returns the sandbox's account and opens it if it does not exist. The password derives from the master key, so every start can show
- * it although the log contains only a hash. Returns undefined if a different account uses the email address, or if the account's events
- * cannot be read.
- */
-export async function ensureSandboxWallet(
-  accounts: WalletAccounts,
-  box: Pick<SecretBox, 'mac'>,
-  context: CommandContext,
-  logger: Logger,
-): Promise<SandboxWallet | undefined> {
-  const bits = Buffer.from(box.mac('sandbox wallet password', email), 'base64url').readUIntBE(0, 6)
-  const password = String(bits % 1_000_000).padStart(6, '0')
+/** Returns `undefined` if the events cannot be read, because the service must start even then. */
+async function unlessUnreadable<Result>(logger: Logger, problem: string, offer: () => Promise<Result>) {
   try {
-    let account = await accounts.findByEmail(email)
-    if (!account) {
-      await accounts.open({ email, password, phone, openingBalanceMinor, sandbox: true }, context)
-      // Another node may have opened it concurrently.
-      account = await accounts.findByEmail(email)
-    }
-    if (!account?.sandbox) return undefined
-    return { accountNumber: account.accountNumber, email, password, balance: toJsonNumber(account.balanceMinor) }
+    return await offer()
   } catch (error) {
-    // The service must start even without this account.
     if (!(error instanceof UnreadableEventError)) throw error
-    logger.error({ err: error }, "the sandbox's wallet account cannot be read")
+    logger.error({ err: error }, problem)
     return undefined
   }
 }
 
-/** A user for trying out the dashboard. */
-export interface SandboxUser {
-  readonly role: Role
-  readonly email: string
-  readonly password: string
+/**
+ * Returns the account of a customer for trying out payments, and opens it if it does not exist. The password derives from the master key, so
+ * every start can show it although the log contains only a hash. Returns `undefined` if a different account uses the email address, or if
+ * the account's events cannot be read.
+ */
+async function offerWallet(accounts: WalletAccounts, { box, context, logger }: SandboxParts) {
+  const { email } = customer
+  const bits = Buffer.from(box.mac('sandbox wallet password', email), 'base64url').readUIntBE(0, 6)
+  const password = String(bits % 1_000_000).padStart(6, '0')
+  return unlessUnreadable(logger, "the sandbox's wallet account cannot be read", async () => {
+    if (!(await accounts.findByEmail(email))) await accounts.open({ ...customer, password }, context)
+    // Another node may have opened it concurrently.
+    const account = await accounts.findByEmail(email)
+    if (!account?.sandbox) return undefined
+    return { accountNumber: account.accountNumber, email, password, balance: toJsonNumber(account.balanceMinor) }
+  })
 }
-
-interface SandboxUserParts {
-  readonly users: UserCommands
-  readonly box: Pick<SecretBox, 'mac'>
-  readonly context: CommandContext
-  readonly logger: Logger
-}
-
-/** Events of normal use, after which a user still belongs to the sandbox. */
-const usual: ReadonlySet<string> = new Set(['UserSignedIn', 'UserConfirmed', 'UserSessionsEnded'])
-/** Events that decide who owns a user and whether the user can sign in. */
-const deciding: ReadonlySet<string> = new Set(['UserCreated', 'UserEnabled', 'UserDisabled'])
-const passwordLength = 20
 
 /**
- * Returns one user for each role and creates missing ones. Users with a merchant role see `merchantIds`. The passwords derive from the
- * master key, so every start can show them. Omits a user that anyone else has changed, because the password may no longer work.
+ * Returns a dashboard user for each role and creates missing ones. Users with a merchant role see all of the sandbox's own merchants. The
+ * passwords derive from the master key, so every start can show them. Omits a user that anyone else has changed, because the password may
+ * no longer work.
  */
-export async function ensureSandboxUsers(
-  parts: SandboxUserParts,
-  merchantIds: readonly string[],
-): Promise<readonly SandboxUser[]> {
-  const offered = await Promise.all(roles.map((role) => offer(parts, role, isMerchantRole(role) ? merchantIds : null)))
-  return offered.flat()
+export async function offerSandboxUsers(parts: Omit<SandboxParts, 'dataDirectory'>) {
+  const { directory, merchants } = parts
+  const own: string[] = []
+  for (const { merchantId, suspended } of directory.all())
+    if (!suspended && (await merchants.registeredBy(merchantId)) === sandboxActor) own.push(merchantId)
+  const offered = await Promise.all(
+    roles.map((role) => {
+      const wanted = { email: emailOf(role), name: `Sandbox ${role}`, role }
+      return offerUser(parts, { ...wanted, merchantIds: isMerchantRole(role) ? own : null })
+    }),
+  )
+  return offered.filter((user) => user !== undefined)
 }
 
-async function offer(
-  { users, box, context, logger }: SandboxUserParts,
-  role: Role,
-  merchantIds: readonly string[] | null,
-): Promise<readonly SandboxUser[]> {
-  const email = emailOf(role)
+async function offerUser({ users, box, context, logger }: Omit<SandboxParts, 'dataDirectory'>, wanted: NewUser) {
+  const { email, role, merchantIds } = wanted
   const password = box.mac('sandbox user password', email).slice(0, passwordLength)
-  try {
-    const wanted = { email, name: `Sandbox ${role}`, role, merchantIds }
-    const user = (await users.findByEmail(email)) ?? (await made(users, wanted, password, context))
-    if (!user || !(await isAsMade(users, user))) return []
+  return unlessUnreadable(logger, 'a user of the sandbox cannot be read', async () => {
+    if (!(await users.findByEmail(email))) await users.create(wanted, context, password)
+    // Another node may have created the user concurrently.
+    const user = await users.findByEmail(email)
+    if (!user) return undefined
+    const history = await users.history(user.userId)
+    const isOurs = history.every(({ event, metadata }) => metadata.actor === sandboxActor || usual.has(event.type))
+    if (!isOurs) return undefined
     // The user was disabled when an earlier sandbox ended.
     if (user.disabled) await users.execute(user.userId, { type: 'Enable' }, context)
     await users.changeRole(user.userId, { role, merchantIds }, context)
-    return [{ role, email, password }]
-  } catch (error) {
-    // The service must start even without this user.
-    if (!(error instanceof UnreadableEventError)) throw error
-    logger.error({ err: error }, 'a user of the sandbox cannot be read')
-    return []
-  }
-}
-
-async function made(
-  users: UserCommands,
-  wanted: NewUser,
-  password: string,
-  context: CommandContext,
-): Promise<User | undefined> {
-  const result = await users.create(wanted, context, password)
-  // Another node may have created the user concurrently.
-  return result.accepted ? result.user : users.findByEmail(wanted.email)
-}
-
-async function isAsMade(users: UserCommands, { userId }: User): Promise<boolean> {
-  const history = await users.history(userId)
-  return history.every(({ event, metadata }) => metadata.actor === sandboxActor || usual.has(event.type))
-}
-
-/** Disables the users whose passwords a banner showed. A user that an operator has since enabled again stays enabled. */
-export async function disableSandboxUsers(users: UserCommands, context: CommandContext): Promise<void> {
-  for (const role of roles) {
-    const user = await users.findByEmail(emailOf(role))
-    if (!user || user.disabled) continue
-    const decisive = (await users.history(user.userId)).filter(({ event }) => deciding.has(event.type))
-    const isOurs = decisive.every(({ metadata }) => metadata.actor === sandboxActor)
-    if (isOurs) await users.execute(user.userId, { type: 'Disable' }, { ...context, actor: sandboxActor })
-  }
+    return { role, email, password }
+  })
 }
 
 function emailOf(role: Role): string {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Credentials } from '../../examples/merchant/callback-receiver.js'
-import type { SandboxUser, SandboxWallet } from '../../src/sandbox/sandbox.js'
+import type { SandboxCredentials } from '../../src/sandbox/sandbox.js'
 import { program } from './program.js'
 
 const startsWithinMs = 120_000
@@ -26,12 +26,7 @@ export interface Announced {
   readonly baseUrl: string
   readonly roles: readonly string[]
   readonly directory: string
-  readonly sandbox?: Credentials & {
-    readonly merchantId: string
-    readonly outboxToken: string
-    readonly wallet?: SandboxWallet
-    readonly users: readonly SandboxUser[]
-  }
+  readonly sandbox?: SandboxCredentials
   readonly notices: readonly string[]
 }
 

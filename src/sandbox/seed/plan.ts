@@ -7,27 +7,9 @@ import { minuteMs } from '../../kernel/time.js'
 export type Happening =
   | { readonly type: 'receive'; readonly amountMinor: bigint }
   | { readonly type: 'complete' | 'expire' }
-  | { readonly type: 'manual-control' | 'cancel' | 'fail'; readonly message: string }
+  | { readonly type: 'SendToManualControl' | 'Cancel' | 'Fail'; readonly message: string }
 
-export interface PlannedStep {
-  /** Milliseconds before the end of the hour. */
-  readonly agoMs: number
-  readonly does: Happening
-}
-
-export interface PlannedTransfer {
-  /** The index of the merchant, 0 or 1. */
-  readonly merchant: 0 | 1
-  readonly kind: TransferKind
-  readonly referenceId: string
-  readonly customer: MadeUpCustomer
-  readonly amountMinor: bigint
-  readonly paymentMethod: number
-  readonly channel: 'hosted' | 'native'
-  readonly agoMs: number
-  /** In chronological order; only steps before the end of the hour. */
-  readonly steps: readonly PlannedStep[]
-}
+export type PlannedTransfer = NonNullable<ReturnType<typeof plannedTransfer>>
 
 export interface Frame {
   readonly currency: Currency
@@ -51,30 +33,25 @@ export function planOfAnHour(seed: number, frame: Frame): readonly PlannedTransf
   return planned.flatMap((each) => each ?? []).sort((a, b) => b.agoMs - a.agoMs)
 }
 
-/** Returns undefined if the catalogue has no suitable payment method. */
-function plannedTransfer(
-  n: number,
-  dice: Dice,
-  customers: readonly MadeUpCustomer[],
-  frame: Frame,
-): PlannedTransfer | undefined {
+/** Returns undefined if the catalogue has no suitable payment method. `agoMs` is the time before the end of the hour. */
+function plannedTransfer(n: number, dice: Dice, customers: ReturnType<typeof madeUpCustomers>, frame: Frame) {
   const kind: TransferKind = dice.chance(depositShare) ? 'deposit' : 'withdrawal'
   const agoMs = dice.between(2_000, hourLong)
   const method = dice.oneOf(frame.paymentMethods.filter(({ kinds }) => kinds.includes(kind)))
   const customer = dice.oneOf(customers)
   const wanted = amount(dice, kind)
-  const steps = kind === 'deposit' ? depositSteps : withdrawalSteps
   const merchant = dice.chance(firstMerchantShare) ? 0 : 1
-  const channel = dice.chance(0.8) ? 'hosted' : 'native'
+  const channel = dice.chance(0.8) ? ('hosted' as const) : ('native' as const)
   if (!method || !customer) return undefined
   const amountMinor = payable(wanted, method, frame)
-  const all = steps(dice, { amountMinor, frame })
-  const happened = all.map((step) => ({ ...step, agoMs: agoMs - step.afterMs })).filter((step) => step.agoMs > 0)
+  const all = kind === 'deposit' ? depositSteps(dice, amountMinor, frame) : withdrawalSteps(dice)
+  // In chronological order.
+  const steps = all.map(({ afterMs, does }) => ({ agoMs: agoMs - afterMs, does })).filter((step) => step.agoMs > 0)
   return {
     ...{ merchant, kind, customer, amountMinor, channel, agoMs },
     referenceId: `made-up-${String(n + 1).padStart(3, '0')}`,
     paymentMethod: method.code,
-    steps: happened.map(({ agoMs, does }) => ({ agoMs, does })),
+    steps,
   }
 }
 
@@ -94,17 +71,9 @@ function payable(wanted: bigint, method: PaymentMethod, { currency, ...frame }: 
   return isPayable(currency, within) ? within : (within / 100n + (within < 100n ? 1n : 0n)) * 100n
 }
 
-interface LaterStep {
-  readonly afterMs: number
-  readonly does: Happening
-}
+type LaterStep = { readonly afterMs: number; readonly does: Happening }
 
-interface Circumstances {
-  readonly amountMinor: bigint
-  readonly frame: Frame
-}
-
-function depositSteps(dice: Dice, { amountMinor, frame }: Circumstances): LaterStep[] {
+function depositSteps(dice: Dice, amountMinor: bigint, frame: Frame): LaterStep[] {
   const soonMs = dice.between(40_000, 6 * minuteMs)
   const laterMs = soonMs + dice.between(minuteMs, 8 * minuteMs)
   const other = differing(dice, amountMinor)
@@ -113,9 +82,9 @@ function depositSteps(dice: Dice, { amountMinor, frame }: Circumstances): LaterS
   const roll = dice.between(0, 99)
   if (roll < 72) return [{ afterMs: soonMs, does: received }]
   if (roll < 79) return [{ afterMs: soonMs, does: { type: 'receive', amountMinor: other } }]
-  if (roll < 85) return [{ afterMs: soonMs, does: { type: 'cancel', message: 'The customer changed their mind.' } }]
-  if (roll < 88) return [{ afterMs: soonMs, does: { type: 'fail', message: 'The bank refused the payment.' } }]
-  const checked = { afterMs: soonMs, does: { type: 'manual-control', message: 'Name and payer differ.' } } as const
+  if (roll < 85) return [{ afterMs: soonMs, does: { type: 'Cancel', message: 'The customer changed their mind.' } }]
+  if (roll < 88) return [{ afterMs: soonMs, does: { type: 'Fail', message: 'The bank refused the payment.' } }]
+  const checked = { afterMs: soonMs, does: { type: 'SendToManualControl', message: 'Name and payer differ.' } } as const
   if (roll < 91) return [checked]
   if (roll < 93) return [checked, { afterMs: laterMs, does: { type: 'complete' } }]
   // Money arrives after the deposit has ended, so an operator must decide.
@@ -127,9 +96,9 @@ function withdrawalSteps(dice: Dice): LaterStep[] {
   const paidMs = dice.between(3 * minuteMs, 25 * minuteMs)
   const roll = dice.between(0, 99)
   if (roll < 68) return [{ afterMs: paidMs, does: { type: 'complete' } }]
-  if (roll < 76) return [{ afterMs: paidMs, does: { type: 'cancel', message: 'The account number does not exist.' } }]
+  if (roll < 76) return [{ afterMs: paidMs, does: { type: 'Cancel', message: 'The account number does not exist.' } }]
   if (roll < 82)
-    return [{ afterMs: paidMs, does: { type: 'manual-control', message: 'The bank asks for the reason.' } }]
+    return [{ afterMs: paidMs, does: { type: 'SendToManualControl', message: 'The bank asks for the reason.' } }]
   return []
 }
 
@@ -140,7 +109,7 @@ function differing(dice: Dice, amountMinor: bigint): bigint {
 }
 
 /** A random generator with a reproducible sequence for each seed (mulberry32). Not suitable for secrets. */
-export class Dice {
+class Dice {
   #state: number
 
   constructor(seed: number) {
@@ -170,14 +139,6 @@ export class Dice {
   }
 }
 
-/** A fictitious customer. The account number has the form of an IBAN at a fictitious bank. */
-export interface MadeUpCustomer {
-  readonly userId: string
-  readonly name: string
-  readonly username: string
-  readonly accountNumber: string
-}
-
 const firstNames = [
   ...['Ada', 'Ahmet', 'Alice', 'Ayşe', 'Bob', 'Can', 'Çağla', 'Deniz', 'Elif', 'Emre', 'Grace', 'Gül', 'İbrahim'],
   ...['Jale', 'Kerem', 'Leyla', 'Linus', 'Mehmet', 'Nur', 'Oğuz', 'Özlem', 'Petra', 'Selin', 'Şule', 'Umut', 'Zeynep'],
@@ -188,7 +149,8 @@ const lastNames = [
 ]
 const customerCount = 80
 
-export function madeUpCustomers(dice: Dice): readonly MadeUpCustomer[] {
+/** The account numbers have the form of an IBAN at a fictitious bank. */
+function madeUpCustomers(dice: Dice) {
   return Array.from({ length: customerCount }, (_, n) => {
     const name = `${dice.oneOf(firstNames)} ${dice.oneOf(lastNames)}`
     const username = name
@@ -197,12 +159,8 @@ export function madeUpCustomers(dice: Dice): readonly MadeUpCustomer[] {
       .replace(/[^A-Za-z]/g, '')
       .toLowerCase()
     const digits = Array.from({ length: 17 }, () => dice.between(0, 9)).join('')
-    return {
-      userId: `made-up-${n + 1}`,
-      name,
-      username: `${username}${n + 1}`,
-      accountNumber: iban('TR', `00000${digits}`),
-    }
+    const accountNumber = iban('TR', `00000${digits}`)
+    return { userId: `made-up-${n + 1}`, name, username: `${username}${n + 1}`, accountNumber }
   })
 }
 

@@ -16,7 +16,7 @@ import type { SecretBox } from '../../security/secret-box.js'
 import { sandboxActor } from '../sandbox.js'
 import { type Frame, type Happening, hourLong, type PlannedTransfer, planOfAnHour } from './plan.js'
 
-export interface SeedParts {
+interface SeedParts {
   readonly store: EventStore
   readonly box: SecretBox
   readonly clock: Clock
@@ -67,8 +67,9 @@ export async function seed({ store, box, clock, frame, shouldContinue, onRegiste
   const seeding = new Seeding(store, new Map(ids.map((id, n) => [id, settings[n]!])), end)
   const steps = plan.flatMap((transfer, n) => {
     const merchantId = ids[transfer.merchant]!
-    const all = [undefined, ...transfer.steps].map((step) => ({ n, transfer, merchantId, step }))
-    return all.map((each) => ({ ...each, agoMs: each.step?.agoMs ?? transfer.agoMs }))
+    return [undefined, ...transfer.steps].map((step) => {
+      return { n, transfer, merchantId, step, agoMs: step?.agoMs ?? transfer.agoMs }
+    })
   })
   // Minute by minute, so that the order of the log is plausible.
   for (let minute = hourLong; minute > 0 && shouldContinue(); minute -= minuteMs) {
@@ -160,12 +161,10 @@ class Seeding {
       }
       case 'expire':
         return transfers.expire(trackingId, context)
-      case 'manual-control':
-        return transfers.act(trackingId, { type: 'SendToManualControl', message: does.message }, context)
-      case 'cancel':
-        return transfers.act(trackingId, { type: 'Cancel', message: does.message }, context)
-      case 'fail':
-        return transfers.act(trackingId, { type: 'Fail', message: does.message }, context)
+      case 'SendToManualControl':
+      case 'Cancel':
+      case 'Fail':
+        return transfers.act(trackingId, does, context)
       default:
         return does satisfies never as Promise<TransferResult>
     }
@@ -179,22 +178,17 @@ class Seeding {
     if (!changed || !recorder.mayTriggerCallback(changed)) return
     await recorder.recordUpTo(changed)
     const isInTrouble = merchant === 1 && at > addMs(this.end, -20 * minuteMs)
-    const failure = { reason: 'http 503', nextAttemptAt: addMs(at, 5 * minuteMs) }
-    const outcome: AttemptOutcome = !isInTrouble
-      ? { result: 'delivered' }
-      : this.#parked++ < parkedOf
-        ? { result: 'parked', reason: failure.reason }
-        : { result: 'failed', ...failure }
+    const reason = 'http 503'
+    let outcome: AttemptOutcome = { result: 'delivered' }
+    if (isInTrouble && this.#parked++ < parkedOf) outcome = { result: 'parked', reason }
+    else if (isInTrouble) outcome = { result: 'failed', reason, nextAttemptAt: addMs(at, 5 * minuteMs) }
     const attempted = { attempt: 1, httpStatus: isInTrouble ? 503 : 200, durationMs: 40 + (changed.revision % 7) * 30 }
     await callbacks.reportAttempt(trackingId, changed.id, { ...attempted, outcome }, context)
   }
 
   #transfers(at: string): TransferCommands {
-    return new TransferCommands(
-      this.store,
-      () => at,
-      async (merchantId) => this.settings.get(merchantId),
-    )
+    const settingsOf = async (merchantId: string) => this.settings.get(merchantId)
+    return new TransferCommands(this.store, () => at, settingsOf)
   }
 }
 
