@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Credentials } from '../../examples/merchant/callback-receiver.js'
+
 import type { SandboxCredentials } from '../../src/sandbox/sandbox.js'
 import { program } from './program.js'
 
