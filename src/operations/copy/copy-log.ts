@@ -6,10 +6,10 @@ import {
   type ExpectedRevision,
   endOfLog,
   formatPosition,
+  logPages,
   type Position,
   parsePosition,
   type RecordedEvent,
-  logPages,
   WrongExpectedRevisionError,
 } from '../../event-store/event-store.js'
 
