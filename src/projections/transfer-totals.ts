@@ -10,7 +10,6 @@ import {
   totalId,
   totalPeriods,
 } from '../read-models/documents.js'
-import type { WriteOperation } from '../read-models/read-models.js'
 import { type EventProjection, type ProjectedEvent, ProjectionError } from './projection.js'
 
 /** How many transfers reached which status in which hour, day and month, and their amounts. */
@@ -30,71 +29,44 @@ export const totalsProjection: EventProjection = {
     const totals = new Map<readonly string[], readonly Total[]>()
     const byId = new Map<string, Total>()
     for (const projected of batch) {
+      const { kind } = (projected.event as TransferEvent).data
       const position = sortablePosition(projected.position)
       for (const { ids, figure } of countedIn(projected)) {
         let found = totals.get(ids)
         if (!found) {
-          found = ids.map((id) => byId.get(id) ?? new Total(id, projected, figure, documents.get(id) as TotalDocument))
-          for (const total of found) byId.set(total.id, total)
+          found = ids.map((_id) => {
+            const stored = documents.get(_id) as TotalDocument | undefined
+            const none = { count: 0, amountMinor: 0, transactionAmountMinor: 0, position: -1 }
+            return byId.get(_id) ?? { stored, sum: { ...(stored ?? { _id, kind, counted: figure.counted, ...none }) } }
+          })
+          for (const total of found) byId.set(total.sum._id, total)
           totals.set(ids, found)
         }
-        for (const total of found) total.count(figure, position)
+        for (const total of found) count(total, figure, position)
       }
     }
-    return [...byId.values()].flatMap((total) => total.writes())
+    return [...byId.values()].flatMap(({ stored, sum }) => {
+      const { _id, position } = sum
+      if (position === (stored?.position ?? -1)) return []
+      const filter = { _id, position: { $lt: position } }
+      return [{ replaceOne: { filter, replacement: sum, ...(!stored && { upsert: true }) } }]
+    })
   },
 }
 
 /** A document that is changed in place, because every event changes about six of them. */
-class Total {
-  #isChanged = false
-  #count: number
-  #amountMinor: number
-  #transactionAmountMinor: number
-  #position: number
-  readonly #isStored: boolean
-  readonly #kind: TransferKind
-  readonly #counted: Counted
+interface Total {
+  readonly stored: TotalDocument | undefined
+  readonly sum: { -readonly [field in keyof TotalDocument]: TotalDocument[field] }
+}
 
-  constructor(
-    readonly id: string,
-    { event }: ProjectedEvent,
-    { counted }: Figure,
-    stored: TotalDocument | undefined,
-  ) {
-    this.#kind = (event as TransferEvent).data.kind
-    this.#counted = counted
-    this.#isStored = stored !== undefined
-    this.#count = stored?.count ?? 0
-    this.#amountMinor = stored?.amountMinor ?? 0
-    this.#transactionAmountMinor = stored?.transactionAmountMinor ?? 0
-    this.#position = stored?.position ?? -1
-  }
-
-  /** Counts a repeated event only once. */
-  count({ amountMinor, transactionAmountMinor }: Figure, position: number): void {
-    if (position <= this.#position) return
-    this.#isChanged = true
-    this.#position = position
-    this.#count += 1
-    this.#amountMinor += Number(amountMinor)
-    this.#transactionAmountMinor += Number(transactionAmountMinor)
-  }
-
-  writes(): WriteOperation[] {
-    if (!this.#isChanged) return []
-    const replacement: TotalDocument = {
-      _id: this.id,
-      kind: this.#kind,
-      counted: this.#counted,
-      count: this.#count,
-      amountMinor: this.#amountMinor,
-      transactionAmountMinor: this.#transactionAmountMinor,
-      position: this.#position,
-    }
-    const filter = { _id: this.id, position: { $lt: this.#position } }
-    return [{ replaceOne: { filter, replacement, ...(!this.#isStored && { upsert: true }) } }]
-  }
+/** Counts a repeated event only once. */
+function count({ sum }: Total, { amountMinor, transactionAmountMinor }: Figure, position: number): void {
+  if (position <= sum.position) return
+  sum.position = position
+  sum.count += 1
+  sum.amountMinor += Number(amountMinor)
+  sum.transactionAmountMinor += Number(transactionAmountMinor)
 }
 
 /** Returns the figures that an event adds, each with the ids of the documents that count it. */

@@ -16,22 +16,23 @@ export interface CallbackFilter {
   readonly cursor: SortKey | undefined
 }
 
-/** A callback in a list. */
-export interface ListedCallback {
-  readonly webhookId: string
-  readonly trackingId: string
-  readonly merchantId: string
-  readonly referenceId: string
-  readonly transferRevision: number
-  /** The transfer status that it reports, 1 to 5. */
-  readonly transferStatus: number
-  readonly status: CallbackDocument['status']
-  readonly failedAttempts: number
-  readonly recordedAt: string
-  /** The time of the next attempt; `null` if none is due. */
-  readonly dueAt: string | null
-  readonly lastFailure: string | null
-}
+type ListedFields = Pick<
+  CallbackDocument,
+  | (
+      | '_id'
+      | 'trackingId'
+      | 'merchantId'
+      | 'referenceId'
+      | 'transferRevision'
+      | 'transferStatus'
+      | 'status'
+      | 'attempts'
+    )
+  | ('recordedAt' | 'dueAt' | 'lastFailure')
+>
+
+/** A callback in a list. `dueAt` is the time of the next attempt; `null` if none is due. */
+export type ListedCallback = ReturnType<typeof listed>
 
 /**
  * Lists callbacks of some merchants or of all from the read model, newest first. Each merchant and status is a range of an index (see
@@ -47,20 +48,7 @@ export async function listCallbacks(
   )
   const collection = readModels.collection(collections.callbacks)
   const found = (await firstOf(collection, newestFirst, runs, cursor, limit + 1)) as readonly CallbackDocument[]
-  const items = found.map((callback) => ({
-    webhookId: callback._id,
-    trackingId: callback.trackingId,
-    merchantId: callback.merchantId,
-    referenceId: callback.referenceId,
-    transferRevision: callback.transferRevision,
-    transferStatus: callback.transferStatus,
-    status: callback.status,
-    failedAttempts: callback.attempts,
-    recordedAt: callback.recordedAt,
-    dueAt: callback.dueAt ?? null,
-    lastFailure: callback.lastFailure,
-  }))
-  return pageOf(items, limit, keyOf)
+  return pageOf(found.map(listed), limit, keyOf)
 }
 
 /** Lists the callbacks of one transfer from the log, newest first. @throws StoreUnavailableError */
@@ -74,20 +62,21 @@ export async function listCallbacksOfTransfer(
   if (merchantId === null || !merchantIds.includes(merchantId)) return { items: [], nextCursor: null }
   const items = deliveries
     .filter(({ status }) => (filter.status ?? status) === status)
-    .map(({ webhookId, transferRevision, payload, status, attempts, recordedAt, nextAttemptAt, lastFailure }) => ({
-      webhookId,
-      trackingId,
-      merchantId,
-      referenceId: payload.referenceId,
-      transferRevision,
-      transferStatus: payload.status,
-      status,
-      failedAttempts: attempts,
-      recordedAt,
-      dueAt: status === 'waiting' ? nextAttemptAt : null,
-      lastFailure,
-    }))
+    .map(({ webhookId: _id, payload, status, nextAttemptAt, ...delivery }) => {
+      const { referenceId, status: transferStatus } = payload
+      const due = status === 'waiting' && { dueAt: nextAttemptAt }
+      return listed({ _id, trackingId, merchantId, referenceId, transferStatus, status, ...delivery, ...due })
+    })
   return pageOfAll(items, filter, keyOf)
+}
+
+function listed({ _id: webhookId, attempts: failedAttempts, ...callback }: ListedFields) {
+  const { trackingId, merchantId, referenceId, transferRevision, transferStatus, status } = callback
+  const { recordedAt, lastFailure } = callback
+  return {
+    ...{ webhookId, trackingId, merchantId, referenceId, transferRevision, transferStatus, status, failedAttempts },
+    ...{ recordedAt, dueAt: callback.dueAt ?? null, lastFailure },
+  }
 }
 
 export interface ParkedCallbacks {

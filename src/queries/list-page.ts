@@ -45,7 +45,7 @@ export async function firstOf(
   let found: readonly Document[] = []
   for (const run of runs) {
     const full = found.length === limit ? (found[limit - 1]![order.field] as SortKey['at']) : undefined
-    const documents = await readRun(collection, order, run, { after, upTo: full }, limit)
+    const documents = await readRun(collection, order, run, after, full, limit)
     if (documents.length === 0) continue
     for (const document of documents) byId.set(document._id, document)
     found = inOrder([...byId.values()], order).slice(0, limit)
@@ -60,20 +60,15 @@ function inOrder(documents: Document[], { field, direction }: Order): Document[]
   return documents.sort((a, b) => direction * compareSortKeys(keyOf(a), keyOf(b)))
 }
 
-interface Bounds {
-  readonly after: SortKey | undefined
-  /** Inclusive. Documents after it do not fit on the page. */
-  readonly upTo: SortKey['at'] | undefined
-}
-
+/** Documents after `upTo` do not fit on the page. */
 async function readRun(
   collection: Collection,
-  order: Order,
+  { field, direction }: Order,
   run: Run,
-  { after, upTo }: Bounds,
+  after: SortKey | undefined,
+  upTo: SortKey['at'] | undefined,
   limit: number,
 ): Promise<readonly Document[]> {
-  const { field, direction } = order
   const sort: Sort = { [field]: direction, _id: direction }
   const isInside =
     after && (run.from === undefined || after.at >= run.from) && (run.to === undefined || after.at < run.to)
@@ -81,29 +76,31 @@ async function readRun(
   const next: Condition = direction === 1 ? { $gt: after?.id ?? '' } : { $lt: after?.id ?? '' }
   const first = isInside ? await collection.find({ ...run.equal, [field]: after.at, _id: next }, { sort, limit }) : []
   if (first.length === limit) return first
-  const range = direction === 1 ? ascending(run, after, upTo) : descending(run, after, upTo)
+  const range = direction === 1 ? ascending(run, after?.at, upTo) : descending(run, after?.at, upTo)
   const filter: Filter = { ...run.equal, ...(Object.keys(range).length > 0 && { [field]: range }) }
   return [...first, ...(await collection.find(filter, { sort, limit: limit - first.length }))]
 }
 
+type Bound = SortKey['at'] | undefined
+
 // One bound for each end, because SQLite can use the wider of two bounds and read every row in between.
 
-function ascending({ from, to }: Run, after: SortKey | undefined, upTo: SortKey['at'] | undefined) {
-  const isAfter = after && (from === undefined || after.at >= from)
+function ascending({ from, to }: Run, after: Bound, upTo: Bound) {
+  const isAfter = after !== undefined && (from === undefined || after >= from)
   return {
-    ...(isAfter ? { $gt: after.at } : from !== undefined && { $gte: from }),
+    ...(isAfter ? { $gt: after } : from !== undefined && { $gte: from }),
     ...(upTo !== undefined && (to === undefined || upTo < to) ? { $lte: upTo } : to !== undefined && { $lt: to }),
   }
 }
 
-function descending({ from, to }: Run, after: SortKey | undefined, upTo: SortKey['at'] | undefined) {
+function descending({ from, to }: Run, after: Bound, upTo: Bound) {
   const lowest = upTo !== undefined && (from === undefined || upTo > from) ? upTo : from
-  const highest = after && (to === undefined || after.at < to) ? after.at : to
+  const highest = after !== undefined && (to === undefined || after < to) ? after : to
   return { ...(lowest !== undefined && { $gte: lowest }), ...(highest !== undefined && { $lt: highest }) }
 }
 
 /** Returns a negative number if `a` comes before `b` in ascending order. */
-export function compareSortKeys(a: SortKey, b: SortKey): number {
+function compareSortKeys(a: SortKey, b: SortKey): number {
   if (a.at === b.at) return a.id < b.id ? -1 : a.id === b.id ? 0 : 1
   return a.at < b.at ? -1 : 1
 }

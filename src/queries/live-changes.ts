@@ -7,7 +7,7 @@ import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { follow } from '../subscriptions/follow.js'
 import { pause } from '../subscriptions/retry.js'
-import { type Bucket, isStatus } from './overview.js'
+import { addFigures, type Bucket, bucketKey, isStatus } from './overview.js'
 
 export interface LiveUpdate {
   /** The changes of status since the last update, by the hour. */
@@ -33,7 +33,7 @@ interface Dependencies {
 }
 
 const sendEveryMs = 500
-const gatherMs = 50
+const gatherMs = { calm: 50, busy: 50 }
 const maxTransfers = 50
 /** The limit of changed transfers that wait for the read model. Of earlier ones, only the figures are sent. */
 const maxWaiting = 300
@@ -49,13 +49,10 @@ interface PendingChanges {
 
 /** Sends the changes of transfers to watchers. One follower of the log serves all of them, while there are any. */
 export class LiveView {
-  readonly #deps: Dependencies
   readonly #watchers = new Map<LiveWatcher, PendingChanges>()
   #following: { readonly stopping: AbortController; readonly started: Promise<void> } | undefined
 
-  constructor(deps: Dependencies) {
-    this.#deps = deps
-  }
+  constructor(private readonly deps: Dependencies) {}
 
   /** The number of watchers. */
   get size(): number {
@@ -66,7 +63,9 @@ export class LiveView {
   async watch(watcher: LiveWatcher): Promise<() => void> {
     this.#watchers.set(watcher, { changes: new Map(), waiting: new Map() })
     try {
-      await this.#start()
+      const stopping = new AbortController()
+      this.#following ??= { stopping, started: this.#follow(stopping.signal) }
+      await this.#following.started
     } catch (error) {
       this.#leave(watcher)
       throw error
@@ -91,27 +90,15 @@ export class LiveView {
     watcher.end()
   }
 
-  #start(): Promise<void> {
-    const stopping = new AbortController()
-    this.#following ??= { stopping, started: this.#follow(stopping.signal) }
-    return this.#following.started
-  }
-
   async #follow(signal: AbortSignal): Promise<void> {
-    const { store, onError } = this.#deps
+    const { store, onError } = this.deps
     const after = await endOfLog(store)
     const failed = (error: unknown) => {
       onError(error)
       if (!signal.aborted) this.close()
     }
     follow({
-      ...{
-        store,
-        after,
-        streamPrefixes: [streamPrefix.transfer],
-        gatherMs: { calm: gatherMs, busy: gatherMs },
-        signal,
-      },
+      ...{ store, after, streamPrefixes: [streamPrefix.transfer], gatherMs, signal },
       isRetried: () => true,
       onUnavailable: (error, failures) => failures === 1 && onError(error),
       handle: (page) => this.#take(page),
@@ -127,7 +114,7 @@ export class LiveView {
       const { merchantId, trackingId } = event.data
       for (const [watcher, pending] of this.#watchers) {
         if (watcher.merchantIds !== null && !watcher.merchantIds.includes(merchantId)) continue
-        for (const bucket of buckets) add(pending.changes, bucket)
+        for (const bucket of buckets) addFigures(pending.changes, bucketKey(bucket), bucket)
         pending.waiting.delete(trackingId)
         pending.waiting.set(trackingId, recorded.revision)
         if (pending.waiting.size > maxWaiting) pending.waiting.delete(pending.waiting.keys().next().value!)
@@ -139,6 +126,7 @@ export class LiveView {
   async #sendUntilAborted(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await pause(sendEveryMs, signal)
+      const hasChanges = ({ changes, waiting }: PendingChanges) => changes.size > 0 || waiting.size > 0
       const ready = [...this.#watchers].filter(([watcher, pending]) => hasChanges(pending) && watcher.isReady())
       const transfers = await this.#transfersOf(ready.map(([, pending]) => pending))
       for (const [watcher, pending] of ready) if (this.#watchers.has(watcher)) send(watcher, pending, transfers)
@@ -152,18 +140,14 @@ export class LiveView {
     try {
       while (ids.length > 0) {
         const filter = { _id: { $in: ids.splice(0, maxWaiting) } }
-        const documents = await this.#deps.readModels.collection(collections.transfers).find(filter)
+        const documents = await this.deps.readModels.collection(collections.transfers).find(filter)
         for (const document of documents) found.set(document._id, document as TransferDocument)
       }
     } catch (error) {
-      this.#deps.onError(error)
+      this.deps.onError(error)
     }
     return found
   }
-}
-
-function hasChanges({ changes, waiting }: PendingChanges): boolean {
-  return changes.size > 0 || waiting.size > 0
 }
 
 function send(watcher: LiveWatcher, pending: PendingChanges, found: ReadonlyMap<string, TransferDocument>): void {
@@ -176,9 +160,8 @@ function send(watcher: LiveWatcher, pending: PendingChanges, found: ReadonlyMap<
   }
   const changes = [...pending.changes.values()]
   pending.changes.clear()
-  if (changes.length > 0 || transfers.length > 0) {
+  if (changes.length > 0 || transfers.length > 0)
     watcher.send({ changes, transfers: transfers.slice(-maxTransfers).reverse() })
-  }
 }
 
 function bucketsOf(event: TransferEvent): readonly Bucket[] {
@@ -189,18 +172,4 @@ function bucketsOf(event: TransferEvent): readonly Bucket[] {
     const amounts = { amountMinor: Number(amountMinor), transactionAmountMinor: Number(transactionAmountMinor) }
     return [{ start, kind, status: counted, count: 1, ...amounts }]
   })
-}
-
-function add(changes: Map<string, Bucket>, bucket: Bucket): void {
-  const key = `${bucket.start}|${bucket.kind}|${bucket.status}`
-  const before = changes.get(key)
-  if (!before) changes.set(key, bucket)
-  else {
-    changes.set(key, {
-      ...bucket,
-      count: before.count + bucket.count,
-      amountMinor: before.amountMinor + bucket.amountMinor,
-      transactionAmountMinor: before.transactionAmountMinor + bucket.transactionAmountMinor,
-    })
-  }
 }

@@ -1,11 +1,9 @@
-import { type Status, statusCodes } from '../domain/transfer/transfer.js'
+import { type Counted, type Status, statusCodes } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { dayMs, hourMs } from '../kernel/time.js'
-import { collections, type TransferDocument } from '../read-models/documents.js'
+import { allMerchants, collections, type TotalDocument, totalsPrefix } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { firstOf, type Order } from './list-page.js'
-import { readTotals, type Total } from './total-queries.js'
-import { runsOf, transferKinds } from './transfer-queries.js'
+import { firstTransfers, newestFirst, oldestFirst, runsOf, transferKinds } from './transfer-queries.js'
 
 export interface OverviewRange {
   /** `undefined` for all merchants. */
@@ -15,14 +13,59 @@ export interface OverviewRange {
   readonly to: string
 }
 
-/** The transfers that reached a status within an hour or a day. Amounts are minor units. */
-export interface Bucket {
-  readonly start: string
+/** A number of transfers with the sums of their amounts in minor units. */
+interface Figures {
   readonly kind: TransferKind
-  readonly status: Status
   readonly count: number
   readonly amountMinor: number
   readonly transactionAmountMinor: number
+}
+
+/** The transfers that reached a status within an hour or a day. */
+export interface Bucket extends Figures {
+  readonly start: string
+  readonly status: Status
+}
+
+/** A figure within one hour, day or month. */
+export interface Total extends Figures {
+  /** `2026-11-21T14`, `2026-11-21` or `2026-11`. */
+  readonly period: string
+  readonly counted: Counted
+}
+
+/** Adds figures to those with the same key. */
+export function addFigures<Added extends Figures>(sums: Map<string, Added>, key: string, added: Added): void {
+  const { count = 0, amountMinor = 0, transactionAmountMinor = 0 } = sums.get(key) ?? {}
+  sums.set(key, {
+    ...added,
+    count: count + added.count,
+    amountMinor: amountMinor + added.amountMinor,
+    transactionAmountMinor: transactionAmountMinor + added.transactionAmountMinor,
+  })
+}
+
+/**
+ * Returns the totals of these merchants, or of all. `from` is inclusive, `to` is exclusive, and both are periods of the same length.
+ * @throws ReadModelsUnavailableError
+ */
+export async function readTotals(
+  readModels: ReadModels,
+  merchantIds: readonly string[] | undefined,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<readonly Total[]> {
+  if (from >= to) return []
+  const collection = readModels.collection(collections.totals)
+  const found = new Map<string, Total>()
+  for (const merchantId of new Set(merchantIds ?? [allMerchants])) {
+    const prefix = totalsPrefix(merchantId, to.length)
+    const documents = await collection.find({ _id: { $gte: prefix + from, $lt: prefix + to } }, { sort: { _id: 1 } })
+    for (const { _id, position, ...figures } of documents as readonly TotalDocument[]) {
+      const key = _id.slice(prefix.length)
+      addFigures(found, key, { period: key.slice(0, to.length), ...figures })
+    }
+  }
+  return [...found.values()]
 }
 
 const hourlyUpToMs = 3 * dayMs
@@ -56,18 +99,14 @@ export async function bucketsOf(
   return { bucketMs, buckets: [...buckets.values()].sort((a, b) => (a.start < b.start ? -1 : 1)) }
 }
 
-function addTo(buckets: Map<string, Bucket>, total: Total, bucketMs: number): void {
-  const { period, kind, counted: status } = total
+function addTo(buckets: Map<string, Bucket>, { period, counted: status, ...total }: Total, bucketMs: number): void {
   if (!isStatus(status)) return
   const start = bucketMs === dayMs ? `${period.slice(0, dayLength)}T00:00:00.000Z` : `${period}:00:00.000Z`
-  const key = `${start}|${kind}|${status}`
-  const before = buckets.get(key)
-  buckets.set(key, {
-    ...{ start, kind, status },
-    count: total.count + (before?.count ?? 0),
-    amountMinor: total.amountMinor + (before?.amountMinor ?? 0),
-    transactionAmountMinor: total.transactionAmountMinor + (before?.transactionAmountMinor ?? 0),
-  })
+  addFigures(buckets, bucketKey({ start, kind: total.kind, status }), { start, status, ...total })
+}
+
+export function bucketKey({ start, kind, status }: Pick<Bucket, 'start' | 'kind' | 'status'>): string {
+  return `${start}|${kind}|${status}`
 }
 
 export function isStatus(counted: string): counted is Status {
@@ -75,24 +114,16 @@ export function isStatus(counted: string): counted is Status {
 }
 
 const maxDurations = 1_000
-const newestFirst: Order = { field: 'createdAt', direction: -1 }
 
 /**
  * Returns the time to completion of the newest completed transfers that were created in the range, at most a thousand of each kind.
  * @throws ReadModelsUnavailableError
  */
 export async function timeToCompletion(readModels: ReadModels, { merchantIds, from, to }: OverviewRange) {
-  const collection = readModels.collection(collections.transfers)
   return Promise.all(
     transferKinds.map(async (kind) => {
       const runs = runsOf({ merchantIds, kind, status: 'Completed' }, { from, to })
-      const found = (await firstOf(
-        collection,
-        newestFirst,
-        runs,
-        undefined,
-        maxDurations,
-      )) as readonly TransferDocument[]
+      const found = await firstTransfers(readModels, newestFirst, runs, maxDurations)
       const durationsMs = found.flatMap(({ createdAt, completedAt }) =>
         completedAt === undefined ? [] : [Date.parse(completedAt) - Date.parse(createdAt)],
       )
@@ -111,14 +142,9 @@ function quantile(ascending: readonly number[], part: number): number | null {
 const maxOldest = 10
 
 /** @throws ReadModelsUnavailableError */
-export async function oldestPending(
-  readModels: ReadModels,
-  merchantIds: readonly string[] | undefined,
-): Promise<readonly TransferDocument[]> {
+export function oldestPending(readModels: ReadModels, merchantIds: readonly string[] | undefined) {
   const runs = runsOf({ merchantIds, kind: undefined, status: 'Pending' }, {})
-  const oldestFirst: Order = { field: 'createdAt', direction: 1 }
-  const collection = readModels.collection(collections.transfers)
-  return (await firstOf(collection, oldestFirst, runs, undefined, maxOldest)) as readonly TransferDocument[]
+  return firstTransfers(readModels, oldestFirst, runs, maxOldest)
 }
 
 const countedTo = 1_000
@@ -126,27 +152,22 @@ const countedTo = 1_000
 /** Counts the open transfers and callbacks, up to a thousand each. @throws ReadModelsUnavailableError */
 export async function countOpen(readModels: ReadModels, merchantIds: readonly string[] | undefined) {
   type Equal = { readonly [field: string]: string }
-  const owners = merchantIds ? [...new Set(merchantIds)] : [undefined]
-  const count = async (name: string, filterOf: (merchantId: string | undefined) => Equal) => {
+  const count = async (name: string, ofAll: Equal, ofMerchant: (merchantId: string) => Equal) => {
+    const filters = merchantIds ? [...new Set(merchantIds)].map(ofMerchant) : [ofAll]
     let sum = 0
-    for (const merchantId of owners) {
+    for (const filter of filters) {
       if (sum >= countedTo) break
-      sum += await readModels.collection(name).countDocuments(filterOf(merchantId), { limit: countedTo - sum })
+      sum += await readModels.collection(name).countDocuments(filter, { limit: countedTo - sum })
     }
     return sum
   }
-  const owned = (equal: Equal) => (merchantId: string | undefined) => ({
-    ...(merchantId !== undefined && { merchantId }),
-    ...equal,
-  })
+  const owned = (name: string, equal: Equal) => count(name, equal, (merchantId) => ({ merchantId, ...equal }))
   const pending: { readonly kind: TransferKind; readonly count: number }[] = []
   for (const kind of transferKinds)
-    pending.push({ kind, count: await count(collections.transfers, owned({ kind, status: 'Pending' })) })
+    pending.push({ kind, count: await owned(collections.transfers, { kind, status: 'Pending' }) })
   return {
     pending,
-    needingAttention: await count(collections.transfers, (attentionOf) =>
-      attentionOf === undefined ? { attention: 'open' } : { attentionOf },
-    ),
-    parkedCallbacks: await count(collections.callbacks, owned({ status: 'parked' })),
+    needingAttention: await count(collections.transfers, { attention: 'open' }, (attentionOf) => ({ attentionOf })),
+    parkedCallbacks: await owned(collections.callbacks, { status: 'parked' }),
   }
 }

@@ -6,7 +6,7 @@ import { readEvent } from '../event-store/read-event.js'
 import { dayMs } from '../kernel/time.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { isRecordedBy, type PointInTime } from './as-of.js'
-import { readTotals, type Total } from './total-queries.js'
+import { addFigures, readTotals, type Total } from './overview.js'
 import { transferKinds } from './transfer-queries.js'
 import { walkLog } from './walk-log.js'
 
@@ -59,24 +59,16 @@ export async function statementOf(
   return statementLines([...months, ...days], firstDay, endDay)
 }
 
-/** A statement that is counted from the log. */
-export interface LogStatement {
-  /** The last counted event; `null` if there is none. */
-  readonly position: string | null
-  readonly recordedAt: string | null
-  readonly lines: readonly StatementLine[]
-}
-
 /**
  * Counts a merchant's statement, of one day or of all days with any figures, from the log and not from read models. It reads the log from
- * its start. @throws StoreUnavailableError, UnreadableEventError
+ * its start. The position and the time are those of the last counted event; `null` if there is none. @throws StoreUnavailableError, UnreadableEventError
  */
 export async function statementFromLog(
   store: Pick<EventStore, 'readAll'>,
   merchantId: string,
   day?: string,
   asOf?: PointInTime,
-): Promise<LogStatement> {
+) {
   const until = asOf && 'position' in asOf ? asOf.position : undefined
   const totals = new Map<string, Total>()
   let last: RecordedEvent | undefined
@@ -102,14 +94,8 @@ function count(totals: Map<string, Total>, event: TransferEvent): void {
   const { kind, at } = event.data
   const period = at.slice(0, dayLength)
   for (const { counted, amountMinor, transactionAmountMinor } of figuresOf(event) ?? []) {
-    const id = `${period}|${kind}|${counted}`
-    const before = totals.get(id)
-    totals.set(id, {
-      ...{ period, kind, counted },
-      count: (before?.count ?? 0) + 1,
-      amountMinor: (before?.amountMinor ?? 0) + Number(amountMinor),
-      transactionAmountMinor: (before?.transactionAmountMinor ?? 0) + Number(transactionAmountMinor),
-    })
+    const amounts = { amountMinor: Number(amountMinor), transactionAmountMinor: Number(transactionAmountMinor) }
+    addFigures(totals, `${period}|${kind}|${counted}`, { period, kind, counted, count: 1, ...amounts })
   }
 }
 
@@ -121,17 +107,20 @@ function statementLines(totals: readonly Total[], firstDay: string, endDay: stri
 
 function linesOf(kind: TransferKind, totals: readonly Total[], firstDay: string, endDay: string): StatementLine[] {
   const lines: StatementLine[] = []
-  const before: Total[] = []
   const days = new Map<string, Total[]>()
+  let [openCount, openMinor] = [0, 0]
+  const open = (total: Total) => {
+    openCount += opening[total.counted] * total.count
+    openMinor += opening[total.counted] * total.amountMinor
+  }
   for (const total of totals) {
     if (total.kind !== kind) continue
-    if (total.period < firstDay) before.push(total)
+    if (total.period < firstDay) open(total)
     else days.set(total.period, [...(days.get(total.period) ?? []), total])
   }
-  let open = openAfter({ count: 0, minor: 0 }, before)
   for (let day = firstDay; day < endDay; day = dayAfter(day)) {
     const totalsOfDay = days.get(day) ?? []
-    open = openAfter(open, totalsOfDay)
+    totalsOfDay.forEach(open)
     const of = (counted: Counted) => totalsOfDay.find((total) => total.counted === counted)
     const [requested, completed] = [of('Pending'), of('Completed')]
     const figures = {
@@ -141,27 +130,11 @@ function linesOf(kind: TransferKind, totals: readonly Total[], firstDay: string,
       completedMinor: completed?.transactionAmountMinor ?? 0,
       mismatchMinor: completed ? completed.transactionAmountMinor - completed.amountMinor : 0,
       returnedMinor: of('Returned')?.amountMinor ?? 0,
-      openCount: open.count,
-      openMinor: open.minor,
+      ...{ openCount, openMinor },
     }
     if (Object.values(figures).some((figure) => figure !== 0)) lines.push({ day, kind, ...figures })
   }
   return lines
-}
-
-interface Open {
-  readonly count: number
-  readonly minor: number
-}
-
-function openAfter(before: Open, totals: readonly Total[]): Open {
-  return totals.reduce(
-    ({ count, minor }, total) => ({
-      count: count + opening[total.counted] * total.count,
-      minor: minor + opening[total.counted] * total.amountMinor,
-    }),
-    before,
-  )
 }
 
 function dayAfter(day: string): string {

@@ -3,8 +3,7 @@ import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { hourMs, minuteMs } from '../kernel/time.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { firstOf, type Order } from './list-page.js'
-import { runsOf } from './transfer-queries.js'
+import { firstTransfers, oldestFirst, runsOf } from './transfer-queries.js'
 
 /** The reasons why a transfer is stuck, the next action, and the time that is still acceptable. */
 export const stuckReasons = {
@@ -17,20 +16,8 @@ export const stuckReasons = {
 
 export type StuckReason = keyof typeof stuckReasons
 
-export interface StuckTransfer {
-  readonly trackingId: string
-  readonly merchantId: string
-  readonly referenceId: string
-  readonly kind: TransferKind
-  readonly status: Status
-  readonly amountMinor: number
-  readonly reason: StuckReason
-  readonly next: (typeof stuckReasons)[StuckReason]['next']
-  /** The start of the delay, ISO 8601. */
-  readonly since: string
-  /** The number of claims and approvals. */
-  readonly steps: number
-}
+/** A stuck transfer with the number of its claims and approvals; its delay starts at `since`, in ISO 8601. */
+export type StuckTransfer = ReturnType<typeof shown>
 
 export interface Stuck {
   /** Oldest first within a reason, reasons in their order. */
@@ -51,18 +38,16 @@ const maxListed = 100
 const maxRead = 500
 /** A single lapsed claim can be an accident. */
 const lapsingSteps = 2
-const oldestFirst: Order = { field: 'createdAt', direction: 1 }
 
 /** Returns the transfers that wait too long for an action, by ranges of indexes only. @throws ReadModelsUnavailableError */
 export async function stuckTransfers(sources: StuckSources, now: string): Promise<Stuck> {
   const found = new Map<StuckReason, StuckTransfer[]>()
   const more = new Set<StuckReason>()
   const add = (transfer: TransferDocument, reason: StuckReason, since: string) => {
-    const { next, afterMs } = stuckReasons[reason]
-    if (since > earlier(now, afterMs)) return
+    if (since > earlier(now, stuckReasons[reason].afterMs)) return
     const listed = found.get(reason) ?? []
     found.set(reason, listed)
-    if (listed.length < maxListed) listed.push({ ...shown(transfer), reason, next, since })
+    if (listed.length < maxListed) listed.push(shown(transfer, reason, since))
     else more.add(reason)
   }
   for (const transfer of await pastExpiry(sources.readModels, now))
@@ -106,21 +91,19 @@ async function pastExpiry(readModels: ReadModels, now: string): Promise<readonly
   return found as readonly TransferDocument[]
 }
 
-async function oldest(
-  readModels: ReadModels,
-  status: Status,
-  kind: TransferKind | undefined,
-  limit: number,
-): Promise<readonly TransferDocument[]> {
-  const runs = runsOf({ merchantIds: undefined, kind, status }, {})
-  const collection = readModels.collection(collections.transfers)
-  return (await firstOf(collection, oldestFirst, runs, undefined, limit)) as readonly TransferDocument[]
+function oldest(readModels: ReadModels, status: Status, kind: TransferKind | undefined, limit: number) {
+  return firstTransfers(readModels, oldestFirst, runsOf({ merchantIds: undefined, kind, status }, {}), limit)
 }
 
 function earlier(at: string, ms: number): string {
   return new Date(Date.parse(at) - ms).toISOString()
 }
 
-function shown({ _id: trackingId, merchantId, referenceId, kind, status, amountMinor, payout }: TransferDocument) {
-  return { trackingId, merchantId, referenceId, kind, status, amountMinor, steps: payout?.steps ?? 0 }
+function shown(
+  { _id: trackingId, merchantId, referenceId, kind, status, amountMinor, payout }: TransferDocument,
+  reason: StuckReason,
+  since: string,
+) {
+  const transfer = { trackingId, merchantId, referenceId, kind, status, amountMinor, steps: payout?.steps ?? 0 }
+  return { ...transfer, reason, next: stuckReasons[reason].next, since }
 }

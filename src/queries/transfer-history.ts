@@ -1,4 +1,7 @@
+import type { EndpointEvent } from '../domain/callback.js'
 import { callbackDecider } from '../domain/callback.js'
+import { apiKeyId } from '../domain/merchant/api-key.js'
+import type { MerchantEvent } from '../domain/merchant/merchant-events.js'
 import {
   callbackStream,
   endpointStream,
@@ -10,10 +13,15 @@ import {
 import { isTerminal, needsAttention } from '../domain/transfer/transfer.js'
 import { transferDecider } from '../domain/transfer/transfer-decider.js'
 import { type EventMetadata, shownType, UnreadableEventError } from '../event-store/event-codec.js'
-import { comparePositions, type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
+import {
+  comparePositions,
+  type EventStore,
+  formatPosition,
+  type Position,
+  type RecordedEvent,
+} from '../event-store/event-store.js'
 import { readableEvent, whyUnreadable } from '../event-store/read-event.js'
 import { foldAsOf, isRecordedBy, type PointInTime } from './as-of.js'
-import { concerningEvents } from './merchant-history.js'
 import { shownChangeFields } from './recent-changes.js'
 import { shownFields } from './shown-fields.js'
 
@@ -186,4 +194,67 @@ function fieldsOf(
     default:
       return source satisfies never
   }
+}
+
+/**
+ * Selects, from the events of a merchant and its endpoint in the order of the log, those that concern a transfer: the settings and keys in
+ * effect when it was created, and what changed until it ended. An unreadable event is always included.
+ */
+function concerningEvents(
+  events: readonly RecordedEvent[],
+  created: Position,
+  ended: Position | undefined,
+): readonly RecordedEvent[] {
+  const inEffect = latestEvents(events.filter(({ position }) => comparePositions(position, created) < 0))
+  return events.filter((recorded) => {
+    if (comparePositions(recorded.position, created) < 0) return inEffect.has(recorded)
+    if (ended && comparePositions(recorded.position, ended) > 0) return false
+    const event = readableEvent(recorded)
+    return !event || shownChangeFields(event.type) !== null
+  })
+}
+
+/** Returns the events that no later event has replaced or ended. */
+function latestEvents(events: readonly RecordedEvent[]): ReadonlySet<RecordedEvent> {
+  const latest = new Map<string, RecordedEvent>()
+  for (const recorded of events) {
+    const event = readableEvent(recorded) as MerchantEvent | EndpointEvent | undefined
+    if (!event) latest.set(`${recorded.stream}@${recorded.revision}`, recorded)
+    else if (ending[event.type]) latest.delete(subjectsOf(event)[0]!)
+    else for (const subject of subjectsOf(event)) latest.set(subject, recorded)
+  }
+  return new Set(latest.values())
+}
+
+/** What an event sets, in place of an earlier value, or ends; `null` if its data or nothing says it. */
+const subjects: { readonly [type in (MerchantEvent | EndpointEvent)['type']]: string | null } = {
+  MerchantRegistered: 'registration',
+  MerchantSettingsChanged: null,
+  ApiKeyRotated: 'main key',
+  ApiKeyCreated: null,
+  ApiKeyRevoked: null,
+  SecretKeyRotated: 'SecretKey',
+  WebhookSecretRotated: 'webhook secret',
+  SecretKeyTakenUp: null,
+  MerchantSecretsResealed: null,
+  MerchantSuspended: 'suspended',
+  MerchantResumed: 'suspended',
+  CallbackEndpointDisabled: 'endpoint disabled',
+  CallbackEndpointEnabled: 'endpoint disabled',
+  CallbackEndpointFailing: 'endpoint failing',
+  CallbackEndpointRecovered: 'endpoint failing',
+}
+const ending: { readonly [type: string]: true } = {
+  ApiKeyRevoked: true,
+  MerchantResumed: true,
+  CallbackEndpointEnabled: true,
+  CallbackEndpointRecovered: true,
+}
+
+function subjectsOf(event: MerchantEvent | EndpointEvent): readonly string[] {
+  if (event.type === 'MerchantSettingsChanged') return Object.keys(event.data.changes).map((name) => `setting ${name}`)
+  if (event.type === 'ApiKeyCreated') return [`key ${apiKeyId({ sha256: event.data.apiKeySha256 })}`]
+  if (event.type === 'ApiKeyRevoked') return [`key ${event.data.keyId}`]
+  const subject = subjects[event.type]
+  return subject === null ? [] : [subject]
 }

@@ -39,7 +39,8 @@ export function runsOf({ merchantIds, kind, status }: Ranges, bounds: Pick<Run, 
   )
 }
 
-const newestFirst: Order = { field: 'createdAt', direction: -1 }
+export const newestFirst: Order = { field: 'createdAt', direction: -1 }
+export const oldestFirst: Order = { field: 'createdAt', direction: 1 }
 
 /**
  * Lists the transfers of one merchant or of all from the read model, newest first. At most one page is read of each range.
@@ -69,9 +70,20 @@ export async function pageOfRuns(
   runs: readonly Run[],
   { limit, cursor }: Pick<TransferFilter, 'limit' | 'cursor'>,
 ): Promise<Page<TransferDocument>> {
-  const collection = readModels.collection(collections.transfers)
-  const found = (await firstOf(collection, order, runs, cursor, limit + 1)) as readonly TransferDocument[]
+  const found = await firstTransfers(readModels, order, runs, limit + 1, cursor)
   return pageOf(found, limit, (document) => ({ at: document[order.field] as SortKey['at'], id: document._id }))
+}
+
+/** @throws ReadModelsUnavailableError */
+export async function firstTransfers(
+  readModels: ReadModels,
+  order: Order,
+  runs: readonly Run[],
+  limit: number,
+  after?: SortKey,
+): Promise<readonly TransferDocument[]> {
+  const collection = readModels.collection(collections.transfers)
+  return (await firstOf(collection, order, runs, after, limit)) as readonly TransferDocument[]
 }
 
 /** Returns at most `limit` transfers by a prefix of their trackingId. @throws ReadModelsUnavailableError */

@@ -61,22 +61,20 @@ export function searchTransfers(
   const ofAmount = minAmountMinor !== undefined || maxAmountMinor !== undefined
   if (ofAmount || sort === 'largest' || sort === 'smallest') return byAmount(readModels, search)
   const { from, to, limit } = search
-  return pageOfRuns(readModels, timeOrder(search), runsOf(search, { from, to }), {
-    limit,
-    cursor: timePosition(search),
-  })
+  const page = { limit, cursor: timePosition(search) }
+  return pageOfRuns(readModels, timeOrder(search), runsOf(search, { from, to }), page)
 }
 
 function byAttention(readModels: ReadModels, search: TransferSearch): Promise<Page<TransferDocument>> {
   rejectFields(search, ['status', 'minAmountMinor', 'maxAmountMinor'], 'attention')
   rejectOrder(search, 'attention', ['newest', 'oldest'])
   const { merchantIds, kind, from, to, limit } = search
-  const order = timeOrder(search)
   const runs = merchantIds
     ? [...new Set(merchantIds)].map((merchantId): Run => ({ equal: { attentionOf: merchantId }, from, to }))
     : [{ equal: { attention: 'open' }, from, to }]
   // Only deposits have received money that is not settled.
-  return pageOfRuns(readModels, order, kind === 'withdrawal' ? [] : runs, { limit, cursor: timePosition(search) })
+  const page = { limit, cursor: timePosition(search) }
+  return pageOfRuns(readModels, timeOrder(search), kind === 'withdrawal' ? [] : runs, page)
 }
 
 function byAmount(readModels: ReadModels, search: TransferSearch): Promise<Page<TransferDocument>> {
@@ -88,8 +86,7 @@ function byAmount(readModels: ReadModels, search: TransferSearch): Promise<Page<
   if (!merchantIds) throw new SearchError(named, violate('needs-field', { other: 'merchantId' }))
   const order: Order = { field: 'amountMinor', direction: sort === 'smallest' ? 1 : -1 }
   const bounds = { from: minAmountMinor, to: maxAmountMinor === undefined ? undefined : maxAmountMinor + 1 }
-  const position = positionOf(cursor, parseAmountCursor)
-  return pageOfRuns(readModels, order, runsOf(search, bounds), { limit, cursor: position })
+  return pageOfRuns(readModels, order, runsOf(search, bounds), { limit, cursor: positionOf(cursor, parseAmountCursor) })
 }
 
 function byMethod(readModels: ReadModels, search: TransferSearch, method: number): Promise<Page<TransferDocument>> {
@@ -98,24 +95,18 @@ function byMethod(readModels: ReadModels, search: TransferSearch, method: number
   const { merchantIds, kind, from, to, sort, limit, cursor } = search
   if (!merchantIds) throw new SearchError('method', violate('needs-field', { other: 'merchantId' }))
   const term = methodTerm(method)
-  // The latest time comes first, so that the range starts after `to`.
-  const bounds = {
-    from: to === undefined ? term : afterTime(term, to),
-    to: from === undefined ? `${term}\n` : afterTime(term, from),
-  }
-  const direction = sort === 'oldest' ? -1 : 1
-  const range = {
+  /** Returns a key that sorts after all keys of the term at this time. */
+  const afterTime = (time: string) => `${termSince(term, time)}~`
+  const range: TermRange = {
     merchantIds: [...new Set(merchantIds)],
     kinds: kind ? [kind] : transferKinds,
-    ...bounds,
-    direction,
-  } as const
-  return termPage(readModels, { ...range, shownBy: ({ paymentMethod }) => methodTerm(paymentMethod) }, limit, cursor)
-}
-
-/** Returns a key that sorts after all keys of the term at this time. */
-function afterTime(term: string, time: string): string {
-  return `${termSince(term, time)}~`
+    // The latest time comes first, so that the range starts after `to`.
+    from: to === undefined ? term : afterTime(to),
+    to: from === undefined ? `${term}\n` : afterTime(from),
+    direction: sort === 'oldest' ? -1 : 1,
+    shownBy: ({ paymentMethod }) => methodTerm(paymentMethod),
+  }
+  return termPage(readModels, range, limit, cursor)
 }
 
 /**
@@ -138,27 +129,19 @@ async function byText(
   if (!merchantIds) {
     const byReference = await byReferenceId(readModels, allMerchantIds(), kinds, text)
     const found = new Map([...byId, ...byReference].map((transfer) => [transfer._id, transfer]))
-    const position = positionOf(cursor, parseCursor)
-    return pageOfAll([...found.values()], { limit, cursor: position }, ({ createdAt, _id }) => ({
-      at: createdAt,
-      id: _id,
-    }))
+    const page = { limit, cursor: timePosition(search) }
+    return pageOfAll([...found.values()], page, ({ createdAt: at, _id: id }) => ({ at, id }))
   }
   const prefix = textTerm(text)
   if (prefix === textTerm('')) return { items: byId.slice(0, limit), nextCursor: null }
   const ids = new Set(byId.map(({ _id }) => _id))
   const shown = cursor === undefined ? byId : []
-  const range = {
-    merchantIds: [...new Set(merchantIds)],
-    kinds,
-    from: prefix,
-    to: `${prefix}\u{10ffff}`,
-    direction: 1,
-  } as const
-  const shownBy = (transfer: TransferDocument) =>
-    ids.has(transfer._id) ? undefined : textTermsOf(transfer).find((term) => term.startsWith(prefix))
-  const rest = Math.max(1, limit - shown.length)
-  const { items, nextCursor } = await termPage(readModels, { ...range, shownBy }, rest, cursor)
+  const range: TermRange = {
+    ...{ merchantIds: [...new Set(merchantIds)], kinds, from: prefix, to: `${prefix}\u{10ffff}`, direction: 1 },
+    shownBy: (transfer) =>
+      ids.has(transfer._id) ? undefined : textTermsOf(transfer).find((term) => term.startsWith(prefix)),
+  }
+  const { items, nextCursor } = await termPage(readModels, range, Math.max(1, limit - shown.length), cursor)
   return { items: [...shown, ...items], nextCursor }
 }
 

@@ -109,14 +109,12 @@ export interface TransferTermDocument extends Document {
 export interface TransferEventDocument extends Document {
   readonly trackingId: string
   readonly revision: number
-  /** The position in the log as the API prints it (`formatPosition`). */
+  /** As `formatPosition` prints it. */
   readonly position: string
 }
 
 /** An unreadable event without any of its data; `_id` is {@link problemId}. */
-export interface ProblemDocument extends Document {
-  readonly stream: string
-  readonly revision: number
+export interface ProblemDocument extends Document, Place {
   /** A sentence. */
   readonly reason: string
   readonly recordedAt: string
@@ -124,6 +122,11 @@ export interface ProblemDocument extends Document {
   readonly openKind?: string
   /** When it was skipped. */
   readonly skippedAt?: string
+}
+
+interface Place {
+  readonly stream: string
+  readonly revision: number
 }
 
 /** How far a collection has followed the log. */
@@ -134,19 +137,14 @@ export interface Progress {
    * The last applied event. Another log, or a copy of this log in another engine, has a different event or none at its position; then
    * `position` means nothing in that log.
    */
-  readonly lastEvent?: {
-    readonly stream: string
-    readonly revision: number
-    readonly position: string
-    readonly recordedAtMs: number
-  }
+  readonly lastEvent?: Place & { readonly position: string; readonly recordedAtMs: number }
 }
 
 /** One build of a projection's documents. Its documents contain at least the events up to its progress. */
 export interface ProjectionBuild {
-  /** The name of its collection (`buildName`). */
+  /** As `buildName` returns it. */
   readonly collection: string
-  /** The version of the projection that built it. */
+  /** Of the projection that built it. */
   readonly version: number
   readonly progress: Progress
   /** When it was built or last switched. */
@@ -164,13 +162,7 @@ export interface PointerDocument extends Document {
   /** The build that was served before the last switch. */
   readonly previous?: ProjectionBuild
   /** The error at which the projection is stopped. */
-  readonly failure?: {
-    readonly position?: string
-    readonly stream?: string
-    readonly revision?: number
-    readonly reason: string
-    readonly at: string
-  }
+  readonly failure?: Partial<Place> & { readonly position?: string; readonly reason: string; readonly at: string }
   /** The last task that was started. */
   readonly task?: TaskRecord
   /** The token of the writer's lease: a holder that lost its lease has a smaller one and must not write. */
@@ -178,13 +170,12 @@ export interface PointerDocument extends Document {
   readonly updatedAt: string
 }
 
-/** Two builds, compared at the same position. */
+/** Two builds, compared at the same position; `differences` names the first differing documents. */
 export interface ComparisonDocument {
   readonly at: string
   readonly position: string | null
   readonly compared: number
   readonly differing: number
-  /** The ids of the first differing documents. */
   readonly differences: readonly string[]
 }
 
@@ -198,7 +189,7 @@ export interface RequestDocument extends Document {
   readonly requestedAt: string
 }
 
-/** The progress and the outcome of a requested task. */
+/** The progress and the outcome of a requested task. Positions are those that the build has reached and has to reach. */
 export interface TaskRecord extends Pick<RequestDocument, 'requestId' | 'what' | 'keep' | 'by' | 'requestedAt'> {
   readonly state: 'running' | 'done' | 'failed'
   readonly updatedAt: string
@@ -209,9 +200,8 @@ export interface TaskRecord extends Pick<RequestDocument, 'requestId' | 'what' |
   readonly interruptions?: number
   /** The unfinished build, from which another process can resume. */
   readonly build?: Pick<ProjectionBuild, 'collection' | 'version' | 'progress'>
-  /** The position that the build has reached, including documents that are not written yet. */
+  /** Includes documents that are not written yet. */
   readonly reached?: string
-  /** The position that the build has to reach. */
   readonly end?: string
   readonly eventsPerSecond?: number
   readonly secondsLeft?: number

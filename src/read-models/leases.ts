@@ -6,6 +6,8 @@ import {
   DuplicateKeyError,
   type ReadModels,
   ReadModelsUnavailableError,
+  type Update,
+  type WriteFilter,
 } from './read-models.js'
 
 const collection = 'leases'
@@ -53,21 +55,12 @@ interface LeaseDocument extends Document {
 }
 
 /** Returns every lease that was ever held, with its holder, or `null` if it was released or the holder's process on this host is gone. */
-export async function listLeases(
-  readModels: ReadModels,
-): Promise<readonly { readonly name: string; readonly holder: string | null; readonly renewedAt: string }[]> {
+export async function listLeases(readModels: ReadModels) {
   const found = (await readModels.collection(collection).find({}, { sort: { _id: 1 } })) as readonly LeaseDocument[]
   return found.map(({ _id: name, holder, renewedAt }) => ({
     ...{ name, renewedAt },
     holder: holder === null || isDeadHolder(holder) ? null : holder,
   }))
-}
-
-/** The last state that a waiting process has seen, and since when by its own monotonic clock. */
-interface Sighting {
-  readonly token: number
-  readonly renewals: number
-  readonly sinceMs: number
 }
 
 /**
@@ -86,11 +79,11 @@ export async function runWithLease(
   run: (lease: Lease) => Promise<void>,
 ): Promise<void> {
   const { signal, clock = systemClock } = options
-  const attempt = new LeaseAttempt(readModels.collection(collection), name, clock)
+  const attempt = new LeaseAttempt(readModels.collection(collection), clock, name)
   while (!signal.aborted) {
     const acquired = await waitForLease(attempt, clock, signal)
     if (acquired === undefined) return
-    const held = new HeldLease(attempt, clock, acquired, signal)
+    const held = new HeldLease(attempt, clock, signal, acquired)
     try {
       await run(held)
     } catch (error) {
@@ -109,11 +102,7 @@ interface Acquired {
   readonly sinceMs: number
 }
 
-async function waitForLease(
-  attempt: LeaseAttempt,
-  clock: LeaseClock,
-  signal: AbortSignal,
-): Promise<Acquired | undefined> {
+async function waitForLease(attempt: LeaseAttempt, clock: LeaseClock, signal: AbortSignal) {
   let backOffMs = POLL_MS
   while (!signal.aborted) {
     let delayMs = POLL_MS
@@ -133,50 +122,47 @@ async function waitForLease(
 
 /** Reads and changes the document of a lease, with guarded writes of single documents only, which are atomic in every store. */
 class LeaseAttempt {
-  readonly #leases: Collection
-  readonly #name: string
-  readonly #clock: LeaseClock
   readonly #holder = newHolderId()
-  #sighting: Sighting | undefined
+  /** The last state that was seen while waiting, and since when by the monotonic clock of this process. */
+  #sighting: (Pick<LeaseDocument, 'token' | 'renewals'> & Acquired) | undefined
 
-  constructor(leases: Collection, name: string, clock: LeaseClock) {
-    this.#leases = leases
-    this.#name = name
-    this.#clock = clock
-  }
+  constructor(
+    private readonly leases: Collection,
+    private readonly clock: LeaseClock,
+    private readonly name: string,
+  ) {}
 
   /** Returns `undefined` while another process holds the lease. @throws ReadModelsUnavailableError */
   async acquire(): Promise<Acquired | undefined> {
-    const found = (await this.#leases.findOne({ _id: this.#name })) as LeaseDocument | null
-    const sinceMs = this.#clock.monotonicMs()
+    const found = (await this.leases.findOne({ _id: this.name })) as LeaseDocument | null
+    const sinceMs = this.clock.monotonicMs()
     if (found !== null && !this.#isFree(found, sinceMs)) return undefined
     // The time keeps tokens increasing if the read models are lost, because data that a token guards can survive them.
-    const token = Math.max((found?.token ?? 0) + 1, this.#clock.nowMs())
+    const token = Math.max((found?.token ?? 0) + 1, this.clock.nowMs())
     const state = { token, holder: this.#holder, renewals: 0, renewedAt: this.#now() }
-    if (found === null) {
-      try {
-        await this.#leases.bulkWrite([{ insertOne: { document: { _id: this.#name, ...state } } }])
-      } catch (error) {
-        if (error instanceof DuplicateKeyError) return undefined
-        throw error
-      }
-      return { token, sinceMs }
+    if (found !== null) {
+      const { _id, token, renewals } = found
+      return (await this.#update({ _id, token, renewals }, { $set: state }))
+        ? { token: state.token, sinceMs }
+        : undefined
     }
-    const filter = { _id: this.#name, token: found.token, renewals: found.renewals }
-    const { matchedCount } = await this.#leases.bulkWrite([{ updateOne: { filter, update: { $set: state } } }])
-    return matchedCount === 1 ? { token, sinceMs } : undefined
+    try {
+      await this.leases.bulkWrite([{ insertOne: { document: { _id: this.name, ...state } } }])
+      return { token, sinceMs }
+    } catch (error) {
+      if (error instanceof DuplicateKeyError) return undefined
+      throw error
+    }
   }
 
   /** Returns false if another process holds the lease now. @throws ReadModelsUnavailableError */
-  async renew(token: number): Promise<boolean> {
-    const update = { $inc: { renewals: 1 }, $set: { renewedAt: this.#now() } }
-    const { matchedCount } = await this.#leases.bulkWrite([{ updateOne: { filter: this.#mine(token), update } }])
-    return matchedCount === 1
+  renew(token: number): Promise<boolean> {
+    return this.#update(this.#mine(token), { $inc: { renewals: 1 }, $set: { renewedAt: this.#now() } })
   }
 
   async release(token: number): Promise<void> {
     try {
-      await this.#leases.bulkWrite([{ updateOne: { filter: this.#mine(token), update: { $set: { holder: null } } } }])
+      await this.#update(this.#mine(token), { $set: { holder: null } })
     } catch (error) {
       // The lease expires anyway.
       if (!(error instanceof ReadModelsUnavailableError)) throw error
@@ -187,19 +173,23 @@ class LeaseAttempt {
     // This process already holds it: the response to an earlier attempt was lost, or no other process took over.
     if (found.holder === null || found.holder === this.#holder) return true
     const seen = this.#sighting
-    if (seen === undefined || seen.token !== found.token || seen.renewals !== found.renewals) {
+    if (seen?.token !== found.token || seen.renewals !== found.renewals) {
       this.#sighting = { token: found.token, renewals: found.renewals, sinceMs: nowMs }
       return isDeadHolder(found.holder)
     }
     return nowMs - seen.sinceMs >= LEASE_MS || isDeadHolder(found.holder)
   }
 
-  #mine(token: number): { readonly _id: string; readonly token: number; readonly holder: string } {
-    return { _id: this.#name, token, holder: this.#holder }
+  async #update(filter: WriteFilter, update: Update): Promise<boolean> {
+    return (await this.leases.bulkWrite([{ updateOne: { filter, update } }])).matchedCount === 1
+  }
+
+  #mine(token: number): WriteFilter {
+    return { _id: this.name, token, holder: this.#holder }
   }
 
   #now(): string {
-    return new Date(this.#clock.nowMs()).toISOString()
+    return new Date(this.clock.nowMs()).toISOString()
   }
 }
 
@@ -208,18 +198,17 @@ class HeldLease implements Lease {
   readonly token: number
   readonly signal: AbortSignal
   lost = false
-  readonly #attempt: LeaseAttempt
-  readonly #clock: LeaseClock
   readonly #ended = new AbortController()
   readonly #work = new AbortController()
-  readonly #outer: AbortSignal
   readonly #heartbeat: Promise<void>
   #cancelLoss: () => void = () => {}
 
-  constructor(attempt: LeaseAttempt, clock: LeaseClock, acquired: Acquired, outer: AbortSignal) {
-    this.#attempt = attempt
-    this.#clock = clock
-    this.#outer = outer
+  constructor(
+    private readonly attempt: LeaseAttempt,
+    private readonly clock: LeaseClock,
+    private readonly outer: AbortSignal,
+    acquired: Acquired,
+  ) {
     this.token = acquired.token
     this.signal = this.#work.signal
     // Each pending wait of the work adds a listener, so a count above ten does not indicate a leak.
@@ -233,35 +222,35 @@ class HeldLease implements Lease {
   /** To be called after the work has ended. */
   async end(): Promise<void> {
     this.#cancelLoss()
-    this.#outer.removeEventListener('abort', this.#stopWork)
+    this.outer.removeEventListener('abort', this.#stopWork)
     this.#ended.abort()
     await this.#heartbeat
-    if (!this.lost) await this.#attempt.release(this.token)
+    if (!this.lost) await this.attempt.release(this.token)
   }
 
   async #beat(sinceMs: number): Promise<void> {
     let nextMs = sinceMs + HEARTBEAT_MS
     for (;;) {
-      await sleep(this.#clock, nextMs - this.#clock.monotonicMs(), this.#ended.signal)
+      await sleep(this.clock, nextMs - this.clock.monotonicMs(), this.#ended.signal)
       if (this.#ended.signal.aborted) return
-      const beganMs = this.#clock.monotonicMs()
+      const beganMs = this.clock.monotonicMs()
       nextMs = beganMs + HEARTBEAT_MS
       try {
-        if (!(await this.#attempt.renew(this.token))) this.#lose()
+        if (!(await this.attempt.renew(this.token))) this.#lose()
         else if (!this.#ended.signal.aborted) this.#holdUntil(beganMs + HELD_MS)
       } catch (error) {
         if (!(error instanceof ReadModelsUnavailableError)) this.#lose()
-        nextMs = this.#clock.monotonicMs() + HEARTBEAT_RETRY_MS
+        nextMs = this.clock.monotonicMs() + HEARTBEAT_RETRY_MS
       }
     }
   }
 
   #holdUntil(untilMs: number): void {
     this.#cancelLoss()
-    const remainingMs = untilMs - this.#clock.monotonicMs()
+    const remainingMs = untilMs - this.clock.monotonicMs()
     // After a pause of the process that is longer than the lease, the loss must be handled before anything else.
     if (remainingMs <= 0) this.#lose()
-    else this.#cancelLoss = this.#clock.setTimer(() => this.#lose(), remainingMs)
+    else this.#cancelLoss = this.clock.setTimer(() => this.#lose(), remainingMs)
   }
 
   #lose(): void {
@@ -276,10 +265,7 @@ class HeldLease implements Lease {
 
 function sleep(clock: LeaseClock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve()
-      return
-    }
+    if (signal.aborted) return resolve()
     const end = (): void => {
       cancel()
       signal.removeEventListener('abort', end)
