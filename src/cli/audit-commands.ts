@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { AuditRecord } from '../audit/history/records.js'
 import { parseTime } from '../kernel/time.js'
-import type { PointInTime } from '../queries/as-of.js'
+import type { PointInTime } from '../queries/walk-log.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant, Refused, UsageError } from './command.js'
 import { interruptSignal, percentOf, progressReporter } from './long-running.js'
@@ -145,7 +145,7 @@ export function addHistoryCommands(audit: Command): void {
 }
 
 async function pointInTimeOf(at: string | undefined): Promise<PointInTime | undefined> {
-  const { parsePointInTime } = await import('../queries/as-of.js')
+  const { parsePointInTime } = await import('../queries/walk-log.js')
   return at === undefined ? undefined : parsePointInTime(at)
 }
 

@@ -36,7 +36,7 @@ export function addEventCommands(events: Command): void {
   })
   defineCommand(events, 'problems', 'unreadable events that are not skipped', {
     async run(stores) {
-      const projections = await import('../projections/open-problems.js')
+      const projections = await import('../projections/event-problems.js')
       const { isStillOpen, openProblems, placeOf, problemsNotFoundYet } = projections
       const { eventStore } = stores
       const readModels = await stores.readModels()

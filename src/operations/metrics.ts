@@ -3,7 +3,7 @@ import type { MerchantDirectory } from '../commands/merchant/merchant-directory.
 import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { Clock } from '../kernel/time.js'
-import { openProblems } from '../projections/open-problems.js'
+import { openProblems } from '../projections/event-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
 import { stuckReasons, stuckTransfers } from '../queries/stuck.js'
 import { collections, type PointerDocument } from '../read-models/documents.js'

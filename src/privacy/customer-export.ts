@@ -3,7 +3,7 @@ import { callbackStream, paymentStream, transferStream } from '../domain/streams
 import type { Transfer } from '../domain/transfer/transfer.js'
 import type { DomainEvent } from '../event-store/event-codec.js'
 import { comparePositions } from '../event-store/event-store.js'
-import { shownFields } from '../queries/shown-fields.js'
+import { shownFields } from '../queries/recent-changes.js'
 import { ownTransfers, type PrivacyParts, receiptUrlsOf } from './customer-erasure.js'
 import { type Customer, eachOf, transfersOf } from './customer-transfers.js'
 

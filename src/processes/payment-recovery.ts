@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { EventEmitter, once } from 'node:events'
 import type { Logger } from 'pino'
 import { TooMuchContentionError } from '../commands/handle-command.js'
 import { streamPrefix } from '../domain/streams.js'
@@ -61,7 +60,6 @@ interface Waiting {
 class Recovery {
   /** The waiting payments by trackingId, the longest waiting first. */
   readonly #waiting = new Map<string, Waiting>()
-  readonly #noted = new EventEmitter()
   #after: Position | undefined
   #last: Place | undefined
   #kept: Place | undefined
@@ -90,8 +88,7 @@ class Recovery {
   async #recoverAgain(options: RetryOptions): Promise<void> {
     const { signal } = options
     while (!signal.aborted) {
-      if (this.#waiting.size > 0) await pause(tickMs, signal)
-      else await once(this.#noted, 'noted', { signal }).catch(() => undefined)
+      await pause(tickMs, signal)
       await retryWhileUnavailable(() => this.#recoverDue(signal), options)
     }
   }
@@ -116,7 +113,6 @@ class Recovery {
     // Without this, a start would read the whole log again in a service whose customers do not pay from a wallet.
     const place = checkpoint && (await progress.advanceTo(checkpoint))
     if (place && events.length === 0) this.#last = place
-    this.#noted.emit('noted')
   }
 
   async #recoverDue(signal: AbortSignal): Promise<void> {

@@ -5,7 +5,6 @@ import type { UserEvent } from '../domain/user/user.js'
 import type { EventMetadata } from '../event-store/event-codec.js'
 import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
-import { shownFields } from './shown-fields.js'
 
 /** One change of a merchant or a user. */
 export interface Change {
@@ -110,4 +109,18 @@ function changeOf(recorded: RecordedEvent, subject: string): PositionedChange | 
 /** Returns the shown fields of an event type, or `null` if it is not a change. */
 export function shownChangeFields(type: string): readonly string[] | null {
   return Object.hasOwn(shown, type) ? shown[type as keyof typeof shown] : null
+}
+
+/** Returns the named fields as JSON: amounts (bigint, of at most 15 digits) become numbers. */
+export function shownFields(data: object, fields: readonly string[]): { readonly [field: string]: unknown } {
+  return Object.fromEntries(
+    fields.filter((field) => Object.hasOwn(data, field)).map((field) => [field, withNumbers(Reflect.get(data, field))]),
+  )
+}
+
+function withNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value)
+  if (Array.isArray(value)) return value.map(withNumbers)
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withNumbers(each)]))
 }

@@ -4,9 +4,9 @@ import { merchantStream, transferStream } from '../domain/streams.js'
 import { transferDecider } from '../domain/transfer/transfer-decider.js'
 import { type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
 import { parseTime } from '../kernel/time.js'
-import { foldAsOf, type PointInTime } from './as-of.js'
-import { shownFields } from './shown-fields.js'
+import { shownFields } from './recent-changes.js'
 import { type StatementLine, statementFromLog } from './statement.js'
+import { foldAsOf, type PointInTime } from './walk-log.js'
 
 type Store = Pick<EventStore, 'readStream'>
 type Fields = { readonly [field: string]: unknown }

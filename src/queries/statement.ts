@@ -5,10 +5,9 @@ import { type EventStore, formatPosition, type RecordedEvent } from '../event-st
 import { readEvent } from '../event-store/read-event.js'
 import { dayMs } from '../kernel/time.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { isRecordedBy, type PointInTime } from './as-of.js'
 import { addFigures, readTotals, type Total } from './overview.js'
 import { transferKinds } from './transfer-queries.js'
-import { walkLog } from './walk-log.js'
+import { isRecordedBy, type PointInTime, walkLog } from './walk-log.js'
 
 /** The transfers of one kind on one day in UTC. Amounts are minor units. */
 export interface StatementLine {

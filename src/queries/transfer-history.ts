@@ -1,5 +1,4 @@
-import type { EndpointEvent } from '../domain/callback.js'
-import { callbackDecider } from '../domain/callback.js'
+import { callbackDecider, type EndpointEvent } from '../domain/callback.js'
 import { apiKeyId } from '../domain/merchant/api-key.js'
 import type { MerchantEvent } from '../domain/merchant/merchant-events.js'
 import {
@@ -21,16 +20,13 @@ import {
   type RecordedEvent,
 } from '../event-store/event-store.js'
 import { readableEvent, whyUnreadable } from '../event-store/read-event.js'
-import { foldAsOf, isRecordedBy, type PointInTime } from './as-of.js'
-import { shownChangeFields } from './recent-changes.js'
-import { shownFields } from './shown-fields.js'
+import { shownChangeFields, shownFields } from './recent-changes.js'
+import { foldAsOf, isRecordedBy, type PointInTime } from './walk-log.js'
 
 type Store = Pick<EventStore, 'readStream'>
-type TransferSource = 'transfer' | 'payment' | 'callback'
 
-/** One event in the history of a transfer. */
-export interface HistoryEntry<Source extends string = TransferSource> {
-  /** When it happened. */
+/** One event in the history of a transfer, which happened at `at` and was recorded at `recordedAt` by the clock of the log. */
+export interface HistoryEntry<Source extends string = 'transfer' | 'payment' | 'callback'> {
   readonly at: string
   readonly source: Source
   readonly type: string
@@ -38,28 +34,25 @@ export interface HistoryEntry<Source extends string = TransferSource> {
   readonly revision: number
   /** As `formatPosition` prints it. */
   readonly position: string
-  /** When it was recorded, by the clock of the log. */
   readonly recordedAt: string
   readonly actor: string
   readonly correlationId: string
   readonly data: { readonly [field: string]: unknown }
 }
 
-export type AuditedEntry = HistoryEntry<TransferSource | 'wallet' | 'merchant'>
+export type AuditedEntry = HistoryEntry<HistoryEntry['source'] | 'wallet' | 'merchant'>
 
 /** The limit of entries, of which the latest are kept; a transfer has a few dozen. */
 const maxEntries = 2_000
 /** Fields that the page of the transfer shows once. */
 const commonFields = new Set(['trackingId', 'merchantId', 'kind', 'referenceId', 'at'])
 /** Without `challengeId`, which identifies the tokens of a login. */
-const paymentFields = [
-  ...['attempt', 'expiresAt', 'collection', 'amountMinor', 'outcome', 'collectedAmountMinor'],
-  ...['receiptUrl', 'reason'],
-]
-const callbackFields = [
-  ...['webhookId', 'transferRevision', 'payload'],
-  ...['attempt', 'httpStatus', 'durationMs', 'reason', 'nextAttemptAt'],
-]
+const paymentFields = 'attempt expiresAt collection amountMinor outcome collectedAmountMinor receiptUrl reason'.split(
+  ' ',
+)
+const callbackFields = 'webhookId transferRevision payload attempt httpStatus durationMs reason nextAttemptAt'.split(
+  ' ',
+)
 const walletFields = ['accountNumber', 'amountMinor', 'description']
 
 /**
@@ -95,14 +88,11 @@ export async function auditedHistory(
   const events = [...own, ...known(await walletEvents(store, trackingId))]
   const { merchantId } = created.data
   if (typeof merchantId !== 'string') return inOrder(events).map((event) => entryOf(event))
-  const merchantEvents = inOrder(
-    await sourced(store, 'merchant', [merchantStream(merchantId), endpointStream(merchantId)]),
-  ).map(({ recorded }) => recorded)
+  const ofMerchant = await sourced(store, 'merchant', [merchantStream(merchantId), endpointStream(merchantId)])
   const last = inOrder(events).at(-1)!.recorded.position
   const ended = (await hasEnded(store, trackingId, asOf)) ? last : undefined
-  const concerning = concerningEvents(merchantEvents, created.position, ended)
-  const sourcedConcerning = concerning.map((recorded) => ({ source: 'merchant', recorded }) as const)
-  return inOrder([...events, ...known(sourcedConcerning)]).map((event) => entryOf(event))
+  const isConcerning = concerning(inOrder(ofMerchant), created.position, ended)
+  return inOrder([...events, ...known(ofMerchant.filter(isConcerning))]).map((event) => entryOf(event))
 }
 
 interface SourcedEvent<Source extends string> {
@@ -119,7 +109,7 @@ async function sourced<Source extends string>(
   return events.flat().map((recorded) => ({ source, recorded }))
 }
 
-async function transferEvents(store: Store, trackingId: string): Promise<readonly SourcedEvent<TransferSource>[]> {
+async function transferEvents(store: Store, trackingId: string) {
   const found = await Promise.all([
     sourced(store, 'transfer', [transferStream(trackingId)]),
     sourced(store, 'payment', [paymentStream(trackingId)]),
@@ -200,18 +190,15 @@ function fieldsOf(
  * Selects, from the events of a merchant and its endpoint in the order of the log, those that concern a transfer: the settings and keys in
  * effect when it was created, and what changed until it ended. An unreadable event is always included.
  */
-function concerningEvents(
-  events: readonly RecordedEvent[],
-  created: Position,
-  ended: Position | undefined,
-): readonly RecordedEvent[] {
-  const inEffect = latestEvents(events.filter(({ position }) => comparePositions(position, created) < 0))
-  return events.filter((recorded) => {
-    if (comparePositions(recorded.position, created) < 0) return inEffect.has(recorded)
+function concerning(events: readonly SourcedEvent<string>[], created: Position, ended: Position | undefined) {
+  const isBefore = ({ position }: RecordedEvent) => comparePositions(position, created) < 0
+  const inEffect = latestEvents(events.map(({ recorded }) => recorded).filter(isBefore))
+  return ({ recorded }: SourcedEvent<string>): boolean => {
+    if (isBefore(recorded)) return inEffect.has(recorded)
     if (ended && comparePositions(recorded.position, ended) > 0) return false
     const event = readableEvent(recorded)
     return !event || shownChangeFields(event.type) !== null
-  })
+  }
 }
 
 /** Returns the events that no later event has replaced or ended. */
@@ -220,7 +207,7 @@ function latestEvents(events: readonly RecordedEvent[]): ReadonlySet<RecordedEve
   for (const recorded of events) {
     const event = readableEvent(recorded) as MerchantEvent | EndpointEvent | undefined
     if (!event) latest.set(`${recorded.stream}@${recorded.revision}`, recorded)
-    else if (ending[event.type]) latest.delete(subjectsOf(event)[0]!)
+    else if (ending.has(event.type)) latest.delete(subjectsOf(event)[0]!)
     else for (const subject of subjectsOf(event)) latest.set(subject, recorded)
   }
   return new Set(latest.values())
@@ -244,12 +231,9 @@ const subjects: { readonly [type in (MerchantEvent | EndpointEvent)['type']]: st
   CallbackEndpointFailing: 'endpoint failing',
   CallbackEndpointRecovered: 'endpoint failing',
 }
-const ending: { readonly [type: string]: true } = {
-  ApiKeyRevoked: true,
-  MerchantResumed: true,
-  CallbackEndpointEnabled: true,
-  CallbackEndpointRecovered: true,
-}
+const ending: ReadonlySet<string> = new Set([
+  ...['ApiKeyRevoked', 'MerchantResumed', 'CallbackEndpointEnabled', 'CallbackEndpointRecovered'],
+])
 
 function subjectsOf(event: MerchantEvent | EndpointEvent): readonly string[] {
   if (event.type === 'MerchantSettingsChanged') return Object.keys(event.data.changes).map((name) => `setting ${name}`)

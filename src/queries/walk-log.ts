@@ -1,10 +1,19 @@
 import { setImmediate } from 'node:timers/promises'
 import { streamPrefixes as allPrefixes } from '../domain/streams.js'
-import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../event-store/event-store.js'
+import {
+  comparePositions,
+  type EventStore,
+  type Position,
+  parsePosition,
+  type RecordedEvent,
+} from '../event-store/event-store.js'
+import { foldEvent } from '../event-store/read-event.js'
+import type { Decider } from '../kernel/rules.js'
+import { parseTime } from '../kernel/time.js'
 
 const pageSize = 500
 
-export interface LogRange {
+interface LogRange {
   /** Exclusive; defaults to the start of the log. */
   readonly after?: Position | undefined
   /** Inclusive; defaults to the end of the log. */
@@ -13,17 +22,14 @@ export interface LogRange {
   readonly streamPrefixes?: readonly string[]
 }
 
-export interface LogPage {
-  readonly events: readonly RecordedEvent[]
-  /** The last examined position; `undefined` on an empty log. */
-  readonly at: Position | undefined
-}
-
-/** Yields a range of the log page by page. Other work of the thread runs between the pages. @throws StoreUnavailableError */
+/**
+ * Yields a range of the log page by page, each with the last examined position, which is `undefined` on an empty log. Other work of the
+ * thread runs between the pages. @throws StoreUnavailableError
+ */
 export async function* walkLog(
   store: Pick<EventStore, 'readAll'>,
   { after, until, streamPrefixes = allPrefixes }: LogRange,
-): AsyncGenerator<LogPage> {
+): AsyncGenerator<{ readonly events: readonly RecordedEvent[]; readonly at: Position | undefined }> {
   let at = after
   while (!until || !at || comparePositions(at, until) < 0) {
     const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...(at && { after: at }) })
@@ -34,5 +40,41 @@ export async function* walkLog(
     yield { events, at }
     if (page.atEnd) return
     await setImmediate()
+  }
+}
+
+/** A position in the log, or a time at which events were recorded, which is as accurate as the clock of the log. */
+export type PointInTime = { readonly position: Position } | { readonly recordedMs: number }
+
+/** Parses a position or an ISO 8601 time. Returns `undefined` for anything else. */
+export function parsePointInTime(text: string): PointInTime | undefined {
+  const position = parsePosition(text)
+  if (position) return { position }
+  const time = parseTime(text)
+  return time === undefined ? undefined : { recordedMs: Date.parse(time) }
+}
+
+/** Returns whether the event was recorded by then. Without a point in time, every event was. */
+export function isRecordedBy({ position, recordedAtMs }: RecordedEvent, asOf: PointInTime | undefined): boolean {
+  if (!asOf) return true
+  return 'position' in asOf ? comparePositions(position, asOf.position) <= 0 : recordedAtMs <= asOf.recordedMs
+}
+
+/**
+ * Folds a stream as it was then, and returns its last event as well. The fold ends before the first later event, even if the clock was set
+ * back after it. @throws StoreUnavailableError, UnreadableEventError
+ */
+export async function foldAsOf<State, Event>(
+  store: Pick<EventStore, 'readStream'>,
+  { initialState, evolve }: Pick<Decider<State, never, Event>, 'initialState' | 'evolve'>,
+  stream: string,
+  asOf: PointInTime | undefined,
+): Promise<{ readonly state: State; readonly last: RecordedEvent | undefined }> {
+  const events = await store.readStream(stream)
+  const later = events.findIndex((event) => !isRecordedBy(event, asOf))
+  const known = later < 0 ? events : events.slice(0, later)
+  return {
+    state: known.reduce((before, recorded) => foldEvent(evolve, before, recorded), initialState),
+    last: known.at(-1),
   }
 }

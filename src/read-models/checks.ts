@@ -25,99 +25,80 @@ const OPERATIONS_MAX = 10_000
 const DOCUMENT_DEPTH_MAX = 100
 const ID_LENGTH_MAX = 1024
 
+function refusal(reason: string): TypeError {
+  return new TypeError(`read models: ${reason}`)
+}
+
 export function checkCollectionName(name: string): void {
-  if (!COLLECTION_NAME.test(name)) throw new TypeError(`read models: ${JSON.stringify(name)} is not a collection name`)
+  if (!COLLECTION_NAME.test(name)) throw refusal(`${JSON.stringify(name)} is not a collection name`)
 }
 
 /** Every field name in a query passes this check. */
 function checkField(name: string): void {
   if (name.length > FIELD_NAME_LENGTH_MAX || !FIELD_NAME.test(name) || name === '__proto__')
-    throw new TypeError(`read models: ${JSON.stringify(name)} is not a field name that can be indexed`)
+    throw refusal(`${JSON.stringify(name)} is not a field name that can be indexed`)
 }
 
 export function checkIndex({ key, having }: Index): void {
-  if (Object.keys(key).length === 0) throw new TypeError('read models: an index needs a field')
-  if (having !== undefined && !(having in key))
-    throw new TypeError(`read models: "${having}" is not a field of the index`)
+  if (Object.keys(key).length === 0) throw refusal('an index needs a field')
+  if (having !== undefined && !(having in key)) throw refusal(`"${having}" is not a field of the index`)
   checkDirections('index', key)
 }
 
 export function checkFindOptions({ sort = {}, limit = 1 }: FindOptions): void {
   checkDirections('sort', sort)
-  if (!Number.isSafeInteger(limit) || limit < 1)
-    throw new TypeError(`read models: limit is a positive integer, not ${limit}`)
+  if (!Number.isSafeInteger(limit) || limit < 1) throw refusal(`limit is a positive integer, not ${limit}`)
 }
 
 function checkDirections(what: string, fields: Sort): void {
   for (const [field, direction] of Object.entries(fields)) {
     checkField(field)
     if (direction !== 1 && direction !== -1)
-      throw new TypeError(`read models: ${what} direction of "${field}" is 1 or -1, not ${kindOf(direction)}`)
+      throw refusal(`${what} direction of "${field}" is 1 or -1, not ${kindOf(direction)}`)
   }
 }
 
 /** @throws TypeError that names the unsupported part, because a wrong result would be worse */
 export function checkFilter(filter: Filter): void {
-  if (!isPlainObject(filter)) throw new TypeError(`read models: a filter is an object, not ${kindOf(filter)}`)
+  if (!isPlainObject(filter)) throw refusal(`a filter is an object, not ${kindOf(filter)}`)
   for (const [key, value] of Object.entries(filter)) {
     if (key === '$and' || key === '$or') {
-      if (!Array.isArray(value) || value.length === 0)
-        throw new TypeError(`read models: ${key} takes a non-empty array of filters`)
+      if (!Array.isArray(value) || value.length === 0) throw refusal(`${key} takes a non-empty array of filters`)
       value.forEach(checkFilter)
-    } else if (key.startsWith('$')) throw new TypeError(`read models: operator ${key} is not supported`)
+    } else if (key.startsWith('$')) throw refusal(`operator ${key} is not supported`)
     else checkCondition(key, value)
   }
 }
 
 function checkCondition(field: string, condition: unknown): void {
   checkField(field)
-  if (isScalar(condition)) {
-    checkScalar(field, condition)
-    return
-  }
-  if (!isPlainObject(condition))
-    throw new TypeError(`read models: condition on "${field}" is a scalar or operators, not ${kindOf(condition)}`)
-  const operators = Object.entries(condition as object)
-  if (operators.length === 0) throw new TypeError(`read models: condition on "${field}" has no operator`)
-  for (const [operator, operand] of operators) {
-    if (!operator.startsWith('$'))
-      throw new TypeError(`read models: condition on "${field}" must be a scalar, not Object`)
-    if (operand === undefined) throw new TypeError(`read models: ${operator} on "${field}" has no operand`)
-    checkOperand(field, operator, operand)
-  }
+  if (isScalar(condition)) checkScalar(field, condition)
+  else if (isPlainObject(condition)) {
+    const operators = Object.entries(condition)
+    if (operators.length === 0) throw refusal(`condition on "${field}" has no operator`)
+    for (const [operator, operand] of operators) checkOperand(field, operator, operand)
+  } else throw refusal(`condition on "${field}" is a scalar or operators, not ${kindOf(condition)}`)
 }
 
 function checkOperand(field: string, operator: string, operand: unknown): void {
-  switch (operator) {
-    case '$gt':
-    case '$gte':
-    case '$lt':
-    case '$lte':
-      checkScalar(field, operand)
-      return
-    case '$in':
-      if (!Array.isArray(operand))
-        throw new TypeError(`read models: $in on "${field}" takes an array, not ${kindOf(operand)}`)
-      if (operand.length > IN_VALUES_MAX)
-        throw new TypeError(`read models: $in on "${field}" has ${operand.length} values, more than ${IN_VALUES_MAX}`)
-      for (const value of operand) checkScalar(field, value)
-      return
-    case '$exists':
-      if (typeof operand === 'boolean') return
-      throw new TypeError(`read models: $exists on "${field}" takes a boolean, not ${kindOf(operand)}`)
-    default:
-      throw new TypeError(`read models: operator ${operator} on "${field}" is not supported`)
-  }
+  if (!operator.startsWith('$')) throw refusal(`condition on "${field}" must be a scalar, not Object`)
+  if (operand === undefined) throw refusal(`${operator} on "${field}" has no operand`)
+  if (['$gt', '$gte', '$lt', '$lte'].includes(operator)) checkScalar(field, operand)
+  else if (operator === '$exists') {
+    if (typeof operand !== 'boolean') throw refusal(`$exists on "${field}" takes a boolean, not ${kindOf(operand)}`)
+  } else if (operator === '$in') {
+    if (!Array.isArray(operand)) throw refusal(`$in on "${field}" takes an array, not ${kindOf(operand)}`)
+    if (operand.length > IN_VALUES_MAX)
+      throw refusal(`$in on "${field}" has ${operand.length} values, more than ${IN_VALUES_MAX}`)
+    for (const value of operand) checkScalar(field, value)
+  } else throw refusal(`operator ${operator} on "${field}" is not supported`)
 }
 
 /** @throws TypeError on anything that is not a JSON scalar */
 export function checkScalar(field: string, value: unknown): asserts value is Scalar {
-  if (typeof value === 'number' && !Number.isFinite(value))
-    throw new TypeError(`read models: field "${field}" holds ${value}`)
+  if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(`field "${field}" holds ${value}`)
   if (!isScalar(value))
-    throw new TypeError(
-      `read models: field "${field}" is compared or indexed and must be a scalar, not ${kindOf(value)}`,
-    )
+    throw refusal(`field "${field}" is compared or indexed and must be a scalar, not ${kindOf(value)}`)
 }
 
 /** Returns the operators of a checked condition. */
@@ -136,12 +117,12 @@ export function checkWrites(operations: readonly WriteOperation[]): void {
     } else if ('replaceOne' in operation) {
       const { filter, replacement } = operation.replaceOne
       checkGuard(filter)
-      if (replacement._id !== filter._id) throw new TypeError('read models: a replacement keeps its _id')
+      if (replacement._id !== filter._id) throw refusal('a replacement keeps its _id')
       checkDocument(replacement)
     } else if ('deleteOne' in operation) checkGuard(operation.deleteOne.filter)
     else {
       operation satisfies never
-      throw new TypeError(`read models: unknown write operation ${Object.keys(operation).join(', ')}`)
+      throw refusal(`unknown write operation ${Object.keys(operation).join(', ')}`)
     }
   }
 }
@@ -153,8 +134,7 @@ export function checkDocuments(documents: readonly Document[]): void {
 }
 
 function checkCount(operations: number): void {
-  if (operations > OPERATIONS_MAX)
-    throw new TypeError(`read models: a bulk of ${operations} operations, more than ${OPERATIONS_MAX}`)
+  if (operations > OPERATIONS_MAX) throw refusal(`a bulk of ${operations} operations, more than ${OPERATIONS_MAX}`)
 }
 
 function checkDocument(document: Document): void {
@@ -165,75 +145,55 @@ function checkDocument(document: Document): void {
 function checkGuard(filter: WriteFilter): void {
   checkId(filter._id)
   for (const field in filter) {
-    if (field.startsWith('$')) throw new TypeError(`read models: ${field} is not supported in the filter of a write`)
+    if (field.startsWith('$')) throw refusal(`${field} is not supported in the filter of a write`)
     if (field !== '_id') checkCondition(field, filter[field])
   }
 }
 
 function checkId(id: unknown): void {
   if (typeof id !== 'string' || id.length === 0 || id.length > ID_LENGTH_MAX)
-    throw new TypeError(
-      `read models: the filter of a write and every document name _id, a string of 1 to ${ID_LENGTH_MAX}`,
-    )
+    throw refusal(`the filter of a write and every document name _id, a string of 1 to ${ID_LENGTH_MAX}`)
 }
 
 /** Rejects everything that a store would change silently. @throws TypeError unless the whole value is JSON */
 function checkJson(value: unknown, name: string, depth: number): void {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return
-    case 'number':
-      if (Number.isFinite(value)) return
-      break
-    case 'object':
-      if (value === null) return
-      if (depth > DOCUMENT_DEPTH_MAX) throw new TypeError(`read models: "${name}" is nested too deeply`)
-      if (Array.isArray(value)) {
-        for (const element of value) checkJson(element, name, depth + 1)
-        return
-      }
-      if (isPlainObject(value)) {
-        for (const field in value) {
-          checkName(field)
-          checkJson((value as Record<string, unknown>)[field], field, depth + 1)
-        }
-        return
-      }
-      break
-    default:
-  }
-  throw new TypeError(`read models: "${name}" holds ${kindOf(value)}, which is not JSON`)
+  if (typeof value === 'number' ? Number.isFinite(value) : isScalar(value)) return
+  if (depth > DOCUMENT_DEPTH_MAX) throw refusal(`"${name}" is nested too deeply`)
+  if (Array.isArray(value)) for (const element of value) checkJson(element, name, depth + 1)
+  else if (isPlainObject(value)) {
+    for (const field in value) {
+      checkName(field)
+      checkJson(value[field], field, depth + 1)
+    }
+  } else throw refusal(`"${name}" holds ${kindOf(value)}, which is not JSON`)
 }
 
 /** @throws TypeError if an operator is unknown, two operators change the same field, or a value is not JSON */
 function checkUpdate(update: Update): void {
   const changed = new Set<string>()
   for (const [operator, fields] of Object.entries(update)) {
-    if (!['$set', '$unset', '$inc'].includes(operator))
-      throw new TypeError(`read models: update operator ${operator} is not supported`)
+    if (!['$set', '$unset', '$inc'].includes(operator)) throw refusal(`update operator ${operator} is not supported`)
     for (const [field, value] of Object.entries(fields)) {
-      if (changed.has(field)) throw new TypeError(`read models: two operators of an update change "${field}"`)
+      if (changed.has(field)) throw refusal(`two operators of an update change "${field}"`)
       changed.add(field)
       checkName(field)
-      if (operator === '$inc' && typeof value !== 'number')
-        throw new TypeError(`read models: $inc of "${field}" by ${kindOf(value)}`)
+      if (operator === '$inc' && typeof value !== 'number') throw refusal(`$inc of "${field}" by ${kindOf(value)}`)
       checkJson(value, field, 0)
     }
   }
-  if (changed.size === 0) throw new TypeError('read models: an update changes at least one field')
+  if (changed.size === 0) throw refusal('an update changes at least one field')
 }
 
 function checkName(field: string): void {
   if (field === '' || field === '__proto__' || field.startsWith('$') || field.includes('.') || field.includes('\0'))
-    throw new TypeError(`read models: ${JSON.stringify(field)} is not a field name`)
+    throw refusal(`${JSON.stringify(field)} is not a field name`)
 }
 
 function isScalar(value: unknown): value is Scalar {
   return value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-function isPlainObject(value: unknown): boolean {
+function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null

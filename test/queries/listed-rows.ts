@@ -44,17 +44,17 @@ class WatchedConnection extends Connection {
 }
 
 export class WatchedReadModels extends EmbeddedReadModels {
-  constructor(readonly connection: WatchedConnection) {
-    super(connection)
+  constructor(private readonly watched: WatchedConnection) {
+    super(watched)
   }
 
   /** Returns the number of rows read for a query, and the plans of its statements. */
   async watch<Answer>(question: () => Promise<Answer>) {
-    this.connection.rowsRead = 0
-    this.connection.statements.clear()
+    this.watched.rowsRead = 0
+    this.watched.statements.clear()
     const answer = await question()
-    const plans = [...this.connection.statements].flatMap((sql) => this.connection.planOf(sql))
-    return { answer, rowsRead: this.connection.rowsRead, plans }
+    const plans = [...this.watched.statements].flatMap((sql) => this.watched.planOf(sql))
+    return { answer, rowsRead: this.watched.rowsRead, plans }
   }
 }
 

@@ -3,7 +3,7 @@ import type { MerchantDirectory } from '../../commands/merchant/merchant-directo
 import { streamPrefix, transferStream } from '../../domain/streams.js'
 import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
-import { openProblems, placeOf } from '../../projections/open-problems.js'
+import { openProblems, placeOf } from '../../projections/event-problems.js'
 import { lagCountedTo, projectionStatus } from '../../projections/projection-status.js'
 import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/stuck.js'
 import { listTransfers } from '../../queries/transfer-queries.js'

@@ -1,14 +1,10 @@
 import type { Document, Index } from '../read-models.js'
 import { type ColumnValue, encode, jsonTypeSql, NULL_SQL } from './columns.js'
+import { sortToSql } from './filter-to-sql.js'
 import type { Connection } from './sqlite-connection.js'
 
 /** MongoDB's limit. */
 const INDEXES_MAX = 64
-
-interface StoredIndex {
-  readonly key: readonly (readonly [string, 1 | -1])[]
-  readonly having?: string
-}
 
 /** One collection: its table `c<id>` with the columns `id`, `doc` and `f<n>` for the n-th indexed field. */
 export class Table {
@@ -23,7 +19,7 @@ export class Table {
     readonly id: number,
     readonly name: string,
     readonly fields: readonly string[],
-    readonly indexes: readonly StoredIndex[],
+    readonly indexes: readonly Index[],
   ) {
     this.sqlName = `c${id}`
     this.#columns = ['doc', ...fields.map((_, n) => `f${n}`)]
@@ -68,14 +64,11 @@ export class Table {
  * rename moves no data. Every change increases `user_version`, by which other connections notice it.
  */
 export class Catalogue {
-  readonly #connection: Connection
   #tables: ReadonlyMap<string, Table> = new Map()
   #version = -1
   #generation = -1
 
-  constructor(connection: Connection) {
-    this.#connection = connection
-  }
+  constructor(private readonly connection: Connection) {}
 
   /** Returns `undefined` if the collection does not exist. To be called inside the read or write that uses the result. */
   find(name: string): Table | undefined {
@@ -122,18 +115,17 @@ export class Catalogue {
   /** Inside a write only. @throws TypeError if a document has a value there that is not a scalar */
   createIndex(name: string, index: Index): void {
     const table = this.findOrCreate(name)
-    const key = Object.entries(index.key)
-    if (key.length === 1 && key[0]![0] === '_id') return
+    const { key, having } = index
+    if (Object.keys(key).join() === '_id') return
     if (table.indexes.some((existing) => JSON.stringify(existing.key) === JSON.stringify(key))) return
     if (table.indexes.length >= INDEXES_MAX)
       throw new TypeError(`read models: "${name}" has ${INDEXES_MAX} indexes already`)
     this.addColumns(name, [index])
-    const { having } = index
-    const indexes = [...table.indexes, { key, ...(having !== undefined && { having }) }]
+    const indexes = [...table.indexes, index]
     this.#run('UPDATE collections SET indexes = ? WHERE id = ?', JSON.stringify(indexes), table.id)
     this.#changed()
     const grown = this.find(name)!
-    const columns = key.map(([path, direction]) => `${grown.columnOf(path)}${direction === -1 ? ' DESC' : ''}`)
+    const columns = sortToSql(key, grown)
     const indexName = `${grown.sqlName}_i${indexes.length}`
     const where = having === undefined ? '' : ` WHERE ${grown.columnOf(having)} > ${NULL_SQL}`
     this.#run(`CREATE INDEX ${indexName} ON ${grown.sqlName}(${columns})${where}`)
@@ -165,7 +157,7 @@ export class Catalogue {
   #addColumn(table: Table, column: string, field: string): void {
     const type = jsonTypeSql(field)
     const refused = `SELECT id FROM ${table.sqlName} WHERE ${type} IN ('array', 'object') LIMIT 1`
-    const found = this.#connection.statement(refused).get() as [string] | undefined
+    const found = this.connection.statement(refused).get() as [string] | undefined
     if (found)
       throw new TypeError(
         `read models: field "${field}" of document "${found[0]}" is not a scalar and cannot be indexed`,
@@ -176,7 +168,7 @@ export class Catalogue {
   }
 
   #refresh(): void {
-    const connection = this.#connection
+    const { connection } = this
     const [version] = connection.statement('PRAGMA user_version').get() as [number]
     if (version === this.#version && connection.generation === this.#generation) return
     connection.forgetStatements()
@@ -192,12 +184,12 @@ export class Catalogue {
   }
 
   #changed(): void {
-    const [version] = this.#connection.statement('PRAGMA user_version').get() as [number]
-    this.#connection.database.pragma(`user_version = ${(version + 1) % 0x7fffffff}`)
+    const [version] = this.connection.statement('PRAGMA user_version').get() as [number]
+    this.connection.database.pragma(`user_version = ${(version + 1) % 0x7fffffff}`)
     this.forget()
   }
 
   #run(sql: string, ...parameters: readonly unknown[]): void {
-    this.#connection.database.prepare(sql).run(...parameters)
+    this.connection.database.prepare(sql).run(...parameters)
   }
 }

@@ -36,12 +36,10 @@ export async function openEmbeddedReadModels({ directory }: { readonly directory
 
 /** The read-model port over SQLite. Only waiting for another writer is asynchronous. */
 export class EmbeddedReadModels extends ReadModelsAdapter {
-  readonly #connection: Connection
   readonly #catalogue: Catalogue
 
-  constructor(connection: Connection) {
+  constructor(private readonly connection: Connection) {
     super()
-    this.#connection = connection
     this.#catalogue = new Catalogue(connection)
   }
 
@@ -56,15 +54,15 @@ export class EmbeddedReadModels extends ReadModelsAdapter {
   }
 
   protected async bulkWrite(name: string, operations: readonly WriteOperation[]): Promise<WriteResult> {
-    const { result, duplicate } = await this.#connection.write(() =>
-      bulkWrite(this.#connection, this.#catalogue.findOrCreate(name), operations),
+    const { result, duplicate } = await this.connection.write(() =>
+      bulkWrite(this.connection, this.#catalogue.findOrCreate(name), operations),
     )
     if (duplicate !== undefined) throw duplicate
     return result
   }
 
   protected async put(name: string, documents: readonly Document[]): Promise<void> {
-    await this.#connection.write(() => putDocuments(this.#connection, this.#catalogue.findOrCreate(name), documents))
+    await this.connection.write(() => putDocuments(this.connection, this.#catalogue.findOrCreate(name), documents))
   }
 
   protected async texts(name: string, after: string | undefined, limit: number): Promise<readonly DocumentText[]> {
@@ -76,30 +74,30 @@ export class EmbeddedReadModels extends ReadModelsAdapter {
   protected async addIndexes(name: string, indexes: readonly Index[]): Promise<void> {
     // One at a time, because each holds the write lock for a second per million documents.
     for (const index of indexes) {
-      await this.#connection.write(() => this.#catalogue.createIndex(name, index))
+      await this.connection.write(() => this.#catalogue.createIndex(name, index))
       await setImmediate()
     }
   }
 
   protected async create(name: string, indexes: readonly Index[]): Promise<void> {
-    await this.#connection.write(() => this.#catalogue.addColumns(name, indexes))
+    await this.connection.write(() => this.#catalogue.addColumns(name, indexes))
   }
 
   async rename(from: string, to: string): Promise<void> {
     checkCollectionName(to)
-    await this.#connection.write(() => this.#catalogue.rename(from, to))
+    await this.connection.write(() => this.#catalogue.rename(from, to))
   }
 
   async drop(name: string): Promise<void> {
-    await this.#connection.write(() => this.#catalogue.drop(name))
+    await this.connection.write(() => this.#catalogue.drop(name))
   }
 
   async listCollections(): Promise<readonly string[]> {
-    return this.#connection.read(() => this.#catalogue.names())
+    return this.connection.read(() => this.#catalogue.names())
   }
 
   async close(): Promise<void> {
-    this.#connection.close()
+    this.connection.close()
   }
 
   #select(
@@ -114,12 +112,16 @@ export class EmbeddedReadModels extends ReadModelsAdapter {
       if (table === undefined) return []
       const parameters: ColumnValue[] = []
       const where = filterToSql(filter, table, parameters)
-      const order = sortToSql(sort, (field) => table.columnOf(field))
-      if (limit !== undefined) parameters.push(limit)
-      const sql = `SELECT ${columns} FROM ${table.sqlName} WHERE ${where}${order}${limit === undefined ? '' : ' LIMIT ?'}`
-      return this.#connection.statement(sql).all(...parameters) as unknown[][]
+      const order = sortToSql(sort, table)
+      let sql = `SELECT ${columns} FROM ${table.sqlName} WHERE ${where}`
+      if (order !== '') sql += ` ORDER BY ${order}`
+      if (limit !== undefined) {
+        sql += ' LIMIT ?'
+        parameters.push(limit)
+      }
+      return this.connection.statement(sql).all(...parameters) as unknown[][]
     }
-    return this.#connection.read(() => {
+    return this.connection.read(() => {
       try {
         return select(this.#catalogue.find(name))
       } catch (error) {

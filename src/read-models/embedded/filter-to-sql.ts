@@ -28,9 +28,11 @@ export function filterToSql(filter: Filter, columns: Columns, parameters: Column
   return terms.length === 0 ? '1' : terms.join(' AND ')
 }
 
-export function sortToSql(sort: Sort, columnOf: Columns['columnOf']): string {
-  const terms = Object.entries(sort).map(([field, direction]) => `${columnOf(field)}${direction === 1 ? '' : ' DESC'}`)
-  return terms.length === 0 ? '' : ` ORDER BY ${terms.join(', ')}`
+/** Returns the columns of a sort or an index with their directions. */
+export function sortToSql(sort: Sort, columns: Pick<Columns, 'columnOf'>): string {
+  return Object.entries(sort)
+    .map(([field, direction]) => `${columns.columnOf(field)}${direction === 1 ? '' : ' DESC'}`)
+    .join(', ')
 }
 
 const comparison: { readonly [operator: string]: string } = { $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' }

@@ -10,24 +10,22 @@ const CACHE_KIB = 65_536
 /** Pages that change repeatedly, such as inner pages of indexes, are written once per checkpoint: 20 % faster than with 1,000. */
 const CHECKPOINT_PAGES = 16_000
 const WAL_BYTES_MAX = 128 * 1024 * 1024
+const unavailableCode = /^SQLITE_(BUSY|FULL|IOERR|CANTOPEN|READONLY|LOCKED|PROTOCOL|NOMEM|CORRUPT|NOTADB|PERM)/
 
 /** One connection to the file, with its statements, transactions and error handling. */
 export class Connection {
-  readonly #file: string
   readonly #statements = new Map<string, Database.Statement<unknown[]>>()
   #database: Database.Database | undefined
   #closed = false
   /** Increases with every opening and every rollback, after which cached knowledge of the file is invalid. */
   generation = 0
 
-  constructor(file: string) {
-    this.#file = file
-  }
+  constructor(private readonly file: string) {}
 
   get database(): Database.Database {
     if (this.#closed) throw new ReadModelsUnavailableError('the read models are closed')
     if (this.#database === undefined) {
-      this.#database = openFile(this.#file)
+      this.#database = openFile(this.file)
       this.generation++
     }
     return this.#database
@@ -84,7 +82,7 @@ export class Connection {
       try {
         return work()
       } catch (error) {
-        if (!(error instanceof Database.SqliteError) || !isUnavailable(error.code)) throw error
+        if (!(error instanceof Database.SqliteError) || !unavailableCode.test(error.code)) throw error
         const busy = error.code.startsWith('SQLITE_BUSY')
         if (!busy || performance.now() > deadlineMs) {
           // After an I/O error, SQLite's view of the file can stay stale. A full disk or a lock does not harm it.
@@ -128,8 +126,4 @@ function openFile(file: string): Database.Database {
     database.close()
     throw error
   }
-}
-
-function isUnavailable(code: string): boolean {
-  return /^SQLITE_(BUSY|FULL|IOERR|CANTOPEN|READONLY|LOCKED|PROTOCOL|NOMEM|CORRUPT|NOTADB|PERM)/.test(code)
 }

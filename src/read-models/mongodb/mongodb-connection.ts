@@ -5,8 +5,6 @@ import { foundNoServer, isCursorLost, portError } from './mongodb-errors.js'
 /** The driver's type of documents; `_id` is a string and not an ObjectId. */
 export type Stored = { _id: string; [field: string]: unknown }
 
-export const defaultDatabase = 'transferd'
-
 /** These override the options of the URL, so that every call ends, and no write is reported as done that an election can undo. */
 const clientOptions = {
   appName: 'transferd',
@@ -49,14 +47,12 @@ export interface Server {
  * is replaced.
  */
 export class Connection {
-  readonly #url: string
   #client: MongoClient | undefined
   #server: Promise<Server> | undefined
   #closed = false
   #lastWrite: Promise<unknown> = Promise.resolve()
 
-  constructor(url: string) {
-    this.#url = url
+  constructor(private readonly url: string) {
     // Parses the URL now, so that an invalid one is reported immediately.
     this.#client = newClient(url)
   }
@@ -135,15 +131,19 @@ export class Connection {
   }
 
   async #connect(): Promise<Server> {
-    const client = this.#client ?? newClient(this.#url)
+    const client = this.#client ?? newClient(this.url)
     this.#client = client
     try {
       await client.connect()
-      const db = client.db(databaseOf(this.#url))
+      const db = client.db(databaseOf(this.url))
       const buildInfo = await db.command({ buildInfo: 1 })
       // Not every server knows its newer name `hello`.
       const { maxWireVersion } = await db.command({ isMaster: 1 })
-      if (!(maxWireVersion >= oldestWireVersion)) throw tooOld(buildInfo.version, maxWireVersion)
+      if (!(maxWireVersion >= oldestWireVersion)) {
+        const required = `MongoDB 6.0 (wire version ${oldestWireVersion}) or later`
+        const found = `it reports version ${buildInfo.version}, wire version ${maxWireVersion}`
+        throw new ReadModelsUnavailableError(`the read models require ${required}, and the server is older: ${found}`)
+      }
       return { db, isFerretDb1: 'ferretdbVersion' in buildInfo }
     } catch (error) {
       this.#server = undefined
@@ -152,13 +152,6 @@ export class Connection {
       throw portError(error)
     }
   }
-}
-
-function tooOld(version: unknown, wireVersion: unknown): ReadModelsUnavailableError {
-  const found = `it reports version ${version}, wire version ${wireVersion}`
-  return new ReadModelsUnavailableError(
-    `the read models require MongoDB 6.0 (wire version ${oldestWireVersion}) or later, and the server is older: ${found}`,
-  )
 }
 
 /** @throws TypeError if the driver rejects the URL */
@@ -172,8 +165,7 @@ function newClient(url: string): MongoClient {
   }
 }
 
-/** Returns the database in the path of the URL, or {@link defaultDatabase}; the driver's default is `test`. */
+/** Returns the database in the path of the URL, or `transferd`; the driver's default is `test`. */
 function databaseOf(url: string): string {
-  const path = /^[^/]+\/\/[^/?]*\/([^?]*)/.exec(url)?.[1]
-  return path ? decodeURIComponent(path) : defaultDatabase
+  return decodeURIComponent(/^[^/]+\/\/[^/?]*\/([^?]+)/.exec(url)?.[1] ?? 'transferd')
 }

@@ -29,11 +29,8 @@ export function openMongodbReadModels({ url }: { readonly url: string }): ReadMo
 
 /** Checked filters and writes reach the driver as they are. FerretDB 1 uses the index of `_id` only without an operator. */
 class MongodbReadModels extends ReadModelsAdapter {
-  readonly #connection: Connection
-
-  constructor(connection: Connection) {
+  constructor(private readonly connection: Connection) {
     super()
-    this.#connection = connection
   }
 
   protected async find(name: string, filter: Filter, { sort = {}, limit }: FindOptions): Promise<readonly Document[]> {
@@ -42,7 +39,7 @@ class MongodbReadModels extends ReadModelsAdapter {
       batchSize: Math.min(limit ?? batchSize, batchSize),
       ...(limit !== undefined && { limit }),
     }
-    return this.#connection.read(({ db }) =>
+    return this.connection.read(({ db }) =>
       db
         .collection<Stored>(name)
         .find(filter as DriverFilter<Stored>, options)
@@ -52,13 +49,13 @@ class MongodbReadModels extends ReadModelsAdapter {
 
   protected async count(name: string, filter: Filter, limit: number | undefined): Promise<number> {
     const options = limit === undefined ? {} : { limit }
-    return this.#connection.read(({ db }) =>
+    return this.connection.read(({ db }) =>
       db.collection<Stored>(name).countDocuments(filter as DriverFilter<Stored>, options),
     )
   }
 
   protected bulkWrite(name: string, operations: readonly WriteOperation[]): Promise<WriteResult> {
-    return bulkWrite(this.#connection, name, operations)
+    return bulkWrite(this.connection, name, operations)
   }
 
   protected async put(name: string, documents: readonly Document[]): Promise<void> {
@@ -78,7 +75,7 @@ class MongodbReadModels extends ReadModelsAdapter {
 
   /** Creates the indexes now, because building one over existing documents can take longer than the time limit of a call. */
   protected async create(name: string, indexes: readonly Index[]): Promise<void> {
-    await this.#connection.change(async ({ db }) => {
+    await this.connection.change(async ({ db }) => {
       await db.createCollection(name).catch((error) => {
         if (codeOf(error) !== serverCodes.namespaceExists) throw error
       })
@@ -94,7 +91,7 @@ class MongodbReadModels extends ReadModelsAdapter {
 
   async rename(from: string, to: string): Promise<void> {
     checkCollectionName(to)
-    await this.#connection.change(async (server) => {
+    await this.connection.change(async (server) => {
       if (!(await exists(server, from)) || (await exists(server, to)))
         throw new TypeError(`read models: cannot rename "${from}" to "${to}"`)
       await server.db.renameCollection(from, to)
@@ -103,7 +100,7 @@ class MongodbReadModels extends ReadModelsAdapter {
 
   async drop(name: string): Promise<void> {
     checkCollectionName(name)
-    await this.#connection.change(async (server) => {
+    await this.connection.change(async (server) => {
       try {
         await server.db.dropCollection(name)
       } catch (error) {
@@ -114,7 +111,7 @@ class MongodbReadModels extends ReadModelsAdapter {
   }
 
   async listCollections(): Promise<readonly string[]> {
-    const collections = await this.#connection.read(({ db }) => db.listCollections({}, { nameOnly: true }).toArray())
+    const collections = await this.connection.read(({ db }) => db.listCollections({}, { nameOnly: true }).toArray())
     return collections
       .map(({ name }) => name)
       .filter((name) => !name.startsWith('system.'))
@@ -122,7 +119,7 @@ class MongodbReadModels extends ReadModelsAdapter {
   }
 
   close(): Promise<void> {
-    return this.#connection.close()
+    return this.connection.close()
   }
 }
 

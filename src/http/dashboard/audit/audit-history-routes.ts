@@ -9,7 +9,7 @@ import {
   type Position,
   parsePosition,
 } from '../../../event-store/event-store.js'
-import { type PointInTime, parsePointInTime } from '../../../queries/as-of.js'
+import { type PointInTime, parsePointInTime } from '../../../queries/walk-log.js'
 import { stateAsOf } from '../../../queries/state-as-of.js'
 import { auditedHistory } from '../../../queries/transfer-history.js'
 import { invalid, RequestError } from '../../refusals.js'
