@@ -30,7 +30,6 @@ const concurrency = 10
 const maxWaiting = 50_000
 const retryAfterMs = 10_000
 const prefix = streamPrefix.payment
-/** The accounts of the built-in wallet. */
 const accountPrefix = streamPrefix.wallet
 const checkpointId = 'payments'
 
@@ -58,7 +57,6 @@ interface Waiting {
 }
 
 class Recovery {
-  /** The waiting payments by trackingId, the longest waiting first. */
   readonly #waiting = new Map<string, Waiting>()
   #after: Position | undefined
   #last: Place | undefined

@@ -3,7 +3,6 @@ import { streamPrefix } from '../domain/streams.js'
 import { type CallbackDocument, collections, indexes } from '../read-models/documents.js'
 import { type EventProjection, foldedDocuments, type ProjectedEvent } from './projection.js'
 
-/** Every callback and when it is due, for the delivery worker and the lists of callbacks. */
 export const callbacksProjection: EventProjection = {
   name: 'callbacks',
   version: 3,

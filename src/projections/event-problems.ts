@@ -57,7 +57,6 @@ function problemOf(recorded: RecordedEvent, decided: ReadonlyMap<string, string>
   return [{ replaceOne: { filter: { _id, stream: { $exists: false } }, replacement, upsert: true } }]
 }
 
-/** An unreadable event that is not skipped. */
 export type OpenProblem = Pick<ProblemDocument, 'stream' | 'revision' | 'reason'>
 
 const maxListed = 1_000
@@ -68,10 +67,7 @@ const pageSize = 500
  * service (`known`). The last two sources also include readable events that do not fit the preceding ones.
  * @throws ReadModelsUnavailableError
  */
-export async function openProblems(
-  readModels: ReadModels,
-  known: readonly UnreadableEventError[],
-): Promise<readonly OpenProblem[]> {
+export async function openProblems(readModels: ReadModels, known: readonly UnreadableEventError[]) {
   const [found, pointers] = await Promise.all([
     readModels.collection(collections.problems).find({ openKind: { $exists: true } }, { limit: maxListed }),
     readModels.collection(collections.pointers).find({}),
@@ -110,7 +106,6 @@ export async function* problemsNotFoundYet(store: EventStore, readModels: ReadMo
   }
 }
 
-/** Returns `stream@revision`. */
 export function placeOf({ stream, revision }: Pick<OpenProblem, 'stream' | 'revision'>): string {
   return `${stream}@${revision}`
 }

@@ -18,7 +18,6 @@ export class LeaseLostError extends Error {
 type Field = 'served' | 'built' | 'previous' | 'failure' | 'task'
 export type PointerChanges = { readonly [field in Field]?: PointerDocument[field] | undefined }
 
-/** The pointer of one projection, as the holder of its lease writes it. */
 export class ProjectionPointer {
   #document: PointerDocument | undefined
   #saved: Promise<unknown> = Promise.resolve()
@@ -37,7 +36,6 @@ export class ProjectionPointer {
     return this.#document
   }
 
-  /** The loaded or last saved document. */
   get document(): PointerDocument {
     if (!this.#document) throw new Error(`no build of ${this.projection} exists`)
     return this.#document

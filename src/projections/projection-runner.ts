@@ -107,7 +107,6 @@ export class ProjectionRunner implements Serving {
     return { collection, version, progress: {}, at: this.deps.clock() }
   }
 
-  /** Reads the requests of operators, and checks what has changed. */
   async #look(): Promise<void> {
     const { name } = this.projection
     const { request, paused } = await this.#tasks.findRequests(name)
@@ -124,7 +123,6 @@ export class ProjectionRunner implements Serving {
     if (this.#working && this.#working.requestId !== request?.requestId) this.#working.cancelling.abort()
   }
 
-  /** Follows the log, unless something prevents it. */
   async #resume(): Promise<void> {
     if (this.#stoppedAt && !this.#working) await this.#checkSkipped(this.#stoppedAt)
     const isWaiting = this.#working || this.#stoppedAt || this.#isReplacementRequested

@@ -32,10 +32,7 @@ interface Stores {
 export const lagCountedTo = 1_000
 
 /** @throws StoreUnavailableError, ReadModelsUnavailableError */
-export async function projectionStatus(
-  stores: Stores,
-  projections: readonly Projection[] = allProjections,
-): Promise<readonly ProjectionStatus[]> {
+export async function projectionStatus(stores: Stores, projections: readonly Projection[] = allProjections) {
   const end = await endOfLog(stores.store)
   return Promise.all(projections.map((projection) => statusOf(stores, projection, end)))
 }
@@ -67,12 +64,9 @@ async function statusOf({ store, readModels }: Stores, projection: Projection, e
   const state: State = paused ? 'paused' : failure ? 'failed' : isOutdated ? 'outdated' : lag
   return {
     ...{ name, version },
-    /** The collection of the served build; `null` if nothing is built. */
     collection: served?.collection ?? null,
     state,
-    /** `null` until the first page is applied. */
     checkpoint: progress.position ?? null,
-    /** The end of the log; `null` if it is empty. */
     end: end ? formatPosition(end) : null,
     /** The events that are not applied yet; counting stops at 1,000. */
     lagEvents,
@@ -83,17 +77,13 @@ async function statusOf({ store, readModels }: Stores, projection: Projection, e
     holder: await holderOf(readModels, projection),
     failure: failure ? { ...failure, command: commandFor(name, failure) } : null,
     paused: paused && { at: paused.at, by: paused.by, reason: paused.reason },
-    /** The last task, which may have ended. */
     task: task && shownTask(task),
-    /** The build that waits for a switch. */
     built: built ? shownBuild(built) : null,
-    /** The build that was served before the last switch. */
     previous: previous ? shownBuild(previous) : null,
     actions: actionsFor(task, paused !== null, built !== undefined, previous?.version === version),
   }
 }
 
-/** Returns the command that helps, or `null` if that requires a closer look. */
 function commandFor(name: string, { stream, revision, reason }: NonNullable<PointerDocument['failure']>) {
   if (stream === undefined || revision === undefined) return null
   // The event is readable, but its document is missing or too old.

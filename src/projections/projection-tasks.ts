@@ -62,14 +62,12 @@ export class ProjectionTasks {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns the last task of a projection. */
   async find(projection: string): Promise<ProjectionTask | null> {
     // The record first: a request that is newer than the record is right, a record that is newer than the request looks cancelled.
     const pointer = await readPointer(this.readModels, projection)
     return taskOf(projection, (await this.findRequests(projection)).request, pointer?.task)
   }
 
-  /** Returns the last request and the pause of a projection. */
   async findRequests(projection: string) {
     const found = await this.#requests.find({ _id: { $in: [projection, pauseId(projection)] } })
     const byId = (id: string) => found.find(({ _id }) => _id === id) ?? null
@@ -78,10 +76,7 @@ export class ProjectionTasks {
   }
 
   /** Requests a task, or joins an unfinished one of the same kind. @throws ProjectionBusyError */
-  async request(
-    projection: string,
-    request: TaskRequest,
-  ): Promise<{ readonly task: ProjectionTask; readonly joined: boolean }> {
+  async request(projection: string, request: TaskRequest) {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const last = await this.find(projection)
       if (last && isUnfinished(last)) {
@@ -106,7 +101,6 @@ export class ProjectionTasks {
     return (await this.#write({ deleteOne: { filter } })).deletedCount > 0
   }
 
-  /** Returns whether the projection was not paused before. */
   async pause(projection: string, by: string, reason: string | null): Promise<boolean> {
     const replacement: PauseDocument = { _id: pauseId(projection), at: this.clock(), by, reason }
     const filter = { _id: replacement._id, at: { $exists: false } }

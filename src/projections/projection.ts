@@ -21,7 +21,6 @@ export interface ProjectionDependencies {
 
 type EventPlace = Pick<RecordedEvent, 'stream' | 'revision' | 'position'>
 
-/** A decoded event with its revision and position. */
 export interface ProjectedEvent extends EventPlace {
   /** The revision of the preceding event of its stream that is not skipped; -1 for the first. */
   readonly previous: number
@@ -41,7 +40,6 @@ interface ProjectionSettings {
 
 /** A projection that stops at an unreadable event. */
 export interface EventProjection extends ProjectionSettings {
-  /** Returns the ids of the stored documents that {@link apply} needs. */
   needs?(batch: readonly ProjectedEvent[]): readonly string[]
   /** `documents` holds the needed documents that exist. @throws ProjectionError */
   apply(batch: readonly ProjectedEvent[], documents: ReadonlyMap<string, Document>): readonly WriteOperation[]
@@ -79,7 +77,6 @@ export class ProjectionError extends Error {
  */
 export function foldedDocuments<Folded extends Document, Field extends 'revision' | 'position'>(fold: {
   readonly progressField: Field
-  /** Returns the ids of the documents that the event changes. */
   idsOf(projected: ProjectedEvent): readonly string[]
   /** Returns whether no document exists before this event. */
   isFirst(projected: ProjectedEvent): boolean
@@ -131,19 +128,13 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The documents that a projection writes. */
 export interface ProjectionTarget {
-  /** Returns the existing documents with these ids. */
   byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Document>>
   write(operations: readonly WriteOperation[]): Promise<void>
 }
 
 /** @throws ProjectionError after everything before the failing event is written */
-export async function applyEvents(
-  projection: Projection,
-  target: ProjectionTarget,
-  events: readonly RecordedEvent[],
-): Promise<void> {
+export async function applyEvents(projection: Projection, target: ProjectionTarget, events: readonly RecordedEvent[]) {
   let operations: readonly WriteOperation[] = []
   let failure: ProjectionError | undefined
   if ('applyRecorded' in projection) operations = projection.applyRecorded(events)

@@ -1,19 +1,26 @@
 import type { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { type CallbackDocument, collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { firstOf, type Order, type Page, pageOf, pageOfAll, type Run, type SortKey } from './list-page.js'
+import {
+  firstOf,
+  type Order,
+  type Page,
+  type PageRequest,
+  pageOf,
+  pageOfAll,
+  type Run,
+  type SortKey,
+} from './list-page.js'
 
 /** In this order, a callback whose status changes between two reads is found twice instead of missed. */
 export const callbackStatuses = ['waiting', 'parked', 'delivered'] as const
 
 const newestFirst: Order = { field: 'recordedAt', direction: -1 }
 
-export interface CallbackFilter {
+export interface CallbackFilter extends PageRequest {
   /** `undefined` for all merchants. */
   readonly merchantIds: readonly string[] | undefined
   readonly status: CallbackDocument['status'] | undefined
-  readonly limit: number
-  readonly cursor: SortKey | undefined
 }
 
 type ListedFields = Pick<
@@ -38,16 +45,13 @@ export type ListedCallback = ReturnType<typeof listed>
  * Lists callbacks of some merchants or of all from the read model, newest first. Each merchant and status is a range of an index (see
  * `indexes.callbacks`). @throws ReadModelsUnavailableError
  */
-export async function listCallbacks(
-  readModels: ReadModels,
-  { merchantIds, status, limit, cursor }: CallbackFilter,
-): Promise<Page<ListedCallback>> {
+export async function listCallbacks(readModels: ReadModels, { merchantIds, status, limit, cursor }: CallbackFilter) {
   const owners = merchantIds?.map((merchantId) => ({ merchantId })) ?? [{}]
   const runs = (status ? [status] : callbackStatuses).flatMap((status) =>
     owners.map((owner): Run => ({ equal: { ...owner, status } })),
   )
   const collection = readModels.collection(collections.callbacks)
-  const found = (await firstOf(collection, newestFirst, runs, cursor, limit + 1)) as readonly CallbackDocument[]
+  const found = await firstOf<CallbackDocument>(collection, newestFirst, runs, { limit: limit + 1, cursor })
   return pageOf(found.map(listed), limit, keyOf)
 }
 
@@ -79,32 +83,22 @@ function listed({ _id: webhookId, attempts: failedAttempts, ...callback }: Liste
   }
 }
 
-export interface ParkedCallbacks {
-  readonly callbacks: readonly { readonly trackingId: string; readonly webhookId: string }[]
-  /** Whether there can be more. */
-  readonly more: boolean
-}
-
 const parkedPage = 500
 /** The limit of callbacks per response, which include those that were parked before the requested time. */
 const maxParkedRead = 20_000
 
 /**
- * Lists at most `limit` callbacks of a merchant that were parked at or after a time in ISO 8601. The order is that of the index: the last
- * recorded ones come first. @throws ReadModelsUnavailableError
+ * Lists at most `limit` callbacks of a merchant that were parked at or after a time in ISO 8601, and whether there can be more. The order is
+ * that of the index: the last recorded ones come first. @throws ReadModelsUnavailableError
  */
-export async function listParkedSince(
-  readModels: ReadModels,
-  merchantId: string,
-  since: string,
-  limit: number,
-): Promise<ParkedCallbacks> {
+export async function listParkedSince(readModels: ReadModels, merchantId: string, since: string, limit: number) {
   const collection = readModels.collection(collections.callbacks)
   const run: Run = { equal: { merchantId, status: 'parked' } }
   const callbacks: { trackingId: string; webhookId: string }[] = []
   let after: SortKey | undefined
   for (let read = 0; read < maxParkedRead; read += parkedPage) {
-    const page = (await firstOf(collection, newestFirst, [run], after, parkedPage)) as readonly CallbackDocument[]
+    const next = { limit: parkedPage, cursor: after }
+    const page = await firstOf<CallbackDocument>(collection, newestFirst, [run], next)
     for (const { trackingId, _id: webhookId, parkedAt = '' } of page) {
       if (parkedAt < since) continue
       if (callbacks.length === limit) return { callbacks, more: true }

@@ -3,12 +3,10 @@ import type { Merchant } from '../domain/merchant/merchant.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 
-/** The endpoint of a merchant's callbacks and its health. */
 export interface EndpointHealth {
   readonly url: string
   /** `disabled` takes precedence over `failing`. */
   readonly state: 'answering' | 'failing' | 'disabled'
-  /** The reason why it is disabled. */
   readonly reason: string | null
   /** The start of a period of only failures, if it lasts for at least ten minutes. */
   readonly failingSince: string | null

@@ -7,13 +7,17 @@ export interface SortKey {
   readonly id: string
 }
 
+export interface PageRequest {
+  readonly limit: number
+  readonly cursor: SortKey | undefined
+}
+
 export interface Page<Item> {
   readonly items: readonly Item[]
   /** The `cursor` of the next page; `null` on the last page. */
   readonly nextCursor: string | null
 }
 
-/** Sorts by a field and then by `_id`. */
 export interface Order {
   readonly field: string
   readonly direction: 1 | -1
@@ -33,13 +37,12 @@ export interface Run {
  * for at most one page, and only up to the last document that still fits. Documents outside of the filter are never read.
  * @throws ReadModelsUnavailableError
  */
-export async function firstOf(
+export async function firstOf<Found extends Document>(
   collection: Collection,
   order: Order,
   runs: readonly Run[],
-  after: SortKey | undefined,
-  limit: number,
-): Promise<readonly Document[]> {
+  { limit, cursor: after }: PageRequest,
+): Promise<readonly Found[]> {
   // By id, so that a document that moves from one run to another between two reads appears once, in its later state.
   const byId = new Map<string, Document>()
   let found: readonly Document[] = []
@@ -52,7 +55,7 @@ export async function firstOf(
     byId.clear()
     for (const document of found) byId.set(document._id, document)
   }
-  return found
+  return found as readonly Found[]
 }
 
 function inOrder(documents: Document[], { field, direction }: Order): Document[] {
@@ -113,11 +116,7 @@ export function pageOf<Item>(found: readonly Item[], limit: number, keyOf: (item
 }
 
 /** Returns a page of unsorted items that are all in memory, newest first. */
-export function pageOfAll<Item>(
-  all: readonly Item[],
-  { limit, cursor }: { readonly limit: number; readonly cursor: SortKey | undefined },
-  keyOf: (item: Item) => SortKey,
-): Page<Item> {
+export function pageOfAll<Item>(all: readonly Item[], { limit, cursor }: PageRequest, keyOf: (item: Item) => SortKey) {
   const newestFirst = [...all].sort((a, b) => compareSortKeys(keyOf(b), keyOf(a)))
   const rest = cursor ? newestFirst.filter((item) => compareSortKeys(keyOf(item), cursor) < 0) : newestFirst
   return pageOf(rest, limit, keyOf)

@@ -54,7 +54,6 @@ export class LiveView {
 
   constructor(private readonly deps: Dependencies) {}
 
-  /** The number of watchers. */
   get size(): number {
     return this.#watchers.size
   }
@@ -73,7 +72,6 @@ export class LiveView {
     return () => this.#leave(watcher)
   }
 
-  /** Ends all watchers. */
   close(): void {
     for (const watcher of [...this.#watchers.keys()]) this.#end(watcher)
   }

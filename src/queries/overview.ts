@@ -5,12 +5,14 @@ import { allMerchants, collections, type TotalDocument, totalsPrefix } from '../
 import type { ReadModels } from '../read-models/read-models.js'
 import { firstTransfers, newestFirst, oldestFirst, runsOf, transferKinds } from './transfer-queries.js'
 
-export interface OverviewRange {
-  /** `undefined` for all merchants. */
-  readonly merchantIds: readonly string[] | undefined
-  /** ISO 8601 in UTC with milliseconds; whole hours are counted. */
+export interface Period {
   readonly from: string
   readonly to: string
+}
+
+/** In ISO 8601, UTC, with milliseconds; whole hours are counted. `merchantIds` is `undefined` for all merchants. */
+export interface OverviewRange extends Period {
+  readonly merchantIds: readonly string[] | undefined
 }
 
 /** A number of transfers with the sums of their amounts in minor units. */
@@ -27,14 +29,12 @@ export interface Bucket extends Figures {
   readonly status: Status
 }
 
-/** A figure within one hour, day or month. */
 export interface Total extends Figures {
   /** `2026-11-21T14`, `2026-11-21` or `2026-11`. */
   readonly period: string
   readonly counted: Counted
 }
 
-/** Adds figures to those with the same key. */
 export function addFigures<Added extends Figures>(sums: Map<string, Added>, key: string, added: Added): void {
   const { count = 0, amountMinor = 0, transactionAmountMinor = 0 } = sums.get(key) ?? {}
   sums.set(key, {
@@ -49,11 +49,8 @@ export function addFigures<Added extends Figures>(sums: Map<string, Added>, key:
  * Returns the totals of these merchants, or of all. `from` is inclusive, `to` is exclusive, and both are periods of the same length.
  * @throws ReadModelsUnavailableError
  */
-export async function readTotals(
-  readModels: ReadModels,
-  merchantIds: readonly string[] | undefined,
-  { from, to }: { readonly from: string; readonly to: string },
-): Promise<readonly Total[]> {
+export async function readTotals(readModels: ReadModels, merchantIds: OverviewRange['merchantIds'], period: Period) {
+  const { from, to } = period
   if (from >= to) return []
   const collection = readModels.collection(collections.totals)
   const found = new Map<string, Total>()
@@ -73,10 +70,7 @@ const hourLength = 'yyyy-mm-ddThh'.length
 const dayLength = 'yyyy-mm-dd'.length
 
 /** Returns the hours of a short range or the days of a longer one, in order and without empty ones. @throws ReadModelsUnavailableError */
-export async function bucketsOf(
-  readModels: ReadModels,
-  range: OverviewRange,
-): Promise<{ readonly bucketMs: number; readonly buckets: readonly Bucket[] }> {
+export async function bucketsOf(readModels: ReadModels, range: OverviewRange) {
   const from = Math.floor(Date.parse(range.from) / hourMs) * hourMs
   const to = Math.ceil(Date.parse(range.to) / hourMs) * hourMs
   const bucketMs = to - from <= hourlyUpToMs ? hourMs : dayMs

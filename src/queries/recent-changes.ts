@@ -6,12 +6,10 @@ import type { EventMetadata } from '../event-store/event-codec.js'
 import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
 
-/** One change of a merchant or a user. */
 export interface Change {
   readonly at: string
   readonly actor: string
   readonly type: string
-  /** The merchant's or the user's id. */
   readonly subject: string
   readonly data: { readonly [field: string]: unknown }
 }
@@ -78,11 +76,7 @@ interface PositionedChange {
   readonly change: Change
 }
 
-async function newest(
-  store: Pick<EventStore, 'readStream'>,
-  stream: string,
-  subject: string,
-): Promise<PositionedChange[]> {
+async function newest(store: Pick<EventStore, 'readStream'>, stream: string, subject: string) {
   const found: PositionedChange[] = []
   let fromRevision: number | undefined
   for (let read = 0; read < maxEventsRead && found.length < maxChanges; read += pageSize) {

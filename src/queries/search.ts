@@ -2,7 +2,6 @@ import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { listByReferenceId, transfersByIdPrefix } from './transfer-queries.js'
 
-/** A search result to open. */
 export interface Found {
   readonly type: 'transfer' | 'merchant' | 'user'
   readonly id: string

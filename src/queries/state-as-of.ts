@@ -20,22 +20,14 @@ export interface StateAsOf<State> {
 }
 
 /** Returns `undefined` if the transfer did not exist. Amounts are numbers in minor units. @throws StoreUnavailableError, UnreadableEventError */
-export async function transferAsOf(
-  store: Store,
-  trackingId: string,
-  asOf?: PointInTime,
-): Promise<StateAsOf<Fields> | undefined> {
+export async function transferAsOf(store: Store, trackingId: string, asOf?: PointInTime) {
   const { state, last } = await foldAsOf(store, transferDecider, transferStream(trackingId), asOf)
   if (!last || state.kind === 'none') return undefined
   return stateAt(last, shownFields(state, Object.keys(state)))
 }
 
 /** As {@link transferAsOf}, without the merchant's secrets. @throws StoreUnavailableError, UnreadableEventError */
-export async function merchantAsOf(
-  store: Store,
-  merchantId: string,
-  asOf?: PointInTime,
-): Promise<StateAsOf<Fields> | undefined> {
+export async function merchantAsOf(store: Store, merchantId: string, asOf?: PointInTime) {
   const { state, last } = await foldAsOf(store, merchantDecider, merchantStream(merchantId), asOf)
   return last && state.merchantId !== null ? stateAt(last, shownMerchant(state)) : undefined
 }

@@ -5,7 +5,7 @@ import { type EventStore, formatPosition, type RecordedEvent } from '../event-st
 import { readEvent } from '../event-store/read-event.js'
 import { dayMs } from '../kernel/time.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { addFigures, readTotals, type Total } from './overview.js'
+import { addFigures, type OverviewRange, type Period, readTotals, type Total } from './overview.js'
 import { transferKinds } from './transfer-queries.js'
 import { isRecordedBy, type PointInTime, walkLog } from './walk-log.js'
 
@@ -45,11 +45,8 @@ const opening: { readonly [counted in Counted]: -1 | 0 | 1 } = {
  * Returns the statement of these merchants together, or of all, from the totals of the read models: one line per kind and day with any
  * figures. `from` is inclusive, `to` is exclusive, and both are extended to whole days. @throws ReadModelsUnavailableError
  */
-export async function statementOf(
-  readModels: ReadModels,
-  merchantIds: readonly string[] | undefined,
-  { from, to }: { readonly from: string; readonly to: string },
-): Promise<readonly StatementLine[]> {
+export async function statementOf(readModels: ReadModels, merchantIds: OverviewRange['merchantIds'], range: Period) {
+  const { from, to } = range
   const firstDay = from.slice(0, dayLength)
   const endDay = new Date(Math.ceil(Date.parse(to) / dayMs) * dayMs).toISOString().slice(0, dayLength)
   const firstMonth = firstDay.slice(0, monthLength)

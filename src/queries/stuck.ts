@@ -32,7 +32,6 @@ export interface StuckSources {
   readonly approvalAboveMinor: (merchantId: string) => bigint | null
 }
 
-/** The limit per reason. */
 const maxListed = 100
 /** The limit of pending withdrawals to read, oldest first, because no index contains the reason. */
 const maxRead = 500

@@ -63,7 +63,7 @@ export async function transferHistory(
   store: Store,
   trackingId: string,
   { showsAccounts }: { readonly showsAccounts: boolean },
-): Promise<readonly HistoryEntry[]> {
+) {
   const events = (await transferEvents(store, trackingId)).filter(({ recorded }) => readableEvent(recorded))
   return inOrder(events)
     .slice(-maxEntries)
@@ -75,11 +75,7 @@ export async function transferHistory(
  * the changes of its merchant and endpoint that concern it. Unreadable events are included without their data. Returns `undefined` if the
  * transfer did not exist. @throws StoreUnavailableError
  */
-export async function auditedHistory(
-  store: Store,
-  trackingId: string,
-  asOf?: PointInTime,
-): Promise<readonly AuditedEntry[] | undefined> {
+export async function auditedHistory(store: Store, trackingId: string, asOf?: PointInTime) {
   const known = <Event extends SourcedEvent<string>>(events: readonly Event[]) =>
     events.filter(({ recorded }) => isRecordedBy(recorded, asOf))
   const own = known(await transferEvents(store, trackingId))
@@ -100,11 +96,7 @@ interface SourcedEvent<Source extends string> {
   readonly recorded: RecordedEvent
 }
 
-async function sourced<Source extends string>(
-  store: Store,
-  source: Source,
-  streams: readonly string[],
-): Promise<readonly SourcedEvent<Source>[]> {
+async function sourced<Source extends string>(store: Store, source: Source, streams: readonly string[]) {
   const events = await Promise.all(streams.map((stream) => store.readStream(stream)))
   return events.flat().map((recorded) => ({ source, recorded }))
 }
@@ -201,7 +193,6 @@ function concerning(events: readonly SourcedEvent<string>[], created: Position, 
   }
 }
 
-/** Returns the events that no later event has replaced or ended. */
 function latestEvents(events: readonly RecordedEvent[]): ReadonlySet<RecordedEvent> {
   const latest = new Map<string, RecordedEvent>()
   for (const recorded of events) {

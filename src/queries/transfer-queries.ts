@@ -4,17 +4,15 @@ import type { Status, Transfer } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { firstOf, type Order, type Page, pageOf, pageOfAll, type Run, type SortKey } from './list-page.js'
+import { firstOf, type Order, type PageRequest, pageOf, pageOfAll, type Run, type SortKey } from './list-page.js'
 
-export interface TransferFilter {
+export interface TransferFilter extends PageRequest {
   readonly status: Status | undefined
   readonly kind: TransferKind | undefined
   /** Inclusive time of creation; ISO 8601 in UTC with milliseconds. */
   readonly from: string | undefined
   /** Exclusive time of creation. */
   readonly to: string | undefined
-  readonly limit: number
-  readonly cursor: SortKey | undefined
 }
 
 export const transferKinds: readonly TransferKind[] = ['deposit', 'withdrawal']
@@ -29,7 +27,6 @@ export interface Ranges {
   readonly status: Status | undefined
 }
 
-/** Returns the ranges of `indexes.transfers`. */
 export function runsOf({ merchantIds, kind, status }: Ranges, bounds: Pick<Run, 'from' | 'to'>): readonly Run[] {
   const merchants = merchantIds ? [...new Set(merchantIds)].map((merchantId) => ({ merchantId })) : [{}]
   return merchants.flatMap((merchant) =>
@@ -46,52 +43,38 @@ export const oldestFirst: Order = { field: 'createdAt', direction: 1 }
  * Lists the transfers of one merchant or of all from the read model, newest first. At most one page is read of each range.
  * @throws ReadModelsUnavailableError
  */
-export async function listTransfers(
-  readModels: ReadModels,
-  merchantId: string | undefined,
-  { status, kind, from, to, limit, cursor }: TransferFilter,
-): Promise<Page<TransferDocument>> {
+export function listTransfers(readModels: ReadModels, merchantId: string | undefined, filter: TransferFilter) {
+  const { from, to, ...rest } = filter
   const merchantIds = merchantId === undefined ? undefined : [merchantId]
-  return pageOfRuns(readModels, newestFirst, runsOf({ merchantIds, kind, status }, { from, to }), { limit, cursor })
+  return pageOfRuns(readModels, newestFirst, runsOf({ merchantIds, ...rest }, { from, to }), rest)
 }
 
 /** Lists the deposits of all merchants whose money needs a decision, newest first. @throws ReadModelsUnavailableError */
-export function listNeedingAttention(
-  readModels: ReadModels,
-  page: Pick<TransferFilter, 'limit' | 'cursor'>,
-): Promise<Page<TransferDocument>> {
+export function listNeedingAttention(readModels: ReadModels, page: PageRequest) {
   return pageOfRuns(readModels, newestFirst, [{ equal: { attention: 'open' } }], page)
 }
 
 /** @throws ReadModelsUnavailableError */
-export async function pageOfRuns(
-  readModels: ReadModels,
-  order: Order,
-  runs: readonly Run[],
-  { limit, cursor }: Pick<TransferFilter, 'limit' | 'cursor'>,
-): Promise<Page<TransferDocument>> {
+export async function pageOfRuns(readModels: ReadModels, order: Order, runs: readonly Run[], page: PageRequest) {
+  const { limit, cursor } = page
   const found = await firstTransfers(readModels, order, runs, limit + 1, cursor)
   return pageOf(found, limit, (document) => ({ at: document[order.field] as SortKey['at'], id: document._id }))
 }
 
 /** @throws ReadModelsUnavailableError */
-export async function firstTransfers(
+export function firstTransfers(
   readModels: ReadModels,
   order: Order,
   runs: readonly Run[],
   limit: number,
-  after?: SortKey,
-): Promise<readonly TransferDocument[]> {
+  cursor?: SortKey,
+) {
   const collection = readModels.collection(collections.transfers)
-  return (await firstOf(collection, order, runs, after, limit)) as readonly TransferDocument[]
+  return firstOf<TransferDocument>(collection, order, runs, { limit, cursor })
 }
 
 /** Returns at most `limit` transfers by a prefix of their trackingId. @throws ReadModelsUnavailableError */
-export async function transfersByIdPrefix(
-  readModels: ReadModels,
-  prefix: string,
-  limit: number,
-): Promise<readonly TransferDocument[]> {
+export async function transfersByIdPrefix(readModels: ReadModels, prefix: string, limit: number) {
   // All characters of an id sort before g.
   const range = { _id: { $gte: prefix, $lt: `${prefix}g` } }
   const found = await readModels.collection(collections.transfers).find(range, { sort: { _id: 1 }, limit })
@@ -111,8 +94,8 @@ export async function listByReferenceId(
   transfers: Pick<TransferCommands, 'find'>,
   merchantIds: readonly string[],
   referenceId: string,
-  { status, kind, from, to, limit, cursor }: TransferFilter,
-): Promise<Page<FoundTransfer>> {
+  { status, kind, from, to, ...page }: TransferFilter,
+) {
   const found: FoundTransfer[] = []
   for (const merchantId of merchantIds) {
     for (const each of kind ? [kind] : transferKinds) {
@@ -123,5 +106,5 @@ export async function listByReferenceId(
   const matching = found
     .filter(({ transfer }) => (status ?? transfer.status) === transfer.status)
     .filter(({ transfer: { createdAt } }) => (from ?? createdAt) <= createdAt && (to === undefined || createdAt < to))
-  return pageOfAll(matching, { limit, cursor }, ({ transfer }) => ({ at: transfer.createdAt, id: transfer.trackingId }))
+  return pageOfAll(matching, page, ({ transfer }) => ({ at: transfer.createdAt, id: transfer.trackingId }))
 }

@@ -16,7 +16,6 @@ import {
 import { type Order, type Page, pageOfAll, parseAmountCursor, parseCursor, type Run } from './list-page.js'
 import { pageOfRuns, runsOf, transferKinds, transfersByIdPrefix } from './transfer-queries.js'
 
-/** The filters of a search. */
 export interface TransferSearch {
   /** `undefined` for all merchants. */
   readonly merchantIds: readonly string[] | undefined
@@ -36,7 +35,6 @@ export interface TransferSearch {
   readonly text: string | undefined
   readonly sort: 'newest' | 'oldest' | 'largest' | 'smallest' | undefined
   readonly limit: number
-  /** The `nextCursor` of the previous page. */
   readonly cursor: string | undefined
 }
 
@@ -178,12 +176,7 @@ async function byReferenceId(
   return found
 }
 
-async function termPage(
-  readModels: ReadModels,
-  range: TermRange,
-  limit: number,
-  cursor: string | undefined,
-): Promise<Page<TransferDocument>> {
+async function termPage(readModels: ReadModels, range: TermRange, limit: number, cursor: string | undefined) {
   const position = positionOf(cursor, (text) => {
     const key = Buffer.from(text, 'base64url').toString()
     return isTermKey(key) && key > range.from && key < range.to ? key : undefined
@@ -237,12 +230,7 @@ const maxRead = 1_000
  * Returns the transfers with a term in the range, in the order of the keys. Unlike in other lists, the page after `nextCursor` can be empty.
  * @throws ReadModelsUnavailableError
  */
-async function listByTerms(
-  readModels: ReadModels,
-  range: TermRange,
-  limit: number,
-  cursor: string | undefined,
-): Promise<Page<TransferDocument>> {
+async function listByTerms(readModels: ReadModels, range: TermRange, limit: number, cursor: string | undefined) {
   const items: TransferDocument[] = []
   let after = cursor
   for (let read = 0; read < maxRead; read += limit + 1) {

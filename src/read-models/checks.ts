@@ -33,7 +33,6 @@ export function checkCollectionName(name: string): void {
   if (!COLLECTION_NAME.test(name)) throw refusal(`${JSON.stringify(name)} is not a collection name`)
 }
 
-/** Every field name in a query passes this check. */
 function checkField(name: string): void {
   if (name.length > FIELD_NAME_LENGTH_MAX || !FIELD_NAME.test(name) || name === '__proto__')
     throw refusal(`${JSON.stringify(name)} is not a field name that can be indexed`)
@@ -101,7 +100,6 @@ export function checkScalar(field: string, value: unknown): asserts value is Sca
     throw refusal(`field "${field}" is compared or indexed and must be a scalar, not ${kindOf(value)}`)
 }
 
-/** Returns the operators of a checked condition. */
 export function operatorsOf(condition: Condition): readonly (readonly [string, unknown])[] {
   return isScalar(condition) ? [['$eq', condition]] : Object.entries(condition)
 }

@@ -58,7 +58,6 @@ export interface PayoutOf<Amount> extends Omit<Payout, 'approval'> {
 export interface CallbackDocument extends Document {
   readonly merchantId: string
   readonly trackingId: string
-  /** The revision of the transfer that it reports. */
   readonly transferRevision: number
   /** The transfer status that it reports, 1 to 5. */
   readonly transferStatus: number
@@ -70,7 +69,6 @@ export interface CallbackDocument extends Document {
   readonly dueAt?: string
   /** The time at which it was parked, while it is parked. */
   readonly parkedAt?: string
-  /** The reason why the last attempt failed. */
   readonly lastFailure: string | null
   /** The status of the endpoint's last response; null if it has not responded yet. */
   readonly lastHttpStatus: number | null
@@ -90,7 +88,6 @@ export interface TotalDocument extends Document {
   readonly count: number
   /** The requested amount; for returns, the returned amount. */
   readonly amountMinor: number
-  /** The transferred amount. */
   readonly transactionAmountMinor: number
   /** The last counted event, as {@link sortablePosition}. */
   readonly position: number
@@ -120,7 +117,6 @@ export interface ProblemDocument extends Document, Place {
   readonly recordedAt: string
   /** The prefix of its stream's name, unless the event is skipped. */
   readonly openKind?: string
-  /** When it was skipped. */
   readonly skippedAt?: string
 }
 
@@ -144,12 +140,10 @@ export interface Progress {
 export interface ProjectionBuild {
   /** As `buildName` returns it. */
   readonly collection: string
-  /** Of the projection that built it. */
   readonly version: number
   readonly progress: Progress
   /** When it was built or last switched. */
   readonly at: string
-  /** The last comparison with the served build. */
   readonly comparison?: ComparisonDocument
 }
 
@@ -157,13 +151,10 @@ export interface ProjectionBuild {
 export interface PointerDocument extends Document {
   /** The build that readers see. */
   readonly served: ProjectionBuild
-  /** A build that waits for a switch. */
   readonly built?: ProjectionBuild
-  /** The build that was served before the last switch. */
   readonly previous?: ProjectionBuild
   /** The error at which the projection is stopped. */
   readonly failure?: Partial<Place> & { readonly position?: string; readonly reason: string; readonly at: string }
-  /** The last task that was started. */
   readonly task?: TaskRecord
   /** The token of the writer's lease: a holder that lost its lease has a smaller one and must not write. */
   readonly leaseToken: number
@@ -209,7 +200,6 @@ export interface TaskRecord extends Pick<RequestDocument, 'requestId' | 'what' |
   readonly reason?: string
 }
 
-/** Marks a paused projection; `_id` is {@link pauseId}. */
 export interface PauseDocument extends Document {
   readonly at: string
   readonly by: string
@@ -234,11 +224,8 @@ export const projectedCollections: ReadonlySet<string> = new Set(Object.values(p
 
 export const collections = {
   ...projected,
-  /** The pointers of projections. */
   pointers: 'projections',
-  /** Requested tasks and pauses of projections. */
   projectionRequests: 'projection_requests',
-  /** The progress of payment recovery: one document. */
   paymentRecovery: 'payment_recovery',
   /** The state of the log's tree, as its holder reports it. */
   integrity: 'integrity',
@@ -289,7 +276,6 @@ export function totalId(merchantId: string, period: string, kind: TransferKind, 
   return `${totalsPrefix(merchantId, period.length)}${period}|${kind}|${counted}`
 }
 
-/** Returns what the ids of a merchant's totals start with, for periods of this length. */
 export function totalsPrefix(merchantId: string, periodLength: number): string {
   return `${merchantId}|${periodLength}|`
 }
@@ -306,7 +292,6 @@ export function sortablePosition(position: { readonly commit: bigint }): number 
 
 const positionDigits = 16
 
-/** Returns `<merchantId>|<zero-padded position>`. */
 export function feedId(merchantId: string, position: { readonly commit: bigint }): string {
   return `${merchantId}|${String(sortablePosition(position)).padStart(positionDigits, '0')}`
 }

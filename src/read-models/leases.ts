@@ -31,7 +31,6 @@ export interface Lease {
 export interface LeaseClock {
   nowMs(): number
   monotonicMs(): number
-  /** Returns a function that cancels the timer. */
   setTimer(callback: () => void, delayMs: number): () => void
 }
 
@@ -98,7 +97,6 @@ export async function runWithLease(
 
 interface Acquired {
   readonly token: number
-  /** The start of the successful attempt. */
   readonly sinceMs: number
 }
 
@@ -193,7 +191,6 @@ class LeaseAttempt {
   }
 }
 
-/** A lease while it is held, with its heartbeat. */
 class HeldLease implements Lease {
   readonly token: number
   readonly signal: AbortSignal
@@ -219,7 +216,6 @@ class HeldLease implements Lease {
     this.#heartbeat = this.#beat(acquired.sinceMs)
   }
 
-  /** To be called after the work has ended. */
   async end(): Promise<void> {
     this.#cancelLoss()
     this.outer.removeEventListener('abort', this.#stopWork)

@@ -15,11 +15,9 @@ interface NodeInfo {
   readonly version: string
   readonly roles: readonly string[]
   readonly startedAt: string
-  /** The time of the last heartbeat, by the node's clock. */
   readonly seenAt: string
 }
 
-/** `_id` is {@link ownNodeId}. */
 interface NodeDocument extends NodeInfo, Document {}
 
 export interface Node extends NodeInfo {

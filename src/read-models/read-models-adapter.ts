@@ -30,7 +30,6 @@ export function buildName(collection: string, version: number, id = randomUUID()
   return `${collection}${buildMark}${version}-${id}`
 }
 
-/** Returns what the names of all builds of the collection start with. */
 export function buildPrefix(collection: string): string {
   return collection + buildMark
 }

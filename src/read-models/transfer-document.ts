@@ -35,7 +35,6 @@ function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
   }
 }
 
-/** Returns the domain's state of a document. */
 export function transferOf(document: TransferDocument): Transfer {
   const { _id: trackingId, merchantId, status, referenceId, createdAt, updatedAt } = document
   const { hasAmountMismatch, receiptUrl, message, userId, name, username, paymentMethod } = document
@@ -91,7 +90,6 @@ interface Searched {
   readonly accountNumber?: string
 }
 
-/** Keeps a term key short enough for a cursor, regardless of the characters. */
 const maxCharacters = 60
 
 /** Returns the term of a text, normalized by {@link searchable} and shortened. */
@@ -105,7 +103,6 @@ export function methodTerm(paymentMethod: number): string {
   return `m${paymentMethod}`
 }
 
-/** Returns the distinct text terms of a transfer, sorted. */
 export function textTermsOf({ referenceId, userId, name, accountNumber = '' }: Searched): readonly string[] {
   const terms = new Set([referenceId, userId, name, accountNumber].filter((text) => text !== erasedText).map(textTerm))
   terms.delete(textTerm(''))

@@ -94,7 +94,6 @@ class SharedPages {
 
   constructor(private readonly store: EventStore) {}
 
-  /** Adds a follower. Returns a function that removes it. */
   join(streamPrefixes: readonly string[]): () => void {
     const isNew = streamPrefixes.some((prefix) => !this.#prefixes().includes(prefix))
     const follower = { streamPrefixes }
@@ -220,7 +219,6 @@ function isBefore(a: Place, b: Place): boolean {
   return b !== undefined && (a === undefined || comparePositions(a, b) < 0)
 }
 
-/** Waits for the promise until the signal aborts. */
 async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   let stop: () => void = () => undefined

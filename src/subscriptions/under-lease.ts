@@ -6,7 +6,6 @@ import { pause, type RetryOptions } from './retry.js'
 const restartAfterMs = 1_000
 
 export interface Part {
-  /** Resolves when the part has stopped completely. */
   stop(): Promise<void>
 }
 

@@ -11,7 +11,6 @@ const flushEveryMs = 3_000
 const maxUnindexed = 1_000_000
 
 export interface BuildTarget extends ProjectionTarget {
-  /** Makes the written documents durable. */
   flush?(): Promise<void>
   /** Puts all documents into their collection, where later flushes put theirs as well. */
   finish?(): Promise<void>
@@ -30,7 +29,6 @@ export interface BuildOptions {
   readonly onProgress: (build: Build) => Promise<void>
 }
 
-/** Brings one build of a projection's documents forward through the log. */
 export class Build {
   readonly collection: string
   progress: Progress
@@ -65,7 +63,6 @@ export class Build {
     return limit === undefined || (limit !== 'end' && !isAfter(limit, this.position))
   }
 
-  /** Returns the set of ids that are written from now on, which grows. */
   watchIds(): ReadonlySet<string> {
     this.#written ??= new Set()
     return this.#written

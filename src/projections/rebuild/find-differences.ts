@@ -9,7 +9,6 @@ const recheckSize = 500
 const maxSuspects = 200_000
 
 export interface Suspects {
-  /** The ids of documents that differ or exist in one collection only. */
   readonly ids: ReadonlySet<string>
   readonly compared: number
   /** The id to resume after; `undefined` at the end. */

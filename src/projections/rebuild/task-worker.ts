@@ -18,7 +18,6 @@ import { catchUp, passThroughLog } from './log-pass.js'
 
 const maxNamed = 20
 
-/** The served build, as the runner of its projection controls it. */
 export interface Serving {
   readonly deps: ProjectionDependencies
   readonly projection: Projection
@@ -59,7 +58,6 @@ export class TaskWorker {
     else await this.#atServedPosition(build, () => this.#conclude(build))
   }
 
-  /** Returns the build that the task is about, at its progress so far. */
   #open(): Promise<Build> {
     const { built, previous } = this.serving.pointer.document
     switch (this.record.what) {

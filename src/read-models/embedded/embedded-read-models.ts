@@ -100,15 +100,8 @@ export class EmbeddedReadModels extends ReadModelsAdapter {
     this.connection.close()
   }
 
-  #select(
-    name: string,
-    filter: Filter,
-    columns: string,
-    sort: FindOptions['sort'] & {},
-    limit: number | undefined,
-  ): Promise<readonly unknown[][]> {
+  #select(name: string, filter: Filter, columns: string, sort: FindOptions['sort'] & {}, limit: number | undefined) {
     const select = (table: Table | undefined): readonly unknown[][] => {
-      // A collection that does not exist has no rows.
       if (table === undefined) return []
       const parameters: ColumnValue[] = []
       const where = filterToSql(filter, table, parameters)

@@ -10,7 +10,6 @@ import {
 } from './columns.js'
 
 interface Columns {
-  /** Returns the column of an indexed field. @throws TypeError that names the field */
   columnOf(field: string): string
   /** Returns the condition to add if the field is compared with a value. */
   havingOf(field: string): string | undefined
@@ -28,7 +27,6 @@ export function filterToSql(filter: Filter, columns: Columns, parameters: Column
   return terms.length === 0 ? '1' : terms.join(' AND ')
 }
 
-/** Returns the columns of a sort or an index with their directions. */
 export function sortToSql(sort: Sort, columns: Pick<Columns, 'columnOf'>): string {
   return Object.entries(sort)
     .map(([field, direction]) => `${columns.columnOf(field)}${direction === 1 ? '' : ' DESC'}`)

@@ -6,7 +6,6 @@ import {
   type Update,
   type WriteFilter,
   type WriteOperation,
-  type WriteResult,
 } from '../read-models.js'
 import type { Table } from './catalogue.js'
 import { type ColumnValue, decode, sameColumnValue, storedText, wholeText } from './columns.js'
@@ -20,11 +19,7 @@ const ROWS_MAX = 32
  * Applies operations in order, inside the caller's transaction. As in MongoDB's unordered bulk, a duplicate `_id` stops only its own
  * operation; the error is returned for the caller to throw.
  */
-export function bulkWrite(
-  connection: Connection,
-  table: Table,
-  operations: readonly WriteOperation[],
-): { readonly result: WriteResult; readonly duplicate: DuplicateKeyError | undefined } {
+export function bulkWrite(connection: Connection, table: Table, operations: readonly WriteOperation[]) {
   const result = { matchedCount: 0, upsertedCount: 0, deletedCount: 0 }
   let duplicate: DuplicateKeyError | undefined
   /** Tries the insert first, because most upserts are new documents, and a read before the insert would double the cost. */
@@ -57,7 +52,6 @@ export function bulkWrite(
   return { result, duplicate }
 }
 
-/** Writes documents inside the caller's transaction, without reading stored ones. */
 export function putDocuments(connection: Connection, table: Table, documents: readonly Document[]): void {
   // In two sizes only, because each size requires a prepared statement.
   for (let at = 0; at < documents.length; ) {

@@ -48,7 +48,6 @@ export class Connection {
     this.#statements.clear()
   }
 
-  /** Runs synchronous reads. @throws ReadModelsUnavailableError */
   read<T>(work: () => T): Promise<T> {
     return this.#attempt(work)
   }

@@ -12,11 +12,7 @@ interface Failed {
 }
 
 /** Applies checked operations. @throws DuplicateKeyError, ReadModelsUnavailableError, TypeError */
-export async function bulkWrite(
-  connection: Connection,
-  name: string,
-  operations: readonly WriteOperation[],
-): Promise<WriteResult> {
+export async function bulkWrite(connection: Connection, name: string, operations: readonly WriteOperation[]) {
   const counts = { matchedCount: 0, upsertedCount: 0, deletedCount: 0 }
   if (operations.length === 0) return counts
   const { isFerretDb1 } = await connection.server()
@@ -74,7 +70,6 @@ async function writeAll(write: Write, operations: readonly WriteOperation[], tot
   }
 }
 
-/** Returns `undefined` if the operation is not an upsert. */
 function withoutUpsert(operation: WriteOperation): WriteOperation | undefined {
   if ('updateOne' in operation && operation.updateOne.upsert === true)
     return { updateOne: { ...operation.updateOne, upsert: false } }

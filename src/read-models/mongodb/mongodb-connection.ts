@@ -32,7 +32,6 @@ const responseMs = 25_000
 /** MongoDB 6.0, the oldest tested version. Other servers have different version numbers, but the same wire versions. */
 const oldestWireVersion = 17
 
-/** A connected server. */
 export interface Server {
   readonly db: Db
   /**
@@ -75,7 +74,6 @@ export class Connection {
     }
   }
 
-  /** Runs a change. @throws the port's errors */
   async change<T>(work: (server: Server) => Promise<T>): Promise<T> {
     try {
       return await this.withinTime(work)
@@ -84,7 +82,6 @@ export class Connection {
     }
   }
 
-  /** Runs work sequentially, for a server that does not isolate writers. */
   async sequentially<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#lastWrite.then(work)
     this.#lastWrite = mine.catch(() => undefined)

@@ -15,7 +15,6 @@ import { bulkWrite } from './mongodb-bulk-write.js'
 import { Connection, type Server, type Stored } from './mongodb-connection.js'
 import { codeOf, serverCodes } from './mongodb-errors.js'
 
-/** The documents per batch of a cursor. */
 const batchSize = 1_000
 
 /**
