@@ -9,9 +9,9 @@ import {
   type Position,
   parsePosition,
 } from '../../../event-store/event-store.js'
-import { type PointInTime, parsePointInTime } from '../../../queries/walk-log.js'
 import { stateAsOf } from '../../../queries/state-as-of.js'
 import { auditedHistory } from '../../../queries/transfer-history.js'
+import { type PointInTime, parsePointInTime } from '../../../queries/walk-log.js'
 import { invalid, RequestError } from '../../refusals.js'
 import { streamId, timeOf } from '../../v1/requests.js'
 import { TransferParams as params } from '../api.js'
