@@ -191,20 +191,6 @@ export const NullableString = (options: { readonly [keyword: string]: unknown } 
 export const NullableInteger = (options: { readonly [keyword: string]: unknown } = {}) =>
   Type.Unsafe<number | null>({ type: ['integer', 'null'], ...options })
 
-/** Returns the schema of the response envelope around a result (specification, Resources, "Response envelope"). */
-export const Envelope = <Result extends TSchema>(result: Result, description: string, title: string) =>
-  Type.Object(
-    {
-      result,
-      targetUrl: Type.Null(),
-      success: Type.Boolean({ examples: [true] }),
-      error: Type.Null(),
-      unAuthorizedRequest: Type.Boolean({ examples: [false] }),
-      __abp: Type.Boolean({ examples: [true] }),
-    },
-    { title, description },
-  )
-
 const errorProperties: TProperties = {
   code: Type.Integer({ description: 'Stable and never 0; see the list of errors.', examples: [40001] }),
   message: Type.String({ examples: ['Invalid request.'] }),
@@ -218,19 +204,24 @@ const errorProperties: TProperties = {
   }),
 }
 
+const envelopeProperties = (success: object, error: TSchema, unauthorized: object = { examples: [false] }) => ({
+  targetUrl: Type.Null(),
+  success: Type.Boolean(success),
+  error,
+  unAuthorizedRequest: Type.Boolean(unauthorized),
+  __abp: Type.Boolean({ examples: [true] }),
+})
+
+/** Returns the schema of the response envelope around a result (specification, Resources, "Response envelope"). */
+export const Envelope = <Result extends TSchema>(result: Result, description: string, title: string) =>
+  Type.Object({ result, ...envelopeProperties({ examples: [true] }, Type.Null()) }, { title, description })
+
 /** Returns the schema of a polled response: it is 200 without a result, too, and `success` states which. */
-export const PolledEnvelope = (result: { readonly [keyword: string]: unknown }, description: string) =>
-  Type.Object(
-    {
-      result: NullableString(result),
-      targetUrl: Type.Null(),
-      success: Type.Boolean(),
-      error: Type.Unsafe<unknown>({ type: ['object', 'null'], properties: errorProperties }),
-      unAuthorizedRequest: Type.Boolean({ examples: [false] }),
-      __abp: Type.Boolean({ examples: [true] }),
-    },
-    { title: 'DeviceEnvelope', description },
-  )
+export const PolledEnvelope = (result: { readonly [keyword: string]: unknown }, description: string) => {
+  const error = Type.Unsafe<unknown>({ type: ['object', 'null'], properties: errorProperties })
+  const properties = { result: NullableString(result), ...envelopeProperties({}, error) }
+  return Type.Object(properties, { title: 'DeviceEnvelope', description })
+}
 
 /** Returns the specification's response envelope around a result. */
 export function successEnvelope<Result>(result: Result) {
@@ -261,11 +252,7 @@ export function validationErrorOf({ field, subject, ...violation }: InvalidField
 
 const failureProperties: TProperties = {
   result: Type.Null(),
-  targetUrl: Type.Null(),
-  success: Type.Boolean({ examples: [false] }),
-  error: Type.Object(errorProperties),
-  unAuthorizedRequest: Type.Boolean({ description: 'True with 401 and 403.' }),
-  __abp: Type.Boolean({ examples: [true] }),
+  ...envelopeProperties({ examples: [false] }, Type.Object(errorProperties), { description: 'True with 401 and 403.' }),
 }
 
 const FailureEnvelope = (description: string) => Type.Object(failureProperties, { title: 'Failure', description })
@@ -280,15 +267,9 @@ export const keyFailures = {
 }
 
 export const badRequest = { 400: FailureEnvelope('Invalid; `validationErrors` names the fields.') }
-
 export const unknownTransfer = { 404: FailureEnvelope('You have no such transfer.') }
-
-export const settlingFailures = {
-  409: FailureEnvelope('Rejected without any change; `error.code` states why.'),
-}
-
+export const settlingFailures = { 409: FailureEnvelope('Rejected without any change; `error.code` states why.') }
 export const unknownCallback = { 404: FailureEnvelope('One of the callbacks is not yours; nothing was done.') }
-
 export const bodyFailures = {
   413: FailureEnvelope('The body is larger than 16 KiB.'),
   415: FailureEnvelope('The body is not JSON.'),

@@ -35,7 +35,7 @@ type TestEndpoint = (merchantId: string) => Promise<
   | undefined
 >
 
-/** What routes use. The directories are already started. */
+/** The services and settings that routes use. The directories have already started. */
 export interface HttpServices {
   readonly eventStore: EventStore
   readonly readModels: ReadModels

@@ -8,7 +8,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The bytes as received; null without a body. */
     rawBody: Buffer | null
-    /** See {@link JsonBody}. */
+    /** The raw text of the top-level `amount`, such as `100.00`, which JSON.parse turns into 100; `undefined` unless a number. */
     amountText: string | undefined
   }
 }
@@ -33,7 +33,7 @@ export const jsonBodies = fp(async (app) => {
       request.amountText = amountText
       done(null, value)
     } catch (error) {
-      done(error instanceof JsonBodyError ? malformed(error) : (error as Error))
+      done(error as Error)
     }
   })
 })
@@ -46,59 +46,30 @@ function encodingProblem(headers: IncomingHttpHeaders): string | undefined {
   return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without a Content-Encoding.'
 }
 
-function malformed({ field, violation }: JsonBodyError): RequestError {
-  return new RequestError('malformed-body', { violation, fields: [{ field, ...violation }] })
-}
-
 const maxDepth = 20
 
-/** The rule that a body violates, and the top-level field that violates it, or `body`. */
-export class JsonBodyError extends Error {
-  override readonly name = 'JsonBodyError'
-  readonly field: string
-
-  constructor(
-    readonly violation: Violation,
-    field: string,
-  ) {
-    super(violation.rule)
-    this.field = field || 'body'
-  }
-}
-
-interface JsonBody {
-  readonly value: unknown
-  /** The raw text of the top-level `amount`, such as `100.00`, which JSON.parse turns into 100; `undefined` unless a number. */
-  readonly amountText: string | undefined
+/** Returns the refusal of a body. `field`: the top-level field that violates the rule, or `body`. */
+function malformed(violation: Violation, field: string): RequestError {
+  return new RequestError('malformed-body', { violation, fields: [{ field: field || 'body', ...violation }] })
 }
 
 /**
  * Parses a request's JSON once, strictly: JSON.parse keeps the last of duplicate keys, so a checker and a reader may see
  * different requests. They are rejected at any depth, as are `__proto__`, `constructor.prototype` and deep nesting.
- * @throws JsonBodyError
+ * @throws RequestError
  */
-export function parseJsonBody(bytes: Buffer): JsonBody {
-  if (!isUtf8(bytes)) throw new JsonBodyError(violate('not-utf8'), 'body')
+export function parseJsonBody(bytes: Buffer) {
+  if (!isUtf8(bytes)) throw malformed(violate('not-utf8'), 'body')
   const text = bytes.toString('utf8')
-  const scanned = scan(text)
-  if (scanned.tooDeep) throw new JsonBodyError(violate('nested-too-deeply', { most: maxDepth }), scanned.lastField)
+  const { colons, amountText } = scan(text)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    throw new JsonBodyError(violate('not-json'), brokenField(text))
+    throw malformed(violate('not-json'), brokenField(text))
   }
-  if (countKeys(value) !== scanned.colons) refuseDuplicates(text)
-  return { value, amountText: scanned.amountText }
-}
-
-interface Scan {
-  /** The colons outside strings: one per key in the text. */
-  colons: number
-  tooDeep: boolean
-  /** The last top-level field that was read if the nesting is too deep. */
-  lastField: string
-  amountText: string | undefined
+  if (countKeys(value) !== colons) refuseDuplicates(text)
+  return { value, amountText }
 }
 
 const quote = 0x22
@@ -106,9 +77,13 @@ const backslash = 0x5c
 const colon = 0x3a
 const letterA = 0x61
 
-/** Scans text that may be invalid JSON in one pass. It runs on every request, so it only checks characters. */
-function scan(text: string): Scan {
-  const result: Scan = { colons: 0, tooDeep: false, lastField: 'body', amountText: undefined }
+/**
+ * Scans text that may be invalid JSON in one pass. It runs on every request, so it only checks characters. Returns the number of colons
+ * outside strings, which is one per key, and the text of the amount. @throws RequestError if the nesting is too deep
+ */
+function scan(text: string) {
+  let colons = 0
+  let amountText: string | undefined
   let depth = 0
   let stringStart = 0
   let stringEnd = 0
@@ -121,21 +96,20 @@ function scan(text: string): Scan {
       i = endOfString(text, i + 1)
       stringEnd = i + 1
     } else if (char === colon) {
-      result.colons++
+      colons++
       if (depth === 1) {
         lastStart = stringStart
         lastEnd = stringEnd
-        if (isAmount(text, stringStart, stringEnd)) result.amountText = numberAt(text, i + 1)
+        if (isAmount(text, stringStart, stringEnd)) amountText = numberAt(text, i + 1)
       }
     } else if (char === 0x7b || char === 0x5b) {
       if (++depth > maxDepth) {
-        result.tooDeep = true
-        if (lastEnd > 0) result.lastField = keyAt(text, lastStart, lastEnd)
-        return result
+        const lastField = lastEnd > 0 ? keyAt(text, lastStart, lastEnd) : 'body'
+        throw malformed(violate('nested-too-deeply', { most: maxDepth }), lastField)
       }
     } else if (char === 0x7d || char === 0x5d) depth--
   }
-  return result
+  return { colons, amountText }
 }
 
 /** Returns the index of the closing quote, or the end of the text if it is missing. */
@@ -217,7 +191,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Counts the keys at all depths. @throws JsonBodyError for a key that could reach a prototype */
+/** Counts the keys at all depths. @throws RequestError for a key that could reach a prototype */
 function countKeys(value: unknown, field = 'body'): number {
   if (value === null || typeof value !== 'object') return 0
   let keys = 0
@@ -226,12 +200,12 @@ function countKeys(value: unknown, field = 'body'): number {
     return keys
   }
   for (const key in value) {
-    if (key === '__proto__') throw new JsonBodyError(violate('key-not-allowed', { key }), key)
+    if (key === '__proto__') throw malformed(violate('key-not-allowed', { key }), key)
     const item = (value as Record<string, unknown>)[key]
     keys++
     if (item !== null && typeof item === 'object') {
       if (key === 'constructor' && Object.hasOwn(item, 'prototype')) {
-        throw new JsonBodyError(violate('key-not-allowed', { key: 'constructor.prototype' }), key)
+        throw malformed(violate('key-not-allowed', { key: 'constructor.prototype' }), key)
       }
       keys += countKeys(item, field === 'body' ? key : field)
     }
@@ -239,7 +213,7 @@ function countKeys(value: unknown, field = 'body'): number {
   return keys
 }
 
-/** Finds the duplicate key that explains a difference of the counts. @throws JsonBodyError always */
+/** Finds the duplicate key that explains a difference of the counts. @throws RequestError always */
 function refuseDuplicates(text: string): never {
   const seen: Set<string>[] = []
   let field = 'body'
@@ -249,9 +223,9 @@ function refuseDuplicates(text: string): never {
     else if (char === ':') {
       const key = keyAt(text, start, end)
       if (seen.length === 1) field = key
-      if (seen.at(-1)?.has(key)) throw new JsonBodyError(violate('key-repeated', { key }), field)
+      if (seen.at(-1)?.has(key)) throw malformed(violate('key-repeated', { key }), field)
       seen.at(-1)?.add(key)
     }
   }
-  throw new JsonBodyError(violate('key-repeated', { key: field }), field)
+  throw malformed(violate('key-repeated', { key: field }), field)
 }

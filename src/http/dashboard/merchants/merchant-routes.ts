@@ -114,7 +114,7 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
   }
 }
 
-/** Logs the change in the security log, waits until this node shows it, and returns the merchant, by default as it is now in the log. */
+/** Writes the change to the security log, waits until this node shows it, and returns `merchant`, or the current merchant from the log. */
 export async function noteMerchantChange(
   request: FastifyRequest,
   change: string,

@@ -218,7 +218,7 @@ export type Check = Static<typeof CheckItem>
 
 export type RequestOutcome = 'done' | 'unknown' | { readonly conflict: Violation }
 
-/** The projections as the dashboard controls them. The nodes that run them carry out what is requested. */
+/** Controls the projections for the dashboard. The nodes that run the projections perform the requested tasks. */
 export interface ProjectionControls {
   list(): Promise<readonly Static<typeof ProjectionItem>[]>
   request(
