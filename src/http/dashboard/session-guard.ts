@@ -122,13 +122,15 @@ function dashboardCookies(publicUrl: string) {
   }
 }
 
+const guardPlugin = { name: 'dashboard-guard', dependencies: ['gate', 'failing'] }
+
 /** Identifies the signed-in user for the routes that are registered with it. */
 export const guard = fp(async (app) => {
   await app.register(cookie)
   app.decorateRequest('visit', null)
   app.decorateRequest('viewer', { getter: viewerOf })
   app.decorate('viewers', new Viewers(app.services))
-})
+}, guardPlugin)
 
 function viewerOf(this: FastifyRequest): Viewer {
   if (!this.visit) throw new Error('a route of the dashboard requires no permission')

@@ -13,6 +13,8 @@ const passedOn = [
   'location',
 ]
 
+const documentationPlugin = { name: 'documentation', dependencies: ['gate', 'unknown-routes'] }
+
 /**
  * Serves `/documentation` from a separate application that is created on the first request: building the document took a sixth of the
  * main thread's start.
@@ -34,4 +36,4 @@ export const documentation = fp(async (app) => {
     scope.addHook('onRequest', app.gate.limitObserver())
     for (const path of ['/documentation', '/documentation/*']) scope.get(path, show)
   })
-})
+}, documentationPlugin)

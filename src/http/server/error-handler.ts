@@ -26,6 +26,8 @@ const unavailableRetryAfterSeconds = 2
 const unreadableRetryAfterSeconds = 300
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i
 
+const failingPlugin = { name: 'failing', dependencies: ['gate'] }
+
 export const failing = fp(async (app) => {
   const { logger, securityLog } = app.services
   /** Charges a failure without a merchant to the caller's address: a limit that counts only successes lets guesses through. */
@@ -67,7 +69,7 @@ export const failing = fp(async (app) => {
     return failed
   })
   app.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply))
-})
+}, failingPlugin)
 
 /** Responds to an error with an envelope, as all routes do except pages. */
 export function answerFailure(

@@ -12,6 +12,8 @@ declare module 'fastify' {
   }
 }
 
+const metricsPlugin = { name: 'metrics' }
+
 /** Measures durations by route and status, and counts creates. Only merchants' ids are labels, in a bounded number. */
 export const metrics = fp<{ readonly metrics: Registry }>(async (app, { metrics: registry }) => {
   const registers = [registry]
@@ -50,4 +52,4 @@ export const metrics = fp<{ readonly metrics: Registry }>(async (app, { metrics:
     byMerchant.inc({ merchant: merchants.of(merchantId) })
   })
   app.decorate('observeUnknownRoute', (reply) => observe('unknown', reply))
-})
+}, metricsPlugin)

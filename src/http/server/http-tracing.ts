@@ -5,6 +5,8 @@ import { installedTracer, type OpenSpan } from '../../tracing/tracing.js'
 /** Requests that are frequent or never end are not traced. */
 const untraced = /^\/(health\/|metrics$|dashboard\/api\/live$)/
 
+const tracingPlugin = { name: 'tracing', dependencies: ['gate'] }
+
 /** Adds a span around each request. It is registered only if requests are traced. */
 export const tracing = fp(async (app) => {
   const spans = new WeakMap<FastifyRequest, OpenSpan>()
@@ -37,4 +39,4 @@ export const tracing = fp(async (app) => {
     )
     done()
   })
-})
+}, tracingPlugin)

@@ -145,10 +145,12 @@ class Gate {
   }
 }
 
+const gatePlugin = { name: 'gate' }
+
 export const gate = fp(async (app) => {
   app.decorateRequest('merchant', null)
   app.decorate('gate', new Gate(app.services))
-})
+}, gatePlugin)
 
 /** Returns the context of a request whose merchant is known. */
 export function contextOf({ merchant, id }: FastifyRequest): CommandContext {

@@ -28,6 +28,8 @@ interface KnownRoute {
  */
 const encodedUnreserved = /%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i
 
+const unknownRoutesPlugin = { name: 'unknown-routes', dependencies: ['metrics', 'failing'] }
+
 /** Responds 404, or 405 with `Allow` if only the method is wrong. Both pass the error handler, which limits them. */
 export const unknownRoutes = fp(async (app) => {
   const routes: KnownRoute[] = []
@@ -53,4 +55,4 @@ export const unknownRoutes = fp(async (app) => {
     reply.header('allow', [...methods].sort().join(', '))
     throw new RequestError('method-not-allowed')
   })
-})
+}, unknownRoutesPlugin)
