@@ -16,28 +16,23 @@ const pageSize = 500
 /** Streams are read concurrently, because each read of a server takes a round trip. */
 const concurrentReads = 32
 
-export interface FoldedStreamsOptions<State, Event> {
+export interface FoldedStreamsOptions<State, Live extends State, Event> {
   readonly store: EventStore
   readonly prefix: StreamPrefix
   readonly decider: Folded<State, Event>
+  readonly isLive: (state: State) => state is Live
   /** Receives an error each time the log becomes unavailable, after which it is followed again, and for each unreadable event. */
   readonly onError: (error: unknown) => void
 }
 
-/**
- * Keeps the states of all streams of a kind in memory, folded from the log. An unreadable event, for example of a newer version, puts only
- * its own stream out of service, until the event is skipped.
- */
-export class FoldedStreams<State, Event> {
-  readonly #options: FoldedStreamsOptions<State, Event>
-  /**
-   * Includes the decisions to skip events, which put a stream back in service immediately, and the erasures of customers, which every
-   * thread must know (privacy/sealing-store.ts) and which every thread reads through this class.
-   */
+/** Keeps the states of a kind of streams in memory. An unreadable event puts only its own stream out of service, until it is skipped. */
+export class FoldedStreams<State, Live extends State, Event> {
+  readonly #options: FoldedStreamsOptions<State, Live, Event>
+  /** Includes skipped events, which put a stream back in service, and erasures, which every thread must know (privacy/sealing-store.ts). */
   readonly #streamPrefixes: readonly string[]
   readonly #states = new Map<string, State>()
   /** The streams with an unreadable event. Their states end before it, and no decision may rely on a state without its latest change. */
-  readonly #outOfService = new Map<string, UnreadableEventError>()
+  protected readonly outOfService = new Map<string, UnreadableEventError>()
   /** The streams out of service whose unreadable event has been skipped, and which must be folded again from the start. */
   readonly #recovering = new Set<string>()
   readonly #grown = new Set<string>()
@@ -50,7 +45,7 @@ export class FoldedStreams<State, Event> {
   /** The position up to which, inclusive, everything is folded. */
   #checkpoint: Position | undefined
 
-  constructor(options: FoldedStreamsOptions<State, Event>) {
+  constructor(options: FoldedStreamsOptions<State, Live, Event>) {
     this.#options = options
     this.#streamPrefixes = [options.prefix, skippedEventsStream, streamPrefix.privacy]
   }
@@ -76,10 +71,7 @@ export class FoldedStreams<State, Event> {
     })
   }
 
-  /**
-   * Resolves when everything that the log contained at the call is folded, including what another process or node has just recorded.
-   * Concurrent calls share one read. @throws StoreUnavailableError
-   */
+  /** Resolves when all that the log contained at the call is folded. Concurrent calls share one read. @throws StoreUnavailableError */
   async catchUp(): Promise<void> {
     // A read in progress may already have passed the position of the caller's event.
     if (this.#catchingUp) await this.#catchingUp
@@ -103,13 +95,20 @@ export class FoldedStreams<State, Event> {
     return this.#states.keys()
   }
 
+  /** Returns `undefined` also for a stream out of service. */
+  byId(id: string): Live | undefined {
+    const state = this.#states.get(id)
+    const { isLive } = this.#options
+    return state !== undefined && isLive(state) && !this.outOfService.has(id) ? state : undefined
+  }
+
+  all(): Live[] {
+    return [...this.ids()].flatMap((id) => this.byId(id) ?? [])
+  }
+
   /** Returns the state, which ends before the unreadable event if the stream is out of service. */
   protected stateOf(id: string): State | undefined {
     return this.#states.get(id)
-  }
-
-  protected get outOfService(): ReadonlyMap<string, UnreadableEventError> {
-    return this.#outOfService
   }
 
   protected onFold(_id: string, _before: State, _after: State): void {}
@@ -156,12 +155,12 @@ export class FoldedStreams<State, Event> {
     const { prefix } = this.#options
     const { stream = '' } = decisionOf(recorded) ?? {}
     const id = stream.slice(prefix.length)
-    if (stream.startsWith(prefix) && this.#outOfService.has(id)) this.#recovering.add(id)
+    if (stream.startsWith(prefix) && this.outOfService.has(id)) this.#recovering.add(id)
   }
 
   #take(recorded: RecordedEvent): void {
     const id = recorded.stream.slice(this.#options.prefix.length)
-    if (this.#outOfService.has(id)) this.#grown.add(id)
+    if (this.outOfService.has(id)) this.#grown.add(id)
     else if (recorded.revision > (this.#foldedTo.get(id) ?? -1))
       this.#fold(id, this.#states.get(id) ?? this.#options.decider.initialState, [recorded])
   }
@@ -175,7 +174,7 @@ export class FoldedStreams<State, Event> {
       // An event that the other reader brought in the meantime may be missing from this read.
     } while (this.#grown.has(id))
     this.#recovering.delete(id)
-    this.#outOfService.delete(id)
+    this.outOfService.delete(id)
     this.#foldedTo.set(id, events.at(-1)?.revision ?? -1)
     this.#fold(id, decider.initialState, events)
   }
@@ -187,7 +186,7 @@ export class FoldedStreams<State, Event> {
       for (const recorded of events) after = foldEvent(decider.evolve, after, recorded)
     } catch (error) {
       if (!(error instanceof UnreadableEventError)) throw error
-      this.#outOfService.set(id, error)
+      this.outOfService.set(id, error)
       onError(error)
     }
     this.onFold(id, this.#states.get(id) ?? decider.initialState, after)

@@ -29,22 +29,14 @@ export interface Loaded<State> {
 }
 
 export type CommandResult<State, Event, Rule extends string = RuleName> =
-  | {
-      readonly accepted: true
-      readonly state: State
-      /** The events that this command appended; empty if it changed nothing. */
-      readonly events: readonly Event[]
-      readonly revision: ExpectedRevision
-    }
+  /** `events` are those that this command appended, and none if it changed nothing. */
+  | (Loaded<State> & { readonly accepted: true; readonly events: readonly Event[] })
   | { readonly accepted: false; readonly refusal: Refusal<Rule | 'changed-meanwhile'>; readonly state: State }
 
 export interface HandleOptions<State> {
   /** The stream that the first attempt decides on instead of reading it. */
   readonly loaded?: Loaded<State> | undefined
-  /**
-   * Other streams that must not exist when the events are appended. Only an engine with `appendsInOneTransaction` excludes that another
-   * writer creates one of them in between.
-   */
+  /** Streams that must not exist at the append. Only an engine with `appendsInOneTransaction` excludes a concurrent creation. */
   readonly missingStreams?: readonly string[]
   /** The id of the first event, random if omitted. A stream that contains this event is not changed again, regardless of its state. */
   readonly onceId?: string | undefined
@@ -66,32 +58,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   context: CommandContext,
   options: HandleOptions<State> = {},
 ): Promise<CommandResult<State, Event, Rule>> {
-  return inSpan(
-    () => {
-      const attributes = { ...streamAttributes(stream), 'transferd.correlation_id': context.$correlationId }
-      return { name: nameOf(command), attributes }
-    },
-    async () => {
-      const result = await decideAndAppend(store, decider, stream, command, context, options)
-      if (!result.accepted) annotate(() => ({ 'transferd.refusal': result.refusal.rule }))
-      return result
-    },
-  )
-}
-
-/** Names a span after the command's type. The command of a decider that has only one has no type. */
-function nameOf(command: unknown): string {
-  return typeof command === 'object' && command !== null && 'type' in command ? `command ${command.type}` : 'command'
-}
-
-function decideAndAppend<State, Command, Event extends DomainEvent, Rule extends string>(
-  store: EventStore,
-  decider: Decider<State, Command, Event, Rule>,
-  stream: string,
-  command: Command,
-  context: CommandContext,
-  { loaded, missingStreams = [], onceId, seenRevision }: HandleOptions<State>,
-): Promise<CommandResult<State, Event, Rule>> {
+  const { loaded, missingStreams = [], onceId, seenRevision } = options
   const missing = missingStreams.map((each) => ({ stream: each, expectedRevision: 'no_stream', events: [] }) as const)
   let known = loaded
   const attempt = async (): Promise<CommandResult<State, Event, Rule>> => {
@@ -108,7 +75,20 @@ function decideAndAppend<State, Command, Event extends DomainEvent, Rule extends
     const after = events.reduce((folded, event) => decider.evolve(folded, event), state)
     return { accepted: true, state: after, events, revision: results.at(-1)!.revision }
   }
-  return retryOnConflict(stream, attempt, (conflict) => conflict.stream === stream)
+  const attributes = () => ({ ...streamAttributes(stream), 'transferd.correlation_id': context.$correlationId })
+  return inSpan(
+    () => ({ name: nameOf(command), attributes: attributes() }),
+    async () => {
+      const result = await retryOnConflict(stream, attempt, (conflict) => conflict.stream === stream)
+      if (!result.accepted) annotate(() => ({ 'transferd.refusal': result.refusal.rule }))
+      return result
+    },
+  )
+}
+
+/** Names a span after the command's type. The command of a decider that has only one has no type. */
+function nameOf(command: unknown): string {
+  return typeof command === 'object' && command !== null && 'type' in command ? `command ${command.type}` : 'command'
 }
 
 interface LoadOptions<State> {
@@ -197,10 +177,7 @@ export async function appendUnlessChanged(
   }
 }
 
-/**
- * Remembers streams as they were last read, so that the next load reads only the events recorded since. Otherwise every payment from an
- * account with thousands of payments would read all of them.
- */
+/** Remembers streams, so that a payment from an account with thousands of payments reads only the latest events. */
 export class StreamCache<State, Command, Event extends DomainEvent> {
   readonly #known: ReturnType<typeof boundedCache<Loaded<State>>>
 

@@ -2,10 +2,7 @@ import { hash } from 'node:crypto'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import type { SecretBox } from '../security/secret-box.js'
 
-/**
- * Returns the UUIDv5 of `<kind>:<referenceId>` in the namespace of the merchant's id. The same request always has the same stream, so a
- * second create finds the first one.
- */
+/** Returns the UUIDv5 of `<kind>:<referenceId>` in the namespace of the merchant, so that a second create finds the first one. */
 export function trackingIdOf(merchantId: string, kind: TransferKind, referenceId: string): string {
   return uuidV5(`${kind}:${referenceId}`, merchantId)
 }

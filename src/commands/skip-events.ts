@@ -25,10 +25,7 @@ const folds = new Map<string | undefined, Fold>([
   [streamPrefix.user, foldWith(userDecider)],
 ])
 
-/**
- * Records the decision to skip an unreadable event, which every process and node then follows. Rejects a readable event. A repeat changes
- * nothing. @throws StoreUnavailableError, TooMuchContentionError
- */
+/** Skips an unreadable event in every process and node. A repeat changes nothing. @throws StoreUnavailableError, TooMuchContentionError */
 export async function skipEvent(
   { store, clock }: { readonly store: EventStore; readonly clock: Clock },
   { stream, revision, reason }: { readonly stream: string; readonly revision: number; readonly reason: string },

@@ -10,10 +10,7 @@ export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([
 export const OneOf = <Name extends string>(...names: readonly Name[]) =>
   Type.Union(names.map((name) => Type.Literal(name)))
 
-/**
- * Marks a field that tells who a customer is or where the customer is paid. It is stored as ciphertext under the customer's own key
- * (src/event-store/event-codec.ts).
- */
+/** Marks a field about who or where a customer is. It is stored as ciphertext under the customer's key (src/event-store/event-codec.ts). */
 export const Personal = <Schema extends TSchema>(schema: Schema): Schema => ({ ...schema, personal: true })
 export const Data = <Properties extends TProperties>(properties: Properties): TObject<Properties> =>
   Type.Object(properties, { additionalProperties: false })

@@ -1,9 +1,6 @@
 import { Type } from '../kernel/typebox.js'
 
-/**
- * An amount in minor units, which is a bigint in the domain. JSON has no 64-bit integers, so it is stored as decimal digits: the codec
- * converts every field whose name ends in `Minor`.
- */
+/** An amount as decimal digits, because JSON has no 64-bit integers. The codec converts every field whose name ends in `Minor`. */
 export const Minor = Type.Unsafe<bigint>(Type.String({ pattern: '^(0|[1-9]\\d{0,14})$' }))
 /** An amount above 0: the last guard against a transfer of nothing. */
 export const PositiveMinor = Type.Unsafe<bigint>(Type.String({ pattern: '^[1-9]\\d{0,14}$' }))

@@ -45,10 +45,7 @@ export function isNews({ knownDevices, failures }: LoginState, device: string): 
   return !knownDevices.includes(device) || failures.some((each) => each.device === device)
 }
 
-/**
- * Returns the number of the next failure, from 1, or `undefined` while the device is locked: of two simultaneous guesses on two nodes, the
- * second does not extend the lock that the first caused.
- */
+/** Returns the number of the next failure, or `undefined` while the device is locked: a simultaneous guess does not extend the lock. */
 export function nextFailure(state: LoginState, device: string | null, at: string): number | undefined {
   const nowMs = Date.parse(at)
   if (loginLockedUntilMs(state, device, nowMs) !== undefined) return undefined

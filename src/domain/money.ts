@@ -2,10 +2,7 @@
 
 const amountText = /^(0|[1-9]\d{0,11})(?:\.(\d{1,2}))?$/
 
-/**
- * Returns the minor units of a JSON number's raw text: 10050n for `100.5`. Returns `undefined` unless it is a decimal number above 0 with at
- * most two decimals, and without a sign or an exponent.
- */
+/** Returns the minor units of a JSON number's raw text, or `undefined` unless it is above 0, with at most two decimals and no exponent. */
 export function parseAmount(text: string): bigint | undefined {
   const match = amountText.exec(text)
   if (!match?.[1]) return undefined

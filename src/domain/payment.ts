@@ -127,11 +127,6 @@ export function isCollectedFrom(payment: Payment, accountNumber: number): boolea
   return payment.collections.some((each) => each.accountNumber === accountNumber && each.outcome === 'collected')
 }
 
-/** Returns the account that money was last collected from. */
-export function paidFrom(payment: Payment): number | undefined {
-  return payment.collections.findLast(({ outcome }) => outcome === 'collected')?.accountNumber
-}
-
 export function latestCollection(payment: Payment, challengeId: string): PaymentCollection | undefined {
   return payment.collections.findLast((each) => each.challengeId === challengeId)
 }

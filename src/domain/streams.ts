@@ -23,10 +23,7 @@ export const streamPrefix = {
 export type StreamPrefix = (typeof streamPrefix)[keyof typeof streamPrefix]
 export const streamPrefixes: readonly StreamPrefix[] = Object.values(streamPrefix)
 
-/**
- * The prefixes of streams that only the service writes: their events move money, change a merchant's keys or sign users in. A copy keeps
- * its progress in `$transferd-…`, because system streams are not part of the log and are not copied.
- */
+/** The prefixes of streams that only the service writes. A copy keeps its progress in `$transferd-…`, which is not copied itself. */
 export const servicePrefixes = [...streamPrefixes, '$transferd-'] as const
 
 export function isServiceStream(stream: string): boolean {

@@ -7,10 +7,7 @@ export interface BatcherOptions<Item> {
   readonly delayMs: number
 }
 
-/**
- * Gathers items that arrive close together and processes them as a batch, one batch at a time. Items that arrive in the meantime form the
- * next batch, so batches grow with the load.
- */
+/** Processes items that arrive close together as a batch, one batch at a time, so that batches grow with the load. */
 export class Batcher<Item> {
   readonly #options: BatcherOptions<Item>
   #items: Item[] = []

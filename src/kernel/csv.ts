@@ -4,10 +4,7 @@ export type Cell = string | number
 const formula = /^\s*[=+\-@\t\r]/
 const plainNumber = /^-?\d+(\.\d+)?$/
 
-/**
- * Returns a line of CSV (RFC 4180) that is safe to open in a spreadsheet: an apostrophe precedes text that would be calculated. Customers
- * choose names and references, and the person who pays opens the file.
- */
+/** Returns a line of CSV (RFC 4180). An apostrophe precedes text that a spreadsheet would calculate, because customers choose texts. */
 export const csvLine = (cells: readonly Cell[]): string => `${cells.map(cellText).join(',')}\r\n`
 
 function cellText(cell: Cell): string {

@@ -29,10 +29,7 @@ export function escapeHidden(text: string): string {
   })
 }
 
-/**
- * Returns the form in which a text is searched: without case, marks, spaces and hidden characters. The four Turkish letters i become one,
- * because a reader who types `isik` does not know which of them IŞIK was stored with.
- */
+/** Returns the form in which a text is searched: without case, marks, spaces and hidden characters. All Turkish letters i are the same. */
 export function searchable(text: string): string {
   // Most texts are plain ASCII. The general case takes ten times as long.
   if (plain.test(text)) return text.toLowerCase().replaceAll(' ', '')

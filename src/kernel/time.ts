@@ -25,10 +25,7 @@ export const addMs = (time: string, ms: number): string => new Date(Date.parse(t
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/
 
-/**
- * Parses an ISO 8601 time with its zone, or a date, which stands for its start in UTC. Returns the stored form, or `undefined` if no such
- * time exists: `Date.parse` reads February 30 as March 2.
- */
+/** Parses an ISO 8601 time or date (UTC). Returns the stored form, or `undefined` if none exists: `Date.parse` accepts February 30. */
 export function parseTime(text: string): string | undefined {
   const [, year, month, day] = pattern.exec(text) ?? []
   if (year === undefined) return undefined

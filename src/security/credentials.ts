@@ -32,20 +32,14 @@ export const generateSecretKey = (): string => `sk_${randomBytes(32).toString('b
 /** Returns a Standard Webhooks secret: `whsec_` and 32 random bytes in base64. */
 export const generateWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-/**
- * Returns the specification's hash code (Resources, "Hash code"): the md5 of SecretKey, amount text and referenceId in 32 uppercase
- * hexadecimal characters. The amount is a text because `100` and `100.00` have different hashes.
- */
+/** Returns the hash code of the specification (Resources), the md5 in uppercase. `100` and `100.00` have different hashes. */
 export function hashCode(secretKey: string, amountText: string, referenceId: string): string {
   return hash('md5', `${secretKey}${amountText}${referenceId}`).toUpperCase()
 }
 
 const hashCodeText = /^[0-9a-f]{32}$/i
 
-/**
- * Compares a supplied hash code in constant time, ignoring case. Checks its form first, because `timingSafeEqual` throws on texts of
- * different length.
- */
+/** Compares in constant time, ignoring case. Checks the form first, because `timingSafeEqual` throws on different lengths. */
 export function matchesHashCode(supplied: string, expected: string): boolean {
   return hashCodeText.test(supplied) && timingSafeEqual(Buffer.from(supplied.toUpperCase()), Buffer.from(expected))
 }

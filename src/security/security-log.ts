@@ -29,10 +29,7 @@ const requestEvents = {
   'security.permission_missing': request,
 } as const
 
-/**
- * Every event of the security log with its fields. Alarms depend on these names, so names are added and never changed. A test compares
- * them with docs/reference/security-log.md, which explains each event.
- */
+/** Every event of the security log with its fields (docs/reference/security-log.md). Alarms depend on the names, so none ever changes. */
 export const securityEvents = {
   ...requestEvents,
   'security.events_login_failed': ['address', 'login'],

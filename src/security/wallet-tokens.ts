@@ -31,10 +31,7 @@ const requiredClaims = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'merchant'] as
 const maxTokenLength = 1024
 type Claims = { readonly [claim in (typeof requiredClaims)[number]]: unknown }
 
-/**
- * Creates the tokens of the wallet flow: JWTs under a separate key that is derived from the master key. Verifies everything that fast-jwt
- * omits by default: the algorithm, a single audience for each step, and `exp` by the service's clock.
- */
+/** Creates JWTs under a derived key. Verifies what fast-jwt omits: the algorithm, one audience per step, and `exp` by the service's clock. */
 export function createWalletTokens(box: Pick<SecretBox, 'mac'>, nowMs: () => number): WalletTokens {
   const key = box.mac('wallet tokens', 'key v1')
   const sign = createSigner({ key, algorithm, iss: issuer })

@@ -29,10 +29,7 @@ export interface OpenTelemetry extends Tracer {
   close(): Promise<void>
 }
 
-/**
- * Sends spans to the collector of the OTEL_ variables, with their samplers, queues and limits. Spans that cannot be sent are dropped: no
- * request waits for a collector. `onProblem` receives the reason, at most once a minute.
- */
+/** Sends spans to the collector of the OTEL_ variables, or drops them. `onProblem` receives the reason, at most once a minute. */
 export function openTelemetry(
   resource: { readonly version: string; readonly instanceId: string },
   onProblem: (reason: string) => void,

@@ -1,10 +1,7 @@
 import { streamKind, streamPrefix } from '../domain/streams.js'
 import type { Append, EventStore, NewEvent } from '../event-store/event-store.js'
 
-/**
- * Traces a request and everything that it causes, in any thread: HTTP, command, append, projection, callback. Each thread has its own
- * {@link Tracer}. Without one, these functions only check that none is installed.
- */
+/** Traces a request and everything that it causes, in any thread. Without an installed {@link Tracer}, these functions do nothing. */
 
 /** The ids of a sampled span (W3C Trace Context). */
 export interface TraceContext {
@@ -128,10 +125,7 @@ export class BoundedLabel {
   }
 }
 
-/**
- * Returns a store that records a span around each append of a traced request. The metadata of the appended events names the span, so a
- * reader in another thread or node continues the trace.
- */
+/** Records a span around each append. The metadata of the events names it, so that a reader in another thread continues the trace. */
 export function tracedStore(store: EventStore): EventStore {
   return {
     ...store,

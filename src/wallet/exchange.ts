@@ -30,10 +30,7 @@ export class ExchangeFailedError extends Error {
 
 const maxResponseBytes = 65_536
 
-/**
- * Sends one request on a separate connection. On a reused connection, a server that closes it at that time could not be distinguished from
- * a server that received the request and crashed. Does not follow redirects. @throws ExchangeFailedError
- */
+/** Sends one request on its own connection, because a reused one may be closed before the request arrives. @throws ExchangeFailedError */
 export function exchange({ method, url, token, headers, body, timeoutMs }: ExchangeRequest): Promise<ExchangeResponse> {
   const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   const isTls = url.startsWith('https:')

@@ -3,25 +3,19 @@ import type { CollectionRefusal } from '../domain/payment.js'
 // The wallet port: the accounts that customers pay from. The built-in wallet implements it, and so does any wallet core with the documented
 // HTTP contract. A wallet has accounts, codes, devices and money. Of a transfer it only receives the trackingId.
 
-/** A positive number of at most 12 digits. */
-export type AccountNumber = number
-
 export type LogIn =
-  | {
-      readonly outcome: 'accepted'
-      readonly accountNumber: AccountNumber
-      /** The account pays deposits of sandbox merchants, and only such an account does. */
-      readonly sandbox: boolean
-    }
+  /** `sandbox`: the account pays deposits of sandbox merchants, and only such an account does. */
+  | { readonly outcome: 'accepted'; readonly accountNumber: number; readonly sandbox: boolean }
   /**
    * The account is unknown or the password is wrong; the customer cannot distinguish the two. `isAccount`: the wallet reports that the
    * account exists, so the failure is counted durably. The response must not reveal it.
    */
   | { readonly outcome: 'refused'; readonly isAccount?: true }
 
+/** `id` is a UUID, new for every login. */
 export interface CodeChallenge {
   readonly id: string
-  readonly accountNumber: AccountNumber
+  readonly accountNumber: number
 }
 
 /** The payment that a message describes to the customer. */
@@ -36,7 +30,7 @@ export type DeviceId = string
 export interface Collect {
   /** The money of a trackingId is collected at most once, regardless of how often it is requested. */
   readonly trackingId: string
-  readonly accountNumber: AccountNumber
+  readonly accountNumber: number
   readonly amountMinor: bigint
   readonly sandbox: boolean
   /** The text on the account's statement: the merchant's name and its referenceId. */
@@ -44,20 +38,13 @@ export interface Collect {
 }
 
 export type Collection =
-  | {
-      readonly outcome: 'collected'
-      /** The amount that was debited, in minor units. A wallet core may take a different amount than requested. */
-      readonly amountMinor: bigint
-      readonly receiptUrl: string | null
-    }
+  /** A wallet core may debit a different amount than requested. */
+  | { readonly outcome: 'collected'; readonly amountMinor: bigint; readonly receiptUrl: string | null }
   | { readonly outcome: 'refused'; readonly reason: CollectionRefusal }
 
 /** Every method may throw {@link WalletUnavailableError}. */
 export interface Wallet {
-  /**
-   * {@link collectionOf} reads what {@link collect} writes, so its `undefined` proves that no money was taken. Without this property a
-   * collection may still be in progress and needs manual review.
-   */
+  /** The `undefined` of {@link collectionOf} proves that no money was taken. Otherwise a collection may still be in progress. */
   readonly absenceIsProof?: true
   /** Returns why the configuration of the wallet allows no login, or `undefined` if it is complete. Calls no other system. */
   whyUnprepared?(): string | undefined
@@ -67,13 +54,11 @@ export interface Wallet {
   sendCode(challenge: CodeChallenge, payment: DescribedPayment): Promise<void>
   /** Checks a code. The caller limits the attempts. */
   verifyCode(challenge: CodeChallenge, code: string): Promise<boolean>
-  isTrusted(accountNumber: AccountNumber, device: DeviceId): Promise<boolean>
+  isTrusted(accountNumber: number, device: string): Promise<boolean>
   /** Sends an email whose button leads to `confirmUrl`. */
-  askToTrust(
-    request: DescribedPayment & { readonly accountNumber: AccountNumber; readonly confirmUrl: string },
-  ): Promise<void>
+  askToTrust(request: DescribedPayment & { readonly accountNumber: number; readonly confirmUrl: string }): Promise<void>
   /** Trusts a device. Does nothing if it is already trusted. */
-  trust(accountNumber: AccountNumber, device: DeviceId): Promise<void>
+  trust(accountNumber: number, device: string): Promise<void>
   /** Takes the money from the account. @throws WalletOutcomeUnknownError */
   collect(request: Collect): Promise<Collection>
   /** Returns the outcome of an earlier {@link collect}, or `undefined` if no money was taken for it. */

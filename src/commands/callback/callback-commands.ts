@@ -143,10 +143,7 @@ export type ResendResult =
 /** The lanes are handled concurrently. The callbacks of a lane are handled one at a time, because they share a stream. */
 const concurrency = 16
 
-/**
- * Resends callbacks. After an error some may be requeued already; a repeat does not requeue them again.
- * @throws StoreUnavailableError, TooMuchContentionError
- */
+/** Resends callbacks. A repeat after an error requeues none of them again. @throws StoreUnavailableError, TooMuchContentionError */
 export async function resendCallbacks(
   commands: CallbackCommands,
   { callbacks, sees, by }: ResendRequest,

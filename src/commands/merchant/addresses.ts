@@ -81,10 +81,7 @@ export function isAddress(text: string): boolean {
   return canonicalForm.test(text) && !text.includes('/') && ipaddr.isValid(text)
 }
 
-/**
- * Returns whether the ranges together cover more than a sixteenth of all IPv4 or of all IPv6 addresses. No network of proxies is that
- * large. The ranges are added up, because two halves of the address space are all of it.
- */
+/** Returns whether the ranges together cover over a sixteenth of all IPv4 or IPv6 addresses, which no network of proxies does. */
 export function areRangesTooWide(ranges: readonly string[]): boolean {
   const sizes = { ipv4: 32n, ipv6: 128n }
   return (['ipv4', 'ipv6'] as const).some((kind) => {
@@ -147,10 +144,7 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 const cloudMetadata = '168.63.129.16'
 const maxUrlLength = 2_048
 
-/**
- * Returns the rule that a callback URL violates, or `undefined`. It checks the text only: every attempt resolves the name and checks its
- * addresses.
- */
+/** Returns the rule that the text of a callback URL violates. Every attempt checks the addresses of its name too. */
 export function callbackUrlProblem(text: string, sandbox: boolean): Violation | undefined {
   if (text.length > maxUrlLength) return violate('too-long', { most: maxUrlLength })
   const url = URL.canParse(text) ? new URL(text) : undefined

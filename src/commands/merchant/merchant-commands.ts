@@ -87,10 +87,7 @@ export class MerchantCommands {
     return result.accepted ? ({ accepted: true, webApiKey } as const) : result
   }
 
-  /**
-   * Replaces a secret. The previous one stays valid for `overlapMinutes`: requests with either are accepted, and callbacks carry both
-   * signatures. A callback has only one HashCode, which uses the previous SecretKey until the merchant has used the new one.
-   */
+  /** Replaces a secret. The previous one stays valid for `overlapMinutes`, and callbacks carry both signatures ({@link callbackSecretKey}). */
   async rotateSecret(merchantId: string, secret: RotatingSecret, overlapMinutes: number, context: CommandContext) {
     const value = secret === 'secretKey' ? generateSecretKey() : generateWebhookSecret()
     const sealed = this.box.seal(value, secretOwner(merchantId, secret))

@@ -17,11 +17,8 @@ import { FoldedStreams } from '../folded-streams.js'
 import { AddressIndex } from './addresses.js'
 import { type RotatingSecret, secretOwner } from './merchant-commands.js'
 
-/**
- * Keeps all merchants in memory, folded from the log, for authentication and delivery. A merchant with an unreadable event is out of
- * service, because its latest rotation of a key is unknown.
- */
-export class MerchantDirectory extends FoldedStreams<MerchantState, MerchantEvent> {
+/** Keeps all merchants in memory. One with an unreadable event is out of service, because its latest rotation of a key is unknown. */
+export class MerchantDirectory extends FoldedStreams<MerchantState, Merchant, MerchantEvent> {
   readonly #addresses = new AddressIndex<string>()
   /** The decrypted secrets of each merchant: decrypting one takes longer than the other checks of a request. */
   private readonly opened = new Map<
@@ -35,11 +32,8 @@ export class MerchantDirectory extends FoldedStreams<MerchantState, MerchantEven
     private readonly clock: Clock,
     onError: (error: unknown) => void,
   ) {
-    super({ store, prefix: streamPrefix.merchant, decider: merchantDecider, onError })
-  }
-
-  all(): Merchant[] {
-    return [...this.ids()].flatMap((merchantId) => this.byId(merchantId) ?? [])
+    const isLive = (state: MerchantState) => state.merchantId !== null
+    super({ store, prefix: streamPrefix.merchant, decider: merchantDecider, isLive, onError })
   }
 
   /** Returns why each merchant out of service is so, and whether it is known to be a sandbox merchant. */
@@ -59,12 +53,6 @@ export class MerchantDirectory extends FoldedStreams<MerchantState, MerchantEven
     const problem = this.outOfService.get(merchantId)
     if (problem) throw problem
     return this.byId(merchantId)?.settings
-  }
-
-  /** Returns `undefined` also for a merchant out of service. */
-  byId(merchantId: string): Merchant | undefined {
-    const state = this.stateOf(merchantId)
-    return state?.merchantId && !this.outOfService.has(merchantId) ? state : undefined
   }
 
   /** Returns the merchant that owns the key, suspended or not, if the key is valid. */

@@ -103,10 +103,7 @@ export function hashIdOf(merchantId: string, hashCode: string): string {
   return uuidV5(`hashCode:${hashCode.toUpperCase()}`, merchantId)
 }
 
-/**
- * Returns the texts that follow the SecretKey in the hashes of a request: the one with the shortest amount, which callbacks are hashed
- * over, and the one that its own hashCode was calculated from.
- */
+/** Returns the texts in the hashes of a request: with the shortest amount, as in callbacks, and with the amount of its own hashCode. */
 function hashedTexts({ amountMinor, referenceId }: CreateCommand, hash: RequestHash | undefined): readonly string[] {
   const amounts = new Set([formatShortest(amountMinor), ...(hash ? [hash.amountText] : [])])
   return [...amounts].map((amountText) => amountText + referenceId)
@@ -114,10 +111,7 @@ function hashedTexts({ amountMinor, referenceId }: CreateCommand, hash: RequestH
 
 const longestAmount = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,2})?/
 
-/**
- * Returns every referenceId that a hashed text may end with: `123` is 1 with `23`, and 12 with `3`. Some of them may follow an amount of
- * zero. Every create calls this function, so it does not parse the amounts.
- */
+/** Returns every referenceId that a hashed text may end with: `123` is 1 with `23`, and 12 with `3`. Some may follow an amount of zero. */
 export function referenceIdsIn(text: string): readonly string[] {
   const amount = longestAmount.exec(text)?.[0] ?? ''
   const point = amount.indexOf('.')
@@ -142,47 +136,30 @@ function rivalStreams({ merchantId, trackingId }: CreateCommand, texts: readonly
   return [...ids].map(transferStream)
 }
 
-interface RivalCheck {
-  /** The transfer with the request's own trackingId. */
-  readonly own: Loaded<TransferState>
-  /** The rivals' streams that exist, regardless of their amounts. */
-  readonly existing: ReadonlySet<string>
-  /** The request's hash stands for a different transfer. */
-  readonly isReused: boolean
-}
-
+/** Returns the request's own transfer, the rivals' streams that exist, and whether the hash stands for a different transfer. */
 async function readRivals(
   store: EventStore,
   request: CreateCommand,
   texts: readonly string[],
   rivals: readonly string[],
-): Promise<RivalCheck> {
+) {
   const load = (stream: string) => loadStream(store, transferDecider, stream)
   const [own, ...others] = await Promise.all([load(transferStream(request.trackingId)), ...rivals.map(load)])
   const existing = new Set(rivals.filter((_, index) => others[index]?.revision !== 'no_stream'))
   const isAmbiguous = others.some(
     ({ state }) => state.kind !== 'none' && texts.some((text) => isHashedText(text, state)),
   )
-  return { own: own!, existing, isReused: isAmbiguous && !(await isOwnHash(store, request, texts, own!.state)) }
+  const isOwnHash = async ({ state }: Loaded<TransferState>) => {
+    if (state.kind === 'none' || state.amountMinor !== request.amountMinor) return false
+    // A rival that was created later may spell one of the same texts, but the shortest text and the first hash stay with the transfer.
+    return texts.length === 1 || (await creationHashId(store, state.trackingId)) === request.hashId
+  }
+  return { own: own!, existing, isReused: isAmbiguous && !(await isOwnHash(own!)) }
 }
 
 /** Returns whether the text is the transfer's amount, in any spelling, followed by its referenceId. */
 function isHashedText(text: string, { referenceId, amountMinor }: Exclude<TransferState, { kind: 'none' }>): boolean {
   return text.endsWith(referenceId) && parseAmount(text.slice(0, -referenceId.length)) === amountMinor
-}
-
-/**
- * Returns whether the hash belongs to the request's own transfer although a rival exists. A rival that was created after it may have
- * an amount that spells one of the same texts, but the shortest text and the first hash stay with the transfer.
- */
-async function isOwnHash(
-  store: EventStore,
-  request: CreateCommand,
-  texts: readonly string[],
-  own: TransferState,
-): Promise<boolean> {
-  if (own.kind === 'none' || own.amountMinor !== request.amountMinor) return false
-  return texts.length === 1 || (await creationHashId(store, own.trackingId)) === request.hashId
 }
 
 type TextClaim = EventData<'HashCodeSeen'>

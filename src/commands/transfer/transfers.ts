@@ -78,10 +78,7 @@ export class TransferCommands {
     return state.stoppedSince !== null
   }
 
-  /**
-   * Applies an action of the context's actor. A claim reserves a withdrawal for 15 minutes: no other user can settle it. A return is
-   * recorded once for each receipt.
-   */
+  /** Applies an action of the context's actor. A claim lasts 15 minutes. A return is recorded once for each receipt. */
   async act(trackingId: string, action: Action, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
     const options = once(trackingId, acting, context, action)
     const settler = () => ({ by: context.actor, underClaim: acting.underClaim ?? false, at: this.clock() })
@@ -191,10 +188,7 @@ export class TransferCommands {
 
 type ActionOptions = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>
 
-/**
- * Makes the same action of the same user on the same revision happen once, however often its request arrives. A user who repeats a
- * request because its response was lost gets the same response.
- */
+/** Makes an action of a user on a revision happen once, so that a repeat after a lost response gets the same response. */
 function once(trackingId: string, { revision }: Acting, { actor }: CommandContext, action: Action): ActionOptions {
   if (revision === undefined) return {}
   const purpose = JSON.stringify([actor, revision, action], (_, value) =>

@@ -10,7 +10,7 @@ import type { Decider } from '../../kernel/rules.js'
 import type { Clock } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { type CommandContext, emptyStream, type Loaded, oneAtATime, StreamCache } from '../handle-command.js'
-import type { UserCommands } from './user-commands.js'
+import type { ClaimedIdentity, UserCommands } from './user-commands.js'
 
 export interface GuardedAttempt<Subject> {
   readonly email: string
@@ -30,14 +30,9 @@ export type Compared<Accepted> =
   | { readonly outcome: 'unfinished' }
 
 export type Guarded<Accepted> =
-  | {
-      readonly outcome: 'accepted'
-      readonly value: Accepted
-      /** A cookie for the browser's next attempt. It grants no access: it only counts the browser's failures separately. */
-      readonly deviceCookie: string
-    }
-  | { readonly outcome: 'refused' }
-  | { readonly outcome: 'unfinished' }
+  /** The cookie is for the browser's next attempt. It grants no access: it only counts the browser's failures separately. */
+  | { readonly outcome: 'accepted'; readonly value: Accepted; readonly deviceCookie: string }
+  | { readonly outcome: 'refused' | 'unfinished' }
   | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
 
 /** Runs `compare` unless the device is locked. An error of `compare` does not count as an attempt. */
@@ -54,9 +49,11 @@ const maxKnownAccounts = 10_000
 const maxUnknownAccounts = 100_000
 const nonceBytes = 16
 
+type MacBox = Pick<SecretBox, 'mac'>
+
 export interface LoginGuardOptions<Subject, Event extends DomainEvent> {
   readonly store: EventStore
-  readonly box: Pick<SecretBox, 'mac'>
+  readonly box: MacBox
   readonly clock: Clock
   readonly decider: Decider<LoginState, LoginCommand<Subject>, Event>
   readonly streamOf: (account: string) => string
@@ -69,14 +66,10 @@ export interface LoginGuardOptions<Subject, Event extends DomainEvent> {
  * account count for that device, and all other failures count together (docs/decisions/0020-login-throttling.md). An attempt may throw
  * StoreUnavailableError or TooMuchContentionError.
  */
-export function createLoginGuard<Subject extends object, Event extends DomainEvent>({
-  store,
-  box,
-  clock,
-  decider,
-  streamOf,
-  purposes,
-}: LoginGuardOptions<Subject, Event>): LoginGuard<Subject> {
+export function createLoginGuard<Subject extends object, Event extends DomainEvent>(
+  options: LoginGuardOptions<Subject, Event>,
+): LoginGuard<Subject> {
+  const { store, box, clock, decider, streamOf, purposes } = options
   const lanes = oneAtATime(maxWaiting)
   const streams = new StreamCache(store, decider, maxKnownAccounts)
   const unknown = boundedCache<LoginState>(maxUnknownAccounts)
@@ -142,29 +135,17 @@ export function createLoginGuard<Subject extends object, Event extends DomainEve
   }
 }
 
-export interface SignInAttempt {
-  readonly email: string
-  readonly password: string
-  readonly code?: string | undefined
-  readonly deviceCookie: string | undefined
+export interface SignInAttempt extends ClaimedIdentity, Pick<GuardedAttempt<object>, 'deviceCookie'> {
   /** The party that the slow hash is queued for. */
   readonly address: string
   /** Starts a session or confirms an action, with the code if the user has a second factor; or checks the password alone. */
   readonly purpose: 'SignIn' | 'Confirm' | 'PasswordOnly'
 }
 
-/**
- * Checks who a user is, as often as the login guard allows. The attempt is unfinished if the code is missing.
- * @throws TooManyPasswordsError, StoreUnavailableError, TooMuchContentionError
- */
+/** Checks a user as often as the login guard allows. @throws TooManyPasswordsError, StoreUnavailableError, TooMuchContentionError */
 export type SignIn = (attempt: SignInAttempt, context: CommandContext) => Promise<Guarded<User>>
 
-export function createSignIn(
-  store: EventStore,
-  box: Pick<SecretBox, 'mac'>,
-  clock: Clock,
-  users: UserCommands,
-): SignIn {
+export function createSignIn(store: EventStore, box: MacBox, clock: Clock, users: UserCommands): SignIn {
   const purposes = { account: 'user sign-in', device: 'sign-in device' }
   const guard = createLoginGuard({ store, box, clock, decider: signInDecider, streamOf: userSignInsStream, purposes })
   const compare = async (attempt: SignInAttempt, context: CommandContext): Promise<Compared<User>> => {

@@ -36,6 +36,13 @@ export type UserResult = { readonly accepted: true; readonly user: User; readonl
 /** A user with a password that is shown once and must be changed at the first sign-in. */
 export type IssuedUser = { readonly accepted: true; readonly user: User; readonly password: string } | Refused
 
+/** `code` is the code of the second factor. */
+export interface ClaimedIdentity {
+  readonly email: string
+  readonly password: string
+  readonly code?: string | undefined
+}
+
 /** The result of checking a password and a code. */
 export type Proof =
   | { readonly outcome: 'proven'; readonly user: User; readonly codeCounter: number | null }
@@ -50,19 +57,10 @@ const issuedLength = 20
 const nonexistentUserId = '00000000-0000-0000-0000-000000000000'
 
 /** Keeps all users of the dashboard in memory, folded from the log. Sessions are checked against them. */
-export class UserDirectory extends FoldedStreams<UserState, UserEvent> {
+export class UserDirectory extends FoldedStreams<UserState, User, UserEvent> {
   constructor(store: EventStore, onError: (error: unknown) => void) {
-    super({ store, prefix: streamPrefix.user, decider: userDecider, onError })
-  }
-
-  /** Returns `undefined` also for a user out of service. */
-  byId(userId: string): User | undefined {
-    const user = this.stateOf(userId)
-    return user?.userId && !this.outOfService.has(userId) ? user : undefined
-  }
-
-  all(): User[] {
-    return [...this.ids()].flatMap((userId) => this.byId(userId) ?? [])
+    const isLive = (state: UserState) => state.userId !== null
+    super({ store, prefix: streamPrefix.user, decider: userDecider, isLive, onError })
   }
 
   problems(): readonly UnreadableEventError[] {
@@ -83,10 +81,7 @@ interface UserCommandsParts {
 export class UserCommands {
   constructor(private readonly parts: UserCommandsParts) {}
 
-  /**
-   * Reserves the email and creates its user. If a crash left a reservation without a user, the user gets the reserved id. Issues a
-   * password if `password` is omitted.
-   */
+  /** Creates a user, with the reserved id if a crash left only a reservation. Issues a password if `password` is omitted. */
   async create(request: NewUser, context: CommandContext, password?: string): Promise<IssuedUser> {
     const { store, box, clock } = this.parts
     const { role, merchantIds } = request
@@ -204,10 +199,7 @@ export class UserCommands {
     return this.execute(userId, { type: 'SetSecondFactor', secret: sealed, codeCounter: counter }, context)
   }
 
-  /**
-   * Runs a command that needs no check but the decider's. `Disable` disables the last administrator too. `SignIn` and `Confirm` use up the
-   * code, which is valid once.
-   */
+  /** Runs a command without further checks: `Disable` disables the last administrator too. `SignIn` and `Confirm` use up the code. */
   async execute(userId: string, command: Untimed<UserCommand>, context: CommandContext): Promise<UserResult> {
     const { store, directory, clock } = this.parts
     const result = await handleCommand(store, userDecider, userStream(userId), { ...command, at: clock() }, context)
@@ -221,10 +213,7 @@ export class UserCommands {
    * Checks a password and a code. An unknown email costs as many reads and hashes as a wrong password, so that neither the result nor its
    * time reveals who is a user. `queuedFor` is the party that the hash is queued for. @throws TooManyPasswordsError
    */
-  async prove(
-    claimed: { readonly email: string; readonly password: string; readonly code?: string | undefined },
-    queuedFor: string,
-  ): Promise<Proof> {
+  async prove(claimed: ClaimedIdentity, queuedFor: string): Promise<Proof> {
     const { passwords, box, clock } = this.parts
     const user = await this.findByEmail(claimed.email)
     const keyed = this.#keyed(user?.userId ?? nonexistentUserId, claimed.password)
@@ -238,10 +227,7 @@ export class UserCommands {
     return isFresh ? { outcome: 'proven', user, codeCounter: counter } : { outcome: 'wrong', isUser: true }
   }
 
-  /**
-   * Returns whether no other user could create an administrator. Two nodes that remove the last two at the same time do not notice; the
-   * command line can then create one.
-   */
+  /** Returns whether no other user could create an administrator. Two nodes may remove the last two at the same time. */
   async #isLastAdministrator(userId: string): Promise<boolean> {
     const { directory } = this.parts
     await directory.catchUp()

@@ -73,10 +73,7 @@ export function givenSettingsProblem(given: Partial<MerchantSettings>): FieldVio
   return undefined
 }
 
-/**
- * Returns the first violation of a merchant's settings in combination. The addresses of the callback URL and the allow-list are checked in
- * src/commands/merchant/addresses.ts and src/commands/merchant/addresses.ts.
- */
+/** Returns the first violation of settings in combination, apart from their addresses (src/commands/merchant/addresses.ts). */
 export function settingsProblem(settings: MerchantSettings): FieldViolation | undefined {
   const { returnUrl, frameAncestors, sandbox, minAmountMinor, maxAmountMinor } = settings
   const returning = returnUrl === null ? undefined : returnUrlProblem(returnUrl, sandbox)

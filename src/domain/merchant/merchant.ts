@@ -201,10 +201,7 @@ function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
 /** The largest number of SecretKeys: each request is compared with all valid ones. The oldest is removed first. */
 const maxSecretKeys = 4
 
-/**
- * Rotates the SecretKey. The previous one stays valid until `previousValidUntil`, and older ones until their own ends, which were promised to
- * the merchant. Without an overlap, all of them end.
- */
+/** Keeps the previous SecretKey until `previousValidUntil` and older ones until their own ends. Without an overlap, all of them end. */
 function rotateSecretKey(
   { all: [before, ...earlier], takenUp }: SecretKeys,
   { secretKey: sealed, previousValidUntil, at }: DataOf<MerchantEvent, 'SecretKeyRotated'>,
@@ -237,10 +234,7 @@ export function validSecretKeys({ all }: SecretKeys, at: string): readonly Secre
   return all.length === 1 ? all : all.filter((key) => isValid(key, at))
 }
 
-/**
- * Returns the SecretKey that callbacks are hashed with: the oldest valid one, but none older than one that the merchant is known to use. A
- * receiver that checks only the HashCode has one SecretKey, and replaces it when the merchant does.
- */
+/** Returns the oldest valid SecretKey that is not older than the one in use, because a receiver that checks the HashCode has only one. */
 export function callbackSecretKey(keys: SecretKeys, at: string): SecretKey {
   return validSecretKeys(keys, at).findLast(({ number }) => number >= keys.takenUp) ?? keys.all[0]
 }

@@ -90,10 +90,7 @@ function repeat({ transactionAmountMinor: named }: Complete, state: Transfer): D
   return refuse('conflict', 'booking-final', { booked, amount: named })
 }
 
-/**
- * Returns whether an earlier completion with this amount cancelled the deposit. Its repeat gets the same result, regardless of the
- * merchant's present policy. A deposit that was cancelled otherwise is rejected: accepting would report a booking that never happened.
- */
+/** Returns whether an earlier completion with this amount cancelled the deposit. Its repeat succeeds regardless of the present policy. */
 function isCancelledFor(amountMinor: bigint | undefined, state: Transfer): boolean {
   return state.kind === 'deposit' && amountMinor !== undefined && state.autoCancelledAmountMinor === amountMinor
 }

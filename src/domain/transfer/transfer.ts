@@ -133,10 +133,7 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
   }
 }
 
-/**
- * Completes or cancels a transfer. Any part of the booked money that was not recorded as received arrived with the completion, or with the
- * automatic cancellation, which may be the first record of it.
- */
+/** Completes or cancels a transfer. Booked money that was not recorded as received arrived with this event. */
 function booked(
   before: Transfer,
   { type, data }: Extract<TransferEvent, { type: 'TransferCompleted' | 'TransferCancelled' }>,

@@ -33,13 +33,8 @@ const collectPauseMs = 200
 const codes = 1_000_000
 
 /** Creates the wallet that keeps its accounts as streams of the log. */
-export function createBuiltInWallet({
-  accounts,
-  box,
-  messages,
-  currency,
-  isSandbox,
-}: BuiltInWalletDependencies): Wallet {
+export function createBuiltInWallet(parts: BuiltInWalletDependencies): Wallet {
+  const { accounts, box, messages, currency, isSandbox } = parts
   const usable = (account: WalletAccount | undefined) =>
     account && (!account.sandbox || isSandbox()) ? account : undefined
   const find = async (accountNumber: number) => usable(await accounts.find(accountNumber))
@@ -80,8 +75,8 @@ export function createBuiltInWallet({
       }),
     trust: (accountNumber, device) =>
       available(async () => {
-        const { accountNumber: number } = await existing(accountNumber)
-        await accounts.trustDevice(number, device, contextOf(randomUUID()))
+        await existing(accountNumber)
+        await accounts.trustDevice(accountNumber, device, contextOf(randomUUID()))
       }),
     collect: async (request) => {
       // The account is read first, because nothing can have been debited if this read fails.
@@ -101,10 +96,7 @@ export function createBuiltInWallet({
   }
 }
 
-/**
- * Debits the account. Retrying is safe even if the outcome of an append is unknown, because each attempt first checks the
- * log for the debit. The outcome remains unknown only if the log stays unavailable.
- */
+/** Debits the account. Retrying is safe, because each attempt first checks the log for the debit. */
 async function debit(accounts: WalletAccounts, request: Collect): Promise<Movement> {
   for (let attempt = 1; ; attempt++) {
     try {

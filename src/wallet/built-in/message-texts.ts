@@ -2,10 +2,7 @@ import { type Currency, formatWithCode } from '../../domain/money.js'
 import type { Email, Sms } from '../messages.js'
 import type { DescribedPayment } from '../wallet.js'
 
-/**
- * Returns the SMS with a payment code. Messages to customers contain both English and Turkish, because an account has no
- * language setting. The Turkish text of the SMS uses ASCII only, because other letters would halve the capacity of an SMS.
- */
+/** Returns the SMS in English and Turkish, because an account has no language. Letters outside ASCII would halve an SMS's capacity. */
 export function codeSms(
   to: string,
   code: string,

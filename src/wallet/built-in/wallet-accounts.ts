@@ -55,10 +55,7 @@ const contentionPauseMs = 50
 const maxWaitingForAccount = 1_000
 const maxKnownAccounts = 1_000
 
-/**
- * Reads and changes the accounts of the built-in wallet. Every method that uses the log can throw StoreUnavailableError.
- * Methods that write can also throw TooMuchContentionError, after which nothing is appended.
- */
+/** Reads and changes the accounts of the built-in wallet. Methods may throw StoreUnavailableError or TooMuchContentionError. */
 export class WalletAccounts {
   /** Runs the writes to one account in this process sequentially, so that they do not conflict. */
   readonly #queue = oneAtATime(maxWaitingForAccount)
@@ -75,10 +72,7 @@ export class WalletAccounts {
     this.#accounts = new StreamCache(store, walletAccountDecider, maxKnownAccounts)
   }
 
-  /**
-   * Opens an account. The reservation of the email is appended before the account. If a crash in between leaves only the
-   * reservation, the next call opens the account under the reserved number. @throws InvalidWalletAccountError
-   */
+  /** Opens an account, under the reserved number if a crash left only the email's reservation. @throws InvalidWalletAccountError */
   async open(request: OpenWalletAccount, context: CommandContext): Promise<WalletAccountResult> {
     const commandFor = await this.#prepareOpening(request)
     return retryOnConflict('the creation of a wallet account', async () => {
@@ -113,10 +107,7 @@ export class WalletAccounts {
     return this.#findByMac(this.#emailMac(normalEmail(email) ?? ''))
   }
 
-  /**
-   * Returns the account with this email, and whether the password matches. An unknown email costs the same reads and the
-   * same hash as a wrong password, so that response times do not reveal who has an account. @throws TooManyPasswordsError
-   */
+  /** Checks a password. An unknown email costs the same, so that the time does not reveal who has an account. @throws TooManyPasswordsError */
   async authenticate(email: string, password: string, queuedFor: string) {
     const emailMac = this.#emailMac(normalEmail(email) ?? '')
     const known = await this.#findByMac(emailMac)

@@ -85,10 +85,7 @@ export function createHttpWallet(core: WalletCore): Wallet {
   }
 }
 
-/**
- * Returns a function that sends requests, whose `url` is the path.
- * @throws WalletUnavailableError if nothing was done, WalletOutcomeUnknownError if unknown
- */
+/** Returns a function that sends requests. @throws WalletUnavailableError if nothing was done, otherwise WalletOutcomeUnknownError */
 function limited({ url, token, timeoutMs }: WalletCore) {
   const limit = new KeyedLimit({ concurrency: maxRequests, maxWaiting: 0 }, (key) => {
     return new WalletUnavailableError(`${maxRequests} requests to ${key} are in progress`)

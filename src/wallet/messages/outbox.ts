@@ -8,11 +8,7 @@ const kept = 200
 /** The limit of deletions per message. Usually one is sufficient, because each message adds one document. */
 const maxDeleted = 50
 
-/**
- * Stores the sandbox's messages instead of sending them, for users with access to read. It keeps the newest 200. They are
- * sealed, because anyone who can read the disk could otherwise use their codes. They are stored with the read models, so
- * that every node and the command line see the same messages.
- */
+/** Keeps the sandbox's newest messages for every node to read. They are sealed, because they contain codes. */
 export class Outbox implements Sender {
   #sequence = 0
 

@@ -52,8 +52,8 @@ const nothingTaken = { collectedAmountMinor: 0n, receiptUrl: null, reason: null 
 const unknownOutcome = 'the wallet did not confirm whether the money was taken'
 
 /**
- * Collects the money of a deposit and applies the wallet's response to the transfer. Records every step in `payment-<trackingId>` before it
- * is taken, so that {@link recover} can finish it after a crash. Each method may throw StoreUnavailableError or TooMuchContentionError.
+ * Collects the money of a deposit. Records every step before it is taken, so that {@link recover} can finish it after a crash. Each method
+ * may throw StoreUnavailableError or TooMuchContentionError.
  */
 export class WalletCollections {
   constructor(private readonly deps: CollectionDependencies) {}
@@ -194,10 +194,7 @@ export class WalletCollections {
   }
 }
 
-/**
- * Returns the latest collection from each account that is not known to have paid. The wallet may know more, even about an ended collection:
- * a process that was suspended may have continued it and crashed.
- */
+/** Returns the latest collection from each account that is not known to have paid. The wallet may know more, even about an ended one. */
 function doubtfulCollections(payment: Payment): PaymentCollection[] {
   const latest = new Map(payment.collections.map((each) => [each.accountNumber, each]))
   return [...latest.values()].filter(({ accountNumber }) => !isCollectedFrom(payment, accountNumber))

@@ -16,10 +16,7 @@ export interface WalletLoginAttempt {
   readonly deviceCookie: string | undefined
 }
 
-/**
- * Logs in to an account of any wallet, as often as the login guard allows, and returns the number of the account. `logIn` calls the
- * wallet.
- */
+/** Logs in as often as the login guard allows, and returns the number of the account. `logIn` calls the wallet. */
 export type WalletLogin = (
   attempt: WalletLoginAttempt,
   logIn: () => Promise<LogIn>,

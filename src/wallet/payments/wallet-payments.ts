@@ -18,7 +18,6 @@ import {
   maxLogins,
   type Payment,
   type PaymentRule,
-  paidFrom,
 } from '../../domain/payment.js'
 import { walletCodesStream } from '../../domain/streams.js'
 import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
@@ -76,10 +75,8 @@ type Confirmed =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: 'unknown-link' | 'expired-link' | 'wallet-unavailable' }
 
-export interface DeviceConfirmation {
+export interface DeviceConfirmation extends DescribedPayment {
   readonly state: 'open' | 'confirmed' | 'expired'
-  readonly merchantName: string
-  readonly amountMinor: bigint
   readonly accountNumber: number
 }
 
@@ -103,10 +100,7 @@ const trustKeptMs = 1_000
 const maxTrustKept = 10_000
 const linkMacLength = 22
 
-/**
- * Runs the steps by which a customer pays a deposit from a wallet account (specification, Endpoints 4 to 6), for merchants' pages and the
- * payment page. Each method may throw StoreUnavailableError or TooMuchContentionError.
- */
+/** Runs the steps of a wallet payment (specification, Endpoints 4 to 6). May throw StoreUnavailableError or TooMuchContentionError. */
 export class WalletPayments {
   readonly #tokens: WalletTokens
   readonly #lanes = oneAtATime(maxWaitingForAccount)
@@ -203,7 +197,8 @@ export class WalletPayments {
 
   /** Returns the account that paid a deposit, or `undefined` if none did. */
   async paidFrom(trackingId: string): Promise<number | undefined> {
-    return paidFrom((await this.deps.collections.load(trackingId)).state)
+    const { collections } = (await this.deps.collections.load(trackingId)).state
+    return collections.findLast(({ outcome }) => outcome === 'collected')?.accountNumber
   }
 
   /** Returns whether a token is valid for polling. Reads no data. */
@@ -215,12 +210,10 @@ export class WalletPayments {
   async deviceConfirmation(link: string): Promise<DeviceConfirmation | undefined> {
     const found = await this.#byLink(link)
     if (!found) return undefined
-    const { transfer, challenge } = found
-    const settings = await this.deps.settingsOf(transfer.merchantId)
-    const { accountNumber } = challenge
-    const isExpired = this.deps.clock() >= challenge.questionExpiresAt!
-    const state = challenge.deviceConfirmed ? 'confirmed' : isExpired ? 'expired' : 'open'
-    return { state, merchantName: settings?.name ?? '', amountMinor: transfer.amountMinor, accountNumber }
+    const { accountNumber, deviceConfirmed, questionExpiresAt } = found.challenge
+    const isExpired = this.deps.clock() >= questionExpiresAt!
+    const state = deviceConfirmed ? 'confirmed' : isExpired ? 'expired' : 'open'
+    return { state, ...(await this.#describe(found.transfer)), accountNumber }
   }
 
   /** Trusts the device of a link. A repeat changes nothing. */
@@ -365,10 +358,7 @@ export class WalletPayments {
     return Date.parse(this.deps.clock())
   }
 
-  /**
-   * Runs a step that needs the wallet. Reports to the operator why it is unavailable, for example because a gateway rejects a message, if
-   * `deposit` is given. The customer only learns that it is.
-   */
+  /** Runs a step that needs the wallet. Reports to the operator why it is unavailable, if `deposit` is given, but not to the customer. */
   async #reachingWallet<Value extends object>(
     step: () => Promise<Result<Value>>,
     deposit?: Deposit,
