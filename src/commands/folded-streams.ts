@@ -86,7 +86,6 @@ export class FoldedStreams<State, Live extends State, Event> {
     await this.#following
   }
 
-  /** Calls the listener, which replaces any other, after each page. */
   whenChanged(listener: () => void): void {
     this.#onChange = listener
   }

@@ -4,7 +4,6 @@ import {
   type EventStore,
   type ExpectedRevision,
   type NewEvent,
-  type Position,
   type RecordedEvent,
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
@@ -20,7 +19,6 @@ export type CommandContext = EventMetadata
 /** A command without its time, which comes from the service's clock. */
 export type Untimed<Command> = Command extends unknown ? Omit<Command, 'at'> : never
 
-/** A stream's state at the revision that was read. */
 export interface Loaded<State> {
   readonly state: State
   readonly revision: ExpectedRevision
@@ -86,7 +84,6 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   )
 }
 
-/** Names a span after the command's type. The command of a decider that has only one has no type. */
 function nameOf(command: unknown): string {
   return typeof command === 'object' && command !== null && 'type' in command ? `command ${command.type}` : 'command'
 }
@@ -210,10 +207,7 @@ export class StreamCache<State, Command, Event extends DomainEvent> {
   }
 }
 
-export interface HistoryEntry<Event> {
-  readonly id: string
-  readonly revision: number
-  readonly position: Position
+export interface HistoryEntry<Event> extends Pick<RecordedEvent, 'id' | 'revision' | 'position'> {
   readonly event: Event
   readonly metadata: EventMetadata
 }

@@ -7,7 +7,6 @@ import type { Transfer } from './transfer/transfer.js'
 
 export type BankFormat = 'csv' | 'pain.001'
 
-/** The owner of the debited account. */
 interface Debtor {
   readonly name: string
   readonly iban: string
@@ -68,11 +67,11 @@ function notSepa({ debtor, currency, withdrawals }: Batch): Problem[] {
     if (debtor.bic && !bic.test(debtor.bic)) problems.push({ about: 'bic', ...violate('bic-invalid') })
   }
   for (const { transfer } of withdrawals) {
-    if (transfer.amountMinor > maxSepaMinor) {
-      problems.push({ about: 'trackingIds', transfer, ...violate('sepa-amount-too-large', { largest: maxSepaMinor }) })
-    }
-    if (transfer.kind !== 'withdrawal' || parseIban(transfer.accountNumber)) continue
-    problems.push({ about: 'trackingIds', transfer, ...violate('account-not-iban') })
+    const about = { about: 'trackingIds', transfer } as const
+    const isTooLarge = transfer.amountMinor > maxSepaMinor
+    if (isTooLarge) problems.push({ ...about, ...violate('sepa-amount-too-large', { largest: maxSepaMinor }) })
+    const isIban = transfer.kind !== 'withdrawal' || parseIban(transfer.accountNumber)
+    if (!isIban) problems.push({ ...about, ...violate('account-not-iban') })
   }
   return problems
 }
@@ -134,13 +133,7 @@ const element = (name: string, text: string): string => `<${name}>${escapeXml(te
 /** Counts characters, not UTF-16 units. */
 const shortName = (name: string): string => [...name].slice(0, 70).join('')
 
-const entities: { readonly [character: string]: string } = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-}
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
 /** The characters that XML 1.0 does not allow, escaped or not. */
 const notXml = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu
 

@@ -15,7 +15,6 @@ export function normalEmail(text: string): string | undefined {
 const minLength = 12
 const maxLength = 256
 
-/** Returns the rule that a chosen password violates, or `undefined`. */
 export function passwordProblem(password: string, email: string): Violation | undefined {
   const characters = [...password.normalize('NFC')]
   if (characters.length < minLength) return violate('too-short', { least: minLength })

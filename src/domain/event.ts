@@ -22,7 +22,6 @@ export const Location = Data({ stream: StreamName, revision: Index })
 export type ValueOf<Schema extends TSchema> = Immutable<Static<Schema>>
 type Immutable<Value> = Value extends object ? { readonly [Name in keyof Value]: Immutable<Value[Name]> } : Value
 
-/** The union of the events whose schemas a map declares by type. */
 export type EventsOf<Schemas> = Schemas extends { readonly [type: string]: TSchema }
   ? { [Type in keyof Schemas & string]: { readonly type: Type; readonly data: ValueOf<Schemas[Type]> } }[keyof Schemas &
       string]

@@ -29,9 +29,7 @@ export type IntegrityCommand =
   | { readonly type: 'Resume'; readonly reason: string; readonly at: string }
 
 export interface Integrity {
-  /** The time at which payouts stopped; null while they continue. */
   readonly stoppedSince: string | null
-  /** The findings since payouts were last resumed. */
   readonly findings: readonly Finding[]
   /** The findings before the last decision to resume payouts. Found again, they do not stop payouts. */
   readonly decided: ReadonlySet<string>

@@ -10,7 +10,6 @@ export interface PaymentMethod {
   /** The Turkish name; defaults to `name`. */
   readonly nameTr?: string | undefined
   readonly kinds: readonly TransferKind[]
-  /** How a deposit with this method is paid. */
   readonly paidBy: PaidBy
   readonly minAmountMinor: bigint
   readonly maxAmountMinor: bigint
@@ -21,7 +20,6 @@ export function isManual(methods: readonly PaymentMethod[], code: number): boole
   return methods.some((method) => method.code === code && method.paidBy === 'manual')
 }
 
-/** Returns the name of a method in each language of the pages. */
 export function namesOf({ name, nameTr = name }: PaymentMethod): { readonly en: string; readonly tr: string } {
   return { en: name, tr: nameTr }
 }

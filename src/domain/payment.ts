@@ -16,16 +16,13 @@ const challenge = {
   challengeId: Id,
 }
 
-/** The number of the account that the customer pays from. */
 const PayersAccount = Personal(AccountNumber)
 
 /** How a customer pays one deposit from a wallet account, in `payment-<trackingId>`. No event holds a password or a code. */
 export const paymentEvents = {
-  /** The password was correct, and a code is being sent. */
   WalletLoggedIn: Data({ ...challenge, accountNumber: PayersAccount }),
   /** A code is about to be compared. This is recorded first, so that every attempt counts. */
   WalletCodeAttempted: Data({ ...challenge, attempt: Count }),
-  /** The code was correct, and the token of the login is used up. */
   WalletCodeVerified: Data(challenge),
   /** The device is not trusted. The customer receives an email, whose link works until `expiresAt`. */
   WalletDeviceQuestioned: Data({ ...challenge, expiresAt: Time }),
@@ -53,15 +50,12 @@ export const paymentEvents = {
 export type PaymentEvent = EventsOf<typeof paymentEvents>
 
 /** Wrong codes for one wallet account in the deposits of all merchants, in `walletcodes-<keyed digest>`. */
-export const codeCapEvents = {
-  WalletCodeRefused: Data({ ...challenge, accountNumber: PayersAccount, attempt: Count }),
-}
+export const codeCapEvents = { WalletCodeRefused: Data({ ...challenge, accountNumber: PayersAccount, attempt: Count }) }
 
 /** Wrong passwords for one wallet account, and its known devices, in `walletlogins-<keyed digest of the email>`. */
 export const walletLoginEvents = {
   WalletLogInFailed: Data({
     ...payment,
-    /** A device that is known to the account; null for all unknown devices jointly. */
     device: Nullable(Id),
     /** The number of failures from 1, since the last correct password of a known device, or since a day without any. */
     failure: Count,
@@ -72,7 +66,6 @@ export const walletLoginEvents = {
 
 /** The largest number of logins for one deposit. Each sends a text message, and a customer who pays needs fewer. */
 export const maxLogins = 20
-/** The number of codes that are compared for one login. */
 export const maxCodeAttempts = 5
 /** The number of collections for one login. There is more than one only while the wallet is unavailable. */
 export const maxCollections = 5
@@ -177,7 +170,6 @@ function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent,
   }
 }
 
-/** Returns why the deposit cannot be collected at all now. */
 function unfinished(state: Payment): PaymentRule | undefined {
   if (openCollection(state)) return 'collecting'
   const isTaken = state.collections.some(({ outcome }) => outcome === 'collected' || outcome === 'unknown')
@@ -225,7 +217,6 @@ export type PaymentRule =
   | 'collected'
   /** The wallet refused the money. Its response is final for this login; another login asks again. */
   | 'refused-before'
-  /** The wallet was unavailable just now. */
   | 'too-soon'
   /** The wallet was unavailable {@link maxCollections} times; another login asks again. */
   | 'too-many-collections'

@@ -5,7 +5,6 @@ import { TransferKind } from './transfer/transfer-events.js'
 
 /** Events that record the work of the service itself. No decider decides them. */
 
-/** The maximum number of stream names in one event. */
 export const maxListedStreams = 2_000
 /** The maximum number of transfers in one event: the erasure of a customer with more transfers takes several events. */
 export const maxErasedTransfers = 10_000
@@ -41,7 +40,6 @@ export const problemEvents = {
     /** The id of the skipped event: in a restored log, this location may hold a different event. */
     eventId: Id,
     eventType: Text,
-    /** Why the event cannot be read. */
     problem: Text,
     reason: Text,
     at: Time,

@@ -40,11 +40,8 @@ export function streamKind(stream: string): StreamPrefix | undefined {
 export const transferStream = (trackingId: string) => `${streamPrefix.transfer}${trackingId}`
 export const merchantStream = (merchantId: string) => `${streamPrefix.merchant}${merchantId}`
 export const callbackStream = (trackingId: string) => `${streamPrefix.callback}${trackingId}`
-/** The health of a merchant's callback endpoint. */
 export const endpointStream = (merchantId: string) => `${streamPrefix.callbacks}endpoint-${merchantId}`
-/** The event up to which every callback is recorded. */
 export const callbackSweepStream = `${streamPrefix.callbacks}sweep`
-/** The customer's payment of one deposit from a wallet account. */
 export const paymentStream = (trackingId: string) => `${streamPrefix.payment}${trackingId}`
 /** Wrong codes for one wallet account, named by a keyed digest of its number. */
 export const walletCodesStream = (accountMac: string) => `${streamPrefix.walletCodes}${accountMac}`
@@ -60,7 +57,6 @@ export const userStream = (userId: string) => `${streamPrefix.user}${userId}`
 export const userEmailStream = (emailMac: string) => `${streamPrefix.userEmail}${emailMac}`
 /** Wrong passwords for one user, named by a keyed digest of the email. */
 export const userSignInsStream = (emailMac: string) => `${streamPrefix.userSignIns}${emailMac}`
-/** The unreadable events that operators decided to skip. */
 export const skippedEventsStream = `${streamPrefix.problems}skipped`
 /** The key of the keyed digests, sealed by the master key. */
 export const digestKeyStream = `${streamPrefix.masterKeys}digests`
@@ -68,7 +64,6 @@ export const digestKeyStream = `${streamPrefix.masterKeys}digests`
 export const integrityStream = `${streamPrefix.integrity}log`
 /** The erasure of a customer, named only by the id of the customer's key. */
 export const privacyStream = (erasureId: string) => `${streamPrefix.privacy}${erasureId}`
-/** The names of the streams that a start reads. */
 export const listedStreamsStream = `${streamPrefix.directory}streams`
 export const copiedStream = '$transferd-copy'
 export const verifiedStream = '$transferd-copy-verified'

@@ -182,7 +182,4 @@ function evolve(state: WalletAccountState, event: WalletAccountEvent): WalletAcc
 export const walletEmailReservation: Folded<
   { readonly accountNumber: number | null },
   EventsOf<typeof walletEmailEvents>
-> = {
-  initialState: { accountNumber: null },
-  evolve: (_state, { data }) => data,
-}
+> = { initialState: { accountNumber: null }, evolve: (_state, { data }) => data }

@@ -1,16 +1,11 @@
 import PQueue from 'p-queue'
 
-export interface KeyedLimits {
-  readonly concurrency: number
-  readonly maxWaiting: number
-}
-
 /** Limits how many tasks of each key run simultaneously and how many wait. Tasks of different keys never wait for one another. */
 export class KeyedLimit {
   readonly #queues = new Map<string, PQueue>()
 
   constructor(
-    private readonly limits: KeyedLimits,
+    private readonly limits: { readonly concurrency: number; readonly maxWaiting: number },
     private readonly tooMany: (key: string) => Error,
   ) {}
 

@@ -1,10 +1,8 @@
 /**
- * The characters that a displayed text may contain: the names, ids and references of merchants, and the texts of operators.
- *
- * Rejected are characters that are not displayed as they are stored: control characters, marks that change the text direction, characters
- * without a width, and halves of surrogate pairs. They make one account number look like another. Exceptions are the two joiners (U+200C,
- * U+200D) between two letters of a script that joins letters, as in Persian and Hindi names, and a variation selector after the ideograph
- * or picture that it varies.
+ * The characters that a displayed text may contain. Rejected are those that are not displayed as they are stored, because they make one
+ * account number look like another: control characters, marks that change the text direction, characters without a width, and halves of
+ * surrogate pairs. Exceptions are the two joiners (U+200C, U+200D) between letters of a script that joins letters, as in Persian and Hindi
+ * names, and a variation selector after the ideograph or picture that it varies.
  */
 
 const hidden = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]'

@@ -48,7 +48,6 @@ export type SecurityFields<Event extends SecurityEvent> = {
   readonly [field in (typeof securityEvents)[Event][number]]: string | number | null
 }
 
-/** Records security events. No field ever contains a secret. */
 export interface SecurityLog {
   note<Event extends SecurityEvent>(event: Event, fields: SecurityFields<Event>): void
 }

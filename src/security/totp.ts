@@ -19,12 +19,6 @@ export function codeCounter(secret: string, code: string, nowMs: number): number
 }
 
 function totp(secret: string, label: string): TOTP {
-  return new TOTP({
-    issuer,
-    label,
-    algorithm: 'SHA1',
-    digits: 6,
-    period: periodMs / 1000,
-    secret: Secret.fromBase32(secret),
-  })
+  const key = Secret.fromBase32(secret)
+  return new TOTP({ issuer, label, algorithm: 'SHA1', digits: 6, period: periodMs / 1000, secret: key })
 }

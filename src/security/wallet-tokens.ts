@@ -16,10 +16,7 @@ export type VerifiedToken =
   /** `expired` only if everything else is valid, so that the response reveals nothing about a token of another issuer. */
   | { readonly valid: false; readonly reason: 'bad' | 'expired' }
 
-export interface WalletTokens {
-  issue(step: WalletStep, bearer: TokenBearer, challengeId: string): string
-  verify(step: WalletStep, bearer: TokenBearer, token: string): VerifiedToken
-}
+export type WalletTokens = ReturnType<typeof createWalletTokens>
 
 const algorithm: Algorithm = 'HS256'
 const issuer = 'transferd'
@@ -32,7 +29,7 @@ const maxTokenLength = 1024
 type Claims = { readonly [claim in (typeof requiredClaims)[number]]: unknown }
 
 /** Creates JWTs under a derived key. Verifies what fast-jwt omits: the algorithm, one audience per step, and `exp` by the service's clock. */
-export function createWalletTokens(box: Pick<SecretBox, 'mac'>, nowMs: () => number): WalletTokens {
+export function createWalletTokens(box: Pick<SecretBox, 'mac'>, nowMs: () => number) {
   const key = box.mac('wallet tokens', 'key v1')
   const sign = createSigner({ key, algorithm, iss: issuer })
   const verifiers = {
@@ -41,12 +38,12 @@ export function createWalletTokens(box: Pick<SecretBox, 'mac'>, nowMs: () => num
   }
 
   return {
-    issue(step, { trackingId, merchantId }, challengeId) {
+    issue(step: WalletStep, { trackingId, merchantId }: TokenBearer, challengeId: string): string {
       const iat = Math.floor(nowMs() / 1000)
       const exp = iat + tokenLifetimeSeconds[step]
       return sign({ aud: audiences[step], sub: trackingId, merchant: merchantId, jti: challengeId, iat, exp })
     },
-    verify(step, bearer, token) {
+    verify(step: WalletStep, bearer: TokenBearer, token: string): VerifiedToken {
       const claims = token.length <= maxTokenLength ? claimsOf(verifiers[step], token) : undefined
       if (!claims) return { valid: false, reason: 'bad' }
       const { aud, sub, jti, iat, exp, merchant } = claims

@@ -36,7 +36,6 @@ export interface SpanStart {
   readonly attributes?: Attributes
 }
 
-/** A span that lasts longer than a call. */
 export interface OpenSpan {
   enter<Result>(work: () => Result): Result
   end(attributes: Attributes, failed: boolean): void
@@ -61,7 +60,6 @@ export function installTracer(installed: Tracer | undefined): void {
 
 export const installedTracer = (): Tracer | undefined => tracer
 
-/** Runs `work` in a span below the current one, if there is one. */
 export function inSpan<Result>(start: () => SpanStart, work: () => Promise<Result>): Promise<Result> {
   return tracer ? tracer.inSpan(start(), undefined, work) : work()
 }
@@ -110,8 +108,8 @@ function contextOf({ metadata: { $traceId, $spanId } }: Pick<Caused, 'metadata'>
 }
 
 const nowMs = (): number => performance.timeOrigin + performance.now()
-const maxValues = 50
-const rest = 'other'
+
+const maxLabelValues = 50
 
 /** Limits the values of a metric label that clients choose: the first fifty have their own series while the process runs, all others share one. */
 export class BoundedLabel {
@@ -119,7 +117,7 @@ export class BoundedLabel {
 
   of(value: string): string {
     if (this.#own.has(value)) return value
-    if (this.#own.size === maxValues) return rest
+    if (this.#own.size === maxLabelValues) return 'other'
     this.#own.add(value)
     return value
   }
@@ -145,7 +143,7 @@ function inAppendSpan<Result>(stream: string, events: number, work: () => Promis
 }
 
 function stamped(events: readonly NewEvent[]): readonly NewEvent[] {
-  const context = installedTracer()?.current()
+  const context = tracer?.current()
   if (!context) return events
   const { traceId: $traceId, spanId: $spanId } = context
   return events.map((event) => ({ ...event, metadata: { ...event.metadata, $traceId, $spanId } }))

@@ -52,12 +52,12 @@ export interface Wallet {
   logIn(email: string, password: string, merchantId: string): Promise<LogIn>
   /** Sends a six-digit code to the account's phone. A repeat for the same challenge sends the same code. */
   sendCode(challenge: CodeChallenge, payment: DescribedPayment): Promise<void>
-  /** Checks a code. The caller limits the attempts. */
+  /** The caller limits the attempts. */
   verifyCode(challenge: CodeChallenge, code: string): Promise<boolean>
   isTrusted(accountNumber: number, device: string): Promise<boolean>
   /** Sends an email whose button leads to `confirmUrl`. */
   askToTrust(request: DescribedPayment & { readonly accountNumber: number; readonly confirmUrl: string }): Promise<void>
-  /** Trusts a device. Does nothing if it is already trusted. */
+  /** Does nothing if the device is already trusted. */
   trust(accountNumber: number, device: string): Promise<void>
   /** Takes the money from the account. @throws WalletOutcomeUnknownError */
   collect(request: Collect): Promise<Collection>

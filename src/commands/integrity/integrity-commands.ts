@@ -1,9 +1,16 @@
-import { type Finding, type Integrity, type IntegrityEvent, integrityDecider } from '../../domain/integrity.js'
+import {
+  type Finding,
+  type Integrity,
+  type IntegrityCommand,
+  type IntegrityEvent,
+  integrityDecider,
+} from '../../domain/integrity.js'
 import { integrityStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/time.js'
-import { type CommandContext, handleCommand, loadStream, readHistory } from '../handle-command.js'
+import { type CommandContext, handleCommand, loadStream, readHistory, type Untimed } from '../handle-command.js'
 
+/** `by` is the actor in the event's metadata. */
 export interface Resumed {
   readonly at: string
   readonly by: string
@@ -24,19 +31,19 @@ export class IntegrityCommands {
   /** Records each finding once and returns the number of new ones. The first one stops payouts. */
   async report(findings: readonly Finding[], treeSize: number, context: CommandContext): Promise<number> {
     let recorded = 0
-    for (const finding of findings) {
-      const command = { type: 'Report', finding, treeSize, at: this.clock() } as const
-      const result = await handleCommand(this.store, integrityDecider, integrityStream, command, context)
-      if (result.accepted) recorded += result.events.length
-    }
+    for (const finding of findings) recorded += await this.#execute({ type: 'Report', finding, treeSize }, context)
     return recorded
   }
 
   /** `changed` is `true` if payouts were stopped. */
   async resumePayouts(reason: string, context: CommandContext): Promise<{ readonly changed: boolean }> {
-    const command = { type: 'Resume', reason, at: this.clock() } as const
-    const result = await handleCommand(this.store, integrityDecider, integrityStream, command, context)
-    return { changed: result.accepted && result.events.length > 0 }
+    return { changed: (await this.#execute({ type: 'Resume', reason }, context)) > 0 }
+  }
+
+  async #execute(command: Untimed<IntegrityCommand>, context: CommandContext): Promise<number> {
+    const timed = { ...command, at: this.clock() }
+    const result = await handleCommand(this.store, integrityDecider, integrityStream, timed, context)
+    return result.accepted ? result.events.length : 0
   }
 
   /** Returns `undefined` if payouts were never resumed. */

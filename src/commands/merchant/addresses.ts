@@ -76,7 +76,6 @@ export class AddressIndex<Owner> {
   }
 }
 
-/** Returns whether the text is one address in its usual notation. */
 export function isAddress(text: string): boolean {
   return canonicalForm.test(text) && !text.includes('/') && ipaddr.isValid(text)
 }
@@ -104,7 +103,6 @@ export function areRangesTooWide(ranges: readonly string[]): boolean {
   })
 }
 
-/** Returns why the text is not an address or a CIDR range, or `undefined` if it is one. */
 export function rangeProblem(range: string): string | undefined {
   try {
     parseRange(range)

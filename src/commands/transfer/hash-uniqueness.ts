@@ -20,12 +20,9 @@ import {
 import { trackingIdOf, uuidV5 } from '../ids.js'
 
 /**
- * Ensures that a hashCode stands for exactly one kind, amount and referenceId of a merchant.
- *
- * The formula `md5(SecretKey + amount text + referenceId)` has no delimiter and names no kind, and every callback publishes a hash.
- * Without this check, the hash of 1 with reference `23` would also create 12 with reference `3`, and the hash of a deposit would also
- * create a withdrawal. The check compares texts, `<amount text><referenceId>`, rather than hashes, because a rotation of the SecretKey
- * changes every hash and no text.
+ * Ensures that a hashCode stands for exactly one kind, amount and referenceId of a merchant (docs/decisions/0017-hash-uniqueness.md). The
+ * hashed text has no delimiter and names no kind: the hash of 1 with reference `23` is that of 12 with `3`, and of a withdrawal. The check
+ * compares texts, `<amount text><referenceId>`, because a rotation of the SecretKey changes every hash.
  */
 
 export type CreateCommand = CreateDeposit | CreateWithdrawal
@@ -39,12 +36,9 @@ export interface RequestHash {
 const reused = refuse('conflict', 'hash-reused')
 
 /**
- * Creates the transfer unless one of its hashes stands for a different transfer. A repeat of the request appends nothing.
- *
- * The embedded log checks in the transaction of the append that no such transfer exists. EventStoreDB appends to one stream at a time, so
- * there the transfers are read first, and the request then claims its texts, which excludes a concurrent request with the same hash.
- * Claims alone would not do: a log that was copied from the embedded engine holds transfers without claims.
- * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
+ * Creates the transfer unless one of its hashes stands for a different one. The embedded log checks this in the transaction of the append.
+ * EventStoreDB appends to one stream at a time, so there the transfers are read first, because some may have no claims, and the request
+ * then claims its texts. A repeat appends nothing. @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
  */
 export async function createWithUniqueHash(
   store: EventStore,

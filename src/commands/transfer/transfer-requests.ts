@@ -26,7 +26,6 @@ export interface CompleteRequest {
   readonly confirmedAmountMinor?: bigint | undefined
   readonly receiptUrl?: string | undefined
   readonly message?: string | undefined
-  /** The reason why the amount differs from the received one. */
   readonly reason?: string | undefined
 }
 
@@ -39,7 +38,6 @@ export type Action =
   | Pick<ReturnFunds, 'type' | 'amountMinor' | 'receiptUrl'>
   | Pick<Settle, 'type' | 'reason'>
 
-/** How a user acts on a transfer that the user has seen. */
 export interface Acting {
   /** The revision that the user saw. If the transfer has changed since, the action is rejected. */
   readonly revision?: number

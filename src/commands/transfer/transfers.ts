@@ -55,7 +55,6 @@ export class TransferCommands {
     return isProven ? transfer : undefined
   }
 
-  /** Returns the current transfer from the log, or `undefined` if it does not exist. */
   async find(trackingId: string): Promise<FoundTransfer | undefined> {
     const { state, revision } = await loadStream(this.store, transferDecider, transferStream(trackingId))
     return state.kind === 'none' || revision === 'no_stream' ? undefined : { transfer: state, revision }
@@ -72,7 +71,7 @@ export class TransferCommands {
     return whyUnreadable(recorded) !== undefined
   }
 
-  /** * Returns whether payouts are stopped because the log did not verify. Reads the log, so every node knows it immediately. */
+  /** Returns whether payouts are stopped because the log did not verify. Reads the log, so every node knows it immediately. */
   async arePayoutsStopped(): Promise<boolean> {
     const { state } = await loadStream(this.store, integrityDecider, integrityStream)
     return state.stoppedSince !== null

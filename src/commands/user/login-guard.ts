@@ -14,7 +14,6 @@ import type { ClaimedIdentity, UserCommands } from './user-commands.js'
 
 export interface GuardedAttempt<Subject> {
   readonly email: string
-  /** Fields that are recorded with the attempt. */
   readonly subject: Subject
   /** The cookie that an accepted attempt gave to this browser. */
   readonly deviceCookie: string | undefined
@@ -42,7 +41,6 @@ export type LoginGuard<Subject> = <Accepted>(
   context: CommandContext,
 ) => Promise<Guarded<Accepted>>
 
-/** The maximum number of waiting logins from one device to one account. */
 const maxWaiting = 1_000
 const maxKnownAccounts = 10_000
 /** Failures for emails that no account has are counted in memory, so that invented emails cannot fill the log. */

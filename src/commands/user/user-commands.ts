@@ -43,7 +43,6 @@ export interface ClaimedIdentity {
   readonly code?: string | undefined
 }
 
-/** The result of checking a password and a code. */
 export type Proof =
   | { readonly outcome: 'proven'; readonly user: User; readonly codeCounter: number | null }
   /** The password is correct, and the user has a second factor. */
@@ -173,7 +172,6 @@ export class UserCommands {
     return result.accepted ? { accepted: true, user: result.user, password } : result
   }
 
-  /** Replaces the user's password with one that the user chose. */
   async changePassword(
     user: User,
     { current, next }: { readonly current: string; readonly next: string },

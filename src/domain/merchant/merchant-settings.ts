@@ -65,9 +65,9 @@ export function givenSettingsProblem(given: Partial<MerchantSettings>): FieldVio
   for (const setting of amountSettings) {
     const value = given[setting]
     if (value === undefined || value === null) continue
-    if (setting === 'mismatchToleranceMinor') {
-      if (value < 0n) return { field: setting, ...violate('too-small', { least: 0 }) }
-    } else if (value <= 0n) return { field: setting, ...violate('above', { limit: 0 }) }
+    const isTolerance = setting === 'mismatchToleranceMinor'
+    if (isTolerance && value < 0n) return { field: setting, ...violate('too-small', { least: 0 }) }
+    if (!isTolerance && value <= 0n) return { field: setting, ...violate('above', { limit: 0 }) }
     if (value > maxSettingMinor) return { field: setting, ...violate('amount-too-large', { largest: maxSettingMinor }) }
   }
   return undefined

@@ -97,7 +97,6 @@ function change(command: Exclude<MerchantCommand, { type: 'Register' }>, merchan
       return accept({ type: 'SecretKeyRotated', data: { merchantId, ...fieldsOf(command) } })
     case 'TakeUpSecretKey': {
       const { number, at } = command
-      // Recorded once per SecretKey.
       if (callbackSecretKey(merchant.secretKeys, at).number >= number) return accept()
       return accept({ type: 'SecretKeyTakenUp', data: { ...common, number } })
     }
@@ -228,9 +227,7 @@ export function validValues<Value>({ current, previous }: Rotating<Value>, at: s
   return previous && at < previous.validUntil ? [current, previous.value] : [current]
 }
 
-/** Returns the valid SecretKeys, newest first. */
 export function validSecretKeys({ all }: SecretKeys, at: string): readonly SecretKey[] {
-  // The usual case: no rotation is in progress.
   return all.length === 1 ? all : all.filter((key) => isValid(key, at))
 }
 

@@ -6,9 +6,7 @@ import { decide } from './transfer-decider.js'
 
 /** The actor who views a transfer and settles withdrawals under their own claims. */
 export interface Actor {
-  /** The actor, as in the events' metadata. */
   readonly by: string
-  /** The merchant's setting; see the command `Approve`. */
   readonly approvalAboveMinor: bigint | null
   readonly payoutsStopped?: boolean
   readonly at: string
@@ -57,7 +55,6 @@ function completion(amountMinor: bigint, { by, approvalAboveMinor, payoutsStoppe
   return { type: 'Complete', ...amounts, ...texts, mismatchPolicy, approvalAboveMinor, ...settler }
 }
 
-/** Returns the available, the approved, or else the requested amount. */
 function likelyMinor(transfer: Transfer): bigint {
   if (transfer.kind === 'deposit') return availableMinor(transfer.funds) || transfer.amountMinor
   const { approval } = transfer.payout

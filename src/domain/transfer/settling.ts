@@ -13,7 +13,6 @@ import {
 import type { Approve, Claim, Complete, Release, Settler } from './transfer-commands.js'
 import type { CancelReason, TransferEvent } from './transfer-events.js'
 
-/** Returns the fields that every event of the transfer has. */
 export function common(state: Transfer, at: string) {
   const { trackingId, merchantId, kind, referenceId, amountMinor } = state
   return { trackingId, merchantId, kind, referenceId, amountMinor, at }
@@ -32,12 +31,10 @@ export function cancelled(
   return { type: 'TransferCancelled', data: { ...common(state, at), message, reason, ...money, ...outcome } } as const
 }
 
-/** The amount to book, and the policy for it. */
 type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mismatchPolicy' | 'at'> & {
   readonly amountMinor: bigint
 }
 
-/** Completes a transfer because an actor states that the money moved. */
 export function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
   if (state.status === 'Completed') return repeat(command, state)
   const amountMinor = command.transactionAmountMinor ?? expectedMinor(state)
@@ -174,7 +171,6 @@ export function claimRefusal({ by, underClaim, at }: Settler, state: Transfer): 
   return refuse('conflict', 'claim-expired', { until: claim.until })
 }
 
-/** Returns why this actor cannot pay the amount, or `undefined`. */
 export function approvalRefusal(
   { by, approvalAboveMinor }: Pick<Complete, 'by' | 'approvalAboveMinor'>,
   state: Transfer,

@@ -3,7 +3,6 @@ import type { TransferCreated, TransferEvent } from './transfer-events.js'
 
 /** The domain has no clock: each command brings its time. */
 interface ByActor {
-  /** The actor, as in the events' metadata. */
   readonly by: string
   readonly at: string
 }
@@ -54,10 +53,8 @@ export interface Complete extends Settler, PayingOut {
   readonly guardFactor: number
   readonly receiptUrl: string | null
   readonly message: string | null
-  /** Why the amount differs from the received amount. */
   readonly reason: string | null
   readonly mismatchPolicy: MismatchPolicy
-  /** See {@link Approve}. */
   readonly approvalAboveMinor: bigint | null
 }
 
@@ -66,7 +63,6 @@ export interface ChangeStatus extends Settler {
   readonly message: string | null
 }
 
-/** The merchant's settings for money in a different amount than requested. */
 export interface MismatchPolicy {
   /** The largest difference that is not a mismatch. */
   readonly toleranceMinor: bigint

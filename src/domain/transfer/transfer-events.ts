@@ -19,7 +19,6 @@ const transfer = {
   referenceId: Id,
   /** The requested amount. */
   amountMinor: PositiveMinor,
-  /** The time by the service's clock. */
   at: Time,
 }
 
@@ -35,11 +34,7 @@ const creation = {
 
 const withMessage = { ...transfer, message: Nullable(Text) }
 
-const claim = {
-  ...transfer,
-  /** The actor who claims, releases or approves. */
-  by: Actor,
-}
+const claim = { ...transfer, by: Actor }
 
 /** The events of a deposit or a withdrawal, in `transfer-<trackingId>`. */
 export const transferEvents = {
@@ -54,7 +49,6 @@ export const transferEvents = {
     ...creation,
     accountNumber: Personal(Text),
     identityNumber: Personal(Nullable(Text)),
-    /** As in `DepositCreated`. */
     hashId: Nullable(Id),
   }),
   TransferCompleted: Data({
@@ -85,14 +79,12 @@ export const transferEvents = {
     /** Whether the money received so far differs from the request, by the merchant's tolerance at that time. */
     hasAmountMismatch: Type.Boolean(),
   }),
-  /** A cancelled or failed deposit is in ManualControl again. */
   TransferReopened: Data({ ...transfer, reason: Text }),
   FundsReturned: Data({
     ...transfer,
     returnedAmountMinor: PositiveMinor,
     /** The receipt of the return. No two returns of a deposit have the same one. */
     receiptUrl: Text,
-    /** As in `LateFundsReceived`, of the remaining money. */
     hasAmountMismatch: Type.Boolean(),
   }),
   /** An approver decided that the money of a deposit needs no further attention. */

@@ -49,7 +49,6 @@ export interface Payout {
 }
 
 export interface Claim {
-  /** The actor, as in the events' metadata. */
   readonly by: string
   readonly at: string
   /** The time from which the withdrawal can be claimed again. */

@@ -32,7 +32,6 @@ const collectAttempts = 3
 const collectPauseMs = 200
 const codes = 1_000_000
 
-/** Creates the wallet that keeps its accounts as streams of the log. */
 export function createBuiltInWallet(parts: BuiltInWalletDependencies): Wallet {
   const { accounts, box, messages, currency, isSandbox } = parts
   const usable = (account: WalletAccount | undefined) =>

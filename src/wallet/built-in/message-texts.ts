@@ -18,16 +18,7 @@ export function codeSms(
 const maxSmsNameLength = 40
 
 /** ASCII replacements for letters that have no decomposition in Unicode. */
-const plain: { readonly [letter: string]: string } = {
-  ı: 'i',
-  ø: 'o',
-  Ø: 'O',
-  ß: 'ss',
-  æ: 'ae',
-  Æ: 'AE',
-  ł: 'l',
-  Ł: 'L',
-}
+const plain: Record<string, string> = { ı: 'i', ø: 'o', Ø: 'O', ß: 'ss', æ: 'ae', Æ: 'AE', ł: 'l', Ł: 'L' }
 
 /** Returns the name in ASCII. A name without any ASCII letter or digit keeps its letters, which makes the SMS longer. */
 function inSms(name: string): string {
@@ -79,13 +70,7 @@ ${part('tr', turkish, 'Cihazı onayla')}
 const buttonStyle =
   'display: inline-block; padding: 12px 24px; background: #0b5cad; color: #ffffff; text-decoration: none; border-radius: 4px'
 
-const entities: { readonly [character: string]: string } = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
 /** Escapes text for HTML, because a merchant's name can contain any characters. */
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character]!)

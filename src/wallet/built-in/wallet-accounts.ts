@@ -34,9 +34,7 @@ export interface OpenWalletAccount {
   readonly password: string
   /** E.164. */
   readonly phone: string
-  /** 0 means no opening balance. */
   readonly openingBalanceMinor: bigint
-  /** The account is usable in the sandbox only. */
   readonly sandbox?: boolean
 }
 

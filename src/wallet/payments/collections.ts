@@ -130,19 +130,18 @@ export class WalletCollections {
     const settings = await settingsOf(job.merchantId)
     const description = `${settings?.name ?? job.merchantId} ${transfer.referenceId}`
     const sandbox = settings?.sandbox ?? false
-    const outcome = await this.#request(collection, { trackingId: job.trackingId, description, sandbox })
+    const { accountNumber, amountMinor } = collection
+    const request = { trackingId: job.trackingId, accountNumber, amountMinor, sandbox, description }
+    const outcome = await this.#request(request)
     if (typeof outcome !== 'string') return this.#conclude(collection, outcome, job, loaded)
     const ended = await this.#end(collection, { ...nothingTaken, outcome }, job, loaded)
     return outcome === 'unknown' ? this.#settle(job, ended) : walletFailure('wallet-unavailable')
   }
 
   /** Requests the money from the wallet. Any other error of the wallet leaves the collection open, and recovery queries its outcome. */
-  async #request(
-    { accountNumber, amountMinor }: PaymentCollection,
-    request: Pick<Collect, 'trackingId' | 'description' | 'sandbox'>,
-  ): Promise<Collection | 'unknown' | 'not-taken'> {
+  async #request(request: Collect): Promise<Collection | 'unknown' | 'not-taken'> {
     try {
-      return await this.deps.wallet.collect({ ...request, accountNumber, amountMinor })
+      return await this.deps.wallet.collect(request)
     } catch (error) {
       if (error instanceof WalletOutcomeUnknownError) return 'unknown'
       // Both errors mean that nothing was done.
@@ -200,9 +199,7 @@ function doubtfulCollections(payment: Payment): PaymentCollection[] {
   return [...latest.values()].filter(({ accountNumber }) => !isCollectedFrom(payment, accountNumber))
 }
 
-export const withdrawalFailure = walletFailure('not-payable', {
-  message: 'A withdrawal cannot be paid from a wallet.',
-})
+export const withdrawalFailure = walletFailure('not-payable', { message: 'A withdrawal cannot be paid from a wallet.' })
 
 /** Returns why a deposit cannot be paid at a time, or `undefined` if it can. */
 export function whyNotPayable(transfer: Transfer, now: string): WalletFailure | undefined {

@@ -195,13 +195,11 @@ export class WalletPayments {
     })
   }
 
-  /** Returns the account that paid a deposit, or `undefined` if none did. */
   async paidFrom(trackingId: string): Promise<number | undefined> {
     const { collections } = (await this.deps.collections.load(trackingId)).state
     return collections.findLast(({ outcome }) => outcome === 'collected')?.accountNumber
   }
 
-  /** Returns whether a token is valid for polling. Reads no data. */
   isDeviceToken({ trackingId, merchantId, token }: Omit<DeviceRequest, 'channel'>): boolean {
     return this.#tokens.verify('device', { trackingId, merchantId }, token).valid
   }
@@ -216,7 +214,6 @@ export class WalletPayments {
     return { state, ...(await this.#describe(found.transfer)), accountNumber }
   }
 
-  /** Trusts the device of a link. A repeat changes nothing. */
   async confirmDevice(link: string, context: CommandContext): Promise<Confirmed> {
     const found = await this.#byLink(link)
     if (!found) return { ok: false, reason: 'unknown-link' }
@@ -307,7 +304,6 @@ export class WalletPayments {
     return walletFailure('not-payable', { message })
   }
 
-  /** Returns the login that a token belongs to. */
   async #challengeOf(step: WalletStep, request: Step & { token: string }): Promise<LoadedChallenge | WalletFailure> {
     const { trackingId, token } = request
     const verified = this.#tokens.verify(step, request, token)
