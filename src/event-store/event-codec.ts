@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type DataOf, erasedAccountNumber, erasedText } from '../domain/event.js'
+import { erasedAccountNumber, erasedText } from '../domain/erased-data.js'
+import type { DataOf } from '../domain/event.js'
 import { streamKind } from '../domain/streams.js'
 import { type TObject, type TypeCheck, TypeCompiler } from '../kernel/typebox.js'
 import { type DomainEvent, eventSchemas, type OlderVersion, olderVersions, schemasByStream } from './event-schemas.js'

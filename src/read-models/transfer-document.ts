@@ -1,4 +1,4 @@
-import { erasedText } from '../domain/event.js'
+import { erasedText } from '../domain/erased-data.js'
 import { needsAttention, noFunds, noPayout, type Transfer } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { searchable } from '../kernel/text.js'

@@ -1,4 +1,4 @@
-import { erasedText } from '../event.js'
+import { erasedText } from '../erased-data.js'
 import type { CancelReason, DepositChannel, TransferCreated, TransferEvent } from './transfer-events.js'
 
 /** The status values and names of the specification (Resources, "Status values of a transfer"). */

@@ -10,7 +10,7 @@ import {
   type Untimed,
 } from '../../commands/handle-command.js'
 import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../domain/credentials.js'
-import { erasedAccountNumber } from '../../domain/event.js'
+import { erasedAccountNumber } from '../../domain/erased-data.js'
 import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
 import {
   debitOf,
