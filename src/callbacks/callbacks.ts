@@ -7,10 +7,7 @@ import { SweepCheckpoint, sweepCallbacks } from './record/callback-sweep.js'
 /** The time that a stop grants for reporting the last attempts. */
 const reportMs = 2_000
 
-/**
- * Records and delivers callbacks in the process that holds the lease `callbacks`. Start `merchants` before. `stop` waits for the attempts
- * in flight, for at most the time limit of an attempt.
- */
+/** Records and delivers callbacks in the process that holds the lease. Start `merchants` before. `stop` waits for the attempts in flight. */
 export function startCallbacks(deps: DeliveryDependencies): Part {
   return startUnderLease(deps, 'callbacks', async (lease, _retry, stopping) => {
     deps.logger.info('callbacks: this process now records and delivers callbacks')

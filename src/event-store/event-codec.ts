@@ -19,18 +19,11 @@ export function shownType(type: string): string {
   return type.slice(0, maxShownType).replaceAll(/[^\w$.-]/g, '?')
 }
 
-interface EventVersions {
-  /** Checks data that is about to be stored against the newest version, and returns its number. @throws EventFormatError */
-  checkNewest(type: string, data: unknown): number
-  /** Returns stored data in the newest version. @throws EventFormatError */
-  upcast(type: string, version: unknown, data: JsonObject): JsonObject
-}
-
 /** Creates the versions of all events from their newest schemas and their older versions, oldest first. Version numbers start at 1. */
 export function eventVersions(
   newest: { readonly [type: string]: TObject },
   older: { readonly [type: string]: readonly OlderVersion[] },
-): EventVersions {
+) {
   const types = new Map(
     Object.entries(newest).map(([type, schema]) => {
       const steps = older[type] ?? []
@@ -48,12 +41,14 @@ export function eventVersions(
   }
 
   return {
-    checkNewest(type, data) {
+    /** Checks data that is about to be stored against the newest version, and returns its number. @throws EventFormatError */
+    checkNewest(type: string, data: unknown): number {
       const version = types.get(type)?.checks.length ?? 0
       check(type, version, data)
       return version
     },
-    upcast(type, version, data) {
+    /** Returns stored data in the newest version. @throws EventFormatError */
+    upcast(type: string, version: unknown, data: JsonObject): JsonObject {
       const known = types.get(type)
       if (!known || typeof version !== 'number' || !known.checks[version - 1]) {
         const shown = typeof version === 'number' ? version : typeof version
@@ -132,7 +127,7 @@ const prefixOfType = new Map(
 
 /** Returns the event in its stored form. @throws EventFormatError if it does not fit its schema */
 export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: string = randomUUID()): NewEvent {
-  const data = minorToText(event.data)
+  const data = mapMinor(event.data, (value) => (typeof value === 'bigint' ? value.toString() : value))
   const schemaVersion = versions.checkNewest(event.type, data)
   const { actor, $correlationId, $causationId } = metadata
   return { id, type: event.type, data, metadata: { actor, $correlationId, $causationId, schemaVersion } }
@@ -160,10 +155,7 @@ export class UnreadableEventError extends EventFormatError {
   }
 }
 
-/**
- * Returns an event in its newest version, even if it is skipped. Readers that build states or lists use read-event.ts instead.
- * @throws UnreadableEventError
- */
+/** Returns an event in its newest version, even if it is skipped. States and lists use read-event.ts instead. @throws UnreadableEventError */
 export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   const { type, data, metadata, stream } = recorded
   if (!belongs(type, stream)) throw new UnreadableEventError(recorded, `${type} does not belong in this stream`)
@@ -171,7 +163,8 @@ export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   if (personalTypes.has(type) && sealedField in data) throw new UnreadableEventError(recorded, noKey)
   try {
     const newest = versions.upcast(type, metadata.schemaVersion, data)
-    return { type, data: textToMinor(newest) } as DomainEvent
+    const minorAsNumbers = mapMinor(newest, (value) => (typeof value === 'string' ? BigInt(value) : value))
+    return { type, data: minorAsNumbers } as DomainEvent
   } catch (error) {
     if (!(error instanceof EventFormatError)) throw error
     throw new UnreadableEventError(recorded, error.message)
@@ -184,23 +177,14 @@ export function belongs(type: string, stream: string): boolean {
   return kind === undefined || prefix === undefined || prefix === kind
 }
 
-function minorToText(data: object): JsonObject {
-  return mapMinor(data, (value) => (typeof value === 'bigint' ? value.toString() : value))
-}
-
-function textToMinor(data: object): JsonObject {
-  return mapMinor(data, (value) => (typeof value === 'string' ? BigInt(value) : value))
-}
-
 /** Converts the fields named `…Minor`, at any depth of plain objects. */
 function mapMinor(data: object, convert: (value: unknown) => unknown): JsonObject {
   const out: Record<string, unknown> = {}
   for (const name in data) {
     const value = (data as Record<string, unknown>)[name]
+    const isPlain = value !== null && typeof value === 'object' && !Array.isArray(value)
     if (name.endsWith('Minor')) out[name] = convert(value)
-    else
-      out[name] =
-        value !== null && typeof value === 'object' && !Array.isArray(value) ? mapMinor(value, convert) : value
+    else out[name] = isPlain ? mapMinor(value, convert) : value
   }
   return out
 }

@@ -43,10 +43,7 @@ export async function endOfLog(store: Pick<EventStore, 'subscribeToAll'>): Promi
   return undefined
 }
 
-/**
- * Reads the log page by page up to its current end. `through` is the position up to which everything was read.
- * @throws StoreUnavailableError
- */
+/** Reads the log up to its current end. `through` is the position up to which everything was read. @throws StoreUnavailableError */
 export async function* logPages(store: Pick<EventStore, 'readAll'>, { after, ...options }: ReadAllOptions) {
   let through = after
   for (;;) {
@@ -71,10 +68,7 @@ export async function positionOfPlace(store: Pick<EventStore, 'readStream'>, pla
   return (await eventAt(store, place))?.position
 }
 
-/**
- * The progress of a reader of some streams, as the place of an event: a position is valid in one engine only, and the reader itself sees
- * hardly any events. Each advance reads one event.
- */
+/** The progress of a reader of some streams, as the place of an event, because a position is valid in one engine only. */
 export class ReadProgress {
   readonly #store: Pick<EventStore, 'readAll'>
   #previous: Position | undefined

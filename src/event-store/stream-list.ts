@@ -1,31 +1,26 @@
 import { listedStreamsStream, streamPrefix } from '../domain/streams.js'
-import { type EventStore, type ExpectedRevision, type Place, type Position, positionOfPlace } from './event-store.js'
+import { type EventStore, type ExpectedRevision, type Place, positionOfPlace } from './event-store.js'
 import { readableEvent } from './read-event.js'
 
 /** The prefixes of listed streams: there are few of them among many transfers, and a start reads all of them. */
 export const listedPrefixes = [streamPrefix.merchant, streamPrefix.user, streamPrefix.privacy] as const
 
-export interface StreamList {
-  /** The names of all streams with an event up to the place. Some of the listed streams may start after it. */
-  readonly streams: ReadonlySet<string>
-  /** The last event that the list covers; `undefined` if it is empty, and the log must be read from its start. */
-  readonly through: Place | undefined
-  /** The position of that event. */
-  readonly position: Position | undefined
-  /** The revision of the list's own stream. */
-  readonly revision: ExpectedRevision
-}
+export type StreamList = Awaited<ReturnType<typeof readStreamList>>
 
 /**
  * Reads the log's own list of streams. It holds only names: a start reads each merchant's stream, and the log after the place, and so
  * knows as much as a reader of the whole log.
  *
  * Each event of the list continues at the place where the previous one ended. One that does not is ignored (two processes wrote
- * simultaneously, or an event between them is unreadable), so the list has no gaps. @throws StoreUnavailableError
+ * simultaneously, or an event between them is unreadable), so the list has no gaps.
+ *
+ * Returns the names of all streams with an event up to the place `through`, and perhaps of some that start after it; that place and its
+ * position, which are `undefined` if the list is empty and the log must be read from its start; and the revision of the list's own stream.
+ * @throws StoreUnavailableError
  */
-export async function readStreamList(store: Pick<EventStore, 'readStream'>): Promise<StreamList> {
+export async function readStreamList(store: Pick<EventStore, 'readStream'>) {
   const recorded = await store.readStream(listedStreamsStream)
-  const revision = recorded.at(-1)?.revision ?? 'no_stream'
+  const revision: ExpectedRevision = recorded.at(-1)?.revision ?? 'no_stream'
   let streams = new Set<string>()
   let through: Place | undefined
   for (const each of recorded) {
@@ -39,6 +34,6 @@ export async function readStreamList(store: Pick<EventStore, 'readStream'>): Pro
   }
   const position = through && (await positionOfPlace(store, through))
   // The log was restored to an earlier state, which does not contain the event.
-  if (!position) return { streams: new Set(), through: undefined, position: undefined, revision }
+  if (!position) return { streams: new Set<string>(), through: undefined, position: undefined, revision }
   return { streams, through, position, revision }
 }

@@ -206,10 +206,7 @@ interface Retention {
   readonly dryRun: boolean
 }
 
-/**
- * Erases customers without a recent transfer. Returns the number of these customers, of those that were erased, and of those that have an
- * open transfer and were not erased. @throws the errors of eraseCustomer
- */
+/** Erases customers without a recent transfer, except the `open` ones, which have an open transfer. @throws the errors of eraseCustomer */
 export async function eraseOlder(
   parts: PrivacyParts,
   { before, merchantId, reason, dryRun }: Retention,

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes, randomFillSync } from 'node:crypto'
-import type { JsonObject } from '../event-store/event-store.js'
+import type { JsonObject, RecordedEvent } from '../event-store/event-store.js'
 import { Batcher } from '../kernel/batcher.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
 import { keyIdOf, type SecretBox, SecretBoxError } from '../security/secret-box.js'
@@ -15,11 +15,7 @@ export interface CustomerKey {
 }
 
 /** The event that a ciphertext belongs to. It can be decrypted for this event only. */
-export interface Place {
-  readonly stream: string
-  readonly id: string
-  readonly type: string
-}
+export type Place = Pick<RecordedEvent, 'stream' | 'id' | 'type'>
 
 const version = 'c1'
 const ivBytes = 12
@@ -105,8 +101,6 @@ const maxCached = 20_000
 const maxWriteBatch = 1_000
 const pageSize = 500
 
-type Box = Pick<SecretBox, 'seal' | 'open' | 'mac' | 'keyId'>
-
 interface NewKey {
   readonly kept: KeptKey
   readonly key: CustomerKey
@@ -127,7 +121,7 @@ export class CustomerKeys {
 
   constructor(
     private readonly store: KeyStore,
-    private readonly box: Box,
+    private readonly box: Pick<SecretBox, 'seal' | 'open' | 'mac' | 'keyId'>,
   ) {}
 
   /** Returns the key if it is cached. */
@@ -178,18 +172,10 @@ export class CustomerKeys {
     return (await this.store.byIds(ids)).length
   }
 
-  /** Yields each key as encrypted text, which contains the id of its master key. */
-  async *sealedTexts(): AsyncGenerator<string> {
-    for await (const { sealed } of this.#all()) yield sealed
-  }
-
-  /**
-   * Encrypts the keys of earlier master keys with the current one, and returns their number. Skips keys that cannot be decrypted. Can be
-   * interrupted and repeated.
-   */
+  /** Encrypts the keys of earlier master keys with the current one, except those that cannot be decrypted. Can be repeated. Returns their number. */
   async reseal(): Promise<number> {
     let count = 0
-    for (let page = await this.store.after('', pageSize); page.length > 0; ) {
+    for await (const page of this.#pages()) {
       const older = page.filter(({ sealed }) => keyIdOf(sealed) !== this.box.keyId)
       const resealed = older.flatMap((kept) => {
         const key = this.#tryOpen(kept)
@@ -197,14 +183,18 @@ export class CustomerKeys {
       })
       if (resealed.length > 0) await this.store.replace(resealed)
       count += resealed.length
-      page = await this.store.after(page.at(-1)!.id, pageSize)
     }
     return count
   }
 
+  /** Yields each key in its encrypted form, which contains the id of its master key. */
+  async *all(): AsyncGenerator<KeptKey> {
+    for await (const page of this.#pages()) yield* page
+  }
+
   /** Yields the ids of the keys that no given master key decrypts. */
   async *unopened(): AsyncGenerator<string> {
-    for await (const kept of this.#all()) if (!this.#tryOpen(kept)) yield kept.id
+    for await (const kept of this.all()) if (!this.#tryOpen(kept)) yield kept.id
   }
 
   compact(): Promise<void> {
@@ -216,7 +206,10 @@ export class CustomerKeys {
   }
 
   #create(merchantId: string, userId: string): Promise<CustomerKey> {
-    const key = { id: newKeyId(), bytes: randomBytes(32), merchantId, userId }
+    const seconds = Math.floor(Date.now() / 1_000)
+    // The leading time lets backups read keys in the order of their creation, so that an increment stores only new ones.
+    const id = `${seconds.toString(16).padStart(8, '0')}${randomBytes(10).toString('base64url')}`
+    const key = { id, bytes: randomBytes(32), merchantId, userId }
     return new Promise((resolve, reject) => this.#writes.add({ kept: this.#seal(key), key, resolve, reject }))
   }
 
@@ -233,11 +226,10 @@ export class CustomerKeys {
     }
   }
 
-  async *#all(): AsyncGenerator<KeptKey> {
-    let last = ''
-    for (;;) {
+  async *#pages(): AsyncGenerator<readonly KeptKey[]> {
+    for (let last = ''; ; ) {
       const page = await this.store.after(last, pageSize)
-      yield* page
+      yield page
       if (page.length < pageSize) return
       last = page.at(-1)!.id
     }
@@ -285,12 +277,6 @@ export class CustomerKeys {
 
 function nameOf(merchantId: string, userId: string): string {
   return `${merchantId} ${userId}`
-}
-
-/** The leading time lets backups read keys in the order of their creation, so that an increment stores only new ones. */
-function newKeyId(): string {
-  const seconds = Math.floor(Date.now() / 1_000)
-  return `${seconds.toString(16).padStart(8, '0')}${randomBytes(10).toString('base64url')}`
 }
 
 function ownerOfSecret(id: string): string {

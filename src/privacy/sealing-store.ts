@@ -35,10 +35,7 @@ const maxKnown = 20_000
 
 type FoundKey = CustomerKey | 'erased' | 'missing'
 
-/**
- * Creates a function that finds the customer key of an event: `erased` if the customer was erased, and `missing` if the event's transfer
- * does not exist.
- */
+/** Creates a function that finds the key of an event: `erased` if the customer was erased, `missing` if the event's transfer does not exist. */
 function keyFinder(raw: EventStore, keys: CustomerKeys) {
   /** The keys by trackingId, except those of erased customers. */
   const transfers = boundedCache<CustomerKey>(maxKnown)

@@ -90,10 +90,7 @@ export interface Exported {
 
 export type Manifest = ReturnType<typeof manifestOf>
 
-/**
- * Returns the contents of an export, with which recipients can check that the files are complete and unchanged. `checkpoint` is the signed
- * checkpoint of the log's tree at the time of the export, if there is one.
- */
+/** Returns the contents of an export, with which recipients can check that the files are complete and unchanged. */
 export function manifestOf(
   { format, merchantId, from, to, until }: ExportQuery,
   { first, last, files }: Exported,

@@ -238,10 +238,7 @@ class Replay {
     if (failure !== undefined) this.problem = failure
   }
 
-  /**
-   * `comparedAt` is the position of the live documents, or `null` if no event was applied, and `problem` the reason why the documents cannot
-   * be compared.
-   */
+  /** `comparedAt` is null if no event was applied. `problem` is the reason why the documents cannot be compared. */
   async result() {
     const { name } = this.projection
     const shared = { projection: name, comparedAt: this.checkpoint ? formatPosition(this.checkpoint) : null }

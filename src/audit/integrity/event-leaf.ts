@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto'
 import { maxEntryBytes } from '@transferd/transparency-log'
 import type { RecordedEvent } from '../../event-store/event-store.js'
 
-/**
- * Returns the canonical JSON of RFC 8785: names in the order of their UTF-16 units, no white space, numbers and strings as ECMAScript
- * writes them. Omits undefined values, as JSON.stringify does.
- */
+/** Returns the canonical JSON of RFC 8785: sorted names, no white space. Omits undefined values, as JSON.stringify does. */
 export function canonicalJson(value: unknown): string {
   const sorted = withSortedNames(value)
   return sorted === unsortable ? serialize(value) : JSON.stringify(sorted)

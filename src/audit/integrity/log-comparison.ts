@@ -28,10 +28,7 @@ export class Findings {
 /** Events of one stream in a page of the log. */
 const maxPerStream = 1_000
 
-/**
- * Checks that each stream of a page, read by its name, shows exactly the events that the log has up to `through`. An edited index can hide
- * a transfer's completion although all events still exist.
- */
+/** Checks that each stream of a page, read by its name, shows exactly the page's events: an edited index can hide a transfer's completion. */
 export async function checkStreams(
   store: EventStore,
   page: readonly RecordedEvent[],

@@ -48,10 +48,7 @@ export function formatProof({ trackingId, checkpoint, events, older }: TransferP
   return `${JSON.stringify(file, null, 2)}\n`
 }
 
-/**
- * Parses a file in exactly the form of `formatProof`. A repeated or unknown name could be read differently by different programs.
- * @throws VerificationError
- */
+/** Parses a file in exactly the form of `formatProof`: programs could read a repeated name differently. @throws VerificationError */
 function parseProof(text: string): TransferProof {
   const file = parsedJson(text)
   if ((file as { readonly format?: unknown } | null)?.format !== format) throw malformed(`it is not a ${format}`)

@@ -16,15 +16,8 @@ import type { EndpointResponse } from './endpoint-connection.js'
 
 /** The delay after each failed attempt, by the number of failures so far (docs/merchants/callbacks.md). */
 export const retryDelaysMs: readonly number[] = [
-  5_000,
-  5 * minuteMs,
-  30 * minuteMs,
-  2 * hourMs,
-  5 * hourMs,
-  10 * hourMs,
-  14 * hourMs,
-  20 * hourMs,
-  24 * hourMs,
+  ...[5_000, 5 * minuteMs, 30 * minuteMs],
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),
 ]
 
 const maxRetryAfterMs = 24 * hourMs
@@ -45,13 +38,10 @@ export function retryDelayMs(failures: number, random: number, retryAfterMs = 0)
 /** Returns the milliseconds that a `Retry-After` header requests (seconds or an HTTP date), at most 24 hours, or `undefined` if it is invalid. */
 export function parseRetryAfterMs(header: string, nowMs: number): number | undefined {
   const text = header.trim()
-  const requestedMs = /^\d{1,10}$/.test(text) ? Number(text) * 1_000 : httpDateMs(text) - nowMs
+  // Checks the form first, because `Date.parse` also accepts `-1` and `1.5`.
+  const dateMs = /^[A-Z][a-z]{2,8}, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN
+  const requestedMs = /^\d{1,10}$/.test(text) ? Number(text) * 1_000 : dateMs - nowMs
   return Number.isNaN(requestedMs) ? undefined : Math.min(Math.max(requestedMs, 0), maxRetryAfterMs)
-}
-
-/** Checks the form first, because `Date.parse` also accepts `-1` and `1.5`. */
-function httpDateMs(text: string): number {
-  return /^[A-Z][a-z]{2,8}, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN
 }
 
 /**
@@ -98,10 +88,7 @@ interface Attempt {
   readonly onResponse: () => Promise<void>
 }
 
-/**
- * Sends a callback once and reports the outcome. The report is retried until the log accepts it, because a callback without a report is
- * sent again. @throws the signal's reason if it aborts; a callback that is not reported by then is sent again
- */
+/** Sends a callback once and reports the outcome. A callback that is not reported is sent again. @throws the reason of the signal if it aborts */
 export function attemptCallback(deps: AttemptDependencies, attempt: Attempt, signal: AbortSignal) {
   const { trackingId, lane, delivery, merchant } = attempt
   const cause = lane.causes.get(delivery.webhookId)

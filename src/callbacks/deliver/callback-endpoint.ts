@@ -67,10 +67,7 @@ export function contextOf(merchantId: string) {
 /** Shorter failures are not recorded. */
 const recordAfterMs = 10 * minuteMs
 
-/**
- * Tracks how long an endpoint has only failed, across restarts. A crash loses at most the last minutes, which delays the end of the
- * endpoint by minutes.
- */
+/** Tracks how long an endpoint has only failed, across restarts. A crash loses at most the last minutes. */
 export class EndpointHealth {
   #failingSinceMs: number | undefined
   /** Whether the log records that the endpoint fails, or `undefined` until that is read. */
@@ -100,10 +97,7 @@ export class EndpointHealth {
     this.#isRecorded = false
   }
 
-  /**
-   * Returns true if the endpoint must be disabled: it only failed for 120 hours, not counting the time before it was last enabled.
-   * @throws StoreUnavailableError, TooMuchContentionError
-   */
+  /** Returns whether the endpoint must be disabled: it only failed for 120 hours since it was enabled. @throws StoreUnavailableError, TooMuchContentionError */
   async failed(nowMs: number): Promise<boolean> {
     if (this.#isRecorded === undefined) await this.#load()
     this.#failingSinceMs ??= nowMs
@@ -296,6 +290,7 @@ export class CallbackEndpoint {
   sending = 0
   #heldUntilMs = 0
   refilledMs = Number.NEGATIVE_INFINITY
+  isRefilling = false
 
   constructor(
     readonly merchantId: string,

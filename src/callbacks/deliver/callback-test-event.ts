@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import type { Clock } from '../../kernel/time.js'
 import { signCallback } from './callback-signing.js'
-import { EndpointConnection, type EndpointResponse, type ResolveHost } from './endpoint-connection.js'
+import { EndpointConnection, type ResolveHost } from './endpoint-connection.js'
 
 /** No transfer has this id. */
 const testTrackingId = '00000000-0000-0000-0000-000000000000'
@@ -27,30 +27,23 @@ interface TestEventDependencies {
   readonly clock: Clock
 }
 
-type TestEventResult =
-  | { readonly sent: true; readonly response: EndpointResponse }
-  | { readonly sent: false; readonly retryAfterSeconds: number }
-
-/**
- * Creates a function that sends a merchant's endpoint a signed callback with sample data and returns the response, or `undefined` for an
- * unknown merchant. Nothing is recorded, and the response neither disables nor enables the endpoint.
- */
+/** Creates a function that sends a signed sample to a merchant's endpoint and records nothing. It returns `undefined` for an unknown merchant. */
 export function createTestEventSender({ merchants, resolve, timeoutMs, clock }: TestEventDependencies) {
   /** The time of each merchant's last test. Tests are limited, so that users cannot flood an endpoint. */
   const testedMs = new Map<string, number>()
-  return async (merchantId: string): Promise<TestEventResult | undefined> => {
+  return async (merchantId: string) => {
     const merchant = merchants.byId(merchantId)
     if (!merchant) return undefined
     const nowMs = Date.parse(clock())
     const waitMs = (testedMs.get(merchantId) ?? 0) + pauseMs - nowMs
-    if (waitMs > 0) return { sent: false, retryAfterSeconds: Math.ceil(waitMs / 1_000) }
+    if (waitMs > 0) return { sent: false as const, retryAfterSeconds: Math.ceil(waitMs / 1_000) }
     testedMs.set(merchantId, nowMs)
     const delivery = { webhookId: randomUUID(), transferRevision: 0, payload }
     const request = await signCallback(merchants, merchant, testTrackingId, delivery, nowMs)
     const connection = new EndpointConnection({ resolve, timeoutMs, maxConnections: 1 })
     try {
       const marked = { ...request, headers: { ...request.headers, [testHeader]: 'true' } }
-      return { sent: true, response: await connection.send(marked, new AbortController().signal) }
+      return { sent: true as const, response: await connection.send(marked, new AbortController().signal) }
     } finally {
       await connection.close()
     }

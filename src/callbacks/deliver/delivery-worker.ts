@@ -40,7 +40,6 @@ const refillBelow = 64
 export class DeliveryWorker {
   readonly #endpoints = new Map<string, CallbackEndpoint>()
   readonly #attempts = new Set<Promise<void>>()
-  readonly #refilling = new Set<string>()
   readonly #crowdedOut = new Set<CallbackEndpoint>()
   /** Lets reports start together, so that they share an append and an fsync, and followers of the log receive them in one page. */
   readonly #reports: Batcher<() => void>
@@ -140,9 +139,9 @@ export class DeliveryWorker {
 
   /** Takes lanes from the read model while there is room. */
   async #refill(endpoint: CallbackEndpoint): Promise<void> {
-    const { merchantId, lanes, waiting } = endpoint
-    if (lanes.room === 0 || this.#refilling.has(merchantId)) return
-    this.#refilling.add(merchantId)
+    const { lanes, waiting } = endpoint
+    if (lanes.room === 0 || endpoint.isRefilling) return
+    endpoint.isRefilling = true
     endpoint.refilledMs = performance.now()
     try {
       if (lanes.hasOverflowed) waiting.restart()
@@ -150,7 +149,7 @@ export class DeliveryWorker {
       const found = await waiting.next(this.deps.clock(), lanes.room)
       for (const trackingId of found) if (!lanes.has(trackingId)) lanes.offer(trackingId)
     } finally {
-      this.#refilling.delete(merchantId)
+      endpoint.isRefilling = false
     }
     // In a later turn: page after page of known lanes would otherwise block the event loop.
     setImmediate(() => this.#pump(endpoint))

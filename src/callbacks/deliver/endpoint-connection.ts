@@ -9,15 +9,12 @@ import {
   literalAddress,
 } from '../../commands/merchant/addresses.js'
 
-const timeoutMs = 2_000
-const tries = 2
-
 /**
  * Creates a resolver that queries the name servers directly. `dns.lookup` uses libuv's four threads, so four slow names would delay every
  * merchant's callbacks and all file access. The hosts file is not read, because its names are private. Concurrent attempts share a query.
  */
 export function createHostResolver(): ResolveHost {
-  const resolver = new Resolver({ timeout: timeoutMs, tries })
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   const pending = new Map<string, Promise<readonly string[]>>()
   return (hostname) => {
     let addresses = pending.get(hostname)
@@ -89,7 +86,6 @@ export interface EndpointResponse {
  * controllers and promises that cost as much as the request.
  */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly response: Promise<EndpointResponse>
   readonly #startedMs = performance.now()
   readonly #onAbort = () => this.#cutOff()
   #timer: NodeJS.Timeout
@@ -98,17 +94,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   #head: Omit<EndpointResponse, 'durationMs'> | undefined
   #bytes = 0
   hasEnded = false
-  #resolve: (response: EndpointResponse) => void = () => undefined
-  #reject: (reason: unknown) => void = () => undefined
 
   constructor(
     timeoutMs: number,
     private readonly signal: AbortSignal,
+    private readonly resolve: (response: EndpointResponse) => void,
+    private readonly reject: (reason: unknown) => void,
   ) {
-    this.response = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-    })
     this.#timer = setTimeout(() => {
       this.#hasTimedOut = true
       this.#cutOff()
@@ -119,18 +111,15 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.hasEnded) controller.abort(new CutOffError())
+    if (this.hasEnded) controller.abort(new Error('cut off'))
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     // An informational response (1xx) precedes the final one.
     if (status < 200) return
-    if (status < 300) this.#head = { httpStatus: status, failure: null }
-    else {
-      const retryAfter = status === 429 || status === 503 ? headers['retry-after'] : undefined
-      const failure = `http ${status}`
-      this.#head = { httpStatus: status, failure, ...(typeof retryAfter === 'string' && { retryAfter }) }
-    }
+    const failure = status < 300 ? null : `http ${status}`
+    const retryAfter = status === 429 || status === 503 ? headers['retry-after'] : undefined
+    this.#head = { httpStatus: status, failure, ...(typeof retryAfter === 'string' && { retryAfter }) }
     clearTimeout(this.#timer)
     this.#timer = setTimeout(this.#onAbort, maxBodyMs)
   }
@@ -150,8 +139,9 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Closes the connection too, because the rest of the response must not become part of the next one. */
   #cutOff(): void {
-    this.end(new CutOffError())
-    this.#controller?.abort(new CutOffError())
+    const error = new Error('cut off')
+    this.end(error)
+    this.#controller?.abort(error)
   }
 
   end(error?: unknown): void {
@@ -161,27 +151,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = Math.round(performance.now() - this.#startedMs)
     // A known status counts, even if the rest of the response failed.
-    if (this.#head) this.#resolve({ ...this.#head, durationMs })
-    else if (this.signal.aborted) this.#reject(this.signal.reason)
-    else if (isBug(error)) this.#reject(error)
-    else {
-      const failure = this.#hasTimedOut ? 'timeout' : failureCode(error)
-      this.#resolve({ httpStatus: null, failure, durationMs })
-    }
+    if (this.#head) this.resolve({ ...this.#head, durationMs })
+    else if (this.signal.aborted) this.reject(this.signal.reason)
+    else if (isBug(error)) this.reject(error)
+    else this.resolve({ httpStatus: null, failure: this.#hasTimedOut ? 'timeout' : failureCode(error), durationMs })
   }
 }
 
-class CutOffError extends Error {
-  override readonly name = 'CutOffError'
-}
-
-interface Target {
-  readonly url: string
-  readonly sandbox: boolean
-  readonly addresses: readonly string[]
-  readonly origin: string
-  readonly path: string
-}
+type Target = Pick<CallbackRequest, 'url' | 'sandbox'> & Record<'origin' | 'path', string> & { addresses: string[] }
 
 /** The connections to one merchant's endpoint, pinned to checked addresses. */
 export class EndpointConnection {
@@ -199,14 +176,12 @@ export class EndpointConnection {
     },
   ) {}
 
-  /**
-   * Sends a request. A failure is a response with a failure code.
-   * @throws the signal's reason if it aborts, when the outcome is unknown; and errors that are bugs
-   */
-  async send(request: CallbackRequest, signal: AbortSignal): Promise<EndpointResponse> {
-    const exchange = new Exchange(this.options.timeoutMs, signal)
-    this.#start(exchange, request).catch((error) => exchange.end(error))
-    return await exchange.response
+  /** Sends a request. A failure is a response too. @throws the reason of an aborted signal (the outcome is then unknown), and errors that are bugs */
+  send(request: CallbackRequest, signal: AbortSignal): Promise<EndpointResponse> {
+    return new Promise((resolve, reject) => {
+      const exchange = new Exchange(this.options.timeoutMs, signal, resolve, reject)
+      this.#start(exchange, request).catch((error) => exchange.end(error))
+    })
   }
 
   async close(): Promise<void> {

@@ -56,10 +56,7 @@ export class CallbackRecorder {
     private readonly commands: CallbackCommands,
   ) {}
 
-  /**
-   * Returns false for an event that certainly needs no recording: a creation that triggers no callback, or an event whose callback was
-   * recorded here. Reads nothing, because creations are most of the log.
-   */
+  /** Returns false for an event that certainly needs no recording. Reads nothing, because creations are most of the log. */
   mayTriggerCallback({ id, type, data }: RecordedEvent): boolean {
     if (type === 'DepositCreated' || type === 'WithdrawalCreated') return data.told === true && !this.#done.has(id)
     return !silentTypes.has(type) && !this.#done.has(id)
@@ -156,10 +153,7 @@ export interface SubscriptionDependencies {
   readonly checkpoint: { readonly position: Position | undefined }
 }
 
-/**
- * Records the callbacks of the events that the persistent subscription delivers, and acknowledges the events. Consumes until the signal
- * aborts. The subscription only makes callbacks faster: the sweep records the callbacks that it misses.
- */
+/** Records the callbacks of the events that the persistent subscription delivers. It only makes callbacks faster: the sweep records what it misses. */
 export async function recordFromSubscription(deps: SubscriptionDependencies, signal: AbortSignal): Promise<void> {
   const onUnavailable = (err: unknown) =>
     deps.logger.warn({ err, group: callbackGroup }, 'callbacks: the subscription failed and will be retried')

@@ -25,8 +25,8 @@ const maxTries = 4
 
 export interface Appended {
   readonly revision: number
-  /** Missing if the events had been appended before and are hidden now. */
-  readonly position?: Position
+  /** `undefined` if the events had been appended before and are hidden now. */
+  readonly position: Position | undefined
 }
 
 interface Pending extends ProposedAppend {
@@ -73,10 +73,7 @@ export class Appender {
     })
   }
 
-  /**
-   * Sends appends without waiting for the previous one: a server stores the appends of one call in the order in which it receives them.
-   * None is retried, because the ones after it are in flight. @throws the first error, when all have ended
-   */
+  /** Sends appends in order without waiting for the previous one, so none is retried. @throws the first error, when all have ended */
   async appendAll(appends: readonly Append[]): Promise<readonly Appended[]> {
     const results: Appended[] = []
     for (let next = 0; next < appends.length; ) {
@@ -140,7 +137,7 @@ export class Appender {
 
 class BatchCall {
   readonly #pending = new Map<string, Pending>()
-  #timer: NodeJS.Timeout | undefined
+  readonly #timer = setInterval(() => this.#checkOverdue(), overdueEveryMs).unref()
   #failure: Error | undefined
 
   constructor(
@@ -159,7 +156,6 @@ class BatchCall {
       return
     }
     this.#pending.set(pending.correlationId, pending)
-    this.#timer ??= setInterval(() => this.#checkOverdue(), overdueEveryMs)
     for (const message of pending.messages) this.stream.write(message)
   }
 
@@ -169,10 +165,9 @@ class BatchCall {
     // A server may respond again after it has responded "timeout".
     if (pending === undefined) return
     this.#pending.delete(correlationId)
-    if (this.#pending.size === 0) this.#stopTimer()
     if ('error' in response) pending.reject(refusal(response.error, pending))
     else if ('isEmpty' in response) pending.reject(new StoreUnavailableError(`${what}: the response is empty`))
-    else pending.resolve({ revision: response.revision, ...(response.position && { position: response.position }) })
+    else pending.resolve(response)
   }
 
   /** Appends are sent in order, so the first pending one is the oldest. */
@@ -185,16 +180,11 @@ class BatchCall {
 
   #end(error: Error): void {
     if (this.#failure) return
-    this.#stopTimer()
+    clearInterval(this.#timer)
     const failure = this.onEnded(error)
     this.#failure = failure
     for (const pending of this.#pending.values()) pending.reject(failure)
     this.#pending.clear()
-  }
-
-  #stopTimer(): void {
-    clearInterval(this.#timer)
-    this.#timer = undefined
   }
 }
 

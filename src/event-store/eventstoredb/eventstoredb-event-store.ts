@@ -18,10 +18,7 @@ const defaultPageSize = 500
 const defaultDeadlineMs = 10_000
 const maxPrefixes = 100
 
-/**
- * Opens a log on EventStoreDB 23.10 or later. The server may be unavailable, now or later. Then every operation throws
- * StoreUnavailableError. @throws TypeError that describes the problem of the URL without any part of it
- */
+/** Opens a log on EventStoreDB 23.10 or later, which may be unavailable. @throws TypeError that names the problem of the URL without any part of it */
 export function openEventStoreDb(options: { readonly url: string; readonly deadlineMs?: number }): EventStore {
   const connection = new Connection(parseConnectionUrl(options.url), options.deadlineMs ?? defaultDeadlineMs)
   const appender = new Appender(connection)

@@ -64,10 +64,7 @@ export class Incoming<Message, Call extends ClientReadableStream<Message> = Clie
     return this.call.readableLength === 0
   }
 
-  /**
-   * Waits for a response, without a deadline if `patient` is set. Resolves to false if none will follow.
-   * @throws the error of the call, DeadlineError
-   */
+  /** Waits for a response, without a deadline if `patient` is set. Resolves to false if none will follow. @throws the error of the call, DeadlineError */
   async more(patient = false): Promise<boolean> {
     if (this.isDrained && !this.#ended) await this.#woken(patient)
     if (this.#cancelled) return false

@@ -47,10 +47,7 @@ interface WirePosition {
   getPreparePosition(): string
 }
 
-/**
- * While a subscription catches up, the prepare half of the server's checkpoints is 0. It is replaced by the commit half, because 0 would
- * precede the event, which would then be redelivered.
- */
+/** The prepare half of a checkpoint is 0 while a subscription catches up. 0 would precede the event, so the commit half replaces it. */
 export function positionOf(position: WirePosition): Position {
   const commit = BigInt(position.getCommitPosition())
   const prepare = BigInt(position.getPreparePosition())

@@ -132,7 +132,7 @@ async function listed(configuration: Configuration, log: EventStore, given: Mast
   }
   const customerKeys = openCustomerKeys(configuration, createSecretBox(ringOf(given)))
   try {
-    for await (const text of customerKeys.sealedTexts()) count(text, 'customers')
+    for await (const { sealed } of customerKeys.all()) count(sealed, 'customers')
   } finally {
     await customerKeys.close()
   }
