@@ -6,8 +6,16 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { applyEvents, type Projection, ProjectionError, type ProjectionTarget } from '../../projections/projection.js'
+import {
+  applyEvents,
+  findByIds,
+  type Projection,
+  ProjectionError,
+  type ProjectionTarget,
+} from '../../projections/projection.js'
 import { isOfThisLog, readPointer, resumePosition } from '../../projections/projection-pointer.js'
+import { slices } from '../../projections/rebuild/build-documents.js'
+import { findDifferences } from '../../projections/rebuild/find-differences.js'
 import { walkLog } from '../../queries/walk-log.js'
 import { type Collection, type Document, type ReadModels, writtenId } from '../../read-models/read-models.js'
 
@@ -33,21 +41,22 @@ interface Open {
 }
 
 /** Compares live documents with documents that were built from the log. */
-export class Comparison {
+class Comparison {
   /** `undefined` until the document is compared again. */
-  readonly #open = new Map<string, Open | undefined>()
-  #documents = 0
-  #isFull = false
+  readonly #open: Map<string, Open | undefined>
 
   private constructor(
     private readonly live: Collection,
     private readonly fresh: Collection,
-  ) {}
+    ids: ReadonlySet<string>,
+    private readonly isFull: boolean,
+  ) {
+    this.#open = new Map([...ids].map((id) => [id, undefined]))
+  }
 
-  static async of(live: Collection, fresh: Collection): Promise<Comparison> {
-    const comparison = new Comparison(live, fresh)
-    await comparison.#compareAll(fresh, live)
-    comparison.#documents = await comparison.#compareAll(live, fresh)
+  static async of(live: Collection, fresh: Collection, signal: AbortSignal): Promise<Comparison> {
+    const { ids, next } = await findDifferences(live, fresh, { max: maxOpen, signal })
+    const comparison = new Comparison(live, fresh, ids, next !== undefined)
     await comparison.#compareAgain()
     return comparison
   }
@@ -59,41 +68,22 @@ export class Comparison {
 
   /** Compares changed built documents again. A document that equals the live one is no longer a difference. */
   async changed(ids: readonly string[]): Promise<void> {
-    for (const some of batches(ids.filter((id) => this.#open.has(id)))) {
-      const fresh = await byId(this.fresh, some)
-      for (const id of some) this.#compare(id, this.#open.get(id)?.live, fresh.get(id))
-    }
+    const open = ids.filter((id) => this.#open.has(id))
+    const fresh = await byIds(this.fresh, open)
+    for (const id of open) this.#compare(id, this.#open.get(id)?.live, fresh.get(id))
   }
 
   /** `more` is whether there are more differences than are listed. */
-  result() {
+  async result() {
     const differences = [...this.#open.values()].flatMap((open) => open?.difference ?? [])
-    const more = this.#isFull || differences.length > maxNamed
-    return { documents: this.#documents, differences: differences.slice(0, maxNamed), more }
-  }
-
-  /** Compares every document of one side with its counterpart. Returns the number of documents. */
-  async #compareAll(one: Collection, other: Collection): Promise<number> {
-    let count = 0
-    for (let last = ''; ; ) {
-      const page = await one.find({ _id: { $gt: last } }, { sort: { _id: 1 }, limit: pageSize })
-      const ids = page.map(({ _id }) => _id)
-      const counterparts = await byId(other, ids)
-      for (const document of page) {
-        if (isDeepStrictEqual(document, counterparts.get(document._id))) continue
-        if (this.#open.size < maxOpen) this.#open.set(document._id, undefined)
-        else this.#isFull ||= !this.#open.has(document._id)
-      }
-      count += page.length
-      if (page.length < pageSize) return count
-      last = ids.at(-1)!
-    }
+    const more = this.isFull || differences.length > maxNamed
+    return { documents: await this.live.countDocuments({}), differences: differences.slice(0, maxNamed), more }
   }
 
   /** Compares the differing documents again, because the two sides were not read at the same time and the live one changes. */
   async #compareAgain(): Promise<void> {
-    for (const ids of batches([...this.#open.keys()])) {
-      const [live, fresh] = await Promise.all([byId(this.live, ids), byId(this.fresh, ids)])
+    for (const ids of slices([...this.#open.keys()], pageSize)) {
+      const [live, fresh] = await Promise.all([byIds(this.live, ids), byIds(this.fresh, ids)])
       for (const id of ids) this.#compare(id, live.get(id), fresh.get(id))
     }
   }
@@ -135,14 +125,8 @@ function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function* batches(ids: readonly string[]): Generator<readonly string[]> {
-  for (let from = 0; from < ids.length; from += pageSize) yield ids.slice(from, from + pageSize)
-}
-
-async function byId(collection: Collection, ids: readonly string[]): Promise<ReadonlyMap<string, Document>> {
-  if (ids.length === 0) return new Map()
-  const found = await collection.find({ _id: { $in: ids } })
-  return new Map(found.map((document) => [document._id, document]))
+function byIds(collection: Collection, ids: readonly string[]): Promise<ReadonlyMap<string, Document>> {
+  return findByIds(collection, ids, () => undefined)
 }
 
 export interface ReconcileOptions {
@@ -168,8 +152,8 @@ export async function reconcile(options: ReconcileOptions): Promise<readonly Rec
   if (!(await replayAll(replays, options))) return undefined
   const results: Reconciled[] = []
   for (const replay of replays) {
-    if (options.signal.aborted) return undefined
     results.push(await replay.result())
+    if (options.signal.aborted) return undefined
   }
   return results
 }
@@ -196,7 +180,7 @@ type Events = readonly RecordedEvent[]
 class Replay {
   readonly #documents: Collection
   readonly #target: ProjectionTarget = {
-    byIds: (ids) => byId(this.#documents, ids),
+    byIds: (ids) => byIds(this.#documents, ids),
     write: async (operations) => {
       this.#touched = operations.map(writtenId)
       await this.#documents.bulkWrite(operations)
@@ -245,9 +229,9 @@ class Replay {
     if (this.problem !== null) {
       return { ...shared, documents: 0, problem: this.problem, differences: [] as Difference[], more: false }
     }
-    const comparison = await Comparison.of(this.live, this.#documents)
+    const comparison = await Comparison.of(this.live, this.#documents, this.options.signal)
     if (comparison.isOpen) await this.#followLive(comparison)
-    return { ...shared, problem: null, ...comparison.result() }
+    return { ...shared, problem: null, ...(await comparison.result()) }
   }
 
   /** Applies later events one at a time, because each live document was right after one of them, or never. */
