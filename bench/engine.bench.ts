@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type EmbeddedEventStore, openEmbeddedEventStore } from '../src/event-store/embedded.js'
+import { openEventLog, type SharedEventLog } from '@transferd/event-log'
 import type { NewEvent, Position } from '../src/event-store/event-store.js'
 import { runPart } from './support/bench-part.js'
 import { row, title } from './support/bench-report.js'
@@ -46,7 +46,7 @@ async function callsPerSecond(callers: number, call: () => Promise<unknown>, lat
   return (calls / (performance.now() - startedAt)) * 1_000
 }
 
-async function readAll(store: EmbeddedEventStore, streamPrefixes?: readonly string[]): Promise<number> {
+async function readAll(store: SharedEventLog, streamPrefixes?: readonly string[]): Promise<number> {
   const filter = streamPrefixes === undefined ? {} : { streamPrefixes }
   let after: Position | undefined
   let events = 0
@@ -78,7 +78,7 @@ function reportMemory(when: string): void {
 
 await runPart(async (cleanup) => {
   const directory = temporaryDirectory(cleanup)
-  const store = await openEmbeddedEventStore({ directory })
+  const store = await openEventLog({ directory })
   cleanup(() => store.close())
   const one = () => store.append(`transfer-${randomUUID()}`, 'no_stream', [event()])
   const pair = () =>

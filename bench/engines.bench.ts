@@ -3,7 +3,7 @@
  * TEST_MONGODB_URL add an EventStoreDB and a MongoDB, which should be empty.
  */
 import { randomBytes } from 'node:crypto'
-import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
+import { openEventLog } from '@transferd/event-log'
 import {
   type Append,
   defaultPersistentSubscriptionSettings,
@@ -130,7 +130,7 @@ async function measureReadModels(name: string, readModels: ReadModels, store: Ev
 }
 
 async function measureEventStores(cleanup: Cleanup): Promise<void> {
-  const embedded = await openEmbeddedEventStore({ directory: temporaryDirectory(cleanup) })
+  const embedded = await openEventLog({ directory: temporaryDirectory(cleanup) })
   await measureStore('embedded', embedded, cleanup)
   await embedded.close()
   const server = await startEventsServerProcess({ teardown: (work) => cleanup(work) }, temporaryDirectory(cleanup))
@@ -148,7 +148,7 @@ async function measureEventStores(cleanup: Cleanup): Promise<void> {
 
 async function measureReadModelStores(cleanup: Cleanup): Promise<void> {
   const directory = temporaryDirectory(cleanup)
-  const store = await openEmbeddedEventStore({ directory })
+  const store = await openEventLog({ directory })
   const last = (await fill(store)).at(-1)!
   const embedded = await openEmbeddedReadModels({ directory })
   await measureReadModels('embedded', embedded, store, last)

@@ -2,7 +2,7 @@
  * Measures each projection separately, from the start of a log in which each transfer is completed a thousand transfers after its
  * creation. The log and the read models are on disk. BENCH_TRANSFERS (two events each) sets the size.
  */
-import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
+import { openEventLog } from '@transferd/event-log'
 import { allProjections } from '../src/projections/all-projections.js'
 import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
 import { runPart } from './support/bench-part.js'
@@ -18,7 +18,7 @@ await runPart(async (cleanup) => {
   const directory = temporaryDirectory(cleanup)
   title(`each projection separately, ${(transfers * 2).toLocaleString('en')} events of ${merchantCount} merchants`)
   const stream = fillLog(directory, transfers)
-  const store = await openEmbeddedEventStore({ directory })
+  const store = await openEventLog({ directory })
   cleanup(() => store.close())
   const readModels = await openEmbeddedReadModels({ directory })
   cleanup(() => readModels.close())

@@ -3,8 +3,9 @@
  * creation: first without existing documents, then next to the existing ones, with a comparison and a switch. BENCH_TRANSFERS (two
  * events each) sets the size.
  */
+
+import { openEventLog } from '@transferd/event-log'
 import { pino } from 'pino'
-import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import type { EventStore } from '../src/event-store/event-store.js'
 import { skipEvents } from '../src/event-store/read-event.js'
 import { allProjections } from '../src/projections/all-projections.js'
@@ -50,7 +51,7 @@ await runPart(async (cleanup) => {
   const directory = temporaryDirectory(cleanup)
   title(`all ${allProjections.length} projections in one pass over ${(transfers * 2).toLocaleString('en')} events`)
   fillLog(directory, transfers)
-  const store = skipEvents(await openEmbeddedEventStore({ directory }))
+  const store = skipEvents(await openEventLog({ directory }))
   cleanup(() => store.close())
   const readModels = await openEmbeddedReadModels({ directory })
   cleanup(() => readModels.close())

@@ -3,13 +3,13 @@
  * event. It runs in a separate process to keep the memory of the measuring process clean.
  *   node fill-log-process.js <directory> <transfers>
  */
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
+import { openEventLog } from '@transferd/event-log'
 import type { Append } from '../../src/event-store/event-store.js'
 import { transferAppends } from './transfer-log.js'
 
 const [directory = '', transfers = ''] = process.argv.slice(2)
 const appendsPerCall = 1_000
-const store = await openEmbeddedEventStore({ directory })
+const store = await openEventLog({ directory })
 let appends: Append[] = []
 let last = ''
 for (const append of transferAppends(Number(transfers), 1_000, 'transfer-')) {

@@ -9,9 +9,9 @@ const reportMs = 2_000
 
 /** Records and delivers callbacks in the process that holds the lease. Start `merchants` before. `stop` waits for the attempts in flight. */
 export function startCallbacks(deps: DeliveryDependencies): Part {
-  return startUnderLease(deps, 'callbacks', async (lease, _retry, stopping) => {
+  return startUnderLease(deps, 'callbacks', async ({ signal }, _retry, stopping) => {
     deps.logger.info('callbacks: this process now records and delivers callbacks')
-    await recordAndDeliver(deps, lease.signal, stopping)
+    await recordAndDeliver(deps, signal, stopping)
   })
 }
 

@@ -70,19 +70,16 @@ export async function positionOfPlace(store: Pick<EventStore, 'readStream'>, pla
 
 /** The progress of a reader of some streams, as the place of an event, because a position is valid in one engine only. */
 export class ReadProgress {
-  readonly #store: Pick<EventStore, 'readAll'>
-  #previous: Position | undefined
-
-  constructor(store: Pick<EventStore, 'readAll'>, from: Position | undefined) {
-    this.#store = store
-    this.#previous = from
-  }
+  constructor(
+    private readonly store: Pick<EventStore, 'readAll'>,
+    private previous: Position | undefined,
+  ) {}
 
   /** Returns the first event after the previous position, or `undefined` if none is at or before this one. @throws StoreUnavailableError */
   async advanceTo(position: Position): Promise<Place | undefined> {
-    const after = this.#previous && { after: this.#previous }
-    const [event] = (await this.#store.readAll({ maxCount: 1, ...after })).events
-    this.#previous = position
+    const after = this.previous && { after: this.previous }
+    const [event] = (await this.store.readAll({ maxCount: 1, ...after })).events
+    this.previous = position
     if (!event || comparePositions(event.position, position) > 0) return undefined
     const { stream, revision } = event
     return { stream, revision }

@@ -1,5 +1,6 @@
 import { setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { EventLogHandle } from '@transferd/event-log'
 import { Registry } from 'prom-client'
 import { callbackMetrics } from '../callbacks/callback-metrics.js'
 import { defaultCallbackTiming } from '../callbacks/callback-timing.js'
@@ -9,7 +10,6 @@ import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
-import type { EventStoreHandle } from '../event-store/embedded.js'
 import { skipEvents } from '../event-store/read-event.js'
 import { systemClock } from '../kernel/time.js'
 import { startAuditTree } from '../operations/audit/audit-tree.js'
@@ -36,7 +36,7 @@ export interface BackgroundData {
   readonly configuration: Configuration
   readonly keyRing: KeyRing
   /** Transferred to the thread; undefined if each thread has its own connection. */
-  readonly eventStore: EventStoreHandle | undefined
+  readonly eventStore: EventLogHandle | undefined
 }
 
 export type ToBackground = { readonly kind: 'stop' } | { readonly kind: 'metrics' }

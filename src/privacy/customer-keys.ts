@@ -167,7 +167,6 @@ export class CustomerKeys {
     return this.store.counts(merchantIds)
   }
 
-  /** Returns how many of these keys exist. */
   async countExisting(ids: readonly string[]): Promise<number> {
     return (await this.store.byIds(ids)).length
   }

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { logPath, openEventLog } from '@transferd/event-log'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { logPath, openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import type { Append } from '../../src/event-store/event-store.js'
 import { firstAuditKey } from '../../src/operations/audit/audit-files.js'
 import { loadMasterKeys } from '../../src/operations/keys/key-ring.js'
@@ -20,7 +20,7 @@ t.test('a copy that is killed repeatedly completes and reports its progress', as
   const directory = temporaryDirectory(t)
   const [from, to] = [join(directory, 'from'), join(directory, 'to')]
   const total = 40_000
-  const source = await openEmbeddedEventStore({ directory: from })
+  const source = await openEventLog({ directory: from })
   for (let at = 0; at < total; at += 1_000) {
     const one = (n: number): Append => ({
       stream: `stream-${n}`,
@@ -30,7 +30,7 @@ t.test('a copy that is killed repeatedly completes and reports its progress', as
     await source.appendInOrder(Array.from({ length: 1_000 }, (_, n) => one(at + n)))
   }
   const args = ['events', 'copy', '--from', `embedded:${from}`, '--to', `embedded:${to}`, '--json']
-  const target = await openEmbeddedEventStore({ directory: to })
+  const target = await openEventLog({ directory: to })
   let stored = 0
   for (const share of [0.1, 0.4, 0.7]) {
     const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' })
@@ -80,7 +80,7 @@ t.test('verifies a log with a tree before copying, and rejects an edited log', a
   const directory = temporaryDirectory(t)
   const from = join(directory, 'from')
   const { keys } = loadMasterKeys(from)
-  const source = await openEmbeddedEventStore({ directory: from })
+  const source = await openEventLog({ directory: from })
   await appendTransfers(source, 0, 20)
   await seal(source, from, await firstAuditKey(source, createSecretBox({ current: keys[0].key, others: [] })))
   await source.close()

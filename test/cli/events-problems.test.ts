@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { until } from '../callbacks/world.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { cliJson, runCli } from './in-process.js'
@@ -10,7 +10,7 @@ t.test('does not list an event that is skipped while no service runs', async (t)
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory })
   await first.end('SIGTERM')
-  const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
+  const store = await openEventLog({ directory: join(directory, 'data') })
   const stream = `transfer-${randomUUID()}`
   await store.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
   await store.close()
@@ -29,7 +29,7 @@ t.test('does not list an event that is skipped while no service runs', async (t)
 t.test('escapes stream names, which a foreign writer may have chosen', async (t) => {
   const directory = temporaryDirectory(t)
   await (await startServiceProcess(t, { directory })).end('SIGTERM')
-  const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
+  const store = await openEventLog({ directory: join(directory, 'data') })
   const stream = 'merchant-\u202e\u001b[2J'
   await store.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
   await store.close()

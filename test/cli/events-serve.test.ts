@@ -6,9 +6,9 @@ import { connect as connectHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
+import { openEventLog } from '@transferd/event-log'
 import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
 import t, { type Test } from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { readEventsUsers } from '../../src/operations/events-server/events-server.js'
@@ -121,7 +121,7 @@ t.test('only the users of the file or the environment have access', async (t) =>
   ]
   writeFileSync(path, JSON.stringify({ users }), { mode: 0o644 })
   const log = join(directory, 'log')
-  const store = await openEmbeddedEventStore({ directory: log })
+  const store = await openEventLog({ directory: log })
   await store.append('transfer-1', 'no_stream', [event()])
   await store.close()
   const server = await serving(t, '--data', log, '--users', path)
@@ -209,7 +209,7 @@ t.test('rejects options that would expose the log', async (t) => {
 t.test('copies to a server that allows writes to service streams', async (t) => {
   const directory = temporaryDirectory(t)
   const from = join(directory, 'from')
-  const store = await openEmbeddedEventStore({ directory: from })
+  const store = await openEventLog({ directory: from })
   await store.append('transfer-1', 'no_stream', [event()])
   await store.close()
   const to = join(directory, 'to')

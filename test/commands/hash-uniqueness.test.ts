@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { openEventLog } from '@transferd/event-log'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -9,7 +10,6 @@ import type { TransferResult } from '../../src/commands/transfer/transfer-reques
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain/money.js'
 import type { TransferKind } from '../../src/domain/transfer/transfer-events.js'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { skipEvents } from '../../src/event-store/read-event.js'
@@ -31,7 +31,7 @@ interface OpenLog {
 
 async function open(engine: Engine, directory: string): Promise<OpenLog> {
   if (engine === 'embedded') {
-    const store = await openEmbeddedEventStore({ directory })
+    const store = await openEventLog({ directory })
     return { store, close: () => store.close() }
   }
   const server = await startTestEventsServer(directory)

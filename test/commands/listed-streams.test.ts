@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { openEventLog } from '@transferd/event-log'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
@@ -13,7 +14,6 @@ import {
   streamPrefix,
   userStream,
 } from '../../src/domain/streams.js'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { encodeEvent, UnreadableEventError } from '../../src/event-store/event-codec.js'
 import {
   comparePositions,
@@ -198,7 +198,7 @@ t.test('a start from the list has the same state as a read of the whole log', as
   let listed = 0
   await fc.assert(
     fc.asyncProperty(steps, async (choices) => {
-      const raw = await openEmbeddedEventStore({ directory: join(directory, String(runs++)) })
+      const raw = await openEventLog({ directory: join(directory, String(runs++)) })
       const store = skipEvents(raw)
       const world = new World(store)
       for (const [kind, seed] of choices) await world.appendEvent(kind, seed).catch(unlessOutOfService)

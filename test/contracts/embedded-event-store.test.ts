@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { eventStoreContract } from './event-store.contract.js'
 
 eventStoreContract(t, {
@@ -10,6 +10,6 @@ eventStoreContract(t, {
   open: async () => {
     const directory = mkdtempSync(join(tmpdir(), 'transferd-contract-'))
     t.teardown(() => rmSync(directory, { recursive: true }))
-    return openEmbeddedEventStore({ directory })
+    return openEventLog({ directory })
   },
 })

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openEventLog } from '@transferd/event-log'
 import t, { type Test } from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { persistentSubscriptionsContract } from './persistent-subscriptions.contract.js'
 
 const child = fileURLToPath(new URL('./embedded-crash-child.js', import.meta.url))
@@ -24,13 +24,13 @@ async function crash(t: Test) {
   const ended = once(killed, 'exit')
   killed.kill('SIGKILL')
   await ended
-  return openEmbeddedEventStore({ directory })
+  return openEventLog({ directory })
 }
 
 async function open(t: Test) {
   const directory = mkdtempSync(join(tmpdir(), 'groups-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
-  return openEmbeddedEventStore({ directory })
+  return openEventLog({ directory })
 }
 
 persistentSubscriptionsContract(t, { name: 'embedded', open, losesNothing: true, crash })

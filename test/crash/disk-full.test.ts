@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { cliJson } from '../cli/in-process.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { type Answer, type Credentials, createDeposit } from '../support/merchant-client.js'
@@ -73,7 +73,7 @@ t.test(
     t.ok(recovered, 'the service recovers once space is free')
     t.equal(await service.end('SIGTERM'), 0)
 
-    const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
+    const store = await openEventLog({ directory: join(directory, 'data') })
     t.teardown(() => store.close())
     const stored = new Set((await wholeLog(store)).map(({ data }) => data.trackingId))
     t.strictSame(

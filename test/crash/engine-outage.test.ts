@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { runCli } from '../cli/in-process.js'
 import { startEventsServerProcess } from '../support/events-server.js'
@@ -87,7 +87,7 @@ t.test(
     t.strictSame(responses.other, [], 'every response is 200, or 503 with Retry-After')
     t.ok([...creates.values()].every(Boolean), 'every create succeeds eventually')
 
-    const store = await openEmbeddedEventStore({ directory: log })
+    const store = await openEventLog({ directory: log })
     t.teardown(() => store.close())
     const created = (await wholeLog(store)).filter(({ type }) => type === 'DepositCreated')
     const stored = created.map(({ data }) => String(data.referenceId)).sort()

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import type { BackUpReport, RestoreReport } from '../../src/operations/backup/backup-commands.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { wholeLog } from '../support/expected-documents.js'
@@ -107,7 +107,7 @@ t.test(
       const status = () => cliJson<{ state: string }[]>(place, 'projections', 'status')
       while ((await status()).some(({ state }) => state !== 'current')) await new Promise(setImmediate)
       await again.end('SIGTERM')
-      const store = await openEmbeddedEventStore({ directory: join(place, 'data') })
+      const store = await openEventLog({ directory: join(place, 'data') })
       const streams = new Set((await wholeLog(store)).map(({ stream }) => stream))
       await store.close()
       const models = await openEmbeddedReadModels({ directory: join(place, 'data') })

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { openEventLog } from '@transferd/event-log'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t, { type Test } from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { type EventStore, type RecordedEvent, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { type CopyProgress, copyLog } from '../../src/operations/copy/copy-log.js'
@@ -11,7 +11,7 @@ import { wholeLog } from '../support/expected-documents.js'
 
 const engines = {
   embedded: async (t: Test): Promise<EventStore> => {
-    const store = await openEmbeddedEventStore({ directory: tempDirectory(t) })
+    const store = await openEventLog({ directory: tempDirectory(t) })
     t.teardown(() => store.close())
     return store
   },

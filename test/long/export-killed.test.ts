@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { cliJson } from '../cli/in-process.js'
 import { temporaryDirectory } from '../support/processes.js'
@@ -28,7 +28,7 @@ t.test('an export that is killed and resumed repeatedly produces the same bytes'
   const directory = temporaryDirectory(t)
   const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example', '--allow-ip', '192.0.2.1']
   await cliJson(directory, 'merchants', 'create', ...shop)
-  const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
+  const store = await openEventLog({ directory: join(directory, 'data') })
   const ids = Array.from({ length: streams }, () => randomUUID())
   for (const id of ids) await store.append(`callback-${id}`, 'no_stream', callbackEvents(id))
   await store.close()

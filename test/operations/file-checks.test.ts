@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { openEventLog } from '@transferd/event-log'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { checkLogAtRest, checkOtherFiles } from '../../src/operations/files/file-checks.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { temporaryDirectory } from '../support/processes.js'
@@ -28,7 +28,7 @@ t.test(
     const dataDirectory = temporaryDirectory(t)
     const place = { dataDirectory, readModels: { engine: 'embedded', directory: dataDirectory } } as const
     t.same(await checkOtherFiles(place, signal), [], 'a file that does not exist yet is not damaged')
-    const store = await openEmbeddedEventStore({ directory: dataDirectory })
+    const store = await openEventLog({ directory: dataDirectory })
     const events = Array.from({ length: 400 }, () => {
       return { id: randomUUID(), type: 'Happened', data: { text: 'x'.repeat(400) }, metadata: {} }
     })

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { openEventLog } from '@transferd/event-log'
 import { pino } from 'pino'
 import t from 'tap'
 import { listedStreamsStream } from '../../src/domain/streams.js'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { comparePositions, type EventStore, type NewEvent } from '../../src/event-store/event-store.js'
 import { listedPrefixes, readStreamList } from '../../src/event-store/stream-list.js'
 import { startListingStreams } from '../../src/processes/stream-lister.js'
@@ -62,7 +62,7 @@ async function isComplete(store: EventStore): Promise<boolean> {
 
 t.test('the list follows the log and resumes after a restart, and a small log has no list', async (t) => {
   const directory = t.testdir({ log: {}, 'read-models': {} })
-  const store = await openEmbeddedEventStore({ directory: `${directory}/log` })
+  const store = await openEventLog({ directory: `${directory}/log` })
   t.teardown(() => store.close())
   await grow(store, 2)
   const first = await startLister(store, `${directory}/read-models`)

@@ -26,7 +26,7 @@ export const areas: Areas = {
   kernel: { areas: [], packages: [typebox, 'lru-cache', 'p-queue'] },
   // Pure: events, states and decisions.
   domain: { areas: ['kernel'], packages: [], node: false },
-  // The port, the codec, and the embedded engine.
+  // The port and the codec.
   'event-store': { areas: ['kernel', 'domain'], packages: [eventLog] },
   'event-store/eventstoredb': {
     areas: ['event-store'],
@@ -163,7 +163,7 @@ export const areas: Areas = {
     packages: [transparencyLog, typebox, eventLog, 'lru-cache', 'pino', 'prom-client'],
   },
   'operations/backup': {
-    areas: ['kernel', 'event-store', 'read-models', 'privacy', 'privacy/embedded', 'audit/integrity', 'operations'],
+    areas: ['kernel', 'read-models', 'privacy', 'privacy/embedded', 'audit/integrity', 'operations'],
     packages: [transparencyLog, typebox, eventLog, 'age-encryption', 'better-sqlite3'],
   },
   'operations/events-server': {
@@ -209,7 +209,7 @@ export const areas: Areas = {
       'operations',
       'sandbox',
     ],
-    packages: ['fastify', 'pino', 'prom-client'],
+    packages: [eventLog, 'fastify', 'pino', 'prom-client'],
   },
   cli: {
     areas: [

@@ -1,4 +1,4 @@
-import { type EmbeddedEventStore, openEmbeddedEventStore } from '../../src/event-store/embedded.js'
+import { openEventLog, type SharedEventLog } from '@transferd/event-log'
 import type { EventMetadata } from '../../src/event-store/event-codec.js'
 
 interface Testing {
@@ -7,8 +7,8 @@ interface Testing {
 }
 
 /** Opens a log in a new directory, which is closed and removed after the test. */
-export async function openTestStore(t: Testing): Promise<EmbeddedEventStore> {
-  const store = await openEmbeddedEventStore({ directory: t.testdir() })
+export async function openTestStore(t: Testing): Promise<SharedEventLog> {
+  const store = await openEventLog({ directory: t.testdir() })
   t.teardown(() => store.close())
   return store
 }

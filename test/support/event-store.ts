@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
+import { openEventLog } from '@transferd/event-log'
 import type { EventStore } from '../../src/event-store/event-store.js'
 
 const overProtocol = process.env.TEST_EVENT_STORE === 'protocol'
@@ -11,7 +11,7 @@ const overProtocol = process.env.TEST_EVENT_STORE === 'protocol'
  * to it.
  */
 export async function openTestEventStore(directory: string): Promise<EventStore> {
-  if (!overProtocol) return openEmbeddedEventStore({ directory })
+  if (!overProtocol) return openEventLog({ directory })
   // Client and server are loaded on demand, because most tests do not need them.
   const { openEventStoreDb } = await import('../../src/event-store/eventstoredb/eventstoredb-event-store.js')
   const { startTestEventsServer } = await import('./events-server.js')

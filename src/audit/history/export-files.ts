@@ -136,7 +136,6 @@ function placesOf({ path, isDirectory }: ExportTarget, { format }: Pick<ExportQu
   return { ...metadata, nameOf, eventsPerFile: limits.eventsPerFile }
 }
 
-/** The files of one export, written sequentially. */
 class ExportFiles {
   #file: FileHandle
   #hash: Hash

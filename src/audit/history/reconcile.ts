@@ -139,7 +139,6 @@ export interface ReconcileOptions {
   readonly onProgress: (progress: { readonly at: Position; readonly end: Position }) => void
 }
 
-/** The result for one projection. */
 export type Reconciled = Awaited<ReturnType<Replay['result']>>
 
 /**

@@ -78,7 +78,6 @@ export async function merchantIdOf(
 export interface ActionsQuery {
   /** An actor as recorded in the log, or a prefix that ends with a colon (`user:`). */
   readonly actor?: string | undefined
-  /** The type of the event. */
   readonly type?: string | undefined
   /** Inclusive recording time, ISO 8601. */
   readonly from?: string | undefined

@@ -29,8 +29,7 @@ const requestId = 'asked'
 
 /** Returns `undefined` before the first checkpoint. @throws ReadModelsUnavailableError */
 export async function integrityStatus(readModels: ReadModels): Promise<IntegrityStatus | undefined> {
-  const found = await readModels.collection(collections.integrity).findOne({ _id: statusId })
-  return (found as (Document & { readonly status: IntegrityStatus }) | null)?.status
+  return (await find<{ readonly status: IntegrityStatus }>(readModels, statusId))?.status
 }
 
 /** @throws ReadModelsUnavailableError */
@@ -45,8 +44,11 @@ export function requestVerification(readModels: ReadModels, at: string): Promise
 
 /** Returns the time of the last request. @throws ReadModelsUnavailableError */
 export async function verificationRequestedAt(readModels: ReadModels): Promise<string | undefined> {
-  const found = await readModels.collection(collections.integrity).findOne({ _id: requestId })
-  return (found as (Document & { readonly at: string }) | null)?.at
+  return (await find<{ readonly at: string }>(readModels, requestId))?.at
+}
+
+async function find<Found>(readModels: ReadModels, _id: string): Promise<(Document & Found) | null> {
+  return (await readModels.collection(collections.integrity).findOne({ _id })) as (Document & Found) | null
 }
 
 async function save(readModels: ReadModels, replacement: Document & { readonly _id: string }): Promise<void> {

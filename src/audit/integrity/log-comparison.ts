@@ -94,19 +94,14 @@ interface ComparisonOptions {
 export class LogComparison {
   readonly #leaves: AsyncIterator<Uint8Array | undefined>
   #leaf: IteratorResult<Uint8Array | undefined> | undefined
-  #index: number
+  /** The number of leaves up to the last one that was compared. */
+  index: number
 
   constructor(private readonly options: ComparisonOptions) {
     this.#leaves = options.leaves[Symbol.asyncIterator]()
-    this.#index = options.from
+    this.index = options.from
   }
 
-  /** The number of leaves up to the last one that was compared. */
-  get index(): number {
-    return this.#index
-  }
-
-  /** Whether all leaves have been compared. */
   async isDone(): Promise<boolean> {
     return (await this.#peek()).done === true
   }
@@ -118,7 +113,7 @@ export class LogComparison {
       const { value: sealed, done } = await this.#peek()
       if (done) return false
       // The comparison of the files reports a damaged file of leaves. The event is not affected.
-      if (sealed === undefined || actual.equals(sealed) || (await this.options.isSealed(actual, this.#index))) {
+      if (sealed === undefined || actual.equals(sealed) || (await this.options.isSealed(actual, this.index))) {
         this.#advance(actual)
         return true
       }
@@ -142,14 +137,14 @@ export class LogComparison {
     for (;;) {
       const { value: sealed, done } = await this.#peek()
       if (done) return
-      const place = (sealed && placeInLeaf(sealed)) ?? { stream: 'leaf', revision: this.#index }
+      const place = (sealed && placeInLeaf(sealed)) ?? { stream: 'leaf', revision: this.index }
       this.#report(place, 'The sealed event is missing: the log ends before it.')
       this.#advance(sealed ?? Buffer.alloc(0))
     }
   }
 
   #report({ stream, revision }: Place, problem: string): void {
-    this.options.findings.add('log', `${stream}@${revision}`, problem, this.#index)
+    this.options.findings.add('log', `${stream}@${revision}`, problem, this.index)
   }
 
   /** Whether the log has the event of this place after `event`. */
@@ -170,7 +165,7 @@ export class LogComparison {
 
   #advance(leaf: Uint8Array): void {
     this.#leaf = undefined
-    this.#index++
+    this.index++
     this.options.onLeaf(leaf)
   }
 }

@@ -71,7 +71,8 @@ export async function signedCheckpoint(
  * that of its last checkpoint, and the next sealer writes the same files again. After an error, discard the sealer and open another one.
  */
 export class LogSealer {
-  #sealedSize: number
+  /** The size of the last checkpoint. */
+  sealedSize: number
 
   private constructor(
     private readonly parts: TreeParts,
@@ -79,7 +80,7 @@ export class LogSealer {
     private readonly tree: TreeAppender,
     private through: Position | undefined,
   ) {
-    this.#sealedSize = tree.size
+    this.sealedSize = tree.size
   }
 
   /** Continues after the last checkpoint. @throws VerificationError if checkpoint, tree and log do not match */
@@ -90,11 +91,6 @@ export class LogSealer {
     if (checkpoint && !tree.root().equals(checkpoint.root))
       throw new VerificationError('the tree does not match its checkpoint')
     return new LogSealer(parts, signer, tree, await positionAfter(parts, size))
-  }
-
-  /** The size of the last checkpoint. */
-  get sealedSize(): number {
-    return this.#sealedSize
   }
 
   /** Adds the events up to the current end of the log. Awaits `pause` after each page, and ends early if the signal aborts. */
@@ -110,12 +106,12 @@ export class LogSealer {
   /** Signs a checkpoint and returns it, or `undefined` if there are no new events. */
   async seal(): Promise<string | undefined> {
     const { size } = this.tree
-    if (size === this.#sealedSize) return undefined
+    if (size === this.sealedSize) return undefined
     await this.tree.flush()
     const checkpoint = { origin: this.signer.name, size, root: this.tree.root() }
     const note = signNote(formatCheckpoint(checkpoint), [this.signer])
     await this.parts.tiles.write(checkpointPath, Buffer.from(note))
-    this.#sealedSize = size
+    this.sealedSize = size
     return note
   }
 }

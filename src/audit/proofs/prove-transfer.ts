@@ -41,7 +41,6 @@ async function firstPosition(tree: TreeReader, log: EventStore, from: number, to
   return undefined
 }
 
-/** A log and its tree. */
 export interface SealedLog {
   /** The log as stored. */
   readonly log: EventStore
@@ -49,7 +48,6 @@ export interface SealedLog {
   readonly key: NoteVerifier
 }
 
-/** A proof file, or the reason for its absence. */
 export type ProofOutcome =
   | { readonly outcome: 'made'; readonly proof: string }
   | { readonly outcome: 'unknown' }

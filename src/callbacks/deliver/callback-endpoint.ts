@@ -28,7 +28,6 @@ export class CircuitBreaker {
 
   constructor(private readonly maxInFlight: number) {}
 
-  /** Whether another attempt may start. */
   allows(inFlight: number, nowMs: number): boolean {
     return this.isOpen ? inFlight === 0 && nowMs >= this.#nextProbeMs : inFlight < this.maxInFlight
   }
@@ -170,7 +169,6 @@ export class LaneQueue {
     else this.hasOverflowed = true
   }
 
-  /** Sets a lane aside until `dueMs`. */
   postpone(lane: string, dueMs: number): void {
     if (this.#postponed.size < maxLanes) this.#postponed.set(lane, dueMs)
   }

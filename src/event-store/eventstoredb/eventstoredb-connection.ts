@@ -75,7 +75,6 @@ const probeDeadlineMs = 5_000
  * forever, at increasing intervals with jitter from the first try on, so that not all nodes reach a restarted server simultaneously.
  */
 export class Connection {
-  readonly #target: ConnectionTarget
   readonly #closing = new AbortController()
   #client: RawClient
   #upSinceMs = performance.now()
@@ -85,10 +84,9 @@ export class Connection {
   #reconnecting: Promise<void> | undefined
 
   constructor(
-    target: ConnectionTarget,
+    private readonly target: ConnectionTarget,
     readonly deadlineMs: number,
   ) {
-    this.#target = target
     this.#client = new RawClient(target, deadlineMs)
   }
 
@@ -145,7 +143,7 @@ export class Connection {
       this.#attempts = Math.min(this.#attempts + 1, 30)
       await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
-      this.#client = new RawClient(this.#target, this.deadlineMs)
+      this.#client = new RawClient(this.target, this.deadlineMs)
       try {
         await within(probeDeadlineMs, 'connecting', this.#client.probe())
         this.#unavailable = undefined

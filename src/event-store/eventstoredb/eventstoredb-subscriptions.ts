@@ -71,71 +71,35 @@ interface ConsumerOptions {
   readonly original: (stream: string, revision: number) => Promise<RecordedEvent | undefined>
 }
 
-/** A consumer of a group. Events that were sent but not taken are in flight on the server, at most as many as the buffer size. */
-class Consumer implements PersistentConsumer {
-  readonly #onAbort = () => void this.close()
-  #ended = false
-
-  private constructor(
-    private readonly responses: Incoming<ConsumeResponse, ConsumeCall>,
-    private readonly options: ConsumerOptions,
-  ) {}
-
-  /** Resolves when the server has confirmed the subscription. @throws the error of the call */
-  static async open(responses: Incoming<ConsumeResponse, ConsumeCall>, options: ConsumerOptions): Promise<Consumer> {
-    const consumer = new Consumer(responses, options)
-    const uuids = new ReadReq.Options.UUIDOption().setString(new shared.Empty())
-    const wanted = new ReadReq.Options().setAll(new shared.Empty()).setGroupName(options.group).setUuidOption(uuids)
-    responses.call.write(new ReadReq().setOptions(wanted.setBufferSize(options.bufferSize)))
-    try {
-      while (await responses.more()) {
-        if (!responses.take()?.hasSubscriptionConfirmation()) continue
-        if (options.signal.aborted) await consumer.close()
-        else options.signal.addEventListener('abort', consumer.#onAbort)
-        return consumer
-      }
-      throw new Error('the server ended the call')
-    } catch (error) {
-      responses.cancel()
-      throw error
-    }
+/**
+ * Opens a consumer of a group. Events that were sent but not taken are in flight on the server, at most as many as the buffer size. Resolves
+ * when the server has confirmed the subscription. @throws the error of the call
+ */
+async function openConsumer(
+  responses: Incoming<ConsumeResponse, ConsumeCall>,
+  { group, bufferSize, signal, failed, original }: ConsumerOptions,
+): Promise<PersistentConsumer> {
+  let hasEnded = false
+  const close = async () => {
+    if (hasEnded) return
+    hasEnded = true
+    signal.removeEventListener('abort', close)
+    responses.cancel()
   }
-
-  async ack(...ackIds: string[]): Promise<void> {
-    for (const ids of batches(ackIds)) this.#send(new ReadReq().setAck(new ReadReq.Ack().setIdsList(ids)))
+  /** Does nothing if the consumer has ended: the events are redelivered. */
+  const send = (request: ConsumeRequest) => {
+    if (!hasEnded && responses.call.writable) responses.call.write(request)
   }
-
-  async nack(action: NackAction, reason: string, ...ackIds: string[]): Promise<void> {
+  const ack = async (...ackIds: string[]) => {
+    for (const ids of batches(ackIds)) send(new ReadReq().setAck(new ReadReq.Ack().setIdsList(ids)))
+  }
+  const nack = async (action: NackAction, reason: string, ...ackIds: string[]) => {
     for (const ids of batches(ackIds)) {
-      const nack = new ReadReq.Nack().setAction(actions[action]).setReason(reason).setIdsList(ids)
-      this.#send(new ReadReq().setNack(nack))
+      const nacked = new ReadReq.Nack().setAction(actions[action]).setReason(reason).setIdsList(ids)
+      send(new ReadReq().setNack(nacked))
     }
   }
-
-  async close(): Promise<void> {
-    if (this.#ended) return
-    this.#ended = true
-    this.options.signal.removeEventListener('abort', this.#onAbort)
-    this.responses.cancel()
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<PersistentDelivery> {
-    try {
-      while (!this.#ended) {
-        const response = this.responses.take()
-        const delivery = response && (await this.#toDelivery(response))
-        if (delivery !== undefined) yield delivery
-        else if (response === undefined && !(await this.responses.more(true)) && !this.#ended)
-          throw new Error('the server ended the call')
-      }
-    } catch (error) {
-      if (!this.#ended) throw this.options.failed(error)
-    } finally {
-      await this.close()
-    }
-  }
-
-  async #toDelivery(response: ConsumeResponse): Promise<PersistentDelivery | undefined> {
+  const toDelivery = async (response: ConsumeResponse): Promise<PersistentDelivery | undefined> => {
     const delivered = response.getEvent()
     const event = delivered?.getEvent()
     const link = delivered?.getLink()
@@ -143,17 +107,42 @@ class Consumer implements PersistentConsumer {
     const ackId = idOf((link ?? event)?.getId())
     if (event === undefined) {
       // The stream of the parked event was truncated, so nothing is left to process.
-      await this.ack(ackId)
+      await ack(ackId)
       return undefined
     }
     const recorded = toRecordedEvent(event)
-    const original = link && (await this.options.original(recorded.stream, recorded.revision))
-    return { event: original ?? recorded, retryCount: delivered.getRetryCount(), ackId }
+    const replayed = link && (await original(recorded.stream, recorded.revision))
+    return { event: replayed ?? recorded, retryCount: delivered.getRetryCount(), ackId }
   }
-
-  /** Does nothing if the consumer has ended: the events are redelivered. */
-  #send(request: ConsumeRequest): void {
-    if (!this.#ended && this.responses.call.writable) this.responses.call.write(request)
+  async function* deliveries(): AsyncGenerator<PersistentDelivery> {
+    try {
+      while (!hasEnded) {
+        const response = responses.take()
+        const delivery = response && (await toDelivery(response))
+        if (delivery !== undefined) yield delivery
+        else if (response === undefined && !(await responses.more(true)) && !hasEnded)
+          throw new Error('the server ended the call')
+      }
+    } catch (error) {
+      if (!hasEnded) throw failed(error)
+    } finally {
+      await close()
+    }
+  }
+  const uuids = new ReadReq.Options.UUIDOption().setString(new shared.Empty())
+  const wanted = new ReadReq.Options().setAll(new shared.Empty()).setGroupName(group).setUuidOption(uuids)
+  responses.call.write(new ReadReq().setOptions(wanted.setBufferSize(bufferSize)))
+  try {
+    while (await responses.more()) {
+      if (!responses.take()?.hasSubscriptionConfirmation()) continue
+      if (signal.aborted) await close()
+      else signal.addEventListener('abort', close)
+      return { ack, nack, close, [Symbol.asyncIterator]: deliveries }
+    }
+    throw new Error('the server ended the call')
+  } catch (error) {
+    responses.cancel()
+    throw error
   }
 }
 
@@ -217,7 +206,7 @@ export function eventStoreDbPersistentSubscriptions(connection: Connection): Per
         (await readStream(connection, stream, { fromRevision, maxCount: 1 }))[0]
       return connection.use(what, async (client) => {
         const failed = (error: unknown) => connection.failed(client, error, what)
-        return Consumer.open(await client.consume(what), { group, ...options, failed, original })
+        return openConsumer(await client.consume(what), { group, ...options, failed, original })
       })
     },
     /** The server stores parked events as links, in a stream next to the group's checkpoints, and truncates replayed ones. */

@@ -139,7 +139,6 @@ export class RawClient extends EventStoreDBClient {
     return this.#opened(what, call())
   }
 
-  /** Returns all events of a read. */
   async readEvents(what: string, request: ReadReq): Promise<readonly WireEvent[]> {
     const responses = await this.read(what, request)
     const events: WireEvent[] = []
@@ -172,7 +171,6 @@ export class RawClient extends EventStoreDBClient {
     await this.capabilities
   }
 
-  /** Ends all calls and the connection. */
   async end(): Promise<void> {
     // A call that ignores its cancellation must not delay the next connection.
     await Promise.race([this.dispose(), sleep(endsWithinMs, undefined, { ref: false })])

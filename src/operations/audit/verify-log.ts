@@ -1,3 +1,4 @@
+import { checkLogFile } from '@transferd/event-log'
 import {
   DirectoryTiles,
   type NoteVerifier,
@@ -6,7 +7,6 @@ import {
   type TileStore,
 } from '@transferd/transparency-log'
 import { type KeptCheckpoint, type Verification, verifySealedLog } from '../../audit/integrity/log-verification.js'
-import { checkLogFile } from '../../event-store/embedded.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Backup, backUpLog } from '@transferd/event-log'
+import { type Backup, backUpLog, checkLogFile } from '@transferd/event-log'
 import {
   DirectoryTiles,
   type NoteVerifier,
@@ -12,7 +12,6 @@ import {
   VerificationError,
 } from '@transferd/transparency-log'
 import { signedCheckpoint } from '../../audit/integrity/log-sealer.js'
-import { checkLogFile } from '../../event-store/embedded.js'
 import { logVerifier, type VerifiedLog, verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { recordBackup } from '../files/last-backup.js'

@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
-import { checkLogFile } from '../../event-store/embedded.js'
+import { checkLogFile } from '@transferd/event-log'
 import { checkDatabaseFile } from '../../read-models/embedded/maintenance.js'
 import type { FileToCheck } from './file-checks.js'
 

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
-import { logPath } from '@transferd/event-log'
-import { attachEmbeddedEventStore, type EventStoreHandle, openEmbeddedEventStore } from '../../event-store/embedded.js'
+import { attachEventLog, type EventLogHandle, logPath, openEventLog } from '@transferd/event-log'
 import type { EventStore } from '../../event-store/event-store.js'
 import { skipEvents } from '../../event-store/read-event.js'
 import { openCollectionKeyStore } from '../../privacy/collection-key-store.js'
@@ -20,7 +19,7 @@ export interface OpenedLog {
   readonly rawEventStore: EventStore
   readonly customerKeys: CustomerKeys
   /** For the background thread; `undefined` if it opens its own connection. */
-  readonly shareEventStore: () => EventStoreHandle | undefined
+  readonly shareEventStore: () => EventLogHandle | undefined
   readonly box: SecretBox
   readonly keyRing: KeyRing
   /** Notices for the operator about the key files. */
@@ -122,9 +121,9 @@ export async function openReachableReadModels(configuration: Configuration): Pro
  */
 export async function openEventStore(
   location: Configuration['eventStore'],
-): Promise<{ readonly eventStore: EventStore; share(): EventStoreHandle | undefined }> {
+): Promise<{ readonly eventStore: EventStore; share(): EventLogHandle | undefined }> {
   if (location.engine === 'embedded') {
-    const eventStore = await openEmbeddedEventStore(location)
+    const eventStore = await openEventLog(location)
     return { eventStore, share: () => eventStore.share() }
   }
   // Loaded on demand: the embedded mode does not need the client's memory and start time.
@@ -136,9 +135,9 @@ export async function openEventStore(
 /** Opens the same log in another thread. */
 export async function attachEventStore(
   location: Configuration['eventStore'],
-  handle: EventStoreHandle | undefined,
+  handle: EventLogHandle | undefined,
 ): Promise<EventStore> {
-  return handle ? attachEmbeddedEventStore(handle) : (await openEventStore(location)).eventStore
+  return handle ? attachEventLog(handle) : (await openEventStore(location)).eventStore
 }
 
 /**

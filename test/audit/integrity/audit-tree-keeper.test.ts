@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { openEventLog } from '@transferd/event-log'
 import { cosign, generateSigner, openCheckpoint, parseNote, parseSigner } from '@transferd/transparency-log'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -13,7 +14,6 @@ import {
   requestVerification,
 } from '../../../src/audit/integrity/integrity-status.js'
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
-import { openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import type { EventStore } from '../../../src/event-store/event-store.js'
 import type { ReadModels } from '../../../src/read-models/read-models.js'
 import { until as untilTrue } from '../../callbacks/world.js'
@@ -36,7 +36,7 @@ interface World {
 
 async function openWorld(t: Test): Promise<World> {
   const directory = t.testdir()
-  const store = await openEmbeddedEventStore({ directory })
+  const store = await openEventLog({ directory })
   const readModels = await openTestReadModels(directory)
   t.teardown(async () => {
     await readModels.close()

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import { logPath, openEventLog } from '@transferd/event-log'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { canonicalJson, leafOf, placeInLeaf } from '../../../src/audit/integrity/event-leaf.js'
-import { logPath, openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import type { RecordedEvent } from '../../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { openTestStore } from '../../support/embedded-store.js'
@@ -71,7 +71,7 @@ t.test('a leaf that does not fit into an entry is represented by its hash', asyn
 /** Reads the stored events of a log through both engines. */
 async function readThroughBoth(t: Test, directory: string) {
   const server = await startTestEventsServer(directory)
-  const stores = [openEventStoreDb({ url: server.url }), await openEmbeddedEventStore({ directory })]
+  const stores = [openEventStoreDb({ url: server.url }), await openEventLog({ directory })]
   const read = await Promise.all(stores.map((store) => store.readAll({ maxCount: 100, includeStored: true })))
   for (const store of stores) await store.close()
   await server.stop()
@@ -104,7 +104,7 @@ t.test('a leaf includes stored bytes that are not part of the event’s JSON', a
   await store.close()
   const db = new Database(logPath(t.testdirName))
   const readLeaves = async () => {
-    const reopened = await openEmbeddedEventStore({ directory: t.testdirName })
+    const reopened = await openEventLog({ directory: t.testdirName })
     const { events } = await reopened.readAll({ maxCount: 10, includeStored: true })
     await reopened.close()
     return events.map((each) => leafOf(each).toString())

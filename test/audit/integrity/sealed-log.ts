@@ -1,6 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CannotOpenLogError, checkLogFile, logPath, openEventLog } from '@transferd/event-log'
 import { DirectoryTiles, generateSigner, type NoteSigner, parseSigner } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import { LogSealer } from '../../../src/audit/integrity/log-sealer.js'
@@ -10,7 +11,6 @@ import {
   verifySealedLog,
 } from '../../../src/audit/integrity/log-verification.js'
 import { uuidV5 } from '../../../src/commands/ids.js'
-import { CannotOpenLogError, checkLogFile, logPath, openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import type { EventStore, RecordedEvent } from '../../../src/event-store/event-store.js'
 
 export const signer = parseSigner(generateSigner('transferd/test'))
@@ -51,7 +51,7 @@ export function tilesOf(directory: string): DirectoryTiles {
 /** Creates a data directory with a log of `transfers` transfers and its tree. */
 export async function createSealedLog(transfers: number): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-sealed-'))
-  const store = await openEmbeddedEventStore({ directory })
+  const store = await openEventLog({ directory })
   await appendTransfers(store, 0, transfers)
   await seal(store, directory)
   await store.close()
@@ -86,7 +86,7 @@ export async function verifyDirectory(
 ): Promise<VerifiedDirectory> {
   let store: EventStore | undefined
   try {
-    store = await openEmbeddedEventStore({ directory })
+    store = await openEventLog({ directory })
     const checkFile = () => checkLogFile(directory, 'full')
     return await verifySealedLog({ store, tiles: tilesOf(directory), verifier: signer, checkFile, ...options })
   } catch (error) {
@@ -100,7 +100,7 @@ export async function verifyDirectory(
 
 /** Returns everything that can be read: the global order, and every stream by its name. */
 export async function readEverything(directory: string): Promise<string> {
-  const store = await openEmbeddedEventStore({ directory })
+  const store = await openEventLog({ directory })
   const read = (events: readonly RecordedEvent[]) =>
     JSON.stringify(events.map((event) => ({ ...event, position: `${event.position.commit}` })))
   try {

@@ -1,9 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { logPath, openEventLog } from '@transferd/event-log'
 import { generateSigner, parseSigner } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { logPath, openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import { long } from '../../support/long.js'
 import {
   appendTransfers,
@@ -137,7 +137,7 @@ t.test('verifies an unchanged log, and a log that has grown', async (t) => {
   t.equal(to, checkpoint?.size)
   t.equal(unsealed, 0)
   await onCopy(directory, async (copy) => {
-    const store = await openEmbeddedEventStore({ directory: copy })
+    const store = await openEventLog({ directory: copy })
     await appendTransfers(store, 250, 300)
     t.match(await verifyDirectory(copy), { findings: [], unsealed: 127 }, 'unsealed events are counted')
     await seal(store, copy)
@@ -187,7 +187,7 @@ t.test('finds a tree and signature that were created after an edit', async (t) =
     edit(copy, (db) => edits['an amount']!(db, 77))
     const reseal = async (by: typeof signer) => {
       rmSync(join(copy, 'audit'), { recursive: true })
-      const store = await openEmbeddedEventStore({ directory: copy })
+      const store = await openEventLog({ directory: copy })
       await seal(store, copy, by)
       await store.close()
     }
@@ -218,7 +218,7 @@ t.test(
       const kept = [{ name: 'kept', note: readFileSync(join(directory, 'audit/checkpoint'), 'utf8') }]
       edit(copy, (db) => edits['the newest events are removed']!(db, 0))
       rmSync(join(copy, 'audit'), { recursive: true })
-      const store = await openEmbeddedEventStore({ directory: copy })
+      const store = await openEventLog({ directory: copy })
       await seal(store, copy)
       t.same((await verifyDirectory(copy)).findings, [])
       t.match((await verifyDirectory(copy, { kept })).findings, [{ kind: 'checkpoint', problem: /was cut back/ }])

@@ -13,11 +13,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { openEventLog } from '@transferd/event-log'
 import { DirectoryTiles, generateSigner, parseSigner, TreeReader } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { LogSealer } from '../../../src/audit/integrity/log-sealer.js'
-import { openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import { cutIntoChunks, type OpenWith } from '../../../src/operations/backup/backup-chunks.js'
 import { chunksOf, readManifest } from '../../../src/operations/backup/backup-manifest.js'
 import { type CreateBackupOptions, createBackup } from '../../../src/operations/backup/create-backup.js'
@@ -38,7 +38,7 @@ const signer = parseSigner(generateSigner('log.example/transferd'))
 async function world(t: Test, events = 40) {
   const root = temporaryDirectory(t)
   const data = join(root, 'data')
-  const store = await openEmbeddedEventStore({ directory: data })
+  const store = await openEventLog({ directory: data })
   t.teardown(() => store.close())
   const readModels = await openEmbeddedReadModels({ directory: data })
   t.teardown(() => readModels.close())
@@ -97,7 +97,7 @@ function contains(directory: string, text: string): boolean {
 }
 
 async function logIn(directory: string) {
-  const restored = await openEmbeddedEventStore({ directory })
+  const restored = await openEventLog({ directory })
   const log = await wholeLog(restored)
   await restored.close()
   return log

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { openEventLog } from '@transferd/event-log'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t, { type Test } from 'tap'
-import { openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import {
   type Append,
   type EventStore,
@@ -43,7 +43,7 @@ async function fill(store: EventStore, events: number, prefix = 'stream'): Promi
 
 /** Opens each log in a separate directory. */
 async function openTestStore(t: Test): Promise<EventStore> {
-  const store = await openEmbeddedEventStore({ directory: tempDirectory(t) })
+  const store = await openEventLog({ directory: tempDirectory(t) })
   t.teardown(() => store.close())
   return store
 }
