@@ -79,8 +79,8 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
     const amount = depositChecks.check(request, request.merchant)
     const merchant = request.merchant ?? (await merchantByAddress(request, amount))
     const transfer = (await create(request, merchant, amount, 'hosted')) as Deposit
-    const { transactionId: _, ...answer } = created(transfer)
-    return { url: payPageUrl(app.services, transfer.trackingId), ...answer, expiresAt: transfer.expiresAt }
+    const url = payPageUrl(app.services, transfer.trackingId)
+    return { url, ...created(transfer), expiresAt: transfer.expiresAt }
   }
 
   function createWithKey(channel: 'native' | 'withdrawal') {

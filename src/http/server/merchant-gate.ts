@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { CommandContext } from '../../commands/handle-command.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
@@ -28,8 +28,6 @@ interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
-
-type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void
 
 /** Guesses of keys per address: a burst of five, then one every twelve seconds. */
 const guesses: Rate = { perSecond: 5 / 60, burst: 5 }
@@ -69,12 +67,9 @@ class Gate {
   }
 
   /** For routes of operators, with a separate count: readers of the documentation must not make health probes fail. */
-  limitObserver(): Hook {
+  limitObserver(): (request: FastifyRequest) => Promise<void> {
     const charge = this.limitEach(observations)
-    return (request, _reply, done) => {
-      charge(request)
-      done()
-    }
+    return async (request) => charge(request)
   }
 
   /**
@@ -82,9 +77,8 @@ class Gate {
    * little. `isOptional`: without a key, the handler finds the merchant. `isCounted: false`: the handler must call {@link chargePoll}.
    */
   requireKey(scope: Scope, { isOptional = false, isCounted = true } = {}) {
-    const onRequest: Hook = (request, _reply, done) => {
-      if (isOptional && request.headers.webapikey === undefined) done()
-      else this.#identify(request, scope, isCounted, done)
+    const onRequest = async (request: FastifyRequest) => {
+      if (!isOptional || request.headers.webapikey !== undefined) await this.#identify(request, scope, isCounted)
     }
     return { onRequest, config: { scope } }
   }
@@ -114,26 +108,20 @@ class Gate {
     refuse(this.#merchants.take(merchantId, perSecond, perSecond * merchantBurstSeconds))
   }
 
-  #identify(request: FastifyRequest, scope: Scope, counted: boolean, done: HookHandlerDoneFunction): void {
+  async #identify(request: FastifyRequest, scope: Scope, isCounted: boolean): Promise<void> {
     const key = request.headers.webapikey
     const find = () => (typeof key === 'string' ? this.#directory.byApiKey(key) : undefined)
-    const admit = (owner: ReturnType<typeof find>) => {
-      let refused: Error | undefined
-      try {
-        if (!owner) throw this.#unknownKey(request, key)
-        this.#allow(request, owner.merchant)
-        const mayUse = owner.key.scopes.includes(scope)
-        if (counted || !mayUse) this.#charge(owner.merchant)
-        if (!mayUse) throw new RequestError('scope-missing', { violation: violate('scope-missing', { scope }) })
-      } catch (error) {
-        refused = error as Error
-      }
-      done(refused)
+    let owner = find()
+    if (!owner && key !== undefined) {
+      // Another process or node may have issued it just now.
+      await this.#directory.catchUp()
+      owner = find()
     }
-    const owner = find()
-    if (owner || key === undefined) admit(owner)
-    // Another process or node may have issued it just now.
-    else this.#directory.catchUp().then(() => admit(find()), done)
+    if (!owner) throw this.#unknownKey(request, key)
+    this.#allow(request, owner.merchant)
+    const mayUse = owner.key.scopes.includes(scope)
+    if (isCounted || !mayUse) this.#charge(owner.merchant)
+    if (!mayUse) throw new RequestError('scope-missing', { violation: violate('scope-missing', { scope }) })
   }
 
   /** The keys of a merchant that is out of service cannot be checked, so none is called wrong. @throws RequestError */
