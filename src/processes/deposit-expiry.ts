@@ -16,7 +16,7 @@ const concurrency = 50
 const retryAfterMs = 30_000
 const maxTried = 2_000
 
-export interface ExpiryDependencies {
+interface ExpiryDependencies {
   readonly readModels: ReadModels
   readonly transfers: Pick<TransferCommands, 'expire'>
   readonly clock: Clock
@@ -45,9 +45,8 @@ export function startExpiry(deps: ExpiryDependencies): Part {
     const expireDue = async (): Promise<boolean> => {
       // The tried deposits may all be listed still, and must not hide the ones after them.
       const options = { sort: { openUntil: 1 }, limit: pageSize + tried.size } as const
-      const documents = await readModels
-        .collection(collections.transfers)
-        .find({ openUntil: { $lte: clock() } }, options)
+      const collection = readModels.collection(collections.transfers)
+      const documents = await collection.find({ openUntil: { $lte: clock() } }, options)
       const listed = new Set(documents.map(({ _id }) => _id))
       for (const id of tried.keys()) if (!listed.has(id)) tried.delete(id)
       const nowMs = performance.now()

@@ -77,13 +77,10 @@ export async function readPointer(readModels: ReadModels, projection: string): P
 
 /** Returns the progress after a page up to `position`, whose last event of the projection is `last`, if it has one. */
 export function progressAfter(position: Position, last: RecordedEvent | undefined, before: Progress): Progress {
-  const lastEvent = last
-    ? {
-        ...{ stream: last.stream, revision: last.revision },
-        ...{ position: formatPosition(last.position), recordedAtMs: last.recordedAtMs },
-      }
-    : before.lastEvent
-  return { position: formatPosition(position), ...(lastEvent && { lastEvent }) }
+  const reached = formatPosition(position)
+  if (!last) return { ...before, position: reached }
+  const { stream, revision, recordedAtMs } = last
+  return { position: reached, lastEvent: { stream, revision, position: formatPosition(last.position), recordedAtMs } }
 }
 
 /**

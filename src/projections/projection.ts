@@ -135,31 +135,24 @@ export interface ProjectionTarget {
 
 /** @throws ProjectionError after everything before the failing event is written */
 export async function applyEvents(projection: Projection, target: ProjectionTarget, events: readonly RecordedEvent[]) {
-  let operations: readonly WriteOperation[] = []
-  let failure: ProjectionError | undefined
-  if ('applyRecorded' in projection) operations = projection.applyRecorded(events)
-  else {
-    const batch: ProjectedEvent[] = []
-    try {
-      for (const recorded of events) batch.push(...decoded(recorded))
-    } catch (error) {
-      if (!(error instanceof ProjectionError)) throw error
-      failure = error
-    }
-    const ids = projection.needs?.(batch) ?? []
-    const found = ids.length === 0 ? new Map() : await target.byIds(ids)
-    try {
-      if (batch.length > 0) operations = projection.apply(batch, found)
-    } catch (error) {
-      if (!(error instanceof ProjectionError)) throw error
-      const { commit } = error.event.position
-      const failing = events.findIndex(({ position }) => position.commit === commit)
-      await applyEvents(projection, target, events.slice(0, failing))
-      throw error
-    }
+  let operations: readonly WriteOperation[]
+  try {
+    operations = await operationsOf(projection, target, events)
+  } catch (error) {
+    if (!(error instanceof ProjectionError)) throw error
+    const { commit } = error.event.position
+    const failing = events.findIndex(({ position }) => position.commit === commit)
+    await applyEvents(projection, target, events.slice(0, failing))
+    throw error
   }
   if (operations.length > 0) await target.write(operations)
-  if (failure) throw failure
+}
+
+async function operationsOf(projection: Projection, target: ProjectionTarget, events: readonly RecordedEvent[]) {
+  if ('applyRecorded' in projection) return projection.applyRecorded(events)
+  const batch = events.flatMap(decoded)
+  const ids = projection.needs?.(batch) ?? []
+  return projection.apply(batch, ids.length === 0 ? new Map() : await target.byIds(ids))
 }
 
 /** Returns no event if it is skipped. @throws ProjectionError, because ignoring an unreadable event would leave a silent hole */

@@ -4,22 +4,19 @@ import { type Position, parsePosition } from '../event-store/event-store.js'
 import { collections, feedAfter, feedId, feedOrder, type TransferEventDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 
+interface Place {
+  readonly trackingId: string
+  readonly revision: number
+}
+
 /**
  * A position in a merchant's feed and the event at it. After the log is copied to another engine, the same position can belong to another
  * event, and a merchant that continued from it would miss events without noticing.
  */
-export interface FeedPosition {
+interface FeedPosition {
   readonly position: Position
   /** Absent if a merchant sends the `position` of an item. */
-  readonly event?: { readonly trackingId: string; readonly revision: number }
-}
-
-export interface FeedItem {
-  readonly id: string
-  readonly position: string
-  readonly trackingId: string
-  readonly revision: number
-  readonly event: TransferEvent
+  readonly event?: Place
 }
 
 interface Sources {
@@ -44,7 +41,7 @@ export async function listFeed(
   sources: Sources,
   merchantId: string,
   { after, limit }: { readonly after: FeedPosition | undefined; readonly limit: number },
-): Promise<{ readonly items: readonly FeedItem[]; readonly next: string | undefined } | undefined> {
+) {
   const { readModels, transfers } = sources
   const from = after && (await positionOf(sources, merchantId, after))
   if (after && !from) return undefined
@@ -55,7 +52,7 @@ export async function listFeed(
   const histories = new Map(
     await Promise.all(ids.map(async (id) => [id, await transfers.history(id, 'omit')] as const)),
   )
-  const items: FeedItem[] = []
+  const items: (Place & { readonly id: string; readonly position: string; readonly event: TransferEvent })[] = []
   let next: string | undefined
   for (const { trackingId, revision, position } of entries) {
     const recorded = histories.get(trackingId)?.find((each) => each.revision === revision)

@@ -5,21 +5,13 @@ import { transferDecider } from '../domain/transfer/transfer-decider.js'
 import { type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
 import { parseTime } from '../kernel/time.js'
 import { shownFields } from './recent-changes.js'
-import { type StatementLine, statementFromLog } from './statement.js'
+import { statementFromLog } from './statement.js'
 import { foldAsOf, type PointInTime } from './walk-log.js'
 
 type Store = Pick<EventStore, 'readStream'>
 type Fields = { readonly [field: string]: unknown }
 
-/** A state, folded from its own events and never from a read model. */
-export interface StateAsOf<State> {
-  /** The last included event, as `formatPosition` prints it. */
-  readonly position: string
-  readonly recordedAt: string
-  readonly state: State
-}
-
-/** Returns `undefined` if the transfer did not exist. Amounts are numbers in minor units. @throws StoreUnavailableError, UnreadableEventError */
+/** Returns the state, folded from its own events, or `undefined` if the transfer did not exist. Amounts are numbers in minor units. @throws StoreUnavailableError, UnreadableEventError */
 export async function transferAsOf(store: Store, trackingId: string, asOf?: PointInTime) {
   const { state, last } = await foldAsOf(store, transferDecider, transferStream(trackingId), asOf)
   if (!last || state.kind === 'none') return undefined
@@ -32,7 +24,8 @@ export async function merchantAsOf(store: Store, merchantId: string, asOf?: Poin
   return last && state.merchantId !== null ? stateAt(last, shownMerchant(state)) : undefined
 }
 
-function stateAt({ position, recordedAtMs, revision }: RecordedEvent, fields: Fields): StateAsOf<Fields> {
+/** Returns a state with its last event, whose position is as `formatPosition` prints it. */
+function stateAt({ position, recordedAtMs, revision }: RecordedEvent, fields: Fields) {
   const recordedAt = new Date(recordedAtMs).toISOString()
   return { position: formatPosition(position), recordedAt, state: { ...fields, revision } }
 }
@@ -52,16 +45,6 @@ function shownMerchant(merchant: Merchant): Fields {
 
 export type StateKind = 'transfer' | 'merchant' | 'statement'
 
-/** The dashboard's `AuditStateAnswer`. */
-export interface StateAnswer {
-  readonly of: StateKind
-  readonly id: string
-  readonly position: string | null
-  readonly recordedAt: string | null
-  readonly state: Fields | null
-  readonly statement: readonly StatementLine[] | null
-}
-
 /**
  * Returns a state by kind and id; `<merchantId>` or `<merchantId>/<2026-11-21>` identifies a statement. Returns `undefined` if it did not
  * exist. @throws StoreUnavailableError, UnreadableEventError
@@ -71,13 +54,14 @@ export async function stateAsOf(
   of: StateKind,
   id: string,
   asOf?: PointInTime,
-): Promise<StateAnswer | 'malformed' | undefined> {
+) {
   if (of !== 'statement') {
     const found = await (of === 'transfer' ? transferAsOf : merchantAsOf)(store, id, asOf)
     return found && { of, id, ...found, statement: null }
   }
   const [merchantId = '', day, ...rest] = id.split('/')
-  if (rest.length > 0 || (day !== undefined && (!/^\d{4}-\d\d-\d\d$/.test(day) || !parseTime(day)))) return 'malformed'
+  if (rest.length > 0 || (day !== undefined && (!/^\d{4}-\d\d-\d\d$/.test(day) || !parseTime(day))))
+    return 'malformed' as const
   if (!(await merchantAsOf(store, merchantId, asOf))) return undefined
   const { lines, ...last } = await statementFromLog(store, merchantId, day, asOf)
   return { of, id, ...last, state: null, statement: lines }

@@ -19,14 +19,7 @@ export type StuckReason = keyof typeof stuckReasons
 /** A stuck transfer with the number of its claims and approvals; its delay starts at `since`, in ISO 8601. */
 export type StuckTransfer = ReturnType<typeof shown>
 
-export interface Stuck {
-  /** Oldest first within a reason, reasons in their order. */
-  readonly items: readonly StuckTransfer[]
-  /** The reasons with possibly more transfers than are listed. */
-  readonly more: ReadonlySet<StuckReason>
-}
-
-export interface StuckSources {
+interface Sources {
   readonly readModels: ReadModels
   /** Returns the amount above which a withdrawal needs a second approver, in minor units, or `null`. */
   readonly approvalAboveMinor: (merchantId: string) => bigint | null
@@ -38,8 +31,11 @@ const maxRead = 500
 /** A single lapsed claim can be an accident. */
 const lapsingSteps = 2
 
-/** Returns the transfers that wait too long for an action, by ranges of indexes only. @throws ReadModelsUnavailableError */
-export async function stuckTransfers(sources: StuckSources, now: string): Promise<Stuck> {
+/**
+ * Returns the transfers that wait too long for an action, by ranges of indexes only: reasons in their order, and oldest first within a
+ * reason. `more` holds the reasons with possibly more transfers than are listed. @throws ReadModelsUnavailableError
+ */
+export async function stuckTransfers(sources: Sources, now: string) {
   const found = new Map<StuckReason, StuckTransfer[]>()
   const more = new Set<StuckReason>()
   const add = (transfer: TransferDocument, reason: StuckReason, since: string) => {
@@ -83,7 +79,7 @@ function whyUnpaid(
   return { reason: 'unpaid', since: createdAt }
 }
 
-async function pastExpiry(readModels: ReadModels, now: string): Promise<readonly TransferDocument[]> {
+async function pastExpiry(readModels: ReadModels, now: string) {
   const before = earlier(now, stuckReasons['pending-past-expiry'].afterMs)
   const options = { sort: { openUntil: 1 }, limit: maxListed + 1 } as const
   const found = await readModels.collection(collections.transfers).find({ openUntil: { $lte: before } }, options)

@@ -9,7 +9,7 @@ export const heartbeatEveryMs = 10_000
 const aliveForMs = 3 * heartbeatEveryMs
 const listedForMs = 86_400_000
 
-interface NodeInfo {
+interface NodeDocument extends Document {
   readonly host: string
   readonly processId: number
   readonly version: string
@@ -18,23 +18,14 @@ interface NodeInfo {
   readonly seenAt: string
 }
 
-interface NodeDocument extends NodeInfo, Document {}
-
-export interface Node extends NodeInfo {
-  readonly nodeId: string
-  readonly isAlive: boolean
-}
+export type Node = Awaited<ReturnType<typeof listNodes>>[number]
 
 /** This process in the list of nodes, which only users read: no decision depends on it. */
 export class OwnNode {
-  readonly #info: Omit<NodeInfo, 'seenAt'>
-
   constructor(
     private readonly readModels: ReadModels,
-    info: Pick<NodeInfo, 'version' | 'roles' | 'startedAt'>,
-  ) {
-    this.#info = { host: hostname(), processId: process.pid, ...info }
-  }
+    private readonly info: Pick<NodeDocument, 'version' | 'roles' | 'startedAt'>,
+  ) {}
 
   /** Adds the node, and deletes nodes without a heartbeat for a day. @throws ReadModelsUnavailableError */
   async start(now: string): Promise<void> {
@@ -48,7 +39,8 @@ export class OwnNode {
 
   /** @throws ReadModelsUnavailableError */
   async heartbeat(now: string): Promise<void> {
-    const replacement: NodeDocument = { _id: ownNodeId(), ...this.#info, seenAt: now }
+    const place = { _id: ownNodeId(), host: hostname(), processId: process.pid }
+    const replacement: NodeDocument = { ...place, ...this.info, seenAt: now }
     const filter = { _id: replacement._id }
     await this.readModels.collection(collection).bulkWrite([{ replaceOne: { filter, replacement, upsert: true } }])
   }
@@ -61,7 +53,7 @@ export class OwnNode {
 }
 
 /** Returns the nodes with a heartbeat within a day, the latest first, or none before the first service ran. @throws ReadModelsUnavailableError */
-export async function listNodes(readModels: ReadModels, now: string): Promise<readonly Node[]> {
+export async function listNodes(readModels: ReadModels, now: string) {
   if (!(await readModels.listCollections()).includes(collection)) return []
   const since = new Date(Date.parse(now) - listedForMs).toISOString()
   const options = { sort: { seenAt: -1 }, limit: 1_000 } as const

@@ -12,11 +12,6 @@ const signatures = {
 export type ReceiptType = keyof typeof signatures
 export const receiptTypes = Object.keys(signatures) as ReceiptType[]
 
-export interface Receipt {
-  readonly type: ReceiptType
-  readonly bytes: Buffer
-}
-
 /** `_id` is the SHA-256 of the bytes, hexadecimal. */
 interface ReceiptDocument extends Document {
   readonly type: ReceiptType
@@ -40,18 +35,15 @@ export async function storeReceipt(readModels: ReadModels, bytes: Buffer, at: st
 }
 
 /** @throws ReadModelsUnavailableError */
-export async function findReceipt(readModels: ReadModels, sha256: string): Promise<Receipt | undefined> {
+export async function findReceipt(readModels: ReadModels, sha256: string) {
   const found = (await readModels.collection(collections.receipts).findOne({ _id: sha256 })) as ReceiptDocument | null
   return found ? { type: found.type, bytes: Buffer.from(found.base64, 'base64') } : undefined
 }
 
-export interface StoredReceipt {
-  readonly base64: string
-  readonly storedAt: string
-}
-
 /** Yields every receipt, oldest first. @throws ReadModelsUnavailableError */
-export async function* receiptsByAge(readModels: ReadModels): AsyncGenerator<StoredReceipt> {
+export async function* receiptsByAge(
+  readModels: ReadModels,
+): AsyncGenerator<Pick<ReceiptDocument, 'base64' | 'storedAt'>> {
   if (!(await readModels.listCollections()).includes(collections.receipts)) return
   let after: Filter = {}
   for (;;) {

@@ -93,25 +93,14 @@ function existsToSql(field: string, column: string, wanted: boolean): string {
 export function meets(field: string, condition: Condition, value: unknown): boolean {
   if (Array.isArray(value)) throw new TypeError(`read models: guard on "${field}" meets an array`)
   const held = (value ?? null) as Scalar
-  for (const [operator, operand] of operatorsOf(condition)) {
-    if (operator === '$exists') {
-      if ((value !== undefined) !== operand) return false
-    } else if (operator === '$in') {
-      if (!(operand as readonly Scalar[]).includes(held)) return false
-    } else if (operator === '$eq') {
-      if (held !== operand) return false
-    } else if (!isInRange(operator, held, operand as Scalar)) return false
-  }
-  return true
-}
-
-function isInRange(operator: string, held: Scalar, operand: Scalar): boolean {
-  if (held === operand) return operator.endsWith('e')
-  if (held === null || operand === null || typeof held !== typeof operand) return false
-  // Strings by their UTF-8 bytes, as in filters; JavaScript's order differs above U+FFFF.
-  const order =
-    typeof held === 'string'
-      ? Buffer.compare(Buffer.from(held), Buffer.from(String(operand)))
-      : Number(held) - Number(operand)
-  return operator.startsWith('$g') ? order > 0 : order < 0
+  return operatorsOf(condition).every(([operator, operand]) => {
+    if (operator === '$exists') return (value !== undefined) === operand
+    if (operator === '$in') return (operand as readonly Scalar[]).includes(held)
+    if (held === operand) return ['$eq', '$gte', '$lte'].includes(operator)
+    if (operator === '$eq' || held === null || typeof held !== typeof operand) return false
+    // Strings by their UTF-8 bytes, as in filters; JavaScript's order differs above U+FFFF.
+    const isText = typeof held === 'string'
+    const order = isText ? Buffer.compare(Buffer.from(held), Buffer.from(String(operand))) : +held - Number(operand)
+    return operator.startsWith('$g') ? order > 0 : order < 0
+  })
 }
