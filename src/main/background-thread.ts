@@ -19,14 +19,7 @@ const metricsWithinMs = 5_000
  */
 const maxHeapMiB = 1_024
 
-export interface BackgroundThread {
-  /** Returns the problem as a sentence, or undefined while the thread works. */
-  problem(): string | undefined
-  /** Returns the thread's metrics in the Prometheus text format; empty while the thread does not respond. */
-  metrics(): Promise<string>
-  /** Stops the thread after it has finished its current work. */
-  stop(): Promise<void>
-}
+export type BackgroundThread = ReturnType<typeof startBackgroundThread>
 
 export interface BackgroundThreadOptions {
   /** Creates the data for each start of the thread, and the list of objects to transfer. */
@@ -37,7 +30,7 @@ export interface BackgroundThreadOptions {
 }
 
 /** Runs projections, callbacks and expiry in a separate thread. Restarts it after a crash, with an increasing delay. */
-export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThreadOptions): BackgroundThread {
+export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThreadOptions) {
   const stopping = new AbortController()
   let worker: Worker | undefined
   let lastSignAtMs = performance.now()
@@ -88,11 +81,14 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
   const supervised = supervise()
 
   return {
+    /** Returns the problem as a sentence, or undefined while the thread works. */
     problem() {
       if (problem) return problem
       return performance.now() - lastSignAtMs > silenceMs ? 'the background thread does not respond' : undefined
     },
+    /** Returns the thread's metrics in the Prometheus text format; empty while the thread does not respond. */
     metrics: () => (worker && !problem ? askForMetrics(worker) : Promise.resolve('')),
+    /** Stops the thread after it has finished its current work. */
     async stop() {
       stopping.abort()
       worker?.postMessage({ kind: 'stop' } satisfies ToBackground)

@@ -10,6 +10,7 @@ import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
 import { createSignIn } from '../commands/user/login-guard.js'
 import { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
+import { isManual } from '../domain/payment-method.js'
 import type { HttpServices } from '../http/services.js'
 import type { Clock } from '../kernel/time.js'
 import { readAuditCheckpoint } from '../operations/audit/audit-files.js'
@@ -25,9 +26,11 @@ import { pausedProjections } from '../projections/projection-tasks.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { isSandbox, messageWarnings } from '../sandbox/sandbox.js'
 import { createPasswords } from '../security/passwords.js'
-import type { WalletPayments } from '../wallet/payments/wallet-payments.js'
+import { WalletCollections } from '../wallet/payments/collections.js'
+import { createWalletLogin } from '../wallet/payments/wallet-logins.js'
+import { WalletPayments } from '../wallet/payments/wallet-payments.js'
 import type { Wallet } from '../wallet/wallet.js'
-import { createWallet, createWalletPayments, limitCodes, type TakeCode, type WalletParts } from './compose-wallet.js'
+import { createWallet, limitCodes, type TakeCode } from './compose-wallet.js'
 import { ServiceError } from './listening.js'
 
 const requestTimeoutMs = 30_000
@@ -50,20 +53,7 @@ export interface Ports {
   readonly outboxToken: () => string | undefined
 }
 
-export interface ComposedService {
-  readonly directory: MerchantDirectory
-  readonly userDirectory: UserDirectory
-  readonly merchants: MerchantCommands
-  readonly users: UserCommands
-  readonly transfers: TransferCommands
-  readonly callbacks: CallbackCommands
-  readonly walletPayments: WalletPayments
-  readonly wallets: WalletParts
-  readonly inSandbox: () => boolean
-  /** Warnings for the operator that depend on the merchants, as sentences. */
-  readonly warnings: () => readonly string[]
-  readonly http: HttpServices
-}
+export type ComposedService = Awaited<ReturnType<typeof composeService>>
 
 /**
  * Composes the commands and the HTTP dependencies of the main thread, and starts the directories. `onStop` receives the functions that stop
@@ -73,7 +63,7 @@ export async function composeService(
   configuration: Configuration,
   ports: Ports,
   onStop: (close: () => Promise<void>) => void,
-): Promise<ComposedService> {
+) {
   const { stores, clock, monotonicMs, publicUrl, logger, metrics } = ports
   const { eventStore, rawEventStore, customerKeys, readModels, box } = stores
   const directory = new MerchantDirectory(eventStore, box, clock, (err) => logger.error({ err }, 'merchant directory'))
@@ -91,14 +81,19 @@ export async function composeService(
   const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
   const callbacks = new CallbackCommands(eventStore, clock)
   const inSandbox = () => configuration.sandbox !== 'off' && isSandbox(directory)
-  const configured = createWallet({
-    ...{ configuration, eventStore, readModels, box, clock, passwords },
-    isSandbox: inSandbox,
+  const walletParts = { configuration, eventStore, readModels, box, clock, passwords, isSandbox: inSandbox }
+  const configured = createWallet(walletParts)
+  const wallet = ports.wallet ?? configured.wallet
+  const settingsOf = async (merchantId: string) => directory.settingsOf(merchantId)
+  const paying = { store: eventStore, wallet, transfers, settingsOf, clock }
+  const walletPayments = new WalletPayments({
+    ...{ ...paying, box, publicUrl, takeCode: ports.takeCode ?? limitCodes(monotonicMs) },
+    isManual: (code) => isManual(configuration.paymentMethods, code),
+    onUnavailable: (cause, { merchantId, trackingId }) =>
+      logger.error({ merchantId, trackingId, cause }, 'the wallet cannot be used'),
+    collections: new WalletCollections(paying),
+    logIn: createWalletLogin(eventStore, box, clock),
   })
-  const wallets = { ...configured, wallet: ports.wallet ?? configured.wallet }
-  const takeCode = ports.takeCode ?? limitCodes(monotonicMs)
-  const payments = { configuration, eventStore, wallet: wallets.wallet, transfers, directory, takeCode }
-  const walletPayments = createWalletPayments({ ...payments, box, publicUrl, clock, logger })
   const securityLog = createSecurityLog(logger, metrics, monotonicMs)
   onStop(async () => securityLog.close())
 
@@ -135,7 +130,8 @@ export async function composeService(
       return serverChecks(configuration, { store: eventStore, readModels, directory, known: unreadable, clock })
     },
   }
-  return { ...commands, wallets, inSandbox, warnings, http }
+  /** The warnings are sentences for the operator that depend on the merchants. */
+  return { ...commands, accounts: configured.accounts, inSandbox, warnings, http }
 }
 
 /**

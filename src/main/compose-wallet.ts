@@ -1,7 +1,3 @@
-import type { Logger } from 'pino'
-import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
-import type { TransferCommands } from '../commands/transfer/transfers.js'
-import { isManual } from '../domain/payment-method.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { Clock } from '../kernel/time.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
@@ -14,12 +10,8 @@ import { WalletAccounts } from '../wallet/built-in/wallet-accounts.js'
 import { createHttpWallet } from '../wallet/http/http-wallet.js'
 import { createSmsGateway, createSmtp, routeMessages } from '../wallet/messages/gateways.js'
 import { Outbox } from '../wallet/messages/outbox.js'
-import { WalletCollections } from '../wallet/payments/collections.js'
-import { createWalletLogin } from '../wallet/payments/wallet-logins.js'
-import { WalletPayments } from '../wallet/payments/wallet-payments.js'
-import type { Wallet } from '../wallet/wallet.js'
 
-export interface WalletDependencies {
+interface WalletDependencies {
   readonly configuration: Pick<Configuration, 'wallet' | 'messages' | 'currency'>
   readonly eventStore: EventStore
   readonly readModels: ReadModels
@@ -31,46 +23,27 @@ export interface WalletDependencies {
   readonly isSandbox: () => boolean
 }
 
-export interface WalletParts {
-  readonly wallet: Wallet
-  /** `undefined` with a wallet core, which keeps the accounts itself. */
-  readonly accounts: WalletAccounts | undefined
-  /** The messages of the sandbox. Messages that were sent elsewhere are not in it. */
-  readonly outbox: Outbox
-}
-
-export function createWallet(dependencies: WalletDependencies): WalletParts {
+/** Returns the wallet, its accounts except with a wallet core, which keeps them itself, and the messages of the sandbox. */
+export function createWallet(dependencies: WalletDependencies) {
   const { configuration, box, isSandbox } = dependencies
   const { currency } = configuration
   const outbox = createOutbox(dependencies)
-  if (configuration.wallet.engine === 'http') {
+  if (configuration.wallet.engine === 'http')
     return { wallet: createHttpWallet({ ...configuration.wallet, currency }), accounts: undefined, outbox }
-  }
   const { email, sms } = configuration.messages
-  const messages = routeMessages({
-    email: email && createSmtp(email),
-    sms: sms && createSmsGateway(sms),
-    outbox,
-    isSandbox,
-  })
+  const gateways = { email: email && createSmtp(email), sms: sms && createSmsGateway(sms) }
+  const messages = routeMessages({ ...gateways, outbox, isSandbox })
   const accounts = createWalletAccounts(dependencies)
   return { wallet: createBuiltInWallet({ accounts, box, messages, currency, isSandbox }), accounts, outbox }
 }
 
-export function createWalletAccounts({
-  eventStore,
-  clock,
-  box,
-  passwords = createPasswords(),
-}: Pick<WalletDependencies, 'eventStore' | 'clock' | 'box' | 'passwords'>): WalletAccounts {
+type AccountParts = Pick<WalletDependencies, 'eventStore' | 'clock' | 'box' | 'passwords'>
+
+export function createWalletAccounts({ eventStore, clock, box, passwords = createPasswords() }: AccountParts) {
   return new WalletAccounts(eventStore, clock, box, passwords)
 }
 
-export function createOutbox({
-  readModels,
-  box,
-  clock,
-}: Pick<WalletDependencies, 'readModels' | 'box' | 'clock'>): Outbox {
+export function createOutbox({ readModels, box, clock }: Pick<WalletDependencies, 'readModels' | 'box' | 'clock'>) {
   return new Outbox(readModels, box, clock)
 }
 
@@ -84,31 +57,4 @@ export type TakeCode = (accountNumber: number) => number
 export function limitCodes(monotonicMs: () => number): TakeCode {
   const buckets = new TokenBuckets(monotonicMs, maxThrottledAccounts)
   return (accountNumber) => buckets.take(String(accountNumber), codes.perSecond, codes.burst)
-}
-
-export interface WalletPaymentsParts {
-  readonly configuration: Pick<Configuration, 'paymentMethods'>
-  readonly eventStore: EventStore
-  readonly wallet: Wallet
-  readonly transfers: TransferCommands
-  readonly directory: MerchantDirectory
-  readonly box: SecretBox
-  readonly publicUrl: string
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly takeCode: TakeCode
-}
-
-/** The payment steps of customers. */
-export function createWalletPayments(parts: WalletPaymentsParts): WalletPayments {
-  const { configuration, eventStore: store, wallet, transfers, directory, box, publicUrl, clock, logger } = parts
-  const settingsOf = async (merchantId: string) => directory.settingsOf(merchantId)
-  return new WalletPayments({
-    ...{ store, wallet, transfers, settingsOf, box, publicUrl, clock, takeCode: parts.takeCode },
-    isManual: (code) => isManual(configuration.paymentMethods, code),
-    onUnavailable: (cause, { merchantId, trackingId }) =>
-      logger.error({ merchantId, trackingId, cause }, 'the wallet cannot be used'),
-    collections: new WalletCollections({ store, wallet, transfers, settingsOf, clock }),
-    logIn: createWalletLogin(store, box, clock),
-  })
 }

@@ -7,20 +7,13 @@ export class ServiceError extends Error {
   override readonly name = 'ServiceError'
 }
 
-export interface Address {
-  readonly host: string
-  readonly port: number
-  /** The URL for merchants and customers, without a trailing slash. */
-  readonly baseUrl: string
-  /** Ends the reservation. */
-  release(): Promise<void>
-}
+type Address = Awaited<ReturnType<typeof reserveAddress>>
 
 /**
  * Returns the address to listen on. With port 0, reserves a free port until `release` is called, because another program could take it.
- * The port must be known before the app is built, because URLs in responses contain it. @throws ServiceError
+ * The port must be known before the app is built, because `baseUrl`, which has no trailing slash, is in responses. @throws ServiceError
  */
-export async function reserveAddress({ host, port, publicUrl }: Configuration): Promise<Address> {
+export async function reserveAddress({ host, port, publicUrl }: Configuration) {
   const reserved = port === 0 ? await reservePort(host) : { port, release: async () => undefined }
   return { host, baseUrl: publicUrl ?? `http://${reachableHost(host)}:${reserved.port}`, ...reserved }
 }
@@ -35,7 +28,7 @@ export async function listen(app: FastifyInstance, { host, port, release }: Addr
   }
 }
 
-function reservePort(host: string): Promise<Pick<Address, 'port' | 'release'>> {
+function reservePort(host: string): Promise<{ readonly port: number; release(): Promise<void> }> {
   return new Promise((resolve, reject) => {
     const holder = createServer((socket) => socket.destroy())
     holder.once('error', (error) => reject(explained(error, host, 0)))

@@ -6,7 +6,7 @@ import { witnessesOf } from '../operations/audit/audit-tree.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import { installationMetrics, ServiceRegistry } from '../operations/metrics.js'
 import { startHeartbeat } from '../operations/node-heartbeat.js'
-import { openStores, type Stores } from '../operations/stores/stores.js'
+import { openStores } from '../operations/stores/stores.js'
 import type { Started } from '../sandbox/banner.js'
 import {
   closeSandboxWhenLive,
@@ -30,10 +30,8 @@ export interface Service {
   stop(): Promise<void>
 }
 
-export interface ServiceOptions {
-  /** Adds sample transfers to a sandbox that has none. */
-  readonly seed?: boolean | undefined
-}
+/** `seed` adds sample transfers to a sandbox that has none. */
+export type ServiceOptions = { readonly seed?: boolean | undefined }
 
 type OnStop = (close: () => Promise<void>) => void
 
@@ -96,10 +94,17 @@ async function startParts(
   const sandboxParts = { dataDirectory, directory, merchants, users, box, context, logger }
   const goingLive = await closeSandboxWhenLive(configuration, sandboxParts)
   onStop(() => goingLive.stop())
-  if (configuration.roles.has('api') && inSandbox())
-    sandbox = await offerSandbox(sandboxParts, service.wallets.accounts)
-  const failed = new Promise<Error>((resolve) => {
-    background = startBackground(configuration, stores, logger, resolve)
+  if (configuration.roles.has('api') && inSandbox()) sandbox = await offerSandbox(sandboxParts, service.accounts)
+  const failed = new Promise<Error>((onGivenUp) => {
+    if (!configuration.roles.has('projections') && !configuration.roles.has('callbacks')) return
+    background = startBackgroundThread({
+      data: () => {
+        const eventStore = stores.shareEventStore()
+        const data = { configuration, keyRing: stores.keyRing, eventStore }
+        return { data, transfer: eventStore ? [eventStore.port] : [] }
+      },
+      ...{ logger, onGivenUp },
+    })
   })
   onStop(async () => background?.stop())
   const app = await buildApp(service.http)
@@ -120,23 +125,4 @@ async function startParts(
   }
   const notices = [...stores.notices, ...service.warnings(), ...(seeds ? [seedNotice] : [])]
   return { started: { baseUrl, roles, currency, directory: dataDirectory, sandbox, notices }, failed }
-}
-
-function startBackground(
-  configuration: Configuration,
-  stores: Stores,
-  logger: Logger,
-  onGivenUp: (reason: Error) => void,
-): BackgroundThread | undefined {
-  const { roles } = configuration
-  if (!roles.has('projections') && !roles.has('callbacks')) return undefined
-  return startBackgroundThread({
-    data: () => {
-      const eventStore = stores.shareEventStore()
-      const data = { configuration, keyRing: stores.keyRing, eventStore }
-      return { data, transfer: eventStore ? [eventStore.port] : [] }
-    },
-    logger,
-    onGivenUp,
-  })
 }

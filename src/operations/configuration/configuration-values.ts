@@ -11,17 +11,10 @@ import { Type, Value } from '../../kernel/typebox.js'
 /** A problem with one variable, as the rest of a sentence that starts with its name. */
 export class Problem extends Error {}
 
-export type EventStoreLocation =
-  /** `directory` is an absolute path. */
+/** The directory is an absolute path, and the URL may contain a password. */
+type Location<Server extends string> =
   | { readonly engine: 'embedded'; readonly directory: string }
-  /** The URL may contain a password. */
-  | { readonly engine: 'eventstoredb'; readonly url: string }
-
-export type ReadModelLocation =
-  /** `directory` is an absolute path. */
-  | { readonly engine: 'embedded'; readonly directory: string }
-  /** The URL may contain a password. */
-  | { readonly engine: 'mongodb'; readonly url: string }
+  | { readonly engine: Server; readonly url: string }
 
 export function optional<Parsed>(parse: (text: string) => Parsed): (text: string) => Parsed | undefined {
   return (text) => (text === '' ? undefined : parse(text))
@@ -59,62 +52,63 @@ export const sender = matching(/^(?:[^<>"\p{Cc}]{0,64}<[^\s<>@]+@[^\s<>@]+>|[^\s
 /** A token as in RFC 6750, or empty. */
 export const bearerToken = matching(/^[A-Za-z0-9._~+/-]*=*$/, 'must be a bearer token of A-Z a-z 0-9 . _ ~ + / - and =')
 
+/** Parses a URL that passes a check. The problem does not quote it, because it may contain a password. */
+function checkedUrl(text: string, isAllowed: (url: URL) => boolean, problem: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !isAllowed(url)) throw new Problem(problem)
+  return url
+}
+
+const isWeb = ({ protocol }: URL) => /^https?:$/.test(protocol)
+const isPlain = ({ search, hash }: URL) => !search && !hash
+/** Whether the URL requires TLS, or leads to this machine. */
+const isSafe = ({ protocol, hostname }: URL) =>
+  protocol === 'https:' || (protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname))
+const withoutSlash = ({ href }: URL) => href.replace(/\/+$/, '')
+
 /** Returns the URL without a trailing slash. */
 export function publicUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
-    throw new Problem('must be an http or https URL without query, such as https://pay.example.com')
-  return url.href.replace(/\/+$/, '')
+  const problem = 'must be an http or https URL without query, such as https://pay.example.com'
+  return withoutSlash(checkedUrl(text, (url) => isWeb(url) && isPlain(url) && !url.username, problem))
 }
 
 /** The URL of a collector. OpenTelemetry's own variables contain its credentials and other settings. */
 export function collectorUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
-    throw new Problem('must be an http or https URL without a user, such as http://127.0.0.1:4318')
-  return url.href
+  const problem = 'must be an http or https URL without a user, such as http://127.0.0.1:4318'
+  return checkedUrl(text, (url) => isWeb(url) && !url.username && !url.password, problem).href
 }
 
 /** A URL that receives passwords, codes and a token, so it requires TLS except on this machine. Returns it without a trailing slash. */
 export function secretsUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url?.hostname ?? '')
-  if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) || url.search || url.hash)
-    throw new Problem('must be an https URL without query (http on this machine only)')
+  const problem = 'must be an https URL without query (http on this machine only)'
+  const url = checkedUrl(text, (url) => isSafe(url) && isPlain(url), problem)
   if (url.username || url.password) throw new Problem('must not contain a user: set the variable for the token instead')
-  return url.href.replace(/\/+$/, '')
+  return withoutSlash(url)
 }
 
 /** Rejects a query, which could turn TLS off or log every message. */
 export function smtpUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  // The problem must not quote the URL, which may contain a password.
-  if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname || url.pathname.length > 1 || url.search || url.hash)
-    throw new Problem('must be a mail server without path and query, such as smtps://user:password@mail.example.com')
+  const isServer = (url: URL) =>
+    /^smtps?:$/.test(url.protocol) && url.hostname !== '' && url.pathname.length <= 1 && isPlain(url)
+  const problem = 'must be a mail server without path and query, such as smtps://user:password@mail.example.com'
+  checkedUrl(text, isServer, problem)
   return text
 }
 
-/** Requires TLS except on this machine. Problems do not quote the URL, which may contain a password. */
+/** Requires TLS except on this machine. */
 export function copyTarget(text: string): CopyTarget {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'directory', directory: resolve(text) }
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url?.hostname ?? '')
-  if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) || url.search || url.hash)
-    throw new Problem('must be a directory or an https URL without query (http on this machine only)')
+  const problem = 'must be a directory or an https URL without query (http on this machine only)'
+  const url = checkedUrl(text, (url) => isSafe(url) && isPlain(url), problem)
   const user = [url.username, url.password].map(decodeURIComponent).join(':')
   const authorization = user === ':' ? undefined : `Basic ${Buffer.from(user).toString('base64')}`
   url.username = ''
   url.password = ''
-  return { kind: 'url', url: url.href.replace(/\/+$/, ''), authorization }
+  return { kind: 'url', url: withoutSlash(url), authorization }
 }
 
-export interface WitnessSetting {
-  readonly url: string
-  /** In the form that `parseVerifier` reads. */
-  readonly verifierKey: string
-}
-
-export function witnesses(text: string): readonly WitnessSetting[] {
+/** Returns the verifier keys in the form that `parseVerifier` reads. */
+export function witnesses(text: string) {
   return text.split(',').flatMap((entry) => {
     const [url, verifierKey, ...more] = entry.split(/\s+/).filter((part) => part !== '')
     if (url === undefined) return []
@@ -125,13 +119,13 @@ export function witnesses(text: string): readonly WitnessSetting[] {
 }
 
 /** The adapter validates the rest of an esdb: URL. It is loaded only if it is used. */
-export function eventStore(text: string): EventStoreLocation {
+export function eventStore(text: string): Location<'eventstoredb'> {
   if (/^esdb(\+discover)?:/i.test(text)) return { engine: 'eventstoredb', url: text }
   return embedded(text, 'esdb://<host>:<port>')
 }
 
 /** The driver validates the rest of a mongodb: URL. It is loaded only if it is used. */
-export function readModels(text: string): ReadModelLocation {
+export function readModels(text: string): Location<'mongodb'> {
   if (!/^mongodb(\+srv)?:/i.test(text)) return embedded(text, 'mongodb://<host>/<database>')
   if (!/^mongodb(\+srv)?:\/\/[^/?\s]+(\/\S*)?$/.test(text))
     throw new Problem('must name a server and a database, such as mongodb://127.0.0.1:27017/transferd')
