@@ -186,7 +186,7 @@ interface Replayed {
 async function reconcileAll(stores: CommandStores) {
   const { reconcile } = await import('../audit/history/reconcile.js')
   const { allProjections: projections } = await import('../projections/all-projections.js')
-  const { openTemporaryReadModels } = await import('../operations/stores/temporary-read-models.js')
+  const { openTemporaryReadModels } = await import('../operations/stores/list-upkeep.js')
   const { configuration, eventStore: store, notify } = stores
   const live = await stores.readModels()
   const temporary = await openTemporaryReadModels(configuration.dataDirectory, 'reconcile')

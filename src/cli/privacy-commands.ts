@@ -92,7 +92,7 @@ async function partsOf(stores: CommandStores): Promise<PrivacyParts> {
 }
 
 async function clearFiles(stores: CommandStores): Promise<void> {
-  const { bringListsUpToDate, compactForgotten } = await import('../operations/stores/bring-up-to-date.js')
+  const { bringListsUpToDate, compactForgotten } = await import('../operations/stores/list-upkeep.js')
   const opened = { ...stores, readModels: await stores.readModels() }
   if (!(await bringListsUpToDate(opened, listsWithinMs)))
     throw new Refused(

@@ -27,7 +27,6 @@ export function readAuditKey(dataDirectory: string, box: SecretBox): NoteSigner 
   return sealed === undefined ? undefined : parseSigner(box.open(sealed, auditKeyOwner))
 }
 
-/** Returns the stored key, or the first key of the log. */
 export async function auditKeyOf(dataDirectory: string, rawStore: EventStore, box: SecretBox) {
   return readAuditKey(dataDirectory, box) ?? (await firstAuditKey(rawStore, box))
 }

@@ -16,7 +16,6 @@ import { checkLogAtRest, checkOtherFiles } from '../files/file-checks.js'
 import type { OpenedLog } from '../stores/stores.js'
 import { auditKeyOf, keepAuditKey, readAuditKey } from './audit-files.js'
 
-/** Seals and verifies the log. */
 export function startAuditTree(parts: {
   readonly configuration: Configuration
   readonly rawStore: EventStore

@@ -29,7 +29,6 @@ export interface VerifyLogOptions {
 
 export type VerifiedLog = ReturnType<typeof shown>
 
-/** There is nothing to verify. */
 export class NoTreeError extends Error {
   override readonly name = 'NoTreeError'
 }

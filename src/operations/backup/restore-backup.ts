@@ -89,7 +89,6 @@ function requireLog({ log }: Manifest, directory: string): void {
     throw new BackupError(`the restored log ends at position ${position}, and the manifest states ${log.events}`)
 }
 
-/** @throws BackupError */
 function requireIntactDatabases(directory: string): void {
   for (const name of readdirSync(directory).filter((each) => each.endsWith('.db'))) {
     // Not read-only: the last connection then removes the write-ahead log.

@@ -167,7 +167,6 @@ function decodeMasterKey(text: string): Buffer | undefined {
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
 }
 
-/** Addresses and CIDR ranges, separated by commas. */
 export function proxyRanges(text: string): readonly string[] {
   const ranges = text.split(',').flatMap((range) => range.trim() || [])
   const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])

@@ -10,14 +10,10 @@ import { keyFileIn, openEmbeddedKeyStore } from '../../privacy/embedded/embedded
 import { verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError, readConfiguration } from '../configuration/configuration.js'
 import { openEventStore, openKeyStore, requireLog } from '../stores/stores.js'
-import { type CopyOptions, CopyRefusedError, type CopyReport, copyLog } from './copy-log.js'
+import { type CopyOptions, CopyRefusedError, copyLog } from './copy-log.js'
 
 /** Copies the log at one URL to another, in the form of EVENT_STORE_URL. @throws ConfigurationError, NoLogError, and the errors of {@link copyLog} */
-export async function copyEvents(
-  from: string,
-  to: string,
-  options: Pick<CopyOptions, 'signal' | 'onProgress'>,
-): Promise<CopyReport> {
+export async function copyEvents(from: string, to: string, options: Pick<CopyOptions, 'signal' | 'onProgress'>) {
   const [origin, destination] = [locate('--from', from), locate('--to', to)]
   if (isDeepStrictEqual(origin.eventStore, destination.eventStore))
     throw new ConfigurationError(['--from and --to name the same log'])
@@ -49,14 +45,8 @@ async function requireVerified(origin: Configuration, signal: AbortSignal | unde
   throw new CopyRefusedError(`the log at --from does not verify: ${found} (transferd audit verify)`)
 }
 
-interface KeyStores {
-  /** The keys of a service on the source. */
-  readonly source: KeyStore
-  /** The keys of a service on the target, which can be the same store. */
-  readonly target: KeyStore
-}
-
-function keyStoresOf(origin: Configuration, destination: Configuration): KeyStores {
+/** Returns the stores for the keys of services on the source and on the target, which can be the same. */
+function keyStoresOf(origin: Configuration, destination: Configuration) {
   const target = openKeyStore(destination)
   const isEmbedded = destination.readModels.engine === 'embedded'
   const isSame = isEmbedded

@@ -27,18 +27,6 @@ export interface CopyProgress {
   readonly end: Position
 }
 
-export interface CopyReport {
-  /** The events in the target. This run or an earlier one has compared each with the source. */
-  readonly events: number
-  readonly streams: number
-  /** The events that this run copied. */
-  readonly copied: number
-  /** The events that this run verified. */
-  readonly verified: number
-  /** Whether events were appended to the source after the copy reached its end. */
-  readonly sourceHasGrown: boolean
-}
-
 const pageSize = 500
 /** The number of events between two records, which is also the most that is compared again after a killed run. */
 const recordEvery = 10_000
@@ -58,7 +46,7 @@ export interface CopyOptions {
  * continues after the target's last event. Concurrent copies are harmless.
  * @throws CopyRefusedError, LogsDifferError if the target is not the start of the source, StoreUnavailableError
  */
-export async function copyLog(options: CopyOptions): Promise<CopyReport> {
+export async function copyLog(options: CopyOptions) {
   const { source, target, signal, onProgress } = options
   const end = await endOfLog(source)
   const report = (doing: CopyProgress['doing']) => (events: number, at: Position) =>
@@ -80,10 +68,13 @@ export async function copyLog(options: CopyOptions): Promise<CopyReport> {
   await verifiedRecord.keep(verified)
   const next = await source.readAll({ maxCount: 1, ...(verified.source && { after: verified.source }) })
   return {
+    /** The events in the target. This run or an earlier one has compared each with the source. */
     events: verified.events,
     streams: verified.streams,
+    /** The events that this run copied and verified. */
     copied: after.events - before.events,
     verified: verified.events - verifiedBefore.events,
+    /** Whether events were appended to the source after the copy reached its end. */
     sourceHasGrown: next.events.length > 0 || !next.atEnd,
   }
 }
@@ -232,7 +223,6 @@ export class CopyRecord {
     public kept: KeptCopy | undefined,
   ) {}
 
-  /** @throws StoreUnavailableError */
   static async load(target: EventStore, stream: string): Promise<CopyRecord> {
     const [newest] = await target.readStream(stream, { direction: 'backwards', maxCount: 1 })
     const data = newest?.data as KeptCopy | undefined
@@ -241,7 +231,6 @@ export class CopyRecord {
     return new CopyRecord(target, stream, newest?.revision ?? 'no_stream', kept)
   }
 
-  /** @throws StoreUnavailableError */
   async keep({ events, streams, last, source, target }: EqualUpTo): Promise<void> {
     if (!last || !source || !target || events === this.kept?.events) return
     const { stream: lastStream, revision, id } = last

@@ -5,8 +5,16 @@ import { listNodes, type Node } from '../../read-models/nodes.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { type Configuration, type ConfigurationError, readConfiguration } from '../configuration/configuration.js'
 import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../stores/stores.js'
-import { type Check, checking } from './check.js'
-import { auditCheck, backupCheck, clockCheck, directoriesOf, diskCheck, versionCheck } from './machine.js'
+import {
+  auditCheck,
+  backupCheck,
+  type Check,
+  checking,
+  clockCheck,
+  directoriesOf,
+  diskCheck,
+  versionCheck,
+} from './machine.js'
 import { endpointCertificateCheck, portCheck, publicCertificateCheck } from './network.js'
 import {
   callbackCheck,
@@ -93,7 +101,6 @@ function diskChecks(configuration: Configuration): readonly Checking[] {
   return [...directoriesOf(configuration)].map((path) => () => diskCheck(path))
 }
 
-/** The work of a role that no node has does not run. */
 function roleCheck(nodes: readonly Node[]): Check {
   const running = checking('nodes')
   const alive = nodes.filter(({ isAlive }) => isAlive)
@@ -144,7 +151,6 @@ async function tryOpenReadModels(configuration: Configuration, checks: Check[]):
   }
 }
 
-/** Runs all checks, even if some of them fail. */
 async function runAll(checkings: readonly Checking[]): Promise<readonly Check[]> {
   const run = async (checkSubject: Checking) => {
     try {

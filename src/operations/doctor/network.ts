@@ -5,7 +5,7 @@ import { checkedAddresses, createHostResolver } from '../../callbacks/deliver/en
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import { dayMs } from '../../kernel/time.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { type Check, checking, counted, inWords } from './check.js'
+import { type Check, checking, counted, inWords } from './machine.js'
 
 const timeoutMs = 3_000
 /** Automatic renewal happens earlier than this. */

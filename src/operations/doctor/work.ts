@@ -9,7 +9,7 @@ import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/st
 import { listTransfers } from '../../queries/transfer-queries.js'
 import { collections } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { type Check, checking, counted, inWords } from './check.js'
+import { type Check, checking, counted, inWords } from './machine.js'
 
 export interface WorkSources {
   readonly store: EventStore
@@ -58,7 +58,6 @@ const stuckSentences: { readonly [reason in StuckReason]: readonly [found: strin
   unpaid: ['withdrawals are unpaid', 'Pay or cancel them.'],
 }
 
-/** @throws ReadModelsUnavailableError */
 export async function stuckChecks({ readModels, directory, clock }: WorkSources): Promise<readonly Check[]> {
   const now = clock()
   const approvalAboveMinor = (id: string) => directory.byId(id)?.settings.approvalAboveMinor ?? null
@@ -76,7 +75,6 @@ export async function stuckChecks({ readModels, directory, clock }: WorkSources)
   })
 }
 
-/** @throws ReadModelsUnavailableError */
 export async function callbackCheck({ readModels }: WorkSources): Promise<Check> {
   const callbacks = checking('callbacks')
   const count = (status: string) =>
@@ -109,7 +107,6 @@ export async function endpointCheck({ store, directory, clock }: WorkSources): P
   return endpoints.warning(found, 'docs/operating/runbooks.md#an-endpoint-is-dead')
 }
 
-/** @throws ReadModelsUnavailableError */
 export async function eventCheck({ readModels, known }: WorkSources): Promise<Check> {
   const events = checking('events')
   const problems = await openProblems(readModels, known())

@@ -171,17 +171,8 @@ function remaining({ keyId, from, sealed }: KeyListed): string {
 type Sealed = { readonly text: string; readonly owner: string }
 type Reseal = { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<string, string>; readonly at: string }
 
-/** A stream with encrypted values. */
-interface SealedStream {
-  /** The kind of the stream, in the plural. */
-  readonly kind: string
-  readonly stream: string
-  /** Empty if the stream is unreadable. */
-  readonly sealed: readonly Sealed[]
-  readonly problem?: UnreadableEventError
-  /** Encrypts each value with the current key, and returns how many. Values that cannot be decrypted stay. */
-  reseal(box: SecretBox, context: CommandContext): Promise<number>
-}
+/** A stream with encrypted values, with its kind in the plural. */
+type SealedStream = Awaited<ReturnType<ReturnType<typeof reader>>>
 
 const pageSize = 500
 
@@ -226,17 +217,18 @@ function reader<State, Command, Event extends DomainEvent>(
   decider: Decider<State, Command | Reseal, Event>,
   sealedOf: (state: State) => readonly Sealed[],
 ) {
-  return async (store: EventStore, stream: string): Promise<SealedStream> => {
+  return async (store: EventStore, stream: string) => {
     try {
       const { state } = await loadStream(store, decider, stream)
       const sealed = sealedOf(state).filter(({ text }) => keyIdOf(text) !== undefined)
+      /** Encrypts each value with the current key, and returns how many. Values that cannot be decrypted stay. */
       const reseal = async (box: SecretBox, context: CommandContext) => {
         const resealed = encryptAgain(box, sealed)
         const command: Reseal = { type: 'Reseal', resealed, at: new Date().toISOString() }
         if (resealed.size > 0) await handleCommand(store, decider, stream, command, context)
         return resealed.size
       }
-      return { kind, stream, sealed, reseal }
+      return { kind, stream, sealed, problem: undefined, reseal }
     } catch (problem) {
       if (!(problem instanceof UnreadableEventError)) throw problem
       return { kind, stream, sealed: [], problem, reseal: async () => 0 }

@@ -12,7 +12,6 @@ const maxAddresses = 100_000
 const sumAfterMs = 10_000
 
 export interface RunningSecurityLog extends SecurityLog {
-  /** Logs the pending sums. */
   close(): void
 }
 

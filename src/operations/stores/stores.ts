@@ -31,7 +31,6 @@ export interface Stores extends OpenedLog {
   readonly readModels: ReadModels
 }
 
-/** The configured location contains no log. */
 export class NoLogError extends Error {
   override readonly name = 'NoLogError'
 }
@@ -132,7 +131,6 @@ export async function openEventStore(
   return { eventStore, share: () => undefined }
 }
 
-/** Opens the same log in another thread. */
 export async function attachEventStore(
   location: Configuration['eventStore'],
   handle: EventLogHandle | undefined,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { KeyListed } from '../operations/keys/key-commands.js'
-import { checkpointIn, contentOf, verifierOf } from './checkpoint-files.js'
+import { checkpointIn, contentOf, verifierOf } from './audit-proofs.js'
 import { defineStandaloneCommand, UsageError } from './command.js'
 import { flag, matching, option, path, reason, repeatable, required } from './options.js'
 import { type Columns, readable, table } from './readable.js'
