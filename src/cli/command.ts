@@ -44,15 +44,19 @@ export interface Listing<Row> {
 
 type RowOf<Result> = Result extends { readonly items: readonly (infer Row)[] } | readonly (infer Row)[] ? Row : never
 
-interface Definition<Opened, Options extends OptionSpecs, Arguments extends unknown[], Result> {
-  /** The descriptions, parsers and choices of arguments, by their names. */
-  readonly args?: {
-    readonly [name: string]: {
-      readonly description?: string
-      readonly parse?: (text: string) => string | number
-      readonly choices?: readonly string[]
-    }
+/** The descriptions, parsers and choices of arguments, by their names. */
+type ArgumentSpecs = {
+  readonly [name: string]: {
+    readonly description?: string
+    readonly parse?: (text: string) => string | number
+    readonly choices?: readonly string[]
   }
+}
+
+const usualArgs: ArgumentSpecs = { trackingId: { parse: trackingId } }
+
+interface Definition<Opened, Options extends OptionSpecs, Arguments extends unknown[], Result> {
+  readonly args?: ArgumentSpecs
   readonly options?: Options
   /**
    * Only a command with `may be new` creates a missing log. Any other would report a missing transfer to a user who is in the wrong
@@ -88,7 +92,7 @@ function definer<Opened extends Parts>(
     const { args = {}, options = {}, log = 'must exist', run, json = (same: Result): unknown => same } = definition
     const command = parent.command(usage).description(description)
     for (const argument of command.registeredArguments) {
-      const { description = '', parse, choices } = { parse: parserOf(argument.name()), ...args[argument.name()] }
+      const { description = '', parse, choices } = { ...usualArgs[argument.name()], ...args[argument.name()] }
       argument.description = description
       if (parse) argument.argParser(parse)
       if (choices) argument.choices(choices)
@@ -139,11 +143,6 @@ export const defineStandaloneCommand = definer(async (command) => {
 
 /** Defines a command that needs no configuration, or reads it itself. It leaves no line in the security log. */
 export const defineBareCommand = definer(async (command) => ({ ...outputOf(command), command }))
-
-/** By convention, an argument of this name is a trackingId in every command. */
-function parserOf(name: string) {
-  return name === 'trackingId' ? trackingId : undefined
-}
 
 /** Returns the text of a list, or of a page. Prints its hint, and the cursor of the next page. */
 export function listed<Row>(result: unknown, { columns, none, hint }: Listing<Row>, { notify }: Output): string {

@@ -164,7 +164,10 @@ export function addEventsServeCommand(events: Command): void {
       const users = await usersNamed(given)
       const { requireServedLog, startEventsServer } = await import('../operations/events-server/events-server.js')
       if (directory !== undefined && !writable) requireServedLog(directory)
-      const securityLog = await createEventsSecurityLog()
+      const { createLogger } = await import('../operations/logging/logger.js')
+      const { createSecurityLog } = await import('../operations/logging/security-log-writer.js')
+      // On stderr, like that of the service. There are no metrics.
+      const securityLog = createSecurityLog(createLogger('warn', 'events'), undefined, () => performance.now())
       const start = () =>
         startEventsServer({
           ...{ host, port, directory, advertise, users },
@@ -190,13 +193,6 @@ export function addEventsServeCommand(events: Command): void {
       securityLog.close()
     },
   })
-}
-
-/** Writes the security log to stderr, like the service. There are no metrics. */
-async function createEventsSecurityLog() {
-  const { createLogger } = await import('../operations/logging/logger.js')
-  const { createSecurityLog } = await import('../operations/logging/security-log-writer.js')
-  return createSecurityLog(createLogger('warn', 'events'), undefined, () => performance.now())
 }
 
 type Given = Values<typeof options>

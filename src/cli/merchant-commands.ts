@@ -231,7 +231,12 @@ async function changeSettings(stores: CommandStores, options: object, id: string
   if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting')
   const before = await findMerchant(stores, id)
   checkSettings(before.settings, changes, stores)
-  if (before.settings.sandbox && changes.sandbox === false) await refuseSandboxMerchant(stores, id)
+  if (before.settings.sandbox && changes.sandbox === false) {
+    const { sandboxActor } = await import('../sandbox/sandbox.js')
+    // Its credentials are known to everyone who tried the service.
+    if ((await merchants.registeredBy(id)) === sandboxActor)
+      throw new Refused('The credentials of the sandbox merchant are not secret. Create a new merchant instead.')
+  }
   const { merchant, changed } = accepted(await changeMerchantSettings(merchants, id, changes, context))
   if (changes.sandbox === false) {
     await goLive(stores)
@@ -256,13 +261,6 @@ async function goLive(stores: CommandStores): Promise<void> {
     // The credentials of the live merchant are shown only once, so they must be printed even if closing the sandbox fails.
     notify(`the sandbox is not closed yet; the next start of the service closes it: ${(error as Error).message}`)
   }
-}
-
-/** Rejects the sandbox merchant, whose credentials are known to everyone who tried the service. @throws Refused */
-async function refuseSandboxMerchant({ merchants }: CommandStores, id: string): Promise<void> {
-  const { sandboxActor } = await import('../sandbox/sandbox.js')
-  if ((await merchants.registeredBy(id)) !== sandboxActor) return
-  throw new Refused('The credentials of the sandbox merchant are not secret. Create a new merchant instead.')
 }
 
 function changedMerchant({ merchant, changed }: { readonly merchant: Merchant; readonly changed: boolean }) {

@@ -3,7 +3,7 @@ import { version } from '../operations/version.js'
 import { addHistoryCommands } from './audit-commands.js'
 import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
 import { addCallbackCommands } from './callback-commands.js'
-import { AlreadyDone, outputOf, Refused, UsageError } from './command.js'
+import { AlreadyDone, outputOf, UsageError } from './command.js'
 import { addEventCommands, addEventsCopyCommands, addEventsServeCommand } from './event-commands.js'
 import { addMerchantCommands } from './merchant-commands.js'
 import { addPrivacyCommands } from './privacy-commands.js'
@@ -28,7 +28,9 @@ export async function run(argv: readonly string[], output: OutputConfiguration =
     const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
     outputOf(program).notify(message)
     if (error instanceof UsageError || name === 'ConfigurationError') return 2
-    if (!(error instanceof Refused) && isBug(error)) outputOf(program).progress(String(stack))
+    // The stack trace of a bug in transferd belongs in a report.
+    if ([TypeError, RangeError, ReferenceError].some((bug) => error instanceof bug))
+      outputOf(program).progress(String(stack))
     return error instanceof AlreadyDone ? 3 : 1
   }
 }
@@ -64,9 +66,4 @@ export function buildProgram(output: OutputConfiguration = {}): Command {
   addMasterKeyCommands(program)
   addBackupCommands(program)
   return program
-}
-
-/** Returns whether an error is a bug in transferd, so that its stack trace belongs in a report. */
-function isBug(error: unknown): boolean {
-  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

@@ -119,7 +119,8 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
       payments: new WalletCollections({ store, wallet: wallet(), transfers, settingsOf, clock }),
       clock,
       logger,
-      graceMs: paymentGraceMs(configuration),
+      // The time that a request may still wait for a response of the wallet.
+      graceMs: 15_000 + (configuration.wallet.engine === 'http' ? 2 * configuration.wallet.timeoutMs : 0),
     }),
   ]
   const runCallbacks = () => [
@@ -154,11 +155,6 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
     await stopTracing()
   }
   return { registry, stop }
-}
-
-/** The time that a request may still wait for a response of the wallet. */
-function paymentGraceMs({ wallet }: Configuration): number {
-  return 15_000 + (wallet.engine === 'http' ? 2 * wallet.timeoutMs : 0)
 }
 
 if (!parentPort) throw new Error('background.js runs as a worker thread')

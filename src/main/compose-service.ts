@@ -20,10 +20,9 @@ import { createSecurityLog } from '../operations/logging/security-log-writer.js'
 import { ProjectionControls } from '../operations/projection-controls.js'
 import type { Stores } from '../operations/stores/stores.js'
 import { allProjections } from '../projections/all-projections.js'
-import { type OpenProblem, openProblems, placeOf } from '../projections/event-problems.js'
+import { openProblems, placeOf } from '../projections/event-problems.js'
 import { projectionLags } from '../projections/projection-status.js'
 import { pausedProjections } from '../projections/projection-tasks.js'
-import type { ReadModels } from '../read-models/read-models.js'
 import { isSandbox, messageWarnings } from '../sandbox/sandbox.js'
 import { createPasswords } from '../security/passwords.js'
 import { WalletCollections } from '../wallet/payments/collections.js'
@@ -98,6 +97,7 @@ export async function composeService(
   onStop(async () => securityLog.close())
 
   const unreadable = () => [...directory.problems().map(({ problem }) => problem), ...userDirectory.problems()]
+  const names = allProjections.map(({ name }) => name)
   const warnings = () => (isSandbox(directory) ? [] : messageWarnings(configuration))
   const commands = { directory, userDirectory, merchants, users, transfers, callbacks, walletPayments }
   const { paymentMethods, currency, trustedProxies, roles, traced } = configuration
@@ -120,8 +120,13 @@ export async function composeService(
     readiness: async () => [ports.backgroundProblem() ?? []].flat(),
     details: async () => [
       ...warnings(),
-      ...(await openProblems(readModels, unreadable())).map(problemSentence),
-      ...(await pauseSentences(readModels)),
+      ...(await openProblems(readModels, unreadable())).map(
+        (problem) => `${placeOf(problem)} cannot be read: ${problem.reason} (transferd events problems)`,
+      ),
+      ...(await pausedProjections(readModels, names)).map(
+        ({ name, since }) =>
+          `the projection ${name} has been paused since ${since} (transferd projections resume ${name})`,
+      ),
       ...(await integrityDetails(new IntegrityCommands(eventStore, clock), readModels)),
     ],
     checks: async () => {
@@ -151,17 +156,6 @@ function checkMasterKey(directory: MerchantDirectory, logger: Logger): void {
   if (failed[0] && failed.length === merchants.length)
     throw new ServiceError(`the secrets in the log cannot be opened: ${failed[0].error.message}`)
   for (const { merchantId, error } of failed) logger.error({ err: error, merchantId }, 'secrets cannot be opened')
-}
-
-async function pauseSentences(readModels: ReadModels): Promise<string[]> {
-  const names = allProjections.map(({ name }) => name)
-  return (await pausedProjections(readModels, names)).map(
-    ({ name, since }) => `the projection ${name} has been paused since ${since} (transferd projections resume ${name})`,
-  )
-}
-
-function problemSentence(problem: OpenProblem): string {
-  return `${placeOf(problem)} cannot be read: ${problem.reason} (transferd events problems)`
 }
 
 /** Compares in constant time. */

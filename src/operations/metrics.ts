@@ -108,7 +108,7 @@ export function installationMetrics(
 type Collect = (set: (value: number, label?: string) => void) => Promise<void>
 
 /** Returns a function that adds a gauge with at most one label, which each scrape collects. */
-function gaugesOf(registry: Registry) {
+export function gaugesOf(registry: Registry) {
   return (name: string, help: string, label: string | null, collect: Collect): void => {
     new Gauge({
       ...{ name, help, labelNames: label === null ? [] : [label], registers: [registry] },

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatSigner, type NoteSigner, parseSigner, signerOf } from '@transferd/transparency-log'
 import { leafOf } from '../../audit/integrity/event-leaf.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { SecretBox } from '../../security/secret-box.js'
-import { createFileDurably } from '../files/durable-file.js'
+import { createFileDurably, readIfExists } from '../files/durable-file.js'
 
 /** The purpose that the encrypted key is bound to. */
 export const auditKeyOwner = 'audit key'
@@ -51,11 +50,6 @@ export async function firstAuditKey(rawStore: EventStore, box: SecretBox): Promi
 }
 
 /** Returns the signed checkpoint of the log's tree, or `undefined` before the first one. */
-export async function readAuditCheckpoint(auditDirectory: string): Promise<string | undefined> {
-  try {
-    return await readFile(join(auditDirectory, 'checkpoint'), 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+export function readAuditCheckpoint(auditDirectory: string): Promise<string | undefined> {
+  return readIfExists(join(auditDirectory, 'checkpoint'))
 }

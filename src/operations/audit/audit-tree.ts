@@ -1,7 +1,7 @@
 import { checkLogFile } from '@transferd/event-log'
 import { DirectoryTiles, parseVerifier, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
 import { startTreeKeeper } from '../../audit/integrity/audit-tree-keeper.js'
 import type { Witness } from '../../audit/integrity/checkpoint-publisher.js'
 import { integrityStatus } from '../../audit/integrity/integrity-status.js'
@@ -13,6 +13,7 @@ import type { SecretBox } from '../../security/secret-box.js'
 import type { Part } from '../../subscriptions/under-lease.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { checkLogAtRest, checkOtherFiles } from '../files/file-checks.js'
+import { gaugesOf } from '../metrics.js'
 import type { OpenedLog } from '../stores/stores.js'
 import { auditKeyOf, keepAuditKey, readAuditKey } from './audit-files.js'
 
@@ -50,38 +51,32 @@ export function startAuditTree(parts: {
 }
 
 function treeMetrics(registry: Registry, commands: IntegrityCommands) {
-  const registers = [registry]
-  const size = new Gauge({
-    name: 'transferd_audit_tree_size',
-    help: 'Events in the newest checkpoint; 0 on a node without the tree.',
-    registers,
-  })
-  const findings = new Gauge({
-    name: 'transferd_audit_findings',
-    help: 'Findings of the last verification of the log; 0 on a node without the tree.',
-    registers,
+  const now = { size: 0, findings: 0, stopped: 0 }
+  const gauge = gaugesOf(registry)
+  const size = 'Events in the newest checkpoint; 0 on a node without the tree.'
+  gauge('transferd_audit_tree_size', size, null, async (set) => set(now.size))
+  const findings = 'Findings of the last verification of the log; 0 on a node without the tree.'
+  gauge('transferd_audit_findings', findings, null, async (set) => set(now.findings))
+  const stopped = '1 while payouts are stopped because the log does not verify.'
+  gauge('transferd_payouts_stopped', stopped, null, async (set) => {
+    const state = await commands.state().catch(() => undefined)
+    // An unavailable log leaves the value.
+    if (state) now.stopped = state.stoppedSince === null ? 0 : 1
+    set(now.stopped)
   })
   const failures = new Counter({
     name: 'transferd_audit_publish_failures_total',
     help: 'Checkpoints that a witness did not cosign, or that could not be copied.',
     labelNames: ['to'],
-    registers,
-  })
-  new Gauge({
-    name: 'transferd_payouts_stopped',
-    help: '1 while payouts are stopped because the log does not verify.',
-    registers,
-    async collect() {
-      try {
-        this.set((await commands.state()).stoppedSince === null ? 0 : 1)
-      } catch {
-        // The value stays: an unavailable log must not break the other metrics.
-      }
-    },
+    registers: [registry],
   })
   return {
-    setTreeSize: (treeSize: number): void => size.set(treeSize),
-    setFindings: (count: number): void => findings.set(count),
+    setTreeSize(treeSize: number) {
+      now.size = treeSize
+    },
+    setFindings(count: number) {
+      now.findings = count
+    },
     publishFailed: (to: 'copy' | 'witness'): void => failures.inc({ to }),
   }
 }

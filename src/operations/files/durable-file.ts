@@ -9,6 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
@@ -43,6 +44,16 @@ export function permissionNotices(path: string): string[] {
   const mode = statSync(path).mode & 0o777
   if (process.platform === 'win32' || (mode & 0o077) === 0) return []
   return [`${path} has mode 0${mode.toString(8)}, so others can read it: change the mode to 0600`]
+}
+
+/** Returns the text of a file, or `undefined` if it does not exist. */
+export async function readIfExists(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 /** Waits until a file, or the entries of a directory, are on disk. */

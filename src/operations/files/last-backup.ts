@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeFileDurably } from './durable-file.js'
+import { readIfExists, writeFileDurably } from './durable-file.js'
 
 const name = 'last-backup'
 
@@ -11,10 +10,5 @@ export function recordBackup(dataDirectory: string, at: string): void {
 
 /** Returns when a command on this machine last created a backup, or `undefined` if none has. */
 export async function lastBackupMs(dataDirectory: string): Promise<number | undefined> {
-  try {
-    return Date.parse((await readFile(join(dataDirectory, name), 'utf8')).trim()) || undefined
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+  return Date.parse((await readIfExists(join(dataDirectory, name)))?.trim() ?? '') || undefined
 }
