@@ -7,11 +7,7 @@ import type { Currency } from '../domain/money.js'
 import type { Violation } from '../kernel/rules.js'
 import { invalidFields } from './refusals.js'
 
-interface Texts {
-  readonly receiptUrl?: string | undefined
-  readonly message?: string | undefined
-  readonly reason?: string | undefined
-}
+type Texts = { readonly [field in 'receiptUrl' | 'message' | 'reason']?: string | undefined }
 
 /** Checks the texts of a settlement. @throws RequestError that names the field */
 export function checkTexts({ receiptUrl, message, reason }: Texts): void {
