@@ -14,7 +14,7 @@ export function addProofCommands(audit: Command): void {
       revision: option('<n>', 'this event only', integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
     },
     async run({ configuration, rawEventStore, box, notify }, { out, from, revision }, trackingId: string) {
-      const { proveTransfer } = await import('../audit/proofs/prove-transfer.js')
+      const { proveTransfer } = await import('../audit/proofs/transfer-proof.js')
       const { DirectoryTiles } = await import('@transferd/transparency-log')
       const { logVerifier } = await import('../operations/audit/verify-log.js')
       const key = await logVerifier(configuration, rawEventStore, box)
@@ -39,7 +39,7 @@ export function addProofCommands(audit: Command): void {
       checkpoint: option('<file>', 'an earlier checkpoint that the proof must continue'),
     },
     async run(_, { key, checkpoint: kept }, file: string) {
-      const { checkProof } = await import('../audit/proofs/check-proof.js')
+      const { checkProof } = await import('../audit/proofs/transfer-proof.js')
       const verifier = await verifierOf(key)
       return checkProof(contentOf(file), verifier, kept === undefined ? undefined : await checkpointIn(kept))
     },

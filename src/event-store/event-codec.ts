@@ -1,10 +1,64 @@
 import { randomUUID } from 'node:crypto'
+import { callbackEvents, endpointEvents } from '../domain/callback.js'
 import { erasedAccountNumber, erasedText } from '../domain/erased-data.js'
-import type { DataOf } from '../domain/event.js'
-import { streamKind } from '../domain/streams.js'
+import type { DataOf, EventsOf } from '../domain/event.js'
+import { integrityEvents } from '../domain/integrity.js'
+import { merchantEvents } from '../domain/merchant/merchant-events.js'
+import { codeCapEvents, paymentEvents, walletLoginEvents } from '../domain/payment.js'
+import {
+  directoryEvents,
+  hashEvents,
+  masterKeyEvents,
+  privacyEvents,
+  problemEvents,
+  sweepEvents,
+} from '../domain/service-events.js'
+import { type StreamPrefix, streamKind, streamPrefix } from '../domain/streams.js'
+import { transferEvents } from '../domain/transfer/transfer-events.js'
+import { signInEvents, userEmailEvents, userEvents } from '../domain/user/user.js'
+import { walletAccountEvents, walletEmailEvents } from '../domain/wallet-account.js'
 import { type TObject, type TypeCheck, TypeCompiler } from '../kernel/typebox.js'
-import { type DomainEvent, eventSchemas, type OlderVersion, olderVersions, schemasByStream } from './event-schemas.js'
 import type { JsonObject, NewEvent, RecordedEvent } from './event-store.js'
+
+/** The schemas of all events in their newest version, by the prefix of the streams that hold them. */
+const schemasByStream = {
+  [streamPrefix.transfer]: transferEvents,
+  [streamPrefix.merchant]: merchantEvents,
+  [streamPrefix.callback]: callbackEvents,
+  [streamPrefix.callbacks]: { ...sweepEvents, ...endpointEvents },
+  [streamPrefix.payment]: paymentEvents,
+  [streamPrefix.walletCodes]: codeCapEvents,
+  [streamPrefix.walletLogIns]: walletLoginEvents,
+  [streamPrefix.hash]: hashEvents,
+  [streamPrefix.wallet]: walletAccountEvents,
+  [streamPrefix.walletEmail]: walletEmailEvents,
+  [streamPrefix.user]: userEvents,
+  [streamPrefix.userEmail]: userEmailEvents,
+  [streamPrefix.userSignIns]: signInEvents,
+  [streamPrefix.privacy]: privacyEvents,
+  [streamPrefix.problems]: problemEvents,
+  [streamPrefix.masterKeys]: masterKeyEvents,
+  [streamPrefix.integrity]: integrityEvents,
+  [streamPrefix.directory]: directoryEvents,
+} as const satisfies { readonly [prefix in StreamPrefix]: { readonly [type: string]: TObject } }
+
+export const eventSchemas: { readonly [type: string]: TObject } = Object.assign({}, ...Object.values(schemasByStream))
+
+/** A version of an event that is no longer written. */
+export interface OlderVersion {
+  readonly schema: TObject
+  /** Turns the data of this version into the next one's. It is pure, because it runs on every read. */
+  readonly upcast: (data: JsonObject) => JsonObject
+}
+
+/**
+ * The earlier versions of each event type, oldest first. To change a released event, move its schema here with an upcaster to the next
+ * version, and add the golden JSON of the new version to test/fixtures/events.
+ */
+export const olderVersions: { readonly [type: string]: readonly OlderVersion[] } = {}
+
+/** Every event in its newest version. */
+export type DomainEvent = EventsOf<(typeof schemasByStream)[StreamPrefix]>
 
 /** The stored data of an event does not have the expected format: it is damaged, or a newer program wrote it. */
 export class EventFormatError extends Error {
@@ -105,8 +159,6 @@ function personalFieldsIn(properties: object): readonly PersonalField[] {
     .filter(([, schema]) => schema.personal === true)
     .map(([name, schema]) => ({ name, erased: schema.type === 'integer' ? erasedAccountNumber : erasedText }))
 }
-
-export type { DomainEvent } from './event-schemas.js'
 
 export type EventData<Type extends DomainEvent['type']> = DataOf<DomainEvent, Type>
 

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { ProofOutcome } from '../audit/proofs/prove-transfer.js'
+import type { ProofOutcome } from '../audit/proofs/transfer-proof.js'
 import type { CallbackCommands } from '../commands/callback/callback-commands.js'
 import type { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
 import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'

@@ -69,7 +69,7 @@ function keyFinder(raw: EventStore, keys: CustomerKeys) {
  */
 export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
   const keyFor = keyFinder(raw, keys)
-  const opener = new Opener(raw, keys)
+  const open = opener(raw, keys)
   const sealEvent = async (stream: string, event: NewEvent): Promise<NewEvent> => {
     const fields = personalIn(event)
     if (!fields) return event
@@ -85,7 +85,7 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
     return sealed
   }
   const openPage = async (page: Page): Promise<Page> => {
-    const events = await opener.open(page.events)
+    const events = await open(page.events)
     return events === page.events ? page : { ...page, events }
   }
   return {
@@ -97,7 +97,7 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
       for (const append of appends) sealed.push({ ...append, events: await sealEvents(append.stream, append.events) })
       return raw.appendInOrder(sealed, options)
     },
-    readStream: async (stream, options) => opener.open(await raw.readStream(stream, options)),
+    readStream: async (stream, options) => open(await raw.readStream(stream, options)),
     readAll: async (options) => openPage(await raw.readAll(options)),
     async *subscribeToAll(options) {
       for await (const page of raw.subscribeToAll(options)) yield await openPage(page)
@@ -109,61 +109,50 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
   }
 }
 
-class Opener {
+/** Creates a function that decrypts events. It returns the same array if none of them is encrypted. */
+function opener(raw: EventStore, keys: CustomerKeys) {
   /** The ids of the keys that were destroyed by a recorded erasure. */
-  readonly #erased = boundedCache<true>(maxKnown)
-
-  constructor(
-    private readonly raw: EventStore,
-    private readonly keys: CustomerKeys,
-  ) {}
-
-  /** Returns the same array if none of the events is encrypted. */
-  async open(events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> {
-    await this.#takeErasures(events)
-    const unknown = new Set<string>()
-    let hasSealed = false
-    for (const { data } of events) {
-      const id = keyIdIn(data[sealedField])
-      if (id === undefined) continue
-      hasSealed = true
-      if (!this.keys.known(id) && !this.#erased.has(id)) unknown.add(id)
-    }
-    if (unknown.size > 0) await this.#load(unknown)
-    return hasSealed ? events.map((event) => this.#openEvent(event)) : events
-  }
+  const erased = boundedCache<true>(maxKnown)
 
   /** Destroys the keys of erased customers. Every follower of the log does this, which finishes erasures that a crash interrupted. */
-  async #takeErasures(events: readonly RecordedEvent[]): Promise<void> {
+  const takeErasures = async (events: readonly RecordedEvent[]) => {
     const ids = new Set<string>()
     for (const { stream, type } of events)
       if (type === 'CustomerErased' && stream.startsWith(streamPrefix.privacy))
         ids.add(stream.slice(streamPrefix.privacy.length))
     if (ids.size === 0) return
-    for (const id of ids) this.#erased.set(id, true)
-    await this.keys.destroy([...ids])
+    for (const id of ids) erased.set(id, true)
+    await keys.destroy([...ids])
   }
 
-  async #load(ids: ReadonlySet<string>): Promise<void> {
-    await this.keys.load(ids)
+  const load = async (ids: ReadonlySet<string>) => {
+    await keys.load(ids)
     for (const id of ids) {
-      if (this.keys.known(id)) continue
-      const [erasure] = await this.raw.readStream(privacyStream(id), { maxCount: 1 })
+      if (keys.known(id)) continue
+      const [erasure] = await raw.readStream(privacyStream(id), { maxCount: 1 })
       // Without an erasure the key was lost.
-      if (erasure) this.#erased.set(id, true)
+      if (erasure) erased.set(id, true)
     }
   }
 
-  #openEvent(event: RecordedEvent): RecordedEvent {
+  const openEvent = (event: RecordedEvent): RecordedEvent => {
     const id = keyIdIn(event.data[sealedField])
     if (id === undefined) return event
     const { [sealedField]: sealed, ...plain } = event.data
-    if (this.#erased.has(id)) {
+    if (erased.has(id)) {
       const fields = personalFieldsOf(event.type, event.metadata.schemaVersion).filter(({ name }) => !(name in plain))
       return { ...event, data: erasedData(plain, fields) }
     }
-    const key = this.keys.known(id)
+    const key = keys.known(id)
     const fields = key && openFields(key, event, String(sealed))
     return fields ? { ...event, data: { ...plain, ...fields } } : event
+  }
+
+  return async (events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> => {
+    await takeErasures(events)
+    const ids = events.flatMap(({ data }) => keyIdIn(data[sealedField]) ?? [])
+    const unknown = new Set(ids.filter((id) => !keys.known(id) && !erased.has(id)))
+    if (unknown.size > 0) await load(unknown)
+    return ids.length > 0 ? events.map(openEvent) : events
   }
 }

@@ -3,7 +3,7 @@ import { type MessageFormatElement, parse, TYPE } from '@formatjs/icu-messagefor
 import t from 'tap'
 import { parseSync } from 'vite'
 import { changeTexts } from '../../src/commands/refusal-texts.js'
-import { eventSchemas } from '../../src/event-store/event-schemas.js'
+import { eventSchemas } from '../../src/event-store/event-codec.js'
 import { commonRefusals } from '../../src/http/refusals.js'
 import { ruleTexts } from '../../src/kernel/rules.js'
 

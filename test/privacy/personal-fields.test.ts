@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { personalFieldsOf } from '../../src/event-store/event-codec.js'
-import { eventSchemas } from '../../src/event-store/event-schemas.js'
+import { eventSchemas, personalFieldsOf } from '../../src/event-store/event-codec.js'
 import { knownVersions } from '../event-store/codec/golden-events.js'
 
 /**

@@ -126,7 +126,8 @@ class TreeKeeper {
     let sealedAtMs = Number.NEGATIVE_INFINITY
     while (!this.signal.aborted) {
       try {
-        const sealer = await this.#openSealer()
+        this.#sealer ??= await LogSealer.open(this.options, this.signer)
+        const sealer = this.#sealer
         await sealer.follow(() => pause(pagePauseMs, this.signal), this.signal)
         if (performance.now() - sealedAtMs >= sealMs && !this.signal.aborted) {
           sealedAtMs = performance.now()
@@ -141,11 +142,6 @@ class TreeKeeper {
         await pause(retryMs, this.signal)
       }
     }
-  }
-
-  async #openSealer(): Promise<LogSealer> {
-    this.#sealer ??= await LogSealer.open(this.options, this.signer)
-    return this.#sealer
   }
 
   async #seal(sealer: LogSealer): Promise<void> {
@@ -181,7 +177,7 @@ class TreeKeeper {
   /** Seals the newest events, so that a stopped service leaves none unsealed. */
   async #sealLast(): Promise<void> {
     try {
-      const sealer = await this.#openSealer()
+      const sealer = this.#sealer ?? (await LogSealer.open(this.options, this.signer))
       await sealer.follow(async () => undefined, AbortSignal.timeout(lastFollowMs))
       await this.#seal(sealer)
     } catch (error) {
@@ -221,7 +217,7 @@ class TreeKeeper {
       this.#verifications = [status, ...others].slice(0, maxVerifications)
     }
     if (occasion !== 'start') await this.#checkOthers()
-    const rest = createPacer(pausePerWork[occasion], this.signal)
+    let restedAtMs = performance.now()
     let savedAtMs = Number.NEGATIVE_INFINITY
     const copied = await this.#publisher.copied()
     const verification = await verifySealedLog({
@@ -233,7 +229,8 @@ class TreeKeeper {
           savedAtMs = performance.now()
           await this.#saveStatus()
         }
-        await rest()
+        await pause(Math.ceil((performance.now() - restedAtMs) * pausePerWork[occasion]), this.signal)
+        restedAtMs = performance.now()
       },
       onProgress: (verified, treeSize) => update({ verified, treeSize }),
     })
@@ -276,15 +273,5 @@ class TreeKeeper {
     } catch (error) {
       logger.warn({ err: error }, 'the status of the audit tree was not saved')
     }
-  }
-}
-
-/** Creates a function that rests `times` as long as there was work since the last rest. */
-function createPacer(times: number, signal: AbortSignal): () => Promise<void> {
-  let restedAtMs = performance.now()
-  return async () => {
-    const workedMs = performance.now() - restedAtMs
-    await pause(Math.ceil(workedMs * times), signal)
-    restedAtMs = performance.now()
   }
 }

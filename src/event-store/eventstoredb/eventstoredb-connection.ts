@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { status } from '@grpc/grpc-js'
 import {
   ConsumerDroppedError,
   InvalidSettingsError,
@@ -9,13 +10,6 @@ import {
 } from '../event-store.js'
 import type { ConnectionTarget } from './eventstoredb-url.js'
 import { DeadlineError, RawClient, within } from './raw-client.js'
-
-/** The gRPC status codes that are used here. */
-const cancelled = 1
-const internal = 13
-const unavailable = 14
-const unauthenticated = 16
-const permissionDenied = 7
 
 /** An error of gRPC, or of the client. */
 interface CallError extends Error {
@@ -38,9 +32,9 @@ function meansLostConnection(error: unknown): boolean {
   const kind = kindOf(error as CallError)
   if (kind === 'unavailable' || kind === 'cancelled') return true
   if (kind !== undefined && kind !== 'unknown') return false
-  if (code === cancelled) return details !== 'Cancelled on client'
-  // 13: the connection broke in the middle of a message, or the other side does not speak this protocol.
-  return code === unavailable || code === internal || error.message.startsWith('Failed to discover')
+  if (code === status.CANCELLED) return details !== 'Cancelled on client'
+  // INTERNAL: the connection broke in the middle of a message, or the other side does not speak this protocol.
+  return code === status.UNAVAILABLE || code === status.INTERNAL || error.message.startsWith('Failed to discover')
 }
 
 const errorsByKind: { readonly [kind: string]: new (message: string) => Error } = {
@@ -59,7 +53,7 @@ function toStoreError(error: unknown, what: string): Error {
   const kind = kindOf(error as CallError)
   const PortError = errorsByKind[kind ?? '']
   if (PortError) return new PortError(`${what}: ${error.message}`)
-  const isDenied = kind === 'access-denied' || code === unauthenticated || code === permissionDenied
+  const isDenied = kind === 'access-denied' || code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED
   const reason = isDenied ? 'access denied; the user of the URL must exist and be one of $admins' : error.message
   return new StoreUnavailableError(`${what}: ${reason}`)
 }

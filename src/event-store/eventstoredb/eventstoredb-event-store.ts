@@ -61,9 +61,7 @@ async function readAll(connection: Connection, options: ReadAllOptions): Promise
     }
     const feed = await Feed.open(client, { after, end, filter, pageSize: maxCount, includeStored })
     try {
-      const page = await feed.next()
-      if (page === undefined) throw new Error('the server ended the call')
-      return page
+      return await feed.next()
     } finally {
       feed.cancel()
     }
@@ -77,36 +75,29 @@ function subscribeToAll(connection: Connection, options: SubscribeToAllOptions):
   const from = after !== 'end' ? Promise.resolve(after) : signal.aborted ? undefined : endOf(connection)
   // The iteration reports the error.
   from?.catch(() => undefined)
-  return pages(connection, from, filter, pageSize, signal)
-}
+  return pages()
 
-async function* pages(
-  connection: Connection,
-  from: Promise<Position | undefined> | undefined,
-  filter: StreamFilter,
-  pageSize: number,
-  signal: AbortSignal,
-): AsyncGenerator<Page> {
-  if (signal.aborted) return
-  const after = await from
-  const { client } = connection
-  let feed: Feed | undefined
-  const stop = () => feed?.cancel()
-  try {
-    const end = await lastPosition(client)
-    feed = await Feed.open(client, { after, end, filter, pageSize })
-    signal.addEventListener('abort', stop)
-    while (!signal.aborted) {
-      const page = await feed.next()
-      if (signal.aborted) return
-      if (page === undefined) throw new Error('the server ended the call')
-      yield page
+  async function* pages(): AsyncGenerator<Page> {
+    if (signal.aborted) return
+    const start = await from
+    const { client } = connection
+    let feed: Feed | undefined
+    const stop = () => feed?.cancel()
+    try {
+      const end = await lastPosition(client)
+      feed = await Feed.open(client, { after: start, end, filter, pageSize })
+      signal.addEventListener('abort', stop)
+      while (!signal.aborted) {
+        const page = await feed.next()
+        if (signal.aborted) return
+        yield page
+      }
+    } catch (error) {
+      if (!signal.aborted) throw connection.failed(client, error, 'following the log')
+    } finally {
+      signal.removeEventListener('abort', stop)
+      feed?.cancel()
     }
-  } catch (error) {
-    if (!signal.aborted) throw connection.failed(client, error, 'following the log')
-  } finally {
-    signal.removeEventListener('abort', stop)
-    feed?.cancel()
   }
 }
 

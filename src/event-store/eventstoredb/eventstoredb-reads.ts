@@ -147,9 +147,9 @@ export class Feed {
 
   /**
    * Returns the next page: a full one, or a shorter one at the end of the log. It is empty when the end is first reached, and after many
-   * filtered events. Returns `undefined` after a cancellation. @throws the error of the call
+   * filtered events. @throws the error of the call, or an error if the call was cancelled or the server ended it
    */
-  async next(): Promise<Page | undefined> {
+  async next(): Promise<Page> {
     const events: RecordedEvent[] = []
     let bytes = 0
     const page = (): Page => {
@@ -161,7 +161,7 @@ export class Feed {
       if (response === undefined) {
         if (this.#caughtUp && events.length > 0) return page()
         // At the end of the log a wait is normal. Before, a server that sends nothing is unavailable.
-        if (!(await this.responses.more(this.#caughtUp))) return undefined
+        if (!(await this.responses.more(this.#caughtUp))) throw new Error('the server ended the call')
         continue
       }
       const event = response.getEvent()?.getEvent()

@@ -8,7 +8,7 @@ import {
   TreeAppender,
 } from '@transferd/transparency-log'
 import { leafOf } from '../../../src/audit/integrity/event-leaf.js'
-import type { SealedLog } from '../../../src/audit/proofs/prove-transfer.js'
+import type { SealedLog } from '../../../src/audit/proofs/transfer-proof.js'
 import { transferStream } from '../../../src/domain/streams.js'
 import type { EventStore, Position } from '../../../src/event-store/event-store.js'
 

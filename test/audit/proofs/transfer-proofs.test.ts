@@ -1,8 +1,7 @@
 import { throws } from 'node:assert/strict'
 import { formatCheckpoint, generateSigner, leafHash, parseSigner, signNote } from '@transferd/transparency-log'
 import t from 'tap'
-import { checkProof } from '../../../src/audit/proofs/check-proof.js'
-import { proveTransfer } from '../../../src/audit/proofs/prove-transfer.js'
+import { checkProof, proveTransfer } from '../../../src/audit/proofs/transfer-proof.js'
 import { openTestStore } from '../../support/embedded-store.js'
 import { appendTransfers, signer, TestSealedLog } from './test-sealed-log.js'
 

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { EventFormatError, eventVersions } from '../../../src/event-store/event-codec.js'
-import type { OlderVersion } from '../../../src/event-store/event-schemas.js'
+import { EventFormatError, eventVersions, type OlderVersion } from '../../../src/event-store/event-codec.js'
 import { Type } from '../../../src/kernel/typebox.js'
 
 // A sample event that changed twice: one field was split in two, then a field was added.

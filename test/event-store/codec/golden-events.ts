@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { type DomainEvent, decodeEvent } from '../../../src/event-store/event-codec.js'
-import { eventSchemas, olderVersions } from '../../../src/event-store/event-schemas.js'
+import { type DomainEvent, decodeEvent, eventSchemas, olderVersions } from '../../../src/event-store/event-codec.js'
 import type { NewEvent, RecordedEvent } from '../../../src/event-store/event-store.js'
 
 export type StoredEvent = Omit<NewEvent, 'id'>
