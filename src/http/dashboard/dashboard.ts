@@ -19,6 +19,23 @@ import { guard } from './session-guard.js'
 import { sessionRoutes } from './sign-in/session-routes.js'
 import { transferRoutes } from './transfers/transfer-routes.js'
 
+const apiRoutes = [
+  sessionRoutes,
+  userRoutes,
+  transferRoutes,
+  settlingRoutes,
+  payingRoutes,
+  receiptUpload,
+  figureRoutes,
+  liveRoutes,
+  merchantRoutes,
+  callbackRoutes,
+  auditHistoryRoutes,
+  auditIntegrityRoutes,
+  privacyRoutes,
+  operationsRoutes,
+]
+
 /** Adds the pages and their API under `/dashboard/api`. */
 export const dashboard: FastifyPluginAsync = async (app) => {
   app.addHook('onRoute', (route) => {
@@ -28,23 +45,7 @@ export const dashboard: FastifyPluginAsync = async (app) => {
   app.register(dashboardPages)
   await app.register(guard)
   app.register(receiptFiles)
-  for (const routes of [
-    sessionRoutes,
-    userRoutes,
-    transferRoutes,
-    settlingRoutes,
-    payingRoutes,
-    receiptUpload,
-    figureRoutes,
-    liveRoutes,
-    merchantRoutes,
-    callbackRoutes,
-    auditHistoryRoutes,
-    auditIntegrityRoutes,
-    privacyRoutes,
-    operationsRoutes,
-  ])
-    app.register(routes, { prefix: '/dashboard/api' })
+  for (const routes of apiRoutes) app.register(routes, { prefix: '/dashboard/api' })
 }
 
 /** Rejects unknown fields. Commands are built from bodies, and an unknown `type` field once changed a command. */

@@ -15,7 +15,7 @@ import type { HttpServices } from '../services.js'
 import { type Session, Sessions, type Visit } from './sign-in/sessions.js'
 
 /** The signed-in user, as far as routes need it. */
-export type Viewer = Pick<User, 'userId' | 'name' | 'role' | 'merchantIds'> & Pick<Session, 'sessionId'>
+export type Viewer = Pick<User, 'userId' | 'role' | 'merchantIds'> & Pick<Session, 'sessionId'>
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -135,8 +135,8 @@ export const guard = fp(async (app) => {
 function viewerOf(this: FastifyRequest): Viewer {
   if (!this.visit) throw new Error('a route of the dashboard requires no permission')
   const { user, session } = this.visit
-  const { userId, name, role, merchantIds } = user
-  return { userId, name, role, merchantIds, sessionId: session.sessionId }
+  const { userId, role, merchantIds } = user
+  return { userId, role, merchantIds, sessionId: session.sessionId }
 }
 
 /** Compares in constant time. */
