@@ -41,7 +41,9 @@ export function addWalletCommands(program: Command): void {
     },
     async run(stores, { amount: amountMinor, reference = randomUUID() }, accountNumber: number) {
       const accounts = await accountsOf(stores)
-      const result = accepted(await accounts.credit(accountNumber, { reference, amountMinor }, stores.context))
+      const result = accepted(
+        await accounts.execute(accountNumber, { type: 'Credit', reference, amountMinor }, stores.context),
+      )
       return {
         accountNumber,
         reference,
@@ -82,7 +84,9 @@ export function addWalletCommands(program: Command): void {
       // A typing error would trust a nonexistent device.
       await findMerchant(stores, merchant)
       const device = deviceIdOf(stores.box, merchant, user)
-      const { changed } = accepted(await accounts.trustDevice(accountNumber, device, stores.context))
+      const { changed } = accepted(
+        await accounts.execute(accountNumber, { type: 'TrustDevice', device }, stores.context),
+      )
       return { accountNumber, device, changed }
     },
   })

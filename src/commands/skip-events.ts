@@ -7,22 +7,17 @@ import { walletAccountDecider } from '../domain/wallet-account.js'
 import { encodeEvent, shownType, UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 import { foldEvent, whyUnreadable } from '../event-store/read-event.js'
-import { type Folded, type Refused, refuse } from '../kernel/rules.js'
+import { type Folded, refuse } from '../kernel/rules.js'
 import type { Clock } from '../kernel/time.js'
 import { appendToEnd, type CommandContext } from './handle-command.js'
 
-export type SkipEventResult = { readonly accepted: true; readonly problem: string; readonly changed: boolean } | Refused
-
-/** Folds a stream's events. @throws UnreadableEventError at the first that cannot be applied */
-type Fold = (events: readonly RecordedEvent[]) => void
-
-/** The folds by stream prefix. The events of other streams do not depend on earlier ones. */
-const folds = new Map<string | undefined, Fold>([
-  [streamPrefix.transfer, foldWith(transferDecider)],
-  [streamPrefix.merchant, foldWith(merchantDecider)],
-  [streamPrefix.callback, foldWith(callbackDecider)],
-  [streamPrefix.wallet, foldWith(walletAccountDecider)],
-  [streamPrefix.user, foldWith(userDecider)],
+/** The deciders by stream prefix. The events of other streams do not depend on earlier ones. */
+const deciders = new Map<string | undefined, Folded<unknown, never>>([
+  [streamPrefix.transfer, transferDecider],
+  [streamPrefix.merchant, merchantDecider],
+  [streamPrefix.callback, callbackDecider],
+  [streamPrefix.wallet, walletAccountDecider],
+  [streamPrefix.user, userDecider],
 ])
 
 /** Skips an unreadable event in every process and node. A repeat changes nothing. @throws StoreUnavailableError, TooMuchContentionError */
@@ -30,18 +25,18 @@ export async function skipEvent(
   { store, clock }: { readonly store: EventStore; readonly clock: Clock },
   { stream, revision, reason }: { readonly stream: string; readonly revision: number; readonly reason: string },
   context: CommandContext,
-): Promise<SkipEventResult> {
+) {
   if (streamKind(stream) === undefined) return refuse('not-found', 'unknown-stream', { stream })
   const events = await store.readStream(stream, { maxCount: revision + 1 })
   const recorded = events.find((event) => event.revision === revision)
   if (!recorded) return refuse('not-found', 'unknown-event', { stream, revision })
   const problem = whyUnreadable(recorded) ?? whyInapplicable(stream, events, recorded)
   if (problem === undefined) return refuse('conflict', 'event-readable')
-  if (recorded.isSkipped) return { accepted: true, problem, changed: false }
+  if (recorded.isSkipped) return { accepted: true, problem, changed: false } as const
   const { id: eventId, type } = recorded
   const data = { stream, revision, eventId, eventType: shownType(type), problem, reason, at: clock() }
   await appendToEnd(store, skippedEventsStream, encodeEvent({ type: 'EventSkipped', data }, context))
-  return { accepted: true, problem, changed: true }
+  return { accepted: true, problem, changed: true } as const
 }
 
 /** Returns why a readable event cannot be applied: for example, a transfer whose creation is skipped cannot be completed. */
@@ -52,17 +47,12 @@ function whyInapplicable(
 ): string | undefined {
   if (isSkipped) return 'it cannot be applied to the events before it'
   try {
-    folds.get(streamKind(stream))?.(events)
+    const decider = deciders.get(streamKind(stream))
+    if (decider) events.reduce((state, each) => foldEvent(decider.evolve, state, each), decider.initialState)
     return undefined
   } catch (error) {
     // An earlier unreadable event must be skipped first: only then is it known whether this one can be applied.
     if (error instanceof UnreadableEventError) return error.revision === revision ? error.reason : undefined
     throw error
-  }
-}
-
-function foldWith<State, Event>({ initialState, evolve }: Folded<State, Event>): Fold {
-  return (events) => {
-    events.reduce((state, recorded) => foldEvent(evolve, state, recorded), initialState)
   }
 }

@@ -32,15 +32,11 @@ type Problem = Violation &
     | { readonly about: 'trackingIds'; readonly transfer: Transfer }
   )
 
-export type BankFile =
-  | { readonly accepted: true; readonly text: string }
-  | { readonly accepted: false; readonly problems: readonly Problem[] }
-
 /** Returns the whole batch or none of it, so that no one has to search an uploaded file for missing withdrawals. */
-export function bankFile(batch: Batch): BankFile {
+export function bankFile(batch: Batch) {
   const problems = [...notPayable(batch), ...(batch.format === 'pain.001' ? notSepa(batch) : [])]
-  if (problems.length > 0) return { accepted: false, problems }
-  return { accepted: true, text: batch.format === 'csv' ? csv(batch) : sepa(batch) }
+  if (problems.length > 0) return { accepted: false, problems } as const
+  return { accepted: true, text: batch.format === 'csv' ? csv(batch) : sepa(batch) } as const
 }
 
 /** The bank pays every withdrawal in the file, so it holds only those that the actor can pay now. */

@@ -1,8 +1,5 @@
 import type { TransferKind } from './transfer/transfer-events.js'
 
-/** `manual`: the customer pays by the merchant's instructions, and an operator settles the deposit without a wallet. */
-export type PaidBy = 'wallet' | 'manual'
-
 /** An entry of the catalogue in the configuration. Requests name it by its code. */
 export interface PaymentMethod {
   readonly code: number
@@ -10,7 +7,8 @@ export interface PaymentMethod {
   /** The Turkish name; defaults to `name`. */
   readonly nameTr?: string | undefined
   readonly kinds: readonly TransferKind[]
-  readonly paidBy: PaidBy
+  /** `manual`: the customer pays by the merchant's instructions, and an operator settles the deposit without a wallet. */
+  readonly paidBy: 'wallet' | 'manual'
   readonly minAmountMinor: bigint
   readonly maxAmountMinor: bigint
 }

@@ -1,14 +1,7 @@
 /** `claimedMerchantId` is the merchant that an API key names, valid or not. No other part of a key may be logged. */
 const request = [
-  'requestId',
-  'address',
-  'method',
-  'route',
-  'code',
-  'merchantId',
-  'claimedMerchantId',
-  'trackingId',
-  'userId',
+  ...(['requestId', 'address', 'method', 'route', 'code'] as const),
+  ...(['merchantId', 'claimedMerchantId', 'trackingId', 'userId'] as const),
 ] as const
 
 const requestEvents = {

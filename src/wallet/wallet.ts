@@ -24,9 +24,6 @@ export interface DescribedPayment {
   readonly amountMinor: bigint
 }
 
-/** The id of a customer's device: an opaque digest of the merchant and its userId. */
-export type DeviceId = string
-
 export interface Collect {
   /** The money of a trackingId is collected at most once, regardless of how often it is requested. */
   readonly trackingId: string

@@ -37,7 +37,7 @@ async function start(t: Test): Promise<WalletUnderTest> {
       return result.account.accountNumber
     },
     credit: async (accountNumber, amountMinor) => {
-      await accounts.credit(accountNumber, { reference: randomUUID(), amountMinor }, context)
+      await accounts.execute(accountNumber, { type: 'Credit', reference: randomUUID(), amountMinor }, context)
     },
     balanceMinor: async (accountNumber) => (await accounts.find(accountNumber))?.balanceMinor ?? -1n,
     messagesTo: async (to) => (await outbox.list()).filter((message) => message.to === to),

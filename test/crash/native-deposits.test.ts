@@ -67,7 +67,7 @@ t.test(
     }
     // The devices belong to the userId of every create of the test.
     const trust = ({ accountNumber }: Customer) =>
-      accounts.trustDevice(accountNumber, deviceIdOf(box, merchant.id, '42'), context)
+      accounts.execute(accountNumber, { type: 'TrustDevice', device: deviceIdOf(box, merchant.id, '42') }, context)
 
     const customers: Customer[] = []
     for (let n = 0; n < accountCount; n++) {

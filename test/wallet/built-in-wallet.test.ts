@@ -258,7 +258,7 @@ t.test('reads only new events of a cached account, including those of other proc
   const otherPayment = payment()
   t.match(await elsewhere.wallet.collect(otherPayment), { outcome: 'collected' })
   t.match(await here.wallet.collect(otherPayment), { outcome: 'collected' })
-  await elsewhere.accounts.credit(accountNumber, { reference: 'r', amountMinor: 5n }, context)
+  await elsewhere.accounts.execute(accountNumber, { type: 'Credit', reference: 'r', amountMinor: 5n }, context)
   t.equal((await here.accounts.find(accountNumber))?.balanceMinor, 705n)
   t.ok(eventsRead <= 6)
 })

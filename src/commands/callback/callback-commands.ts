@@ -134,21 +134,18 @@ export interface ResendRequest {
   readonly by: 'merchant' | 'operator'
 }
 
-export type ResendResult =
-  | { readonly accepted: true; readonly requeued: number }
-  /** `unknown`: a callback does not exist or is not visible, and nothing was done. `too-often`: all of them were resent just now. */
-  | { readonly accepted: false; readonly reason: 'unknown' }
-  | { readonly accepted: false; readonly reason: 'too-often'; readonly retryAfterSeconds: number }
-
 /** The lanes are handled concurrently. The callbacks of a lane are handled one at a time, because they share a stream. */
 const concurrency = 16
 
-/** Resends callbacks. A repeat after an error requeues none of them again. @throws StoreUnavailableError, TooMuchContentionError */
+/**
+ * Resends callbacks. `unknown`: one does not exist or is not visible, and nothing was done. `too-often`: all were resent just now. A repeat
+ * after an error requeues none of them again. @throws StoreUnavailableError, TooMuchContentionError
+ */
 export async function resendCallbacks(
   commands: CallbackCommands,
   { callbacks, sees, by }: ResendRequest,
   context: CommandContext,
-): Promise<ResendResult> {
+) {
   const lanes = new Map<string, Set<string>>()
   for (const { trackingId, webhookId } of callbacks) {
     lanes.set(trackingId, (lanes.get(trackingId) ?? new Set()).add(webhookId))
@@ -158,7 +155,7 @@ export async function resendCallbacks(
     const there = new Set(deliveries.map(({ webhookId }) => webhookId))
     return merchantId !== null && sees(merchantId) && [...wanted].every((each) => there.has(each))
   })
-  if (known.includes(false)) return { accepted: false, reason: 'unknown' }
+  if (known.includes(false)) return { accepted: false, reason: 'unknown' } as const
   const waitSeconds: number[] = []
   const counts = await inBatches([...lanes], async ([trackingId, wanted]) => {
     let requeued = 0
@@ -175,8 +172,8 @@ export async function resendCallbacks(
     return requeued
   })
   const requeued = counts.reduce((sum, each) => sum + each, 0)
-  if (requeued > 0 || waitSeconds.length === 0) return { accepted: true, requeued }
-  return { accepted: false, reason: 'too-often', retryAfterSeconds: Math.min(...waitSeconds) }
+  if (requeued > 0 || waitSeconds.length === 0) return { accepted: true, requeued } as const
+  return { accepted: false, reason: 'too-often', retryAfterSeconds: Math.min(...waitSeconds) } as const
 }
 
 async function inBatches<Item, Result>(

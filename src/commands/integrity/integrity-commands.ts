@@ -10,13 +10,6 @@ import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/time.js'
 import { type CommandContext, handleCommand, loadStream, readHistory, type Untimed } from '../handle-command.js'
 
-/** `by` is the actor in the event's metadata. */
-export interface Resumed {
-  readonly at: string
-  readonly by: string
-  readonly reason: string
-}
-
 /** Records verification failures, which stop payouts, and resumes payouts. Each method may throw StoreUnavailableError. */
 export class IntegrityCommands {
   constructor(
@@ -46,8 +39,8 @@ export class IntegrityCommands {
     return result.accepted ? result.events.length : 0
   }
 
-  /** Returns `undefined` if payouts were never resumed. */
-  async lastResumed(): Promise<Resumed | undefined> {
+  /** Returns `undefined` if payouts were never resumed. `by` is the actor. */
+  async lastResumed() {
     const history = await readHistory<IntegrityEvent>(this.store, integrityStream, 'omit')
     const last = history.findLast(({ event }) => event.type === 'PayoutsResumed')
     if (last?.event.type !== 'PayoutsResumed') return undefined

@@ -58,21 +58,18 @@ export class AddressIndex<Owner> {
 
   /** Returns the keys of the ranges that could contain the address, one for each prefix length in use. */
   private keysOf(address: string): readonly string[] {
-    let keys = this.keys.get(address)
-    if (keys === undefined) {
-      keys = this.makeKeys(address)
-      if (this.keys.size >= maxKnownAddresses) this.keys.clear()
-      this.keys.set(address, keys)
+    const known = this.keys.get(address)
+    if (known) return known
+    let keys: readonly string[] = []
+    if (isAddress(address)) {
+      // A dual-stack socket reports the IPv4 caller 10.0.0.1 as `::ffff:10.0.0.1`.
+      const parsed = ipaddr.process(address)
+      const lengths = [...this.prefixLengths.values()].filter((length) => length.kind === parsed.kind())
+      keys = lengths.map((length) => keyOf(parsed, length.bits))
     }
+    if (this.keys.size >= maxKnownAddresses) this.keys.clear()
+    this.keys.set(address, keys)
     return keys
-  }
-
-  private makeKeys(address: string): readonly string[] {
-    if (!isAddress(address)) return []
-    // A dual-stack socket reports the IPv4 caller 10.0.0.1 as `::ffff:10.0.0.1`.
-    const parsed = ipaddr.process(address)
-    const lengths = [...this.prefixLengths.values()].filter((length) => length.kind === parsed.kind())
-    return lengths.map((length) => keyOf(parsed, length.bits))
   }
 }
 

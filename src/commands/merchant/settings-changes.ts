@@ -12,16 +12,11 @@ import type { CommandContext } from '../handle-command.js'
 import { callbackUrlProblem, rangeProblem } from './addresses.js'
 import type { MerchantCommands, MerchantResult } from './merchant-commands.js'
 
-export interface SettingsFrame {
-  readonly currency: Currency
-  readonly paymentMethods: readonly PaymentMethod[]
-}
-
 /** Returns why the given settings are invalid together with the existing ones, or `undefined` if they are valid. */
 export function settingsRefusal(
   before: Partial<MerchantSettings>,
   given: Partial<MerchantSettings>,
-  { currency, paymentMethods }: SettingsFrame,
+  { currency, paymentMethods }: { readonly currency: Currency; readonly paymentMethods: readonly PaymentMethod[] },
 ): FieldViolation | undefined {
   const settings = { ...before, ...given } as MerchantSettings
   const problem = givenSettingsProblem(given) ?? addressProblem(settings, given) ?? settingsProblem(settings)

@@ -36,9 +36,17 @@ type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mismatchPol
 }
 
 export function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
-  if (state.status === 'Completed') return repeat(command, state)
-  const amountMinor = command.transactionAmountMinor ?? expectedMinor(state)
-  if (isCancelledFor(amountMinor, state)) return accept()
+  const { transactionAmountMinor: named } = command
+  if (state.status === 'Completed') {
+    const booked = state.transactionAmountMinor
+    // Accepting a different amount would confirm an amount that is not booked.
+    const isRepeat = named === undefined || named === booked
+    return isRepeat ? accept() : refuse('conflict', 'booking-final', { booked, amount: named })
+  }
+  const amountMinor = named ?? expectedMinor(state)
+  const cancelledFor = state.kind === 'deposit' ? state.autoCancelledAmountMinor : null
+  // A repeat of the completion that cancelled the deposit succeeds regardless of the merchant's present policy.
+  if (amountMinor !== undefined && amountMinor === cancelledFor) return accept()
   if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })
   const unpaid = stopRefusal(command, state) ?? claimRefusal(command, state)
   if (unpaid) return unpaid
@@ -78,18 +86,6 @@ function expectedMinor(state: Transfer): bigint | undefined {
   if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n) return state.amountMinor
   const left = availableMinor(state.funds)
   return left > 0n ? left : undefined
-}
-
-/** Rejects a different amount: accepting it would confirm an amount that is not booked. */
-function repeat({ transactionAmountMinor: named }: Complete, state: Transfer): Decision<TransferEvent> {
-  const booked = state.transactionAmountMinor
-  if (named === undefined || named === booked) return accept()
-  return refuse('conflict', 'booking-final', { booked, amount: named })
-}
-
-/** Returns whether an earlier completion with this amount cancelled the deposit. Its repeat succeeds regardless of the present policy. */
-function isCancelledFor(amountMinor: bigint | undefined, state: Transfer): boolean {
-  return state.kind === 'deposit' && amountMinor !== undefined && state.autoCancelledAmountMinor === amountMinor
 }
 
 function missingReason({ reason }: Complete, amountMinor: bigint, state: Transfer): Refused | undefined {

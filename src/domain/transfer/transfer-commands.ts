@@ -26,13 +26,8 @@ export interface Settler extends ByActor {
 }
 
 /** Withdrawals only: no other actor can settle it for a while. */
-export interface Claim extends ByActor, PayingOut {
-  readonly type: 'Claim'
-}
-
-export interface Release extends ByActor {
-  readonly type: 'Release'
-}
+export type Claim = { readonly type: 'Claim' } & ByActor & PayingOut
+export type Release = { readonly type: 'Release' } & ByActor
 
 /** Withdrawals above the merchant's threshold: a second person approves. */
 export interface Approve extends ByActor, PayingOut {

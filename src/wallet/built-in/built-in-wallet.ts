@@ -75,7 +75,7 @@ export function createBuiltInWallet(parts: BuiltInWalletDependencies): Wallet {
     trust: (accountNumber, device) =>
       available(async () => {
         await existing(accountNumber)
-        await accounts.trustDevice(accountNumber, device, contextOf(randomUUID()))
+        await accounts.execute(accountNumber, { type: 'TrustDevice', device }, contextOf(randomUUID()))
       }),
     collect: async (request) => {
       // The account is read first, because nothing can have been debited if this read fails.

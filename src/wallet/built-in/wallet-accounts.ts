@@ -120,26 +120,13 @@ export class WalletAccounts {
     }
   }
 
-  /** Credits the account, at most once per reference. */
-  credit(
-    accountNumber: number,
-    { reference, amountMinor }: { readonly reference: string; readonly amountMinor: bigint },
-    context: CommandContext,
-  ): Promise<WalletAccountResult> {
-    return this.#execute(accountNumber, { type: 'Credit', reference, amountMinor }, context)
-  }
-
-  trustDevice(accountNumber: number, device: string, context: CommandContext): Promise<WalletAccountResult> {
-    return this.#execute(accountNumber, { type: 'TrustDevice', device }, context)
-  }
-
   /** Returns the result of the debit, or of its first attempt if it is repeated, or `undefined` if the account does not exist. */
   async debit(
     accountNumber: number,
     debit: { readonly trackingId: string; readonly amountMinor: bigint; readonly description: string },
     context: CommandContext,
   ): Promise<Movement | undefined> {
-    const result = await this.#execute(accountNumber, { type: 'Debit', ...debit }, context)
+    const result = await this.execute(accountNumber, { type: 'Debit', ...debit }, context)
     return result.accepted ? debitOf(result.account, debit.trackingId) : undefined
   }
 
@@ -178,7 +165,7 @@ export class WalletAccounts {
     return this.box.mac('wallet password', `${emailMac}:${password}`)
   }
 
-  #execute(
+  execute(
     accountNumber: number,
     command: Untimed<WalletAccountCommand>,
     context: CommandContext,

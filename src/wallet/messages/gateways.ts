@@ -1,6 +1,6 @@
 import type { SendMailOptions, SentMessageInfo, Transporter } from 'nodemailer'
 import { KeyedLimit } from '../../kernel/keyed-limit.js'
-import { ExchangeFailedError, exchange } from '../exchange.js'
+import { ExchangeFailedError, type ExchangeRequest, exchange } from '../exchange.js'
 import { type Email, MessageNotSentError, type Messages, type Sender, type Sms } from '../messages.js'
 
 export interface Routes {
@@ -32,11 +32,6 @@ export function routeMessages({ email, sms, outbox, isSandbox }: Routes): Messag
   }
 }
 
-export interface SmsGateway {
-  readonly url: string
-  readonly token: string
-}
-
 const timeoutMs = 10_000
 const maxMessages = 20
 
@@ -46,7 +41,7 @@ const limit = new KeyedLimit({ concurrency: maxMessages, maxWaiting: 0 }, (kind)
 })
 
 /** Sends each SMS as a POST of `{to, text}`; any 2xx status means that the gateway accepted it (docs/reference/messages.md). */
-export function createSmsGateway({ url, token }: SmsGateway): Pick<Sender, 'sendSms'> {
+export function createSmsGateway({ url, token }: Pick<ExchangeRequest, 'url' | 'token'>): Pick<Sender, 'sendSms'> {
   return {
     sendSms: ({ to, text }: Sms) =>
       limit.run('SMS', async () => {
