@@ -6,12 +6,7 @@ import { type Actor, paymentRefusal } from './transfer/allowed-actions.js'
 import type { Transfer } from './transfer/transfer.js'
 
 export type BankFormat = 'csv' | 'pain.001'
-
-interface Debtor {
-  readonly name: string
-  readonly iban: string
-  readonly bic?: string
-}
+type Debtor = { readonly name: string; readonly iban: string; readonly bic?: string }
 
 interface Batch {
   readonly format: BankFormat
@@ -128,7 +123,6 @@ const element = (name: string, text: string): string => `<${name}>${escapeXml(te
 
 /** Counts characters, not UTF-16 units. */
 const shortName = (name: string): string => [...name].slice(0, 70).join('')
-
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
 /** The characters that XML 1.0 does not allow, escaped or not. */
 const notXml = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu

@@ -1,10 +1,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '../kernel/typebox.js'
 import { Index, StreamName } from './fields.js'
 
-/**
- * The vocabulary of event schemas. Each event's data is declared once, as a schema: the type of the data derives from it, and the codec
- * checks stored data against it. Event types and their fields only ever grow (docs/reference/events.md).
- */
+/** The vocabulary of event schemas, from which the types derive. Event types and their fields only ever grow (docs/reference/events.md). */
 
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 export const OneOf = <Name extends string>(...names: readonly Name[]) =>
@@ -21,7 +18,6 @@ export const Location = Data({ stream: StreamName, revision: Index })
 /** The value that a schema describes, deeply read-only. */
 export type ValueOf<Schema extends TSchema> = Immutable<Static<Schema>>
 type Immutable<Value> = Value extends object ? { readonly [Name in keyof Value]: Immutable<Value[Name]> } : Value
-
 export type EventsOf<Schemas> = Schemas extends { readonly [type: string]: TSchema }
   ? { [Type in keyof Schemas & string]: { readonly type: Type; readonly data: ValueOf<Schemas[Type]> } }[keyof Schemas &
       string]

@@ -6,7 +6,7 @@ import type { signInEvents } from './user/user.js'
 
 /**
  * Limits how often a password can be guessed, without letting strangers lock out its owner: wrong passwords from a device that is known to
- * the account count for that device, all others jointly (docs/decisions/0020). Applies to wallet accounts and users of the dashboard.
+ * the account count for that device, all others jointly (docs/decisions/0020).
  */
 
 interface Failures {
@@ -98,11 +98,7 @@ export const signInDecider: Decider<LoginState, LoginCommand<object>, SignInEven
   },
 }
 
-export interface WalletLoginSubject {
-  readonly merchantId: string
-  readonly trackingId: string
-}
-
+export type WalletLoginSubject = { readonly merchantId: string; readonly trackingId: string }
 export type LoginEvent = EventsOf<typeof walletLoginEvents>
 
 export const loginDecider: Decider<LoginState, LoginCommand<WalletLoginSubject>, LoginEvent> = {

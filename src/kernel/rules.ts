@@ -15,12 +15,7 @@ interface Kinds {
   readonly text: string
 }
 
-export interface Change {
-  readonly type: string
-  readonly by: string
-  readonly at: string
-}
-
+export type Change = { readonly type: string; readonly by: string; readonly at: string }
 export type ValueKind = keyof Kinds
 export type RuleValue = Kinds[ValueKind]
 
@@ -207,10 +202,7 @@ export type ValueArguments<Rule extends string> = Rule extends RuleName
   : [values?: NoValues]
 
 /** A rule that a command or a field violates, without a word of any language. */
-export interface Violation<Rule extends string = RuleName> {
-  readonly rule: Rule
-  readonly values: RuleValues
-}
+export type Violation<Rule extends string = RuleName> = { readonly rule: Rule; readonly values: RuleValues }
 
 export interface FieldViolation extends Violation {
   readonly field: string
@@ -222,16 +214,8 @@ export function violate<Rule extends RuleName>(rule: Rule, ...[values]: ValueArg
 
 /** The result of a decider: the events to append (none if nothing changes), or the rule that rejects the command. */
 export type Decision<Event, Rule extends string = RuleName> = Accepted<Event> | Refused<Rule>
-
-export interface Accepted<Event> {
-  readonly accepted: true
-  readonly events: readonly Event[]
-}
-
-export interface Refused<Rule extends string = RuleName> {
-  readonly accepted: false
-  readonly refusal: Refusal<Rule>
-}
+export type Accepted<Event> = { readonly accepted: true; readonly events: readonly Event[] }
+export type Refused<Rule extends string = RuleName> = { readonly accepted: false; readonly refusal: Refusal<Rule> }
 
 /** Why a command is rejected. It carries no secret and no sentence: see {@link Violation}. */
 export interface Refusal<Rule extends string = RuleName> extends Violation<Rule> {

@@ -32,7 +32,6 @@ export const digestKeyOf = (masterKey: Uint8Array): Buffer => createHmac('sha256
 
 /** Returns the id of the key that sealed a text, or `undefined` if the text is not sealed. */
 export const keyIdOf = (sealed: string): string | undefined => /^v1\.([0-9a-f]{8})\./.exec(sealed)?.[1]
-
 export const idOfMasterKey = (masterKey: Uint8Array): string => sealingKeyOf(masterKey).id
 
 export function createSecretBox(ring: KeyRing | Uint8Array): SecretBox {

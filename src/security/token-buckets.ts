@@ -1,9 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
-interface Bucket {
-  tokens: number
-  filledAtMs: number
-}
+type Bucket = { tokens: number; filledAtMs: number }
 
 /** Token buckets by key in bounded memory: beyond `maxKeys`, the oldest bucket is dropped, and its key starts with a full one. */
 export class TokenBuckets {

@@ -6,10 +6,7 @@ export type WalletStep = 'code' | 'device'
 export const tokenLifetimeSeconds: { readonly [step in WalletStep]: number } = { code: 5 * 60, device: 10 * 60 }
 
 /** The deposit and the merchant that a token is bound to. */
-export interface TokenBearer {
-  readonly trackingId: string
-  readonly merchantId: string
-}
+export type TokenBearer = { readonly trackingId: string; readonly merchantId: string }
 
 export type VerifiedToken =
   | { readonly valid: true; readonly challengeId: string }
@@ -17,7 +14,6 @@ export type VerifiedToken =
   | { readonly valid: false; readonly reason: 'bad' | 'expired' }
 
 export type WalletTokens = ReturnType<typeof createWalletTokens>
-
 const algorithm: Algorithm = 'HS256'
 const issuer = 'transferd'
 const audiences: { readonly [step in WalletStep]: string } = {

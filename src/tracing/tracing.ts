@@ -4,10 +4,7 @@ import type { Append, EventStore, NewEvent } from '../event-store/event-store.js
 /** Traces a request and everything that it causes, in any thread. Without an installed {@link Tracer}, these functions do nothing. */
 
 /** The ids of a sampled span (W3C Trace Context). */
-export interface TraceContext {
-  readonly traceId: string
-  readonly spanId: string
-}
+export type TraceContext = { readonly traceId: string; readonly spanId: string }
 
 /** All attributes that a span can have. None contains a name, an account, an amount or a secret. */
 export interface Attributes {
@@ -64,10 +61,7 @@ export function inSpan<Result>(start: () => SpanStart, work: () => Promise<Resul
   return tracer ? tracer.inSpan(start(), undefined, work) : work()
 }
 
-interface Caused {
-  readonly type: string
-  readonly metadata: { readonly [name: string]: unknown }
-}
+type Caused = { readonly type: string; readonly metadata: { readonly [name: string]: unknown } }
 
 /** Runs `work` in a span below the one that recorded the event, if it was traced. */
 export function inSpanOf<Result>(
@@ -108,7 +102,6 @@ function contextOf({ metadata: { $traceId, $spanId } }: Pick<Caused, 'metadata'>
 }
 
 const nowMs = (): number => performance.timeOrigin + performance.now()
-
 const maxLabelValues = 50
 
 /** Limits the values of a metric label that clients choose: the first fifty have their own series while the process runs, all others share one. */

@@ -11,10 +11,7 @@ export interface ExchangeRequest {
   readonly timeoutMs: number
 }
 
-export interface ExchangeResponse {
-  readonly status: number
-  readonly text: string
-}
+export type ExchangeResponse = { readonly status: number; readonly text: string }
 
 /** No complete response arrived. The message is a short code that contains nothing of the request or the response. */
 export class ExchangeFailedError extends Error {

@@ -6,23 +6,14 @@ import type { CollectionRefusal } from '../domain/payment.js'
 export type LogIn =
   /** `sandbox`: the account pays deposits of sandbox merchants, and only such an account does. */
   | { readonly outcome: 'accepted'; readonly accountNumber: number; readonly sandbox: boolean }
-  /**
-   * The account is unknown or the password is wrong; the customer cannot distinguish the two. `isAccount`: the wallet reports that the
-   * account exists, so the failure is counted durably. The response must not reveal it.
-   */
+  /** `isAccount`: the account exists, so the wrong password is counted durably. The response must not reveal it. */
   | { readonly outcome: 'refused'; readonly isAccount?: true }
 
 /** `id` is a UUID, new for every login. */
-export interface CodeChallenge {
-  readonly id: string
-  readonly accountNumber: number
-}
+export type CodeChallenge = { readonly id: string; readonly accountNumber: number }
 
 /** The payment that a message describes to the customer. */
-export interface DescribedPayment {
-  readonly merchantName: string
-  readonly amountMinor: bigint
-}
+export type DescribedPayment = { readonly merchantName: string; readonly amountMinor: bigint }
 
 export interface Collect {
   /** The money of a trackingId is collected at most once, regardless of how often it is requested. */

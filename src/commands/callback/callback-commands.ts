@@ -121,10 +121,7 @@ export class CallbackCommands {
   }
 }
 
-export interface NamedCallback {
-  readonly trackingId: string
-  readonly webhookId: string
-}
+export type NamedCallback = { readonly trackingId: string; readonly webhookId: string }
 
 /** A request to resend callbacks, by a caller who is allowed to see those of some merchants. */
 export interface ResendRequest {

@@ -28,11 +28,7 @@ import { trackingIdOf, uuidV5 } from '../ids.js'
 export type CreateCommand = CreateDeposit | CreateWithdrawal
 
 /** A request's hashCode and the amount text that it was calculated from. */
-export interface RequestHash {
-  readonly hashCode: string
-  readonly amountText: string
-}
-
+export type RequestHash = { readonly hashCode: string; readonly amountText: string }
 const reused = refuse('conflict', 'hash-reused')
 
 /**

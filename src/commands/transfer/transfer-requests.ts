@@ -11,9 +11,8 @@ import { type Refused, type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import type { RequestHash } from './hash-uniqueness.js'
 
-interface WithHash {
-  readonly hash?: RequestHash | undefined
-}
+/** `hash` is the verified hashCode; omitted if the request has none. */
+type WithHash = { readonly hash?: RequestHash | undefined }
 
 export type DepositRequest = Omit<CreateDeposit, 'type' | 'trackingId' | 'at' | 'expiresAt'> &
   WithHash & { readonly expiryMinutes: number }
@@ -46,11 +45,7 @@ export interface Acting {
 }
 
 export type TransferResult = (FoundTransfer & { readonly accepted: true; readonly changed: boolean }) | Refused
-
-export interface FoundTransfer {
-  readonly transfer: Transfer
-  readonly revision: number
-}
+export type FoundTransfer = { readonly transfer: Transfer; readonly revision: number }
 
 // The rules for the input of everyone who settles transfers: merchants' programs, users of the dashboard and the command line.
 

@@ -46,7 +46,6 @@ const maxKnownAccounts = 10_000
 /** Failures for emails that no account has are counted in memory, so that invented emails cannot fill the log. */
 const maxUnknownAccounts = 100_000
 const nonceBytes = 16
-
 type MacBox = Pick<SecretBox, 'mac'>
 
 export interface LoginGuardOptions<Subject, Event extends DomainEvent> {
@@ -60,9 +59,8 @@ export interface LoginGuardOptions<Subject, Event extends DomainEvent> {
 }
 
 /**
- * Limits how often passwords are guessed, without letting other people lock out the owner: failures from a device that is known to the
- * account count for that device, and all other failures count together (docs/decisions/0020-login-throttling.md). An attempt may throw
- * StoreUnavailableError or TooMuchContentionError.
+ * Limits how often passwords are guessed, without letting other people lock out the owner (docs/decisions/0020-login-throttling.md). An
+ * attempt may throw StoreUnavailableError or TooMuchContentionError.
  */
 export function createLoginGuard<Subject extends object, Event extends DomainEvent>(
   options: LoginGuardOptions<Subject, Event>,

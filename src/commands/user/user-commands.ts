@@ -255,12 +255,12 @@ export class UserCommands {
 }
 
 /** Creates the commands for a program that runs one of them, and therefore does not follow the log. */
-export function createUserCommands(parts: {
-  readonly eventStore: EventStore
-  readonly box: SecretBox
-  readonly clock: Clock
-  readonly merchants: MerchantCommands
-}) {
+export function createUserCommands(
+  parts: Pick<UserCommandsParts, 'box' | 'clock'> & {
+    readonly eventStore: EventStore
+    readonly merchants: MerchantCommands
+  },
+) {
   const { eventStore: store, box, clock, merchants } = parts
   const directory = new UserDirectory(store, () => undefined)
   const isMerchant = async (id: string) => (await merchants.find(id)) !== undefined

@@ -97,10 +97,8 @@ const originPattern = /^https?:\/\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:\d{1,5}
 
 /** Stricter than the URL standard, which allows a semicolon in a host: it would start a new directive of the Content-Security-Policy. */
 function frameAncestorProblem(text: string, sandbox: boolean): Violation | undefined {
-  if (!originPattern.test(text) || !URL.canParse(text) || new URL(text).origin !== text) {
-    return violate('origin-invalid')
-  }
-  return schemeProblem(new URL(text), sandbox)
+  const url = originPattern.test(text) && URL.canParse(text) ? new URL(text) : undefined
+  return url?.origin === text ? schemeProblem(url, sandbox) : violate('origin-invalid')
 }
 
 /** Checks new instructions only, because a method of existing ones may have left the catalogue. */

@@ -2,10 +2,7 @@ import type { DataOf } from '../event.js'
 import type { TransferCreated, TransferEvent } from './transfer-events.js'
 
 /** The domain has no clock: each command brings its time. */
-interface ByActor {
-  readonly by: string
-  readonly at: string
-}
+type ByActor = { readonly by: string; readonly at: string }
 
 /** `hashId` is the digest of the request's hashCode, if it had one. */
 type Create<Type extends TransferCreated['type']> = Omit<DataOf<TransferEvent, Type>, 'kind' | 'hashId'> & {
@@ -85,11 +82,7 @@ export interface ReturnFunds extends Pick<MismatchPolicy, 'toleranceMinor'> {
 }
 
 /** `ResolveAttention`: the money of a deposit needs no further attention. */
-export interface Settle {
-  readonly type: 'ResolveAttention' | 'Reopen'
-  readonly reason: string
-  readonly at: string
-}
+export type Settle = { readonly type: 'ResolveAttention' | 'Reopen'; readonly reason: string; readonly at: string }
 
 export type TransferCommand =
   | CreateDeposit

@@ -33,7 +33,6 @@ const creation = {
 }
 
 const withMessage = { ...transfer, message: Nullable(Text) }
-
 const claim = { ...transfer, by: Actor }
 
 /** The events of a deposit or a withdrawal, in `transfer-<trackingId>`. */

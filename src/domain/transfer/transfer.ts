@@ -1,4 +1,5 @@
 import { erasedText } from '../erased-data.js'
+import type { DataOf } from '../event.js'
 import type { CancelReason, DepositChannel, TransferCreated, TransferEvent } from './transfer-events.js'
 
 /** The status values and names of the specification (Resources, "Status values of a transfer"). */
@@ -48,18 +49,11 @@ export interface Payout {
   readonly steps: number
 }
 
-export interface Claim {
-  readonly by: string
-  readonly at: string
-  /** The time from which the withdrawal can be claimed again. */
-  readonly until: string
-}
+/** The withdrawal can be claimed again from `until` on. */
+export type Claim = Pick<DataOf<TransferEvent, 'WithdrawalClaimed'>, 'by' | 'at' | 'until'>
 
 /** An approval of one payment: this amount to this account. */
-export interface Approval {
-  readonly by: string
-  readonly at: string
-  readonly accountNumber: string
+export interface Approval extends Pick<DataOf<TransferEvent, 'WithdrawalApproved'>, 'by' | 'at' | 'accountNumber'> {
   readonly amountMinor: bigint
 }
 

@@ -39,13 +39,7 @@ export interface CollectionDependencies {
 }
 
 type Paid = { readonly ok: true } | WalletFailure
-
-interface Job {
-  readonly trackingId: string
-  readonly merchantId: string
-  readonly context: CommandContext
-}
-
+type Job = { readonly trackingId: string; readonly merchantId: string; readonly context: CommandContext }
 type Particulars<Command> = Command extends PaymentCommand ? Omit<Command, 'trackingId' | 'merchantId' | 'at'> : never
 type Ending = Omit<Particulars<PaymentCommand & { type: 'EndCollection' }>, 'type' | 'collection'>
 const nothingTaken = { collectedAmountMinor: 0n, receiptUrl: null, reason: null }

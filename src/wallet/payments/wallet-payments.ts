@@ -66,10 +66,7 @@ interface Verified {
   readonly accountNumber: number
 }
 
-interface LoadedChallenge {
-  readonly challenge: Challenge
-  readonly loaded: Loaded<Payment>
-}
+type LoadedChallenge = { readonly challenge: Challenge; readonly loaded: Loaded<Payment> }
 
 type Confirmed =
   | { readonly ok: true }
