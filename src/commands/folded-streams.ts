@@ -75,9 +75,7 @@ export class FoldedStreams<State, Live extends State, Event> {
   async catchUp(): Promise<void> {
     // A read in progress may already have passed the position of the caller's event.
     if (this.#catchingUp) await this.#catchingUp
-    this.#catchingUp ??= this.#readToEnd().finally(() => {
-      this.#catchingUp = undefined
-    })
+    this.#catchingUp ??= this.#readToEnd().finally(() => (this.#catchingUp = undefined))
     await this.#catchingUp
   }
 

@@ -127,9 +127,8 @@ const maxAttempts = 10
 
 /** Runs the tasks of each key one at a time, so that writers of one stream in this process do not conflict with one another. */
 export function oneAtATime(maxWaiting: number): KeyedLimit {
-  return new KeyedLimit({ concurrency: 1, maxWaiting }, (key) => {
-    return new TooMuchContentionError(`${maxWaiting} tasks are waiting for ${key}`)
-  })
+  const tooMany = (key: string) => new TooMuchContentionError(`${maxWaiting} tasks are waiting for ${key}`)
+  return new KeyedLimit({ concurrency: 1, maxWaiting }, tooMany)
 }
 
 /**

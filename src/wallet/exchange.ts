@@ -55,9 +55,7 @@ export function exchange({ method, url, token, headers, body, timeoutMs }: Excha
       reject(new ExchangeFailedError(isLate ? 'no response in time' : (code ?? error.message), isConnected))
     }
     request.on('socket', (socket) => {
-      socket.once(isTls ? 'secureConnect' : 'connect', () => {
-        isConnected = true
-      })
+      socket.once(isTls ? 'secureConnect' : 'connect', () => (isConnected = true))
     })
     request.on('error', fail)
     request.on('response', (response) => {

@@ -93,7 +93,7 @@ export function hashIdOf(merchantId: string, hashCode: string): string {
   return uuidV5(`hashCode:${hashCode.toUpperCase()}`, merchantId)
 }
 
-/** Returns the texts in the hashes of a request: with the shortest amount, as in callbacks, and with the amount of its own hashCode. */
+/** Returns the texts in the hashes of a request: with the shortest amount, as in callbacks, and with the amount text of its hashCode. */
 function hashedTexts({ amountMinor, referenceId }: CreateCommand, hash: RequestHash | undefined): readonly string[] {
   const amounts = new Set([formatShortest(amountMinor), ...(hash ? [hash.amountText] : [])])
   return [...amounts].map((amountText) => amountText + referenceId)

@@ -87,9 +87,8 @@ export function createHttpWallet(core: WalletCore): Wallet {
 
 /** Returns a function that sends requests. @throws WalletUnavailableError if nothing was done, otherwise WalletOutcomeUnknownError */
 function limited({ url, token, timeoutMs }: WalletCore) {
-  const limit = new KeyedLimit({ concurrency: maxRequests, maxWaiting: 0 }, (key) => {
-    return new WalletUnavailableError(`${maxRequests} requests to ${key} are in progress`)
-  })
+  const tooMany = (key: string) => new WalletUnavailableError(`${maxRequests} requests to ${key} are in progress`)
+  const limit = new KeyedLimit({ concurrency: maxRequests, maxWaiting: 0 }, tooMany)
   return <Schema extends TSchema>(
     answer: TypeCheck<Schema>,
     call: Omit<ExchangeRequest, 'token' | 'timeoutMs'>,

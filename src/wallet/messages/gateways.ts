@@ -35,10 +35,9 @@ export function routeMessages({ email, sms, outbox, isSandbox }: Routes): Messag
 const timeoutMs = 10_000
 const maxMessages = 20
 
+const tooMany = (kind: string) => new MessageNotSentError(`${maxMessages} ${kind} are in progress`)
 /** Limits the messages of each kind that are being sent. None waits. */
-const limit = new KeyedLimit({ concurrency: maxMessages, maxWaiting: 0 }, (kind) => {
-  return new MessageNotSentError(`${maxMessages} ${kind} are in progress`)
-})
+const limit = new KeyedLimit({ concurrency: maxMessages, maxWaiting: 0 }, tooMany)
 
 /** Sends each SMS as a POST of `{to, text}`; any 2xx status means that the gateway accepted it (docs/reference/messages.md). */
 export function createSmsGateway({ url, token }: Pick<ExchangeRequest, 'url' | 'token'>): Pick<Sender, 'sendSms'> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Document, ReadModels } from '../../read-models/read-models.js'
 import { type SecretBox, SecretBoxError } from '../../security/secret-box.js'
-import { MessageNotSentError, type OutboxMessage, type Sender } from '../messages.js'
+import { type Email, MessageNotSentError, type OutboxMessage, type Sender, type Sms } from '../messages.js'
 
 const collectionName = 'outbox'
 const kept = 200
@@ -18,12 +18,12 @@ export class Outbox implements Sender {
     private readonly clock: () => string,
   ) {}
 
-  async sendSms({ to, code }: Parameters<Sender['sendSms']>[0]): Promise<void> {
-    await this.#put({ kind: 'sms', to, code, link: null, at: this.clock() })
+  sendSms({ to, code }: Sms): Promise<void> {
+    return this.#put({ kind: 'sms', to, code, link: null, at: this.clock() })
   }
 
-  async sendEmail({ to, link }: Parameters<Sender['sendEmail']>[0]): Promise<void> {
-    await this.#put({ kind: 'email', to, code: null, link, at: this.clock() })
+  sendEmail({ to, link }: Email): Promise<void> {
+    return this.#put({ kind: 'email', to, code: null, link, at: this.clock() })
   }
 
   /** Returns the messages, newest first, without those that a different master key sealed. @throws ReadModelsUnavailableError */
