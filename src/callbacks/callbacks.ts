@@ -11,28 +11,24 @@ const reportMs = 2_000
 export function startCallbacks(deps: DeliveryDependencies): Part {
   return startUnderLease(deps, 'callbacks', async ({ signal }, _retry, stopping) => {
     deps.logger.info('callbacks: this process now records and delivers callbacks')
-    await recordAndDeliver(deps, signal, stopping)
+    const checkpoint = await SweepCheckpoint.load(deps.store, deps.clock)
+    const recording = { ...deps, recorder: new CallbackRecorder(deps.store, deps.commands), checkpoint }
+    const cutOff = new AbortController()
+    setMaxListeners(0, cutOff.signal)
+    let timer: NodeJS.Timeout | undefined
+    const onEnd = () => {
+      // After a lost lease another process may already send the same callbacks. Before a stop, let the attempts end.
+      if (stopping.aborted) timer = setTimeout(() => cutOff.abort(), deps.timing.attemptTimeoutMs + reportMs)
+      else cutOff.abort()
+    }
+    signal.addEventListener('abort', onEnd)
+    if (signal.aborted) onEnd()
+    const worker = new DeliveryWorker(deps, signal, cutOff.signal)
+    try {
+      await Promise.all([recordFromSubscription(recording, signal), sweepCallbacks(recording, signal), worker.run()])
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onEnd)
+    }
   })
-}
-
-async function recordAndDeliver(deps: DeliveryDependencies, signal: AbortSignal, stopping: AbortSignal): Promise<void> {
-  const checkpoint = await SweepCheckpoint.load(deps.store, deps.clock)
-  const recording = { ...deps, recorder: new CallbackRecorder(deps.store, deps.commands), checkpoint }
-  const cutOff = new AbortController()
-  setMaxListeners(0, cutOff.signal)
-  let timer: NodeJS.Timeout | undefined
-  const onEnd = () => {
-    // After a lost lease another process may already send the same callbacks. Before a stop, let the attempts end.
-    if (stopping.aborted) timer = setTimeout(() => cutOff.abort(), deps.timing.attemptTimeoutMs + reportMs)
-    else cutOff.abort()
-  }
-  signal.addEventListener('abort', onEnd)
-  if (signal.aborted) onEnd()
-  const worker = new DeliveryWorker(deps, signal, cutOff.signal)
-  try {
-    await Promise.all([recordFromSubscription(recording, signal), sweepCallbacks(recording, signal), worker.run()])
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', onEnd)
-  }
 }

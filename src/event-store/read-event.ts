@@ -10,12 +10,7 @@ export function readEvent(recorded: RecordedEvent): DomainEvent | undefined {
   return recorded.isSkipped ? undefined : decoded(recorded)
 }
 
-interface Decoded {
-  readonly event?: DomainEvent
-  readonly failure?: unknown
-}
-
-const shared = new WeakMap<RecordedEvent, Decoded>()
+const shared = new WeakMap<RecordedEvent, { readonly event?: DomainEvent; readonly failure?: unknown }>()
 
 /** Marks events that several readers share: the first reader decodes each, the others reuse the result. */
 export function decodeOnce(events: readonly RecordedEvent[]): void {

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { createTestEventSender } from '../callbacks/deliver/callback-test-event.js'
+import { createTestEventSender } from '../callbacks/deliver/callback-signing.js'
 import { createHostResolver } from '../callbacks/deliver/endpoint-connection.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { IntegrityCommands } from '../commands/integrity/integrity-commands.js'

@@ -28,10 +28,7 @@ export interface PrivacyParts {
   readonly clock: Clock
 }
 
-interface Completed {
-  readonly transfers: number
-  readonly receipts: number
-}
+type Completed = Awaited<ReturnType<typeof complete>>
 
 export type ErasureResult =
   | ({ readonly accepted: true; readonly erasureId: string; readonly erasedAt: string } & Completed)
@@ -134,12 +131,7 @@ async function openOf(store: EventStore, own: readonly Transfer[]): Promise<read
  * Marks the transfers and deletes the receipts, after the key was destroyed. Can be repeated. `created` are the transfers that were created
  * under the key: those created during the decision are not listed in it yet, and may be unencrypted in read models.
  */
-async function complete(
-  parts: PrivacyParts,
-  erasureId: string,
-  created: readonly string[],
-  context: CommandContext,
-): Promise<Completed> {
+async function complete(parts: PrivacyParts, erasureId: string, created: readonly string[], context: CommandContext) {
   const { store, transfers, clock } = parts
   const { trackingIds, revision, isCompleted } = await listTransfers(store, erasureId, created, context)
   const receipts = await eachOf(trackingIds, async (trackingId) => {

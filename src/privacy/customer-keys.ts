@@ -120,7 +120,7 @@ export class CustomerKeys {
   })
 
   constructor(
-    private readonly store: KeyStore,
+    readonly store: KeyStore,
     private readonly box: Pick<SecretBox, 'seal' | 'open' | 'mac' | 'keyId'>,
   ) {}
 
@@ -163,10 +163,6 @@ export class CustomerKeys {
     for (const id of ids) this.#forget(id)
   }
 
-  counts(merchantIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    return this.store.counts(merchantIds)
-  }
-
   async countExisting(ids: readonly string[]): Promise<number> {
     return (await this.store.byIds(ids)).length
   }
@@ -194,10 +190,6 @@ export class CustomerKeys {
   /** Yields the ids of the keys that no given master key decrypts. */
   async *unopened(): AsyncGenerator<string> {
     for await (const kept of this.all()) if (!this.#tryOpen(kept)) yield kept.id
-  }
-
-  compact(): Promise<void> {
-    return this.store.compact()
   }
 
   close(): Promise<void> {

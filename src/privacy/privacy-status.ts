@@ -28,7 +28,7 @@ export class PrivacyStatusCount {
     // Sequentially, because concurrent calls would count a page twice.
     this.#counting = this.#counting.catch(() => false).then(() => this.#count(untilMs))
     const complete = await this.#counting
-    const counts = await this.keys.counts(merchantIds)
+    const counts = await this.keys.store.counts(merchantIds)
     const byMerchant = [...counts].map(([merchantId, customers]) => ({ merchantId, customers }))
     return {
       customers: byMerchant.reduce((sum, { customers }) => sum + customers, 0),

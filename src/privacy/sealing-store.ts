@@ -17,12 +17,9 @@ function sealedData(
   { data, ...place }: Place & Pick<NewEvent, 'data'>,
   fields: readonly PersonalField[],
 ): JsonObject {
-  const personal: Record<string, unknown> = {}
-  for (const { name } of fields) personal[name] = data[name]
-  const sealed: Record<string, unknown> = {}
-  for (const name in data) if (!Object.hasOwn(personal, name)) sealed[name] = data[name]
-  sealed[sealedField] = sealFields(key, place, personal)
-  return sealed
+  const personal = Object.fromEntries(fields.map(({ name }) => [name, data[name]]))
+  const plain = Object.entries(data).filter(([name]) => !Object.hasOwn(personal, name))
+  return { ...Object.fromEntries(plain), [sealedField]: sealFields(key, place, personal) }
 }
 
 /** Returns the data with the fields in their erased form. */

@@ -164,7 +164,7 @@ t.test(
     )
     t.match(erased, { accepted: true, transfers: 3, receipts: 1 })
     await settled()
-    await parts.keys.compact()
+    await parts.keys.store.compact()
     await compactEmbeddedReadModels({ directory: path })
     t.strictSame(findCanaries(path), [])
     t.strictSame(

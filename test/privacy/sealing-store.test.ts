@@ -49,7 +49,7 @@ async function openSealedStore(t: Test): Promise<SealedStore> {
   return { directory, raw, keys, store: sealing(raw, keys), openAgain }
 }
 
-const countOf = async (keys: CustomerKeys) => (await keys.counts([merchantId])).get(merchantId) ?? 0
+const countOf = async (keys: CustomerKeys) => (await keys.store.counts([merchantId])).get(merchantId) ?? 0
 
 function deposit(userId: string, trackingId: string = randomUUID()) {
   const data = { ...created.data, merchantId, trackingId, userId, name: `name of ${userId}` }

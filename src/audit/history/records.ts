@@ -1,12 +1,6 @@
 import { endpointStream, streamKind, streamPrefix, transferStream } from '../../domain/streams.js'
 import { type EventMetadata, shownType } from '../../event-store/event-codec.js'
-import {
-  type EventStore,
-  formatPosition,
-  type JsonObject,
-  type Position,
-  type RecordedEvent,
-} from '../../event-store/event-store.js'
+import { type EventStore, formatPosition, type Position, type RecordedEvent } from '../../event-store/event-store.js'
 import { whyUnreadable } from '../../event-store/read-event.js'
 import { walkLog } from '../../queries/walk-log.js'
 
@@ -29,12 +23,13 @@ export function auditRecord(recorded: RecordedEvent) {
   const { $causationId: causationId = '' } = metadata as Partial<EventMetadata>
   const { actor, correlationId, ...shown } = shownFields(recorded)
   const unreadable = whyUnreadable(recorded)
+  const shownData = Object.entries(recorded.data).filter(([name]) => !withheldFields.has(name))
   return {
     ...{ position: shown.position, recordedAt: shown.recordedAt, stream, revision, id },
     ...{ type: shown.type, actor, correlationId, causationId },
     schemaVersion: Number(metadata.schemaVersion ?? 0),
     /** `null` if the event is unreadable, because it can contain anything. */
-    data: unreadable === undefined ? withoutWithheld(recorded.data) : null,
+    data: unreadable === undefined ? Object.fromEntries(shownData) : null,
     ...(unreadable !== undefined && { unreadable }),
     /** Whether an operator decided to skip the event. */
     ...(isSkipped && { skipped: true }),
@@ -46,10 +41,6 @@ function shownFields({ position, recordedAtMs, type, metadata }: RecordedEvent) 
   const { actor = '', $correlationId: correlationId = '' } = metadata as Partial<EventMetadata>
   const recordedAt = new Date(recordedAtMs).toISOString()
   return { position: formatPosition(position), recordedAt, type: shownType(type), actor, correlationId }
-}
-
-function withoutWithheld(data: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(data).filter(([name]) => !withheldFields.has(name)))
 }
 
 /** Returns the transfer of an event, or `null`. */
@@ -119,13 +110,10 @@ export async function actionsPage(
 function matches({ type, metadata, recordedAtMs }: RecordedEvent, query: ActionsQuery): boolean {
   const { actor = '' } = metadata as Partial<EventMetadata>
   if (query.type !== undefined && type !== query.type) return false
-  if (query.actor !== undefined && !isActor(actor, query.actor)) return false
+  const { actor: wanted = actor } = query
+  if (wanted.endsWith(':') ? !actor.startsWith(wanted) : actor !== wanted) return false
   if (query.from !== undefined && recordedAtMs < Date.parse(query.from)) return false
   return query.to === undefined || recordedAtMs < Date.parse(query.to)
-}
-
-function isActor(actor: string, asked: string): boolean {
-  return asked.endsWith(':') ? actor.startsWith(asked) : actor === asked
 }
 
 async function actionOf(store: Pick<EventStore, 'readStream'>, recorded: RecordedEvent) {

@@ -216,7 +216,9 @@ class TreeKeeper {
       status = { ...status, ...changes }
       this.#verifications = [status, ...others].slice(0, maxVerifications)
     }
-    if (occasion !== 'start') await this.#checkOthers()
+    if (occasion !== 'start') this.#fileTroubles = (await this.options.checkOthers?.(this.signal)) ?? []
+    if (occasion !== 'start' && this.#fileTroubles.length > 0)
+      this.options.logger.error({ findings: this.#fileTroubles }, 'files are damaged')
     let restedAtMs = performance.now()
     let savedAtMs = Number.NEGATIVE_INFINITY
     const copied = await this.#publisher.copied()
@@ -242,11 +244,6 @@ class TreeKeeper {
     metrics.setFindings(verification.count)
     await this.#report(findings, treeSize)
     await this.#saveStatus()
-  }
-
-  async #checkOthers(): Promise<void> {
-    this.#fileTroubles = (await this.options.checkOthers?.(this.signal)) ?? []
-    if (this.#fileTroubles.length > 0) this.options.logger.error({ findings: this.#fileTroubles }, 'files are damaged')
   }
 
   async #report(findings: readonly Finding[], treeSize: number): Promise<void> {

@@ -20,17 +20,12 @@ function withSortedNames(value: unknown): unknown {
   const copy: Record<string, unknown> = {}
   for (const name of Object.keys(value).sort()) {
     // An object lists numeric names first, and `__proto__` does not become a member.
-    if (startsWithDigit(name) || name === '__proto__') return unsortable
+    if (/^\d/.test(name) || name === '__proto__') return unsortable
     const member = withSortedNames((value as Record<string, unknown>)[name])
     if (member === unsortable) return unsortable
     copy[name] = member
   }
   return copy
-}
-
-function startsWithDigit(name: string): boolean {
-  const unit = name.charCodeAt(0)
-  return unit >= 48 && unit <= 57
 }
 
 function serialize(value: unknown): string {
@@ -48,13 +43,9 @@ function serialize(value: unknown): string {
  */
 export function leafOf({ stream, revision, id, type, data, metadata, recordedAtMs, stored }: RecordedEvent): Buffer {
   const place = { id, recordedAtMs, revision, stream, type }
-  const content = stored ? { stored: stored.map(base64) } : { data, metadata }
+  const content = stored ? { stored: stored.map((bytes) => Buffer.from(bytes).toString('base64')) } : { data, metadata }
   const leaf = Buffer.from(canonicalJson({ ...place, ...content }))
   return leaf.length <= maxEntryBytes ? leaf : digestOf(leaf, place)
-}
-
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64')
 }
 
 /** An entry has at most 65,535 bytes, so a longer leaf is represented by its SHA-256. */

@@ -26,14 +26,13 @@ function comparingTiles(tiles: TileStore, findings: Findings): TileStore {
       const full = path.replace(/\.p\/\d+$/, '')
       const found = (await tiles.read(path)) ?? (full === path ? undefined : await tiles.read(full))
       if (found === undefined) findings.add('tree', path, 'The file is missing.')
-      else if (!startsWith(found, bytes) || (full === path && found.length > bytes.length))
+      else if (
+        Buffer.compare(found.subarray(0, bytes.length), bytes) !== 0 ||
+        (full === path && found.length > bytes.length)
+      )
         findings.add('tree', path, 'The file is not the one that was written.')
     },
   }
-}
-
-function startsWith(found: Uint8Array, expected: Uint8Array): boolean {
-  return found.length >= expected.length && Buffer.compare(found.subarray(0, expected.length), expected) === 0
 }
 
 /** An earlier checkpoint that was kept elsewhere. */

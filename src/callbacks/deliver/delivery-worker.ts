@@ -62,9 +62,7 @@ export class DeliveryWorker {
     this.#reports = new Batcher({
       maxItems: maxReportsTogether,
       delayMs: deps.timing.reportDelayMs,
-      process: (starts) => {
-        for (const start of starts) start()
-      },
+      process: (starts) => starts.forEach((start) => void start()),
     })
   }
 

@@ -10,7 +10,7 @@ import {
 } from '../event-store.js'
 import type { Connection } from './eventstoredb-connection.js'
 import type { Incoming, RawClient } from './raw-client.js'
-import { positionOf, sizeOf, toRecordedAsStored, toRecordedEvent, type WireEvent } from './recorded-event.js'
+import { positionOf, toRecordedAsStored, toRecordedEvent, type WireEvent } from './recorded-event.js'
 
 const { Options } = streams.ReadReq
 const readDirections = { forwards: 0, backwards: 1 } as const
@@ -169,7 +169,7 @@ export class Feed {
         const recorded = this.#accepted(event)
         if (recorded === undefined) continue
         events.push(recorded)
-        bytes += sizeOf(event)
+        bytes += event.getData_asU8().length + event.getCustomMetadata_asU8().length
         if (events.length >= this.options.pageSize || bytes >= pageBytes) return page()
       } else if (this.#note(response)) return page()
     }

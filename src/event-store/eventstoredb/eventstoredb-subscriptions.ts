@@ -55,12 +55,6 @@ const { ReadReq } = persistent
 /** The largest number of ids in one message. */
 const maxIds = 2_000
 
-const actions = {
-  park: ReadReq.Nack.Action.PARK,
-  retry: ReadReq.Nack.Action.RETRY,
-  skip: ReadReq.Nack.Action.SKIP,
-} satisfies { readonly [action in NackAction]: number }
-
 interface ConsumerOptions {
   readonly group: string
   readonly bufferSize: number
@@ -95,8 +89,8 @@ async function openConsumer(
   }
   const nack = async (action: NackAction, reason: string, ...ackIds: string[]) => {
     for (const ids of batches(ackIds)) {
-      const nacked = new ReadReq.Nack().setAction(actions[action]).setReason(reason).setIdsList(ids)
-      send(new ReadReq().setNack(nacked))
+      const nacked = new ReadReq.Nack().setAction(ReadReq.Nack.Action[action.toUpperCase() as Uppercase<NackAction>])
+      send(new ReadReq().setNack(nacked.setReason(reason).setIdsList(ids)))
     }
   }
   const toDelivery = async (response: ConsumeResponse): Promise<PersistentDelivery | undefined> => {

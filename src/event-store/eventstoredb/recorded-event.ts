@@ -37,18 +37,8 @@ function isTextOf(value: JsonObject, bytes: Uint8Array): boolean {
   return Buffer.from(JSON.stringify(value)).equals(bytes)
 }
 
-/** Returns the approximate size on the wire. */
-export function sizeOf(event: WireEvent): number {
-  return event.getData_asU8().length + event.getCustomMetadata_asU8().length
-}
-
-interface WirePosition {
-  getCommitPosition(): string
-  getPreparePosition(): string
-}
-
 /** The prepare half of a checkpoint is 0 while a subscription catches up. 0 would precede the event, so the commit half replaces it. */
-export function positionOf(position: WirePosition): Position {
+export function positionOf(position: Pick<WireEvent, 'getCommitPosition' | 'getPreparePosition'>): Position {
   const commit = BigInt(position.getCommitPosition())
   const prepare = BigInt(position.getPreparePosition())
   return { commit, prepare: prepare === 0n ? commit : prepare }

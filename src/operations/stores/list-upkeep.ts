@@ -56,7 +56,7 @@ export async function compactForgotten(
     const { built, previous } = (await readPointer(readModels, name)) ?? {}
     for (const build of [built, previous]) if (build) await readModels.drop(build.collection)
   }
-  await customerKeys.compact()
+  await customerKeys.store.compact()
   if (location.engine !== 'embedded') return
   const { compactEmbeddedReadModels } = await import('../../read-models/embedded/maintenance.js')
   await compactEmbeddedReadModels(location)
