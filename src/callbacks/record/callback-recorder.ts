@@ -153,7 +153,7 @@ export interface SubscriptionDependencies {
   readonly checkpoint: { readonly position: Position | undefined }
 }
 
-/** Records the callbacks of the events that the persistent subscription delivers. It only makes callbacks faster: the sweep records what it misses. */
+/** Records the callbacks of the events that the persistent subscription delivers. It only makes callbacks faster: the sweep records the missed ones. */
 export async function recordFromSubscription(deps: SubscriptionDependencies, signal: AbortSignal): Promise<void> {
   const onUnavailable = (err: unknown) =>
     deps.logger.warn({ err, group: callbackGroup }, 'callbacks: the subscription failed and will be retried')
