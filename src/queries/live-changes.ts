@@ -3,11 +3,12 @@ import { figuresOf } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { type EventStore, endOfLog, type Page } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
-import { collections, type TransferDocument } from '../read-models/documents.js'
+import type { TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { follow } from '../subscriptions/follow.js'
 import { pause } from '../subscriptions/retry.js'
 import { addFigures, type Bucket, bucketKey, isStatus } from './overview.js'
+import { transfersByIds } from './transfer-queries.js'
 
 export interface LiveUpdate {
   /** The changes of status since the last update, by the hour. */
@@ -132,19 +133,12 @@ export class LiveView {
   }
 
   /** Returns none while the read models are unavailable; the figures are sent anyway. */
-  async #transfersOf(all: readonly PendingChanges[]): Promise<ReadonlyMap<string, TransferDocument>> {
-    const found = new Map<string, TransferDocument>()
-    const ids = [...new Set(all.flatMap(({ waiting }) => [...waiting.keys()]))]
-    try {
-      while (ids.length > 0) {
-        const filter = { _id: { $in: ids.splice(0, maxWaiting) } }
-        const documents = await this.deps.readModels.collection(collections.transfers).find(filter)
-        for (const document of documents) found.set(document._id, document as TransferDocument)
-      }
-    } catch (error) {
+  #transfersOf(all: readonly PendingChanges[]): Promise<ReadonlyMap<string, TransferDocument>> {
+    const ids = all.flatMap(({ waiting }) => [...waiting.keys()])
+    return transfersByIds(this.deps.readModels, ids).catch((error) => {
       this.deps.onError(error)
-    }
-    return found
+      return new Map()
+    })
   }
 }
 

@@ -61,20 +61,16 @@ export async function changesOf(
   ]
   let found: PositionedChange[] = []
   for (let from = 0; from < streams.length; from += streamsPerBatch) {
-    const batch = streams
-      .slice(from, from + streamsPerBatch)
-      .map(({ stream, subject }) => newest(store, stream, subject))
+    const some = streams.slice(from, from + streamsPerBatch)
+    const batch = some.map(({ stream, subject }) => newest(store, stream, subject))
     found = [...found, ...(await Promise.all(batch)).flat()]
       .sort((a, b) => comparePositions(b.position, a.position))
       .slice(0, maxChanges)
   }
-  return found.map(({ change }) => change)
+  return found.map(({ position, ...change }) => change)
 }
 
-interface PositionedChange {
-  readonly position: Position
-  readonly change: Change
-}
+type PositionedChange = Change & { readonly position: Position }
 
 async function newest(store: Pick<EventStore, 'readStream'>, stream: string, subject: string) {
   const found: PositionedChange[] = []
@@ -96,8 +92,8 @@ function changeOf(recorded: RecordedEvent, subject: string): PositionedChange | 
   if (!event || !fields) return undefined
   const { at } = event.data as { readonly at: string }
   const { actor } = recorded.metadata as EventMetadata
-  const change = { at, actor, type: event.type, subject, data: shownFields(event.data, fields) }
-  return { position: recorded.position, change }
+  const { position } = recorded
+  return { at, actor, type: event.type, subject, data: shownFields(event.data, fields), position }
 }
 
 /** Returns the shown fields of an event type, or `null` if it is not a change. */

@@ -73,6 +73,20 @@ export function firstTransfers(
   return firstOf<TransferDocument>(collection, order, runs, { limit, cursor })
 }
 
+const idsPerQuery = 1_000
+
+/** Returns the transfers with these ids that exist. @throws ReadModelsUnavailableError */
+export async function transfersByIds(readModels: ReadModels, ids: readonly string[]) {
+  const found = new Map<string, TransferDocument>()
+  const distinct = [...new Set(ids)]
+  for (let n = 0; n < distinct.length; n += idsPerQuery) {
+    const filter = { _id: { $in: distinct.slice(n, n + idsPerQuery) } }
+    const documents = await readModels.collection(collections.transfers).find(filter)
+    for (const document of documents) found.set(document._id, document as TransferDocument)
+  }
+  return found
+}
+
 /** Returns at most `limit` transfers by a prefix of their trackingId. @throws ReadModelsUnavailableError */
 export async function transfersByIdPrefix(readModels: ReadModels, prefix: string, limit: number) {
   // All characters of an id sort before g.

@@ -14,7 +14,7 @@ import {
   textTermsOf,
 } from '../read-models/transfer-document.js'
 import { type Order, type Page, pageOfAll, parseAmountCursor, parseCursor, type Run } from './list-page.js'
-import { pageOfRuns, runsOf, transferKinds, transfersByIdPrefix } from './transfer-queries.js'
+import { pageOfRuns, runsOf, transferKinds, transfersByIdPrefix, transfersByIds } from './transfer-queries.js'
 
 export interface TransferSearch {
   /** `undefined` for all merchants. */
@@ -132,8 +132,9 @@ async function byText(
     (merchantIds ?? [transfer.merchantId]).includes(transfer.merchantId) && (kind ?? transfer.kind) === transfer.kind
   const byId = (await byTrackingId(readModels, text.toLowerCase())).filter(matches)
   if (!merchantIds) {
-    const byReference = await byReferenceId(readModels, allMerchantIds(), kinds, text)
-    const found = new Map([...byId, ...byReference].map((transfer) => [transfer._id, transfer]))
+    const ids = allMerchantIds().flatMap((merchantId) => kinds.map((kind) => trackingIdOf(merchantId, kind, text)))
+    const found = await transfersByIds(readModels, ids)
+    for (const transfer of byId) found.set(transfer._id, transfer)
     const page = { limit, cursor: timePosition(search) }
     return pageOfAll([...found.values()], page, ({ createdAt: at, _id: id }) => ({ at, id }))
   }
@@ -157,23 +158,6 @@ const maxById = 20
 async function byTrackingId(readModels: ReadModels, prefix: string): Promise<readonly TransferDocument[]> {
   if (prefix.length < minIdDigits || prefix.length > 36 || !/^[0-9a-f-]+$/.test(prefix)) return []
   return transfersByIdPrefix(readModels, prefix, maxById)
-}
-
-const idsPerQuery = 1_000
-
-async function byReferenceId(
-  readModels: ReadModels,
-  merchantIds: readonly string[],
-  kinds: readonly TransferKind[],
-  referenceId: string,
-): Promise<readonly TransferDocument[]> {
-  const ids = merchantIds.flatMap((merchantId) => kinds.map((kind) => trackingIdOf(merchantId, kind, referenceId)))
-  const found: TransferDocument[] = []
-  while (ids.length > 0) {
-    const $in = ids.splice(0, idsPerQuery)
-    found.push(...((await readModels.collection(collections.transfers).find({ _id: { $in } })) as TransferDocument[]))
-  }
-  return found
 }
 
 async function termPage(readModels: ReadModels, range: TermRange, limit: number, cursor: string | undefined) {
@@ -235,7 +219,8 @@ async function listByTerms(readModels: ReadModels, range: TermRange, limit: numb
   let after = cursor
   for (let read = 0; read < maxRead; read += limit + 1) {
     const keys = await keysOf(readModels, range, after, limit + 1)
-    const transfers = await transfersOf(readModels, keys)
+    const ids = keys.map((key) => parseTermKey(key).trackingId)
+    const transfers = await transfersByIds(readModels, ids)
     for (const key of keys) {
       const { term, trackingId } = parseTermKey(key)
       if (items.length === limit) return { items, nextCursor: after ?? null }
@@ -267,10 +252,4 @@ async function keysOf(
     found = [...found, ...keys].sort((a, b) => (a < b ? -direction : direction)).slice(0, limit)
   }
   return found
-}
-
-async function transfersOf(readModels: ReadModels, keys: readonly string[]) {
-  const ids = [...new Set(keys.map((key) => parseTermKey(key).trackingId))]
-  const found = ids.length === 0 ? [] : await readModels.collection(collections.transfers).find({ _id: { $in: ids } })
-  return new Map(found.map((document) => [document._id, document as TransferDocument]))
 }

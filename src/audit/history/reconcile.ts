@@ -55,7 +55,7 @@ class Comparison {
   }
 
   static async of(live: Collection, fresh: Collection, signal: AbortSignal): Promise<Comparison> {
-    const { ids, next } = await findDifferences(live, fresh, { max: maxOpen, signal })
+    const { ids, next } = await findDifferences(live, fresh, signal, undefined, maxOpen)
     const comparison = new Comparison(live, fresh, ids, next !== undefined)
     await comparison.#compareAgain()
     return comparison

@@ -8,20 +8,17 @@ const recheckSize = 500
 /** Limits the memory for ids. The rest is compared while neither collection changes. */
 const maxSuspects = 200_000
 
-export interface Suspects {
-  readonly ids: ReadonlySet<string>
-  readonly compared: number
-  /** The id to resume after; `undefined` at the end. */
-  readonly next: string | undefined
-}
-
-/** Compares two collections in the order of ids, after `after`, until the end or until `max` ids differ. */
+/**
+ * Compares two collections in the order of ids, after `after`, until the end or until `max` ids differ. Returns the ids of documents that
+ * differ or exist in one collection only, and in `next` the id to resume after, which is `undefined` at the end.
+ */
 export async function findDifferences(
   a: Collection,
   b: Collection,
-  options: { readonly after?: string | undefined; readonly max?: number; readonly signal: AbortSignal },
-): Promise<Suspects> {
-  const { after, max = maxSuspects, signal } = options
+  signal: AbortSignal,
+  after?: string,
+  max = maxSuspects,
+) {
   const [left, right] = [textsOf(a, after), textsOf(b, after)]
   const ids = new Set<string>()
   let compared = 0

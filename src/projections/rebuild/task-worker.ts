@@ -34,17 +34,11 @@ export interface Serving {
 
 /** Performs one task. Its errors, such as that of an aborted signal, are the caller's to record. */
 export class TaskWorker {
-  readonly #deps: ProjectionDependencies
-  readonly #projection: Projection
-
   constructor(
     private readonly serving: Serving,
     private record: TaskRecord,
     private readonly retry: RetryOptions,
-  ) {
-    this.#deps = serving.deps
-    this.#projection = serving.projection
-  }
+  ) {}
 
   /** Ends after the pointer is changed. */
   async perform(): Promise<void> {
@@ -52,7 +46,7 @@ export class TaskWorker {
     if (what === 'verify' && !this.serving.isComparable())
       throw new Error('there is nothing to compare with: this version has not built anything from this log')
     const build = await this.#open()
-    await this.#available(() => passThroughLog(this.#deps.store, build))
+    await this.#available(() => passThroughLog(this.serving.deps.store, build))
     await this.#available(() => build.complete())
     if (what === 'verify' || (what === 'rebuild' && this.serving.isComparable())) await this.#compare(build)
     else await this.#atServedPosition(build, () => this.#conclude(build))
@@ -80,22 +74,22 @@ export class TaskWorker {
       throw new Error(isRollback ? 'no build from before the last switch is kept' : 'no build waits for a switch')
     }
     const { collection, progress } = build
-    const target = new ServedDocuments(this.#deps.readModels.collection(collection))
+    const target = new ServedDocuments(this.serving.deps.readModels.collection(collection))
     return this.#start({ collection, target, progress }, false)
   }
 
   /** Starts a build, or resumes the one that an earlier holder has left unfinished. */
   async #openNew(): Promise<Build> {
-    const { readModels } = this.#deps
-    const { version, indexes, isSortedBeforeWriting } = this.#projection
-    const collection = buildName(this.#projection.collection, version)
+    const { readModels } = this.serving.deps
+    const { version, indexes, isSortedBeforeWriting } = this.serving.projection
+    const collection = buildName(this.serving.projection.collection, version)
     const unfinished = this.record.build
     const resumed = unfinished && (await this.#isUsable(unfinished)) ? unfinished : undefined
     if (resumed) await this.#available(() => this.#takeOver(resumed.collection, collection))
     else await this.#available(() => readModels.createUnfilled(collection, indexes))
     let build: Build | undefined
     const staging = new Staging(readModels, collection, async () => build?.reportIfDue())
-    const isCached = 'needs' in this.#projection && !isSortedBeforeWriting
+    const isCached = 'needs' in this.serving.projection && !isSortedBeforeWriting
     const sorted = isSortedBeforeWriting ? staging : undefined
     const target = new BufferedDocuments(readModels.collection(collection), isCached, sorted)
     build = await this.#start({ collection, target, progress: resumed?.progress ?? {} }, true)
@@ -103,7 +97,7 @@ export class TaskWorker {
   }
 
   #isUsable(build: Pick<ProjectionBuild, 'collection' | 'version' | 'progress'>): Promise<boolean> {
-    return this.#available(() => isUsable(this.#deps, this.#projection.version, build))
+    return this.#available(() => isUsable(this.serving.deps, this.serving.projection.version, build))
   }
 
   /**
@@ -111,17 +105,17 @@ export class TaskWorker {
    * first: after a crash in between, its old name is missing and it is started again, instead of resumed without its staged documents.
    */
   async #takeOver(from: string, to: string): Promise<void> {
-    const { readModels } = this.#deps
+    const { readModels } = this.serving.deps
     const names = await readModels.listCollections()
     if (names.includes(from)) await readModels.rename(from, to)
     if (names.includes(stagedName(from))) await readModels.rename(stagedName(from), stagedName(to))
   }
 
   async #start(parts: Pick<BuildOptions, 'collection' | 'target' | 'progress'>, isNew: boolean): Promise<Build> {
-    const { store, readModels } = this.#deps
+    const { store, readModels } = this.serving.deps
     const { collection, progress } = parts
     const { serving } = this
-    const projection = this.#projection
+    const { projection } = serving
     const limit = () => (serving.isComparable() ? resumePosition(serving.pointer.document.served.progress) : 'end')
     const end = limit() === 'end' ? await this.#available(() => endOfLog(store)) : undefined
     const started = { atMs: performance.now(), commit: commitOf(progress.position) }
@@ -148,14 +142,14 @@ export class TaskWorker {
   /** Runs `work` with the build at exactly the position of the served one, while neither changes. */
   #atServedPosition(build: Build, work: () => Promise<void>): Promise<void> {
     return this.serving.exclusively(async () => {
-      await this.#available(() => catchUp(this.#deps.store, build))
+      await this.#available(() => catchUp(this.serving.deps.store, build))
       await this.#available(() => build.complete())
       await work()
     })
   }
 
   async #compare(build: Build): Promise<void> {
-    const { store, readModels, clock } = this.#deps
+    const { store, readModels, clock } = this.serving.deps
     const { signal } = this.retry
     const { pointer } = this.serving
     await this.#available(() => this.#report({ phase: 'comparing' }))
@@ -163,14 +157,14 @@ export class TaskWorker {
     const built = readModels.collection(build.collection)
     const written = build.watchIds()
     // Documents that change during the comparison are compared again when nothing is written.
-    const suspects = await this.#available(() => findDifferences(served, built, { signal }))
+    const suspects = await this.#available(() => findDifferences(served, built, signal))
     await this.#available(() => catchUp(store, build))
     await this.#atServedPosition(build, async () => {
       const suspected = new Set([...suspects.ids, ...written])
       const differing = new Set(await this.#available(() => stillDiffering(served, built, suspected)))
       let { compared, next } = suspects
       while (next !== undefined && differing.size < maxNamed) {
-        const more = await this.#available(() => findDifferences(served, built, { after: next, max: maxNamed, signal }))
+        const more = await this.#available(() => findDifferences(served, built, signal, next, maxNamed))
         for (const id of more.ids) differing.add(id)
         compared += more.compared
         next = more.next
@@ -184,10 +178,10 @@ export class TaskWorker {
   /** Changes the pointer, in one step, to what the task asks for. */
   async #conclude({ collection, progress }: Build, comparison?: ComparisonDocument): Promise<void> {
     const { what, keep } = this.record
-    const { version } = this.#projection
+    const { version } = this.serving.projection
     const { served, built } = this.serving.pointer.document
     const compared = comparison && { comparison }
-    const finished = { collection, version, progress, at: this.#deps.clock(), ...compared }
+    const finished = { collection, version, progress, at: this.serving.deps.clock(), ...compared }
     const isDifferent = comparison !== undefined && comparison.differing > 0
     if (what === 'verify') return this.#save({ built: built && finished }, { ...compared })
     if (what === 'rebuild' && (keep || isDifferent)) {
@@ -195,7 +189,7 @@ export class TaskWorker {
       return this.#save({ built: finished }, { ...compared, ...(isDifferent && { reason }) })
     }
     await this.#available(() => this.#report({ phase: 'switching' }))
-    const names = await this.#available(() => this.#deps.readModels.listCollections())
+    const names = await this.#available(() => this.serving.deps.readModels.listCollections())
     const isKept = served.progress.position !== undefined && names.includes(served.collection)
     const switched = { served: finished, previous: isKept ? served : undefined, failure: undefined }
     await this.#save({ ...switched, ...(what === 'switch' && { built: undefined }) }, { ...compared })
@@ -215,7 +209,7 @@ export class TaskWorker {
   }
 
   async #report(report: Partial<TaskRecord>): Promise<void> {
-    this.record = { ...this.record, ...report, updatedAt: this.#deps.clock() }
+    this.record = { ...this.record, ...report, updatedAt: this.serving.deps.clock() }
     await this.serving.pointer.save({ task: this.record })
   }
 

@@ -48,13 +48,9 @@ export class Connection {
     this.#statements.clear()
   }
 
-  read<T>(work: () => T): Promise<T> {
-    return this.#attempt(work)
-  }
-
   /** Runs synchronous work in one transaction that holds the write lock from its start. @throws ReadModelsUnavailableError */
   write<T>(work: () => T): Promise<T> {
-    return this.#attempt(() => {
+    return this.read(() => {
       // Immediate, because a transaction that reads before it writes fails if another one writes in between.
       this.statement('BEGIN IMMEDIATE').run()
       try {
@@ -75,7 +71,8 @@ export class Connection {
     this.#drop()
   }
 
-  async #attempt<T>(work: () => T): Promise<T> {
+  /** Runs synchronous work, and waits for another writer. @throws ReadModelsUnavailableError */
+  async read<T>(work: () => T): Promise<T> {
     const deadlineMs = performance.now() + BUSY_DEADLINE_MS
     for (;;) {
       try {
