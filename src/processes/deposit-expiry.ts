@@ -16,7 +16,7 @@ const concurrency = 50
 const retryAfterMs = 30_000
 const maxTried = 2_000
 
-interface ExpiryDependencies {
+interface Dependencies {
   readonly readModels: ReadModels
   readonly transfers: Pick<TransferCommands, 'expire'>
   readonly clock: Clock
@@ -24,7 +24,7 @@ interface ExpiryDependencies {
 }
 
 /** Cancels expired deposits, in one process at a time, until it is stopped. */
-export function startExpiry(deps: ExpiryDependencies): Part {
+export function startExpiry(deps: Dependencies): Part {
   const { readModels, transfers, clock, logger } = deps
   return startUnderLease(deps, 'expiry', async ({ signal }, retry) => {
     /** The time after which each deposit can be tried again, in milliseconds of the monotonic clock. */

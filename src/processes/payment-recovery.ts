@@ -33,7 +33,7 @@ const prefix = streamPrefix.payment
 const accountPrefix = streamPrefix.wallet
 const checkpointId = 'payments'
 
-export interface PaymentRecoveryDependencies {
+interface Dependencies {
   readonly store: EventStore
   readonly readModels: ReadModels
   readonly payments: Pick<WalletCollections, 'recover'>
@@ -44,7 +44,7 @@ export interface PaymentRecoveryDependencies {
 }
 
 /** Finishes the collections of money that a request started and did not end, in one process at a time, until it is stopped. */
-export function startPaymentRecovery(deps: PaymentRecoveryDependencies): Part {
+export function startPaymentRecovery(deps: Dependencies): Part {
   return startUnderLease(deps, 'payments', (_lease, retry) => new Recovery(deps).run(retry))
 }
 
@@ -62,7 +62,7 @@ class Recovery {
   #last: Place | undefined
   #kept: Place | undefined
 
-  constructor(private readonly deps: PaymentRecoveryDependencies) {}
+  constructor(private readonly deps: Dependencies) {}
 
   async run(retry: RetryOptions): Promise<void> {
     const ending = new AbortController()

@@ -17,7 +17,7 @@ const pagesPerEvent = 10
 const streamsPerEvent = maxListedStreams / 2
 const context = { actor: 'system:directory', $correlationId: listedStreamsStream, $causationId: listedStreamsStream }
 
-export interface StreamListerDependencies {
+interface Dependencies {
   readonly store: EventStore
   readonly readModels: ReadModels
   readonly clock: Clock
@@ -25,7 +25,7 @@ export interface StreamListerDependencies {
 }
 
 /** Keeps the list of streams (event-store/stream-list.ts) near the end of the log, in one process at a time, until it is stopped. */
-export function startListingStreams(deps: StreamListerDependencies): Part {
+export function startListingStreams(deps: Dependencies): Part {
   return startUnderLease(deps, 'stream-list', async (_lease, retry) => {
     const list = await retryWhileUnavailable(() => readStreamList(deps.store), retry)
     if (list) await listStreams(deps, list, retry)
@@ -33,11 +33,7 @@ export function startListingStreams(deps: StreamListerDependencies): Part {
 }
 
 /** Returns when the signal aborts, or when another process has extended the list, which must then be read again. */
-async function listStreams(
-  { store, clock }: StreamListerDependencies,
-  list: StreamList,
-  { signal, ...retry }: RetryOptions,
-): Promise<void> {
+async function listStreams({ store, clock }: Dependencies, list: StreamList, { signal, ...retry }: RetryOptions) {
   const progress = new ReadProgress(store, list.position)
   const listed = new Set(list.streams)
   const unlisted = new Set<string>()

@@ -92,7 +92,7 @@ export class ProjectionRunner implements Serving {
       // After a downgrade, the build of the older version can serve again.
       previous: previous && (await isUsable(this.deps, previous.version, previous)) ? previous : undefined,
     })
-    await dropUnusedBuilds(readModels, this.projection, this.pointer, isTaskUnfinished)
+    await dropUnusedBuilds(this, isTaskUnfinished)
     // Until a switch, the queries of this version read outdated documents too.
     if ((await readModels.listCollections()).includes(served.collection))
       await readModels.createIndexes(served.collection, indexes)
@@ -188,7 +188,7 @@ export class ProjectionRunner implements Serving {
     if (isConcluded && record.what !== 'verify') await pause(pointerMaxAgeMs, this.#signal)
     const ended = { ...record, ...(reason !== undefined && { reason }), updatedAt: this.deps.clock() }
     await retryWhileUnavailable(async () => {
-      await dropUnusedBuilds(this.deps.readModels, this.projection, this.pointer)
+      await dropUnusedBuilds(this)
       await this.pointer.save({ task: state === 'cancelled' ? undefined : { ...ended, state } })
     }, this.#retry)
   }

@@ -44,7 +44,7 @@ export function isUnfinished(task: ProjectionTask | null | undefined): boolean {
 export function taskOf(
   projection: string,
   request: RequestDocument | null,
-  record: TaskRecord | undefined,
+  record?: TaskRecord,
 ): ProjectionTask | null {
   if (request && request.requestId !== record?.requestId) {
     const { _id, ...requested } = request
@@ -69,7 +69,8 @@ export class ProjectionTasks {
   }
 
   async findRequests(projection: string) {
-    const found = await this.#requests.find({ _id: { $in: [projection, pauseId(projection)] } })
+    const requests = this.readModels.collection(collections.projectionRequests)
+    const found = await requests.find({ _id: { $in: [projection, pauseId(projection)] } })
     const byId = (id: string) => found.find(({ _id }) => _id === id) ?? null
     const request = byId(projection) as RequestDocument | null
     return { request, paused: byId(pauseId(projection)) as PauseDocument | null }
@@ -88,7 +89,7 @@ export class ProjectionTasks {
       const filter = { _id: projection, requestId: last ? last.requestId : { $exists: false } }
       const result = await this.#write({ replaceOne: { filter, replacement, upsert: true } })
       if (result.matchedCount + result.upsertedCount > 0)
-        return { task: taskOf(projection, replacement, undefined)!, joined: false }
+        return { task: taskOf(projection, replacement)!, joined: false }
     }
     throw new ProjectionBusyError(violate('projection-busy', { projection, task: request.what }))
   }
@@ -112,21 +113,16 @@ export class ProjectionTasks {
     return (await this.#write({ deleteOne: { filter: { _id: pauseId(projection) } } })).deletedCount > 0
   }
 
-  get #requests() {
-    return this.readModels.collection(collections.projectionRequests)
-  }
-
   #write(operation: WriteOperation) {
-    return this.#requests.bulkWrite([operation])
+    return this.readModels.collection(collections.projectionRequests).bulkWrite([operation])
   }
 }
 
 /** Returns those projections that are paused, and since when. */
 export async function pausedProjections(readModels: ReadModels, names: readonly string[]) {
   const found = await readModels.collection(collections.projectionRequests).find({ _id: { $in: names.map(pauseId) } })
-  const pauses = new Map((found as readonly PauseDocument[]).map(({ _id, at }) => [_id, at]))
   return names.flatMap((name) => {
-    const since = pauses.get(pauseId(name))
-    return since === undefined ? [] : [{ name, since }]
+    const pause = found.find(({ _id }) => _id === pauseId(name)) as PauseDocument | undefined
+    return pause ? [{ name, since: pause.at }] : []
   })
 }

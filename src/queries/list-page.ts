@@ -23,6 +23,8 @@ export interface Order {
   readonly direction: 1 | -1
 }
 
+export type Runs = readonly Run[]
+
 /** A range of an index: documents with equal first fields, sorted by the field of the order and `_id`. */
 export interface Run {
   readonly equal: { readonly [field: string]: string }
@@ -40,7 +42,7 @@ export interface Run {
 export async function firstOf<Found extends Document>(
   collection: Collection,
   order: Order,
-  runs: readonly Run[],
+  runs: Runs,
   { limit, cursor: after }: PageRequest,
 ): Promise<readonly Found[]> {
   // By id, so that a document that moves from one run to another between two reads appears once, in its later state.

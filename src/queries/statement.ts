@@ -1,13 +1,13 @@
 import { streamPrefix } from '../domain/streams.js'
 import { type Counted, figuresOf } from '../domain/transfer/transfer.js'
 import type { TransferEvent, TransferKind } from '../domain/transfer/transfer-events.js'
-import { type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
+import { formatPosition, type RecordedEvent } from '../event-store/event-store.js'
 import { readEvent } from '../event-store/read-event.js'
 import { dayMs } from '../kernel/time.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { addFigures, type OverviewRange, type Period, readTotals, type Total } from './overview.js'
 import { transferKinds } from './transfer-queries.js'
-import { isRecordedBy, type PointInTime, walkLog } from './walk-log.js'
+import { isRecordedBy, type LogStore, type PointInTime, walkLog } from './walk-log.js'
 
 /** The transfers of one kind on one day in UTC. Amounts are minor units. */
 export interface StatementLine {
@@ -59,12 +59,7 @@ export async function statementOf(readModels: ReadModels, merchantIds: OverviewR
  * Counts a merchant's statement, of one day or of all days with any figures, from the log and not from read models. It reads the log from
  * its start. The position and the time are those of the last counted event; `null` if there is none. @throws StoreUnavailableError, UnreadableEventError
  */
-export async function statementFromLog(
-  store: Pick<EventStore, 'readAll'>,
-  merchantId: string,
-  day?: string,
-  asOf?: PointInTime,
-) {
+export async function statementFromLog(store: LogStore, merchantId: string, day?: string, asOf?: PointInTime) {
   const until = asOf && 'position' in asOf ? asOf.position : undefined
   const totals = new Map<string, Total>()
   let last: RecordedEvent | undefined

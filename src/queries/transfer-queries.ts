@@ -4,7 +4,16 @@ import type { Status, Transfer } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { firstOf, type Order, type PageRequest, pageOf, pageOfAll, type Run, type SortKey } from './list-page.js'
+import {
+  firstOf,
+  type Order,
+  type PageRequest,
+  pageOf,
+  pageOfAll,
+  type Run,
+  type Runs,
+  type SortKey,
+} from './list-page.js'
 
 export interface TransferFilter extends PageRequest {
   readonly status: Status | undefined
@@ -55,20 +64,14 @@ export function listNeedingAttention(readModels: ReadModels, page: PageRequest) 
 }
 
 /** @throws ReadModelsUnavailableError */
-export async function pageOfRuns(readModels: ReadModels, order: Order, runs: readonly Run[], page: PageRequest) {
+export async function pageOfRuns(readModels: ReadModels, order: Order, runs: Runs, page: PageRequest) {
   const { limit, cursor } = page
   const found = await firstTransfers(readModels, order, runs, limit + 1, cursor)
   return pageOf(found, limit, (document) => ({ at: document[order.field] as SortKey['at'], id: document._id }))
 }
 
 /** @throws ReadModelsUnavailableError */
-export function firstTransfers(
-  readModels: ReadModels,
-  order: Order,
-  runs: readonly Run[],
-  limit: number,
-  cursor?: SortKey,
-) {
+export function firstTransfers(readModels: ReadModels, order: Order, runs: Runs, limit: number, cursor?: SortKey) {
   const collection = readModels.collection(collections.transfers)
   return firstOf<TransferDocument>(collection, order, runs, { limit, cursor })
 }

@@ -38,6 +38,8 @@ export interface TransferSearch {
   readonly cursor: string | undefined
 }
 
+type MerchantIds = () => readonly string[]
+
 /** No index serves this combination of filters, so that the search would read every transfer. */
 export class SearchError extends Error {
   override readonly name = 'SearchError'
@@ -54,11 +56,7 @@ export class SearchError extends Error {
  * Returns a page of transfers from the read model. Every search uses an index and reads only a few times as many documents as a page
  * holds. `allMerchantIds` serves lookups per merchant. @throws SearchError, ReadModelsUnavailableError
  */
-export function searchTransfers(
-  readModels: ReadModels,
-  allMerchantIds: () => readonly string[],
-  search: TransferSearch,
-): Promise<Page<TransferDocument>> {
+export function searchTransfers(readModels: ReadModels, allMerchantIds: MerchantIds, search: TransferSearch) {
   const { text, method, attention, sort, minAmountMinor, maxAmountMinor } = search
   if (text !== undefined) return byText(readModels, allMerchantIds, search, text)
   if (method !== undefined) return byMethod(readModels, search, method)
@@ -118,12 +116,7 @@ function byMethod(readModels: ReadModels, search: TransferSearch, method: number
  * Sorts the transfers by their terms, newest first within each term. Transfers found by a prefix of their trackingId, which is not a term,
  * come first. Over all merchants, only ids are looked up, which needs no term.
  */
-async function byText(
-  readModels: ReadModels,
-  allMerchantIds: () => readonly string[],
-  search: TransferSearch,
-  text: string,
-): Promise<Page<TransferDocument>> {
+async function byText(readModels: ReadModels, allMerchantIds: MerchantIds, search: TransferSearch, text: string) {
   const others = ['status', 'from', 'to', 'attention', 'method', 'minAmountMinor', 'maxAmountMinor', 'sort'] as const
   rejectFields(search, others, 'text')
   const { merchantIds, kind, limit, cursor } = search

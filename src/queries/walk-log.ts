@@ -13,6 +13,8 @@ import { parseTime } from '../kernel/time.js'
 
 const pageSize = 500
 
+export type LogStore = Pick<EventStore, 'readAll'>
+
 interface LogRange {
   /** Exclusive; defaults to the start of the log. */
   readonly after?: Position | undefined
@@ -26,10 +28,7 @@ interface LogRange {
  * Yields a range of the log page by page, each with the last examined position, which is `undefined` on an empty log. Other work of the
  * thread runs between the pages. @throws StoreUnavailableError
  */
-export async function* walkLog(
-  store: Pick<EventStore, 'readAll'>,
-  { after, until, streamPrefixes = allPrefixes }: LogRange,
-): AsyncGenerator<{ readonly events: readonly RecordedEvent[]; readonly at: Position | undefined }> {
+export async function* walkLog(store: LogStore, { after, until, streamPrefixes = allPrefixes }: LogRange) {
   let at = after
   while (!until || !at || comparePositions(at, until) < 0) {
     const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...(at && { after: at }) })

@@ -41,9 +41,7 @@ export async function findReceipt(readModels: ReadModels, sha256: string) {
 }
 
 /** Yields every receipt, oldest first. @throws ReadModelsUnavailableError */
-export async function* receiptsByAge(
-  readModels: ReadModels,
-): AsyncGenerator<Pick<ReceiptDocument, 'base64' | 'storedAt'>> {
+export async function* receiptsByAge(readModels: ReadModels) {
   if (!(await readModels.listCollections()).includes(collections.receipts)) return
   let after: Filter = {}
   for (;;) {

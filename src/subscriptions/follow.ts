@@ -179,8 +179,8 @@ class SharedPages {
   }
 
   async #takePage(): Promise<void> {
-    const tail = this.#tail ?? this.#subscribe()
-    this.#tail = tail
+    this.#tail ??= this.#subscribe()
+    const tail = this.#tail
     try {
       const { value: page, done } = await tail.pages.next()
       if (tail.stopping.signal.aborted) return
@@ -205,13 +205,9 @@ class SharedPages {
     decodeOnce(found)
     const all = [...events, ...found]
     const dropped = Math.max(0, all.length - windowSize)
+    const start = dropped > 0 ? all[dropped - 1]!.position : from
     this.#pages.clear()
-    this.#window = {
-      from: dropped > 0 ? all[dropped - 1]!.position : from,
-      to: checkpoint ?? to,
-      events: all.slice(dropped),
-      atEnd,
-    }
+    this.#window = { from: start, to: checkpoint ?? to, events: all.slice(dropped), atEnd }
   }
 }
 

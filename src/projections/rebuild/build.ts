@@ -30,28 +30,22 @@ export interface BuildOptions {
 }
 
 export class Build {
-  readonly collection: string
   progress: Progress
   /** The progress of the documents that a crash cannot lose. */
   durable: Progress
   position: Position | undefined
   #events = 0
   #isIndexed = false
-  /** The ids that are written from now on, if somebody watches them. */
-  #written: Set<string> | undefined
+  /** If set, it receives the ids that are written from then on. */
+  written: Set<string> | undefined
   readonly #startedAtMs = performance.now()
   #reportedAtMs = this.#startedAtMs
   #flushedAtMs = this.#startedAtMs
 
-  constructor(private readonly options: BuildOptions) {
-    this.collection = options.collection
+  constructor(readonly options: BuildOptions) {
     this.progress = options.progress
     this.durable = options.progress
     this.position = resumePosition(options.progress)
-  }
-
-  get streamPrefixes(): readonly string[] {
-    return this.options.projection.streamPrefixes
   }
 
   get eventsPerSecond(): number {
@@ -61,11 +55,6 @@ export class Build {
   get hasReachedLimit(): boolean {
     const limit = this.options.limit()
     return limit === undefined || (limit !== 'end' && !isAfter(limit, this.position))
-  }
-
-  watchIds(): ReadonlySet<string> {
-    this.#written ??= new Set()
-    return this.#written
   }
 
   /** Applies the projection's events of a page. Returns whether the limit is reached. @throws ProjectionError, the signal's reason */
@@ -117,21 +106,22 @@ export class Build {
 
   async #createIndexes(): Promise<void> {
     if (this.#isIndexed) return
-    await this.options.readModels.createIndexes(this.collection, this.options.projection.indexes)
+    const { readModels, collection, projection } = this.options
+    await readModels.createIndexes(collection, projection.indexes)
     this.#isIndexed = true
   }
 
   readonly #target: ProjectionTarget = {
     byIds: (ids) => this.options.target.byIds(ids),
     write: (operations: readonly WriteOperation[]) => {
-      if (this.#written) for (const operation of operations) this.#written.add(writtenId(operation))
+      if (this.written) for (const operation of operations) this.written.add(writtenId(operation))
       return this.options.target.write(operations)
     },
   }
 
   #isNext({ stream, position }: RecordedEvent, to: Position): boolean {
     const isIncluded = isAfter(position, this.position) && !isAfter(position, to)
-    return isIncluded && this.streamPrefixes.some((prefix) => stream.startsWith(prefix))
+    return isIncluded && this.options.projection.streamPrefixes.some((prefix) => stream.startsWith(prefix))
   }
 }
 

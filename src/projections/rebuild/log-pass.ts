@@ -69,7 +69,7 @@ async function travel(store: EventStore, pass: Pass): Promise<void> {
 }
 
 async function readPage(store: EventStore, builds: readonly Build[]): Promise<Page> {
-  const prefixes = [...new Set(builds.flatMap((build) => build.streamPrefixes))]
+  const prefixes = [...new Set(builds.flatMap(({ options }) => options.projection.streamPrefixes))]
   // Reading everything is cheaper than comparing names if only a few events belong to no stream of the service.
   const filter = prefixes.length < streamPrefixes.length ? { streamPrefixes: prefixes } : {}
   const after = builds

@@ -1,6 +1,5 @@
 import { endOfLog, formatPosition } from '../../event-store/event-store.js'
 import type { ComparisonDocument, ProjectionBuild, TaskRecord } from '../../read-models/documents.js'
-import type { ReadModels } from '../../read-models/read-models.js'
 import { buildName, buildPrefix } from '../../read-models/read-models-adapter.js'
 import { type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { type Projection, type ProjectionDependencies, ServedDocuments } from '../projection.js'
@@ -154,8 +153,9 @@ export class TaskWorker {
     const { pointer } = this.serving
     await this.#available(() => this.#report({ phase: 'comparing' }))
     const served = readModels.collection(pointer.document.served.collection)
-    const built = readModels.collection(build.collection)
-    const written = build.watchIds()
+    const built = readModels.collection(build.options.collection)
+    const written = new Set<string>()
+    build.written = written
     // Documents that change during the comparison are compared again when nothing is written.
     const suspects = await this.#available(() => findDifferences(served, built, signal))
     await this.#available(() => catchUp(store, build))
@@ -176,7 +176,8 @@ export class TaskWorker {
   }
 
   /** Changes the pointer, in one step, to what the task asks for. */
-  async #conclude({ collection, progress }: Build, comparison?: ComparisonDocument): Promise<void> {
+  async #conclude({ options, progress }: Build, comparison?: ComparisonDocument): Promise<void> {
+    const { collection } = options
     const { what, keep } = this.record
     const { version } = this.serving.projection
     const { served, built } = this.serving.pointer.document
@@ -222,18 +223,14 @@ export class TaskWorker {
 }
 
 /** Drops the builds that the pointer does not name. @throws LeaseLostError */
-export async function dropUnusedBuilds(
-  readModels: ReadModels,
-  { collection }: Projection,
-  pointer: ProjectionPointer,
-  keepsUnfinished = false,
-): Promise<void> {
+export async function dropUnusedBuilds({ deps, projection, pointer }: Serving, keepsUnfinished = false): Promise<void> {
+  const { readModels } = deps
   const { served, built, previous, task } = (await pointer.load())!
   const used = [served, built, previous].flatMap((build) => build?.collection ?? [])
   const unfinished = keepsUnfinished ? task?.build?.collection : undefined
   if (unfinished !== undefined) used.push(unfinished, stagedName(unfinished))
   for (const name of await readModels.listCollections()) {
-    if (!name.startsWith(buildPrefix(collection)) || used.includes(name)) continue
+    if (!name.startsWith(buildPrefix(projection.collection)) || used.includes(name)) continue
     // A holder that has lost its lease must not drop the builds of its successor.
     await pointer.load()
     await readModels.drop(name)
