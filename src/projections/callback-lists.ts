@@ -20,24 +20,17 @@ export const callbacksProjection: EventProjection = {
 /** The domain's own fold of a lane that contains only this callback. */
 function next(before: CallbackDocument | undefined, { event, revision }: ProjectedEvent): CallbackDocument {
   const { data } = event as CallbackEvent
+  const { webhookId: _id, merchantId, trackingId, at } = data
   const lane = evolve(before ? laneOf(before) : initialState, event as CallbackEvent)
-  const { payload, status, nextAttemptAt, ...delivery } = lane.deliveries[0]!
+  const { payload, status, nextAttemptAt, transferRevision, attempts, lastFailure, recordedAt } = lane.deliveries[0]!
+  const { status: transferStatus, referenceId } = payload
   return {
-    _id: data.webhookId,
-    merchantId: data.merchantId,
-    trackingId: data.trackingId,
-    transferRevision: delivery.transferRevision,
-    transferStatus: payload.status,
-    referenceId: payload.referenceId,
-    status,
-    attempts: delivery.attempts,
+    ...{ _id, merchantId, trackingId, transferRevision, transferStatus, referenceId, status, attempts },
     ...(status === 'waiting' && { dueAt: nextAttemptAt }),
-    ...(status === 'parked' && { parkedAt: data.at }),
-    lastFailure: delivery.lastFailure,
+    ...(status === 'parked' && { parkedAt: at }),
+    lastFailure,
     lastHttpStatus: 'httpStatus' in data ? data.httpStatus : (before?.lastHttpStatus ?? null),
-    recordedAt: delivery.recordedAt,
-    updatedAt: data.at,
-    revision,
+    ...{ recordedAt, updatedAt: at, revision },
   }
 }
 
