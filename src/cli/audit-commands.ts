@@ -178,10 +178,7 @@ function textLine({ recordedAt, stream, revision, type, actor, data, unreadable 
   return `${localTime(recordedAt)}  ${cell(type)}  ${cell(`${stream}@${revision}`)}  ${cell(actor)}  ${said}\n`
 }
 
-interface Replayed {
-  readonly at: { readonly commit: bigint }
-  readonly end: { readonly commit: bigint }
-}
+type Replayed = { readonly [place in 'at' | 'end']: { readonly commit: bigint } }
 
 async function reconcileAll(stores: CommandStores) {
   const { reconcile } = await import('../audit/history/reconcile.js')

@@ -1,13 +1,9 @@
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
-import type { CommandContext } from '../commands/handle-command.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
-import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
-import type { Merchant } from '../domain/merchant/merchant.js'
 import { escapeHidden } from '../kernel/text.js'
-import type { Clock } from '../kernel/time.js'
-import { type Configuration, readConfiguration } from '../operations/configuration/configuration.js'
-import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../operations/stores/stores.js'
+import { readConfiguration } from '../operations/configuration/configuration.js'
+import { openLog, openReachableReadModels, requireLog } from '../operations/stores/stores.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { operatorContext } from './operator-log.js'
 
@@ -21,27 +17,14 @@ export interface Output {
 }
 
 /** The opened stores and the commands on them. A service may be running on the same stores. */
-export interface CommandStores extends OpenedLog, Output {
-  readonly configuration: Configuration
-  readonly clock: Clock
-  readonly context: CommandContext
-  readonly merchants: MerchantCommands
-  readonly transfers: TransferCommands
-  readonly callbacks: CallbackCommands
-  /** Opens the read models on first use, because most commands read only the log. @throws ReadModelsUnavailableError */
-  readModels(): Promise<ReadModels>
-  /** Reads the current merchants from the log. */
-  merchantDirectory(): Promise<MerchantDirectory>
-  /** Returns all merchants. Reports those that are out of service on stderr and omits them. */
-  allMerchants(): Promise<readonly Merchant[]>
-}
+export type CommandStores = Awaited<ReturnType<typeof openCommandStores>>
 
 /** @throws NoLogError, ConfigurationError, MasterKeyError, CannotOpenLogError, StoreUnavailableError */
 export async function openCommandStores(
   environment: NodeJS.ProcessEnv,
   log: 'must exist' | 'may be new',
   output: Output,
-): Promise<CommandStores> {
+) {
   const { notify } = output
   const configuration = readConfiguration(environment)
   if (log === 'must exist') requireLog(configuration)
@@ -49,6 +32,7 @@ export async function openCommandStores(
   for (const notice of opened.notices) notify(notice)
   const { eventStore, box } = opened
   const clock = () => new Date().toISOString()
+  /** Reads the current merchants from the log. */
   const merchantDirectory = async () => {
     const { MerchantDirectory } = await import('../commands/merchant/merchant-directory.js')
     const directory = new MerchantDirectory(eventStore, box, clock, () => undefined)
@@ -62,17 +46,16 @@ export async function openCommandStores(
   return {
     ...opened,
     ...output,
-    configuration,
-    clock,
-    context: operatorContext(),
-    merchants,
+    ...{ configuration, clock, context: operatorContext(), merchants },
     transfers: new TransferCommands(eventStore, clock, settingsOf, configuration.completionGuardFactor),
     callbacks: new CallbackCommands(eventStore, clock),
+    /** Opens the read models on first use, because most commands read only the log. @throws ReadModelsUnavailableError */
     readModels() {
       readModels ??= openReachableReadModels(configuration)
       return readModels
     },
     merchantDirectory,
+    /** Returns all merchants. Reports those that are out of service on stderr and omits them. */
     async allMerchants() {
       const directory = await merchantDirectory()
       for (const { problem } of directory.problems())

@@ -111,12 +111,7 @@ async function showStatus({ eventStore: store, readModels }: CommandStores) {
   return projectionStatus({ store, readModels: await readModels() })
 }
 
-interface Ended {
-  readonly name: string
-  readonly state: ProjectionTask['state']
-  readonly position: string | null
-  readonly comparison: ProjectionTask['comparison'] | null
-}
+type Ended = ReturnType<typeof endedOf>
 
 /** Requests the tasks and waits for them. Prints progress on stderr. Ctrl-C cancels the tasks that this command requested. */
 async function doTasks(
@@ -165,7 +160,7 @@ async function doTasks(
 }
 
 /** @throws Refused */
-function endedOf(name: string, task: ProjectionTask | undefined): Ended {
+function endedOf(name: string, task: ProjectionTask | undefined) {
   if (!task) throw new Refused(`another user cancelled the task of ${name}`)
   const { state, comparison = null, reason: why } = task
   const ended = { name, state, position: comparison?.position ?? task.end ?? null, comparison }

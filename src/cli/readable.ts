@@ -76,10 +76,8 @@ export function cell(value: unknown): string {
 
 /** Returns a time such as `2026-11-21 23:10` in the terminal's zone (TZ). */
 export function localTime(iso: string): string {
-  const date = new Date(iso)
-  const two = (part: number) => String(part).padStart(2, '0')
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`
+  // The Swedish format is that of ISO 8601.
+  return new Date(iso).toLocaleString('sv').slice(0, 16)
 }
 
 /** Returns the age of a time in its largest whole unit: `45s`, `12m`, `5h`, `3d`. */

@@ -234,8 +234,7 @@ async function settled(
     stores.notify('nothing was changed: there is nothing to do')
     return shown
   }
-  const { actor } = done.metadata
-  const { at } = done.event.data
+  const [{ actor }, { at }] = [done.metadata, done.event.data]
   const { status, transactionAmountMinor } = result.transfer
   const state = `${status} with ${formatTwoDecimals(transactionAmountMinor)}`
   const notice = `nothing was changed: ${actor} did it at ${at}, and the transfer was already ${state}`
@@ -257,8 +256,7 @@ async function refusalOf(
   if (refusal.rule !== 'status-final' && refusal.rule !== 'booking-final') return new Refused(text)
   const end = (await transfers.history(trackingId)).findLast(({ event }) => ends.includes(event.type))
   if (!end) return new Refused(text)
-  const { actor } = end.metadata
-  const { at } = end.event.data
+  const [{ actor }, { at }] = [end.metadata, end.event.data]
   const reasonWithActor = `${text} ${actor} did that at ${at}.`
   if (refusal.rule === 'status-final' || actor === context.actor) return new Refused(reasonWithActor)
   // The second of two operators who complete a transfer gets this status regardless of the amounts.

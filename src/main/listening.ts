@@ -47,17 +47,13 @@ function reachableHost(host: string): string {
 }
 
 function explained(error: unknown, host: string, port: number): unknown {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'EADDRINUSE':
-      return new ServiceError(
-        `port ${port} is in use on ${host}: another program listens there; set PORT to a different one`,
-      )
-    case 'EACCES':
-      return new ServiceError(`port ${port} on ${host} may not be used by this user; set PORT to a different one`)
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return new ServiceError(`HOST ${host} is not an address of this machine`)
-    default:
-      return error
+  const notLocal = `HOST ${host} is not an address of this machine`
+  const problems: { readonly [code: string]: string } = {
+    EADDRINUSE: `port ${port} is in use on ${host}: another program listens there; set PORT to a different one`,
+    EACCES: `port ${port} on ${host} may not be used by this user; set PORT to a different one`,
+    EADDRNOTAVAIL: notLocal,
+    ENOTFOUND: notLocal,
   }
+  const problem = problems[String((error as NodeJS.ErrnoException).code)]
+  return problem === undefined ? error : new ServiceError(problem)
 }

@@ -145,31 +145,31 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 /** Stores chunks under their digests, each once. */
 export class ChunkWriter {
-  readonly #target: string
-  readonly #key: ChunkKey | undefined
   readonly #known: Map<string, Chunk>
   /** The bytes that this writer has added to the target. */
   newBytes = 0
 
   /** @param earlier the chunks of earlier backups that can be opened in the same way as this one */
-  constructor(target: string, key: ChunkKey | undefined, earlier: Iterable<Chunk>) {
-    this.#target = target
-    this.#key = key
-    this.#known = new Map([...earlier].map((chunk) => [chunk.id, chunk]))
+  constructor(
+    private readonly target: string,
+    private readonly key: ChunkKey | undefined,
+    earlier: readonly Chunk[],
+  ) {
+    this.#known = new Map(earlier.map((chunk) => [chunk.id, chunk]))
   }
 
   /** Stores a chunk, or reads back the stored one. A stored chunk that has been damaged is stored again. @throws BackupError */
   put(content: Buffer): Chunk {
     const id = sha256(content)
     const known = this.#known.get(id)
-    if (known && isIntact(this.#target, known)) return known
+    if (known && isIntact(this.target, known)) return known
     const packed = gzipSync(content, { level: 3 })
-    const stored = this.#key ? encryptChunk(this.#key, id, packed) : packed
-    const chunk = { id, bytes: content.length, storedSha256: sha256(stored), key: this.#key?.name ?? null }
-    const path = pathOf(this.#target, chunk)
+    const stored = this.key ? encryptChunk(this.key, id, packed) : packed
+    const chunk = { id, bytes: content.length, storedSha256: sha256(stored), key: this.key?.name ?? null }
+    const path = pathOf(this.target, chunk)
     // The draft has a fixed name, so that the next backup replaces what a killed one left.
     writeFileDurably(path, stored, `${path}.draft`)
-    if (!isIntact(this.#target, chunk)) throw new BackupError(`${path} does not contain what was written`)
+    if (!isIntact(this.target, chunk)) throw new BackupError(`${path} does not contain what was written`)
     this.newBytes += stored.length
     this.#known.set(id, chunk)
     return chunk

@@ -84,13 +84,13 @@ function firstProblem({ holds, findings }: VerifiedLog): string | undefined {
 function notIncluded({ eventStore, readModels }: Configuration, withReadModels: boolean): string[] {
   return [
     'The master key: keep it separately. Without it, this backup cannot be used.',
-    ...(eventStore.engine === 'embedded' ? [] : ['The log: back up EventStoreDB with its own tools, after this.']),
-    ...(readModels.engine === 'embedded'
-      ? withReadModels
-        ? []
-        : ['Lists and totals: the service rebuilds them from the log. To include them, add --with-read-models.']
-      : ["Receipts and customers' keys: back up the MongoDB database with its own tools, after the log."]),
-  ]
+    eventStore.engine !== 'embedded' && 'The log: back up EventStoreDB with its own tools, after this.',
+    readModels.engine !== 'embedded' &&
+      "Receipts and customers' keys: back up the MongoDB database with its own tools, after the log.",
+    readModels.engine === 'embedded' &&
+      !withReadModels &&
+      'Lists and totals: the service rebuilds them from the log. To include them, add --with-read-models.',
+  ].filter((part) => part !== false)
 }
 
 /** Copies the embedded log into one file. @throws BackupFailedError, NoLogError, and ConfigurationError if the log is on a server */
@@ -161,29 +161,22 @@ async function requireSigned(
 
 function notesOf({ log, createdAt, checkpoint, parts }: Manifest, lostEvents: number | null, isSigned: boolean) {
   const contains = (part: string) => parts.some(({ name, chunks }) => name === part && chunks.length > 0)
-  const end = log?.lastEventAt
-    ? `The last event is at position ${log.position}, from ${log.lastEventAt}.`
-    : 'The log is empty.'
+  const last = log?.lastEventAt && `The last event is at position ${log.position}, from ${log.lastEventAt}.`
+  const unsigned =
+    checkpoint === null
+      ? 'The backup has no tree of the log, so nothing shows whether the log was changed.'
+      : 'The signature of the tree was not checked: add --key, as `audit key` printed it, or run `audit verify --key` before the start.'
   return [
     log === null
       ? `Only files are restored, as of ${createdAt}: the log is on a server.`
-      : `Everything after ${createdAt} is lost. ${end}`,
-    ...(lostEvents === null ? [] : [`The checkpoint covers ${lostEvents} events that this backup does not contain.`]),
-    isSigned
-      ? `The ${log === null ? 'tree' : 'log'} is what --key has signed.`
-      : checkpoint === null
-        ? 'The backup has no tree of the log, so nothing shows whether the log was changed.'
-        : 'The signature of the tree was not checked: add --key, as `audit key` printed it, or run `audit verify --key` before the start.',
-    ...(contains('read-models')
-      ? []
-      : ['The backup has no read models: the service rebuilds its lists when it starts.']),
-    ...(contains('customer-keys')
-      ? []
-      : [
-          "The backup has no customers' keys: if they are on MongoDB, restore that database too, or personal data cannot be read.",
-        ]),
+      : `Everything after ${createdAt} is lost. ${last || 'The log is empty.'}`,
+    lostEvents !== null && `The checkpoint covers ${lostEvents} events that this backup does not contain.`,
+    isSigned ? `The ${log === null ? 'tree' : 'log'} is what --key has signed.` : unsigned,
+    !contains('read-models') && 'The backup has no read models: the service rebuilds its lists when it starts.',
+    !contains('customer-keys') &&
+      "The backup has no customers' keys: if they are on MongoDB, restore that database too, or personal data cannot be read.",
     'Put the master key into the directory before the start: no backup contains it.',
-  ]
+  ].filter((note) => note !== false)
 }
 
 function sizeOf(note: string, name: string, verifier: NoteVerifier | undefined): number {

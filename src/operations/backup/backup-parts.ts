@@ -25,7 +25,8 @@ function* readRecords(chunks: Iterable<Buffer>) {
     for (let at = 0; at < chunk.length; ) {
       const lineEnd = chunk.indexOf('\n', at)
       const value = parseLine(chunk.toString('utf8', at, lineEnd))
-      const end = lineEnd + 1 + bytesAfter(value)
+      const bytes = Number((value as { readonly bytes?: unknown } | null)?.bytes)
+      const end = lineEnd + 1 + (Number.isSafeInteger(bytes) && bytes > 0 ? bytes : 0)
       if (lineEnd < 0 || end > chunk.length) throw new BackupError('the backup is damaged: a record is incomplete')
       yield { value, content: chunk.subarray(lineEnd + 1, end) }
       at = end
@@ -39,11 +40,6 @@ function parseLine(line: string): unknown {
   } catch {
     throw new BackupError('the backup is damaged: a record is not JSON')
   }
-}
-
-function bytesAfter(value: unknown): number {
-  const bytes = (value as { readonly bytes?: unknown } | null)?.bytes
-  return Number.isSafeInteger(bytes) && Number(bytes) > 0 ? Number(bytes) : 0
 }
 
 /** Where the service has files on this machine. Stores on servers have their own backups. */

@@ -18,13 +18,12 @@ import { checkpointPath } from '../../audit/integrity/log-sealer.js'
 
 /** The tree of a directory as of its newest checkpoint, which stays the same while a service extends the tree. */
 export class TreeSnapshot implements TileStore {
-  readonly #tiles: TileStore
-  readonly checkpoint: string
   readonly #size: number
 
-  private constructor(tiles: TileStore, checkpoint: string) {
-    this.#tiles = tiles
-    this.checkpoint = checkpoint
+  private constructor(
+    private readonly tiles: TileStore,
+    readonly checkpoint: string,
+  ) {
     this.#size = parseCheckpoint(parseNote(checkpoint).text).size
   }
 
@@ -36,7 +35,7 @@ export class TreeSnapshot implements TileStore {
   }
 
   async read(path: string): Promise<Uint8Array | undefined> {
-    return path === checkpointPath ? Buffer.from(this.checkpoint) : this.#tiles.read(path)
+    return path === checkpointPath ? Buffer.from(this.checkpoint) : this.tiles.read(path)
   }
 
   async write(path: string): Promise<void> {
@@ -69,8 +68,8 @@ export class TreeSnapshot implements TileStore {
     const path = tilePath(level, index, widthOf(level, index, this.#size))
     const bytes =
       level === 'entries'
-        ? bundleOf(await readBundle(this.#tiles, index, this.#size))
-        : Buffer.concat(await readHashes(this.#tiles, level, index, this.#size))
+        ? bundleOf(await readBundle(this.tiles, index, this.#size))
+        : Buffer.concat(await readHashes(this.tiles, level, index, this.#size))
     if (bytes.length === 0) throw new VerificationError(`${path} is empty`)
     return { path, bytes }
   }

@@ -230,7 +230,8 @@ export function paymentMethods(text: string): readonly PaymentMethod[] {
   })
 }
 
-function json(text: string): unknown {
+/** Returns `undefined` for text that is not JSON. */
+export function json(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -39,11 +39,7 @@ export async function portCheck({ host, port }: Pick<Configuration, 'host' | 'po
 }
 
 /** Returns the JSON of a response. @throws SyntaxError if it is not JSON, or the connection's error */
-async function responseOf(to: {
-  readonly host: string
-  readonly port: number
-  readonly path: string
-}): Promise<object> {
+async function responseOf(to: { host: string; port: number; path: string }): Promise<object> {
   const text = await new Promise<string>((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs)
     get({ ...to, agent: false, signal }, (response) => {
@@ -88,10 +84,8 @@ export async function endpointCertificateCheck(directory: MerchantDirectory, now
   }
   if (problems.length === 0)
     return certificates.ok(`The certificates of ${counted(checked.length, 'endpoint')} are valid.`)
-  return certificates.warning(
-    `${problems.slice(0, 5).join('; ')}${problems.length > 5 ? ' …' : ''}.`,
-    'Notify these merchants.',
-  )
+  const more = problems.length > 5 ? ' …' : ''
+  return certificates.warning(`${problems.slice(0, 5).join('; ')}${more}.`, 'Notify these merchants.')
 }
 
 /** Connects only to addresses that may receive callbacks. */

@@ -29,10 +29,8 @@ export async function projectionChecks({ store, readModels }: WorkSources): Prom
   const runbook = 'docs/operating/runbooks.md#a-projection-is-behind'
   return (await projectionStatus({ store, readModels })).map(({ name, state, lagEvents, holder, failure }) => {
     const projection = checking('projection', name)
-    const lag =
-      lagEvents === 0
-        ? 'Not behind'
-        : `${lagEvents < lagCountedTo ? '' : 'At least '}${counted(lagEvents, 'event')} behind`
+    const behind = `${lagEvents < lagCountedTo ? '' : 'At least '}${counted(lagEvents, 'event')} behind`
+    const lag = lagEvents === 0 ? 'Not behind' : behind
     if (failure)
       return projection.failed(`It is stopped: ${failure.reason}`, `Run transferd events problems; see ${runbook}`)
     if (state === 'outdated')

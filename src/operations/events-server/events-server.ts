@@ -7,6 +7,7 @@ import { StreamStore } from '@transferd/event-log/streams'
 import { type Account, startProtocolServer } from '@transferd/event-log-server'
 import { isServiceStream } from '../../domain/streams.js'
 import { Type, Value } from '../../kernel/typebox.js'
+import { json } from '../configuration/configuration-values.js'
 import { createFileDurably, permissionNotices } from '../files/durable-file.js'
 import { NoLogError } from '../stores/stores.js'
 
@@ -123,12 +124,7 @@ const document = Type.Object({ users: Type.Array(user, { minItems: 1 }) })
 
 /** Returns `undefined` for an invalid list of users. */
 function accountsOf(text: string): readonly Account[] | undefined {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const parsed = json(text)
   if (!Value.Check(document, parsed)) return undefined
   return new Set(parsed.users.map(({ login }) => login)).size === parsed.users.length ? parsed.users : undefined
 }

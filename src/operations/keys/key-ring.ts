@@ -121,9 +121,15 @@ export async function masterKeysOf({ masterKey, eventStore, dataDirectory }: Con
       if (!keys) throw new MasterKeyError(`${variable} did not print ${keyFormat}`)
       return given(keys, variable)
     }
-    case 'data directory':
+    case 'data directory': {
       if (eventStore.engine === 'embedded') return loadMasterKeys(dataDirectory)
-      return requireMasterKeys(join(dataDirectory, 'master.key'))
+      const path = join(dataDirectory, 'master.key')
+      if (existsSync(path)) return readKeyFile(path)
+      // A key is never generated for a log on a server: each node would generate a different one.
+      throw new MasterKeyError(
+        `with a log on a server, all nodes need the same key: set TRANSFERD_MASTER_KEY (openssl rand -hex 32 creates a key), or provide ${path}`,
+      )
+    }
     default:
       return masterKey satisfies never
   }
@@ -143,14 +149,6 @@ export function loadMasterKeys(directory: string): MasterKeys {
   if (!createFileDurably(path, `${randomBytes(32).toString('hex')}\n`)) return readKeyFile(path)
   const notice = `generated ${path} (mode 0600): it decrypts all merchants' secrets, so keep a copy separately from the log`
   return { ...readKeyFile(path), notices: [notice] }
-}
-
-/** Reads the file for a log on a server. A key is never generated there: each node would generate a different one. */
-function requireMasterKeys(path: string): MasterKeys {
-  if (existsSync(path)) return readKeyFile(path)
-  throw new MasterKeyError(
-    `with a log on a server, all nodes need the same key: set TRANSFERD_MASTER_KEY (openssl rand -hex 32 creates a key), or provide ${path}`,
-  )
 }
 
 /** Reads the keys of all files, except for names that start with a dot: Kubernetes adds `..data` to the files of a secret. */

@@ -7,29 +7,13 @@ import { CustomerKeys, type KeyStore } from '../../privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../privacy/embedded/embedded-key-store.js'
 import { sealing } from '../../privacy/sealing-store.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { createSecretBox, type KeyRing, type SecretBox } from '../../security/secret-box.js'
+import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { type MasterKeys, masterKeysOf, openKeyRing } from '../keys/key-ring.js'
 
-/** The log, with the keys of its encrypted values. */
-export interface OpenedLog {
-  /** The store for reads and appends, which encrypts and decrypts personal data. */
-  readonly eventStore: EventStore
-  /** The stored bytes, in which personal data is ciphertext: for copying, hashing and verifying the log. */
-  readonly rawEventStore: EventStore
-  readonly customerKeys: CustomerKeys
-  /** For the background thread; `undefined` if it opens its own connection. */
-  readonly shareEventStore: () => EventLogHandle | undefined
-  readonly box: SecretBox
-  readonly keyRing: KeyRing
-  /** Notices for the operator about the key files. */
-  readonly notices: readonly string[]
-  close(): Promise<void>
-}
-
-export interface Stores extends OpenedLog {
-  readonly readModels: ReadModels
-}
+/** The log, with the keys of its encrypted values, and notices for the operator about the key files. */
+export type OpenedLog = Awaited<ReturnType<typeof openLog>>
+export type Stores = Awaited<ReturnType<typeof openStores>>
 
 export class NoLogError extends Error {
   override readonly name = 'NoLogError'
@@ -44,7 +28,7 @@ export function requireLog({ eventStore }: Configuration): void {
 }
 
 /** Opens both stores and the master key, and creates missing ones. @throws the errors of {@link openLog} and {@link openReachableReadModels} */
-export async function openStores(configuration: Configuration): Promise<Stores> {
+export async function openStores(configuration: Configuration) {
   const log = await openLog(configuration)
   try {
     const readModels = await openReachableReadModels(configuration)
@@ -60,11 +44,11 @@ export async function openStores(configuration: Configuration): Promise<Stores> 
 }
 
 /** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError */
-export async function openLog(configuration: Configuration): Promise<OpenedLog> {
+export async function openLog(configuration: Configuration) {
   // The key comes first: a log without its key looks like a log whose key is lost.
   const { keys, notices } = await masterKeysOf(configuration)
-  const { eventStore, share } = await openEventStore(configuration.eventStore)
-  return { ...(await openLogOver(eventStore, configuration, keys)), shareEventStore: share, notices }
+  const { eventStore, share: shareEventStore } = await openEventStore(configuration.eventStore)
+  return { ...(await openLogOver(eventStore, configuration, keys)), shareEventStore, notices }
 }
 
 /** Adds keys to an open log, and closes it on failure. @throws MasterKeyError, StoreUnavailableError */
@@ -72,12 +56,14 @@ export async function openLogOver(
   rawEventStore: EventStore,
   configuration: Configuration,
   masterKeys: MasterKeys['keys'],
-): Promise<Omit<OpenedLog, 'shareEventStore' | 'notices'>> {
+) {
   try {
     // This also reports a wrong address or password before the first create fails.
     const keyRing = await openKeyRing(rawEventStore, masterKeys)
     const box = createSecretBox(keyRing)
     const customerKeys = openCustomerKeys(configuration, box)
+    // The store for reads and appends encrypts and decrypts personal data. In the raw one, for copying, hashing and verifying the log, it is
+    // ciphertext.
     const eventStore = skipEvents(sealing(rawEventStore, customerKeys))
     return { eventStore, rawEventStore, customerKeys, box, keyRing, close: () => eventStore.close() }
   } catch (error) {
@@ -87,14 +73,11 @@ export async function openLogOver(
 }
 
 /** Opens the keys next to the read models, where all nodes can reach them. Nothing is opened before the first key is requested. */
-export function openCustomerKeys({ readModels, dataDirectory }: Configuration, box: SecretBox): CustomerKeys {
-  return new CustomerKeys(openKeyStore({ readModels, dataDirectory }), box)
+export function openCustomerKeys(configuration: Configuration, box: SecretBox): CustomerKeys {
+  return new CustomerKeys(openKeyStore(configuration), box)
 }
 
-export function openKeyStore({
-  readModels,
-  dataDirectory,
-}: Pick<Configuration, 'readModels' | 'dataDirectory'>): KeyStore {
+export function openKeyStore({ readModels, dataDirectory }: Configuration): KeyStore {
   return readModels.engine === 'embedded'
     ? openEmbeddedKeyStore({ directory: dataDirectory })
     : openCollectionKeyStore(() => openReadModels(readModels))
@@ -113,14 +96,17 @@ export async function openReachableReadModels(configuration: Configuration): Pro
   }
 }
 
+interface SharedStore {
+  readonly eventStore: EventStore
+  /** Returns the handle for another thread of the process; `undefined` if each thread has its own connection. */
+  share(): EventLogHandle | undefined
+}
+
 /**
- * The log as it is: skipped events are not marked. One on EventStoreDB need not be reachable yet. `share` gives what another thread of the
- * process attaches with; undefined where each thread has a connection of its own.
- * @throws CannotOpenLogError, ConfigurationError where a URL makes no sense
+ * Opens the stored log, without marks on skipped events. An EventStoreDB need not be reachable yet.
+ * @throws CannotOpenLogError, ConfigurationError if a URL is invalid
  */
-export async function openEventStore(
-  location: Configuration['eventStore'],
-): Promise<{ readonly eventStore: EventStore; share(): EventLogHandle | undefined }> {
+export async function openEventStore(location: Configuration['eventStore']): Promise<SharedStore> {
   if (location.engine === 'embedded') {
     const eventStore = await openEventLog(location)
     return { eventStore, share: () => eventStore.share() }
