@@ -234,39 +234,32 @@ function masterKeyOf(values: StaticDecode<typeof environmentSchema>) {
 
 function arrange(values: StaticDecode<typeof environmentSchema>) {
   const { EVENT_STORE_URL: eventStore, WALLET_URL, SMTP_URL, MAIL_FROM, SMS_URL } = values
+  /** The absolute path of the directory with the master key and sandbox.json, which is that of an embedded log. */
+  const dataDirectory = eventStore.engine === 'embedded' ? eventStore.directory : values.DATA_DIRECTORY
   return {
-    /** At least one. */
     roles: values.ROLES as ReadonlySet<Role>,
     host: values.HOST,
-    /** 0 for any free port. */
     port: values.PORT,
     /** Without a trailing slash. `undefined` stands for the address that the service listens on. */
     publicUrl: values.PUBLIC_URL,
     eventStore,
-    /** The absolute path of the directory with the master key and sandbox.json, which is that of an embedded log. */
-    dataDirectory: eventStore.engine === 'embedded' ? eventStore.directory : values.DATA_DIRECTORY,
+    dataDirectory,
     readModels: values.READ_MODEL_URL,
     audit: {
-      directory:
-        values.AUDIT_DIRECTORY ??
-        join(eventStore.engine === 'embedded' ? eventStore.directory : values.DATA_DIRECTORY, 'audit'),
+      directory: values.AUDIT_DIRECTORY ?? join(dataDirectory, 'audit'),
       copyTo: values.AUDIT_COPY_TO,
       witnesses: values.AUDIT_WITNESSES,
     },
     masterKey: masterKeyOf(values),
-    /** The addresses and CIDR ranges whose X-Forwarded-For is trusted. */
     trustedProxies: values.TRUSTED_PROXIES,
     maxConnections: values.MAX_CONNECTIONS,
-    /** Does not apply to trusted proxies. */
     maxConnectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS,
     logLevel: values.LOG_LEVEL,
     currency: values.CURRENCY,
     paymentMethods: values.PAYMENT_METHODS,
     sandbox: values.SANDBOX,
     callbackTimeoutMs: values.CALLBACK_TIMEOUT_MS,
-    /** An amount that differs from the requested amount by more than this factor requires confirmation. */
     completionGuardFactor: values.COMPLETION_GUARD_FACTOR,
-    /** Whether requests and their effects are traced. */
     traced: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && values.OTEL_SDK_DISABLED === 'false',
     /** The `url` has no trailing slash. */
     wallet: WALLET_URL

@@ -62,16 +62,11 @@ export async function compactForgotten(
   await compactEmbeddedReadModels(location)
 }
 
-interface TemporaryReadModels {
-  readonly readModels: ReadModels
-  close(): Promise<void>
-}
-
 /**
  * Opens empty read models in a directory that only this process uses, and that is removed when they are closed. Directories of killed
  * processes are removed first. @throws ReadModelsUnavailableError
  */
-export async function openTemporaryReadModels(dataDirectory: string, purpose: string): Promise<TemporaryReadModels> {
+export async function openTemporaryReadModels(dataDirectory: string, purpose: string) {
   mkdirSync(dataDirectory, { recursive: true })
   for (const name of readdirSync(dataDirectory)) {
     const [, pid] = new RegExp(`^${purpose}-(\\d+)$`).exec(name) ?? []
