@@ -34,7 +34,7 @@ import { ServiceError } from './listening.js'
 
 const requestTimeoutMs = 30_000
 
-/** What a service is composed from. Tests replace the clocks, the stores and the wallet. */
+/** The parts of a service. Tests replace the clocks, the stores and the wallet. */
 export interface Ports {
   readonly stores: Pick<Stores, 'eventStore' | 'rawEventStore' | 'customerKeys' | 'readModels' | 'box'>
   readonly clock: Clock

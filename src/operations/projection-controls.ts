@@ -12,7 +12,7 @@ import type { ReadModels } from '../read-models/read-models.js'
 type TaskKind = 'rebuild' | 'verify' | 'switch' | 'rollback'
 type RequestOutcome = 'done' | 'unknown' | { readonly conflict: Violation }
 
-/** The projections as the dashboard shows and controls them. The nodes that run them carry out what is requested. */
+/** The projections as the dashboard shows and controls them. The nodes that run them carry out the requests. */
 export class ProjectionControls {
   readonly #tasks: ProjectionTasks
 

@@ -50,9 +50,9 @@ function* cutOpenEnd(records: readonly Buffer[]): Generator<Buffer> {
   if (bytes > 0) yield Buffer.concat(piece)
 }
 
-/** Who can open a backup; `undefined` for a backup that is not encrypted. */
+/** The people who can open a backup; `undefined` for a backup that is not encrypted. */
 export type EncryptTo = { readonly recipients: readonly string[] } | { readonly passphrase: string } | undefined
-/** What opens an encrypted backup. */
+/** The secret that opens an encrypted backup. */
 export type OpenWith = { readonly identities: readonly string[] } | { readonly passphrase: string } | undefined
 
 export interface ChunkKey {

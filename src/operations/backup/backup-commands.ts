@@ -50,11 +50,11 @@ export async function backUpService(
     ...{ backup, createdAt: at },
     /** The size of the contents, uncompressed. */
     bytes: bytesOf(manifest),
-    /** What this backup has added to the target. */
+    /** The bytes that the target has gained. */
     newBytes,
     encrypted: manifest.encryptedTo.length > 0,
     log: manifest.log,
-    /** What must be backed up separately, in sentences. */
+    /** The data to back up separately, in sentences. */
     notIncluded: notIncluded(configuration, withReadModels),
   }
 }

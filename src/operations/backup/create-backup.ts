@@ -37,7 +37,7 @@ const spareBytes = 64 * 1024 * 1024
 export async function createBackup(options: CreateBackupOptions) {
   const { sources, target, encryptTo, withReadModels, verify } = options
   requireElsewhere(sources, target)
-  // Prevents an option that is forgotten once from storing in plaintext what is encrypted otherwise.
+  // An option that is forgotten once must not store a plaintext backup next to encrypted ones.
   if (!encryptTo && manifestsIn(target).some((earlier) => readManifest(earlier).encryptedTo.length > 0))
     throw new BackupError(
       `the backups in ${target} are encrypted: add --recipient or --passphrase-file, or choose another target`,
@@ -83,7 +83,7 @@ function realPath(path: string): string {
   return existsSync(absolute) ? realpathSync(absolute) : join(realPath(dirname(absolute)), basename(absolute))
 }
 
-/** Copies the lists as of one point in time, without the receipts, which are a part of their own. @throws BackupError */
+/** Copies the lists as of one point in time, without the receipts, which are a separate part. @throws BackupError */
 async function copyReadModels({ dataDirectory, readModels }: Sources, staging: string): Promise<string | undefined> {
   const source = readModels && join(readModels, 'read-models.db')
   if (source === undefined || !existsSync(source)) return undefined

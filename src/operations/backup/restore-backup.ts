@@ -31,7 +31,7 @@ export interface RestoreOptions {
   /** A directory that does not exist yet. */
   readonly to: string
   readonly openWith: OpenWith
-  /** Checks the directory before it gets its name, and throws if it is not what it must be. */
+  /** Checks the directory before it gets its name, and throws if it is invalid. */
   readonly verify: (manifest: Manifest, directory: string) => Promise<unknown>
 }
 

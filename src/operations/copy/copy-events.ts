@@ -14,7 +14,7 @@ import { type CopyOptions, CopyRefusedError, copyLog } from './copy-log.js'
 
 /** Copies the log at one URL to another, in the form of EVENT_STORE_URL. @throws ConfigurationError, NoLogError, and the errors of {@link copyLog} */
 export async function copyEvents(from: string, to: string, options: Pick<CopyOptions, 'signal' | 'onProgress'>) {
-  const [origin, destination] = [locate('--from', from), locate('--to', to)]
+  const [origin, destination] = [await locate('--from', from), await locate('--to', to)]
   if (isDeepStrictEqual(origin.eventStore, destination.eventStore))
     throw new ConfigurationError(['--from and --to name the same log'])
   requireLog(origin)
@@ -55,7 +55,7 @@ function keyStoresOf(origin: Configuration, destination: Configuration) {
   return { source: isSame ? target : openEmbeddedKeyStore({ directory: origin.dataDirectory }), target }
 }
 
-function locate(option: string, url: string): Configuration {
+async function locate(option: string, url: string): Promise<Configuration> {
   const { DATA_DIRECTORY, READ_MODEL_URL } = process.env
   const masterKey = Object.entries(process.env).filter(([name]) => name.startsWith('TRANSFERD_MASTER_KEY'))
   const others = {
@@ -63,24 +63,21 @@ function locate(option: string, url: string): Configuration {
     ...(DATA_DIRECTORY && { DATA_DIRECTORY }),
     ...(READ_MODEL_URL?.startsWith('mongodb') && { READ_MODEL_URL }),
   }
-  try {
-    return readConfiguration({ EVENT_STORE_URL: url, ...others })
-  } catch (error) {
-    throw namedAs(option, error)
-  }
+  return naming(option, () => readConfiguration({ EVENT_STORE_URL: url, ...others }))
 }
 
 async function open(option: string, { eventStore }: Configuration): Promise<EventStore> {
-  try {
-    return (await openEventStore(eventStore)).eventStore
-  } catch (error) {
-    throw namedAs(option, error)
-  }
+  return (await naming(option, () => openEventStore(eventStore))).eventStore
 }
 
-function namedAs(option: string, error: unknown): unknown {
-  if (!(error instanceof ConfigurationError)) return error
-  return new ConfigurationError(error.problems.map((problem) => problem.replace('EVENT_STORE_URL', option)))
+/** Names the option instead of the variable in a problem of the configuration. */
+async function naming<Result>(option: string, work: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    throw new ConfigurationError(error.problems.map((problem) => problem.replace('EVENT_STORE_URL', option)))
+  }
 }
 
 const keysAtOnce = 500

@@ -115,7 +115,7 @@ export async function backupCheck(dataDirectory: string, nowMs: number): Promise
 export interface Check {
   /** A stable name: `disk`, `clock`, `master-key` … */
   readonly name: string
-  /** What was checked if the check covers several things, such as a directory or a projection. */
+  /** The checked item if the check covers several, such as a directory or a projection. */
   readonly subject: string | null
   readonly result: 'ok' | 'warning' | 'failed' | 'unknown'
   readonly found: string

@@ -141,7 +141,7 @@ const keyFormat = 'one key per line, each of 32 bytes as 64 hexadecimal digits o
 export function loadMasterKeys(directory: string): MasterKeys {
   const path = join(directory, 'master.key')
   if (existsSync(path)) return readKeyFile(path)
-  // A new key for an existing log would lock out every merchant, and nobody would notice before the next request.
+  // A new key for an existing log would lock out every merchant, which only the next request would show.
   if (existsSync(join(directory, 'events.db'))) {
     throw new MasterKeyError(`${path} is missing, but a log exists: restore the key, or set TRANSFERD_MASTER_KEY`)
   }
