@@ -5,11 +5,7 @@ import { heartbeatEveryMs, OwnNode } from '../read-models/nodes.js'
 import { type ReadModels, ReadModelsUnavailableError } from '../read-models/read-models.js'
 import { version } from './version.js'
 
-interface HeartbeatParts {
-  readonly readModels: ReadModels
-  readonly clock: Clock
-  readonly logger: Logger
-}
+type HeartbeatParts = { readonly readModels: ReadModels; readonly clock: Clock; readonly logger: Logger }
 
 /** Lists this process among the nodes, with a heartbeat every ten seconds until it stops. */
 export function startHeartbeat({ readModels, clock, logger }: HeartbeatParts, roles: readonly string[]) {

@@ -48,20 +48,16 @@ export function banner({ baseUrl, roles, currency, directory, sandbox, notices }
   return `${lines.join('\n')}\n`
 }
 
-function customer(
-  baseUrl: string,
-  { wallet, outboxToken }: SandboxCredentials,
-  { code, decimals }: Currency,
-): string[] {
+function customer(baseUrl: string, { wallet, outboxToken }: SandboxCredentials, currency: Currency): string[] {
   if (!wallet) return []
-  const balance = wallet.balance.toLocaleString('en', { minimumFractionDigits: decimals })
+  const balance = wallet.balance.toLocaleString('en', { minimumFractionDigits: currency.decimals })
   return [
     '',
     'Customer with a wallet, whose messages go only to the outbox:',
     '',
     `  Email          ${wallet.email}`,
     `  Password       ${wallet.password}`,
-    `  Account        ${wallet.accountNumber}, balance ${balance} ${code}`,
+    `  Account        ${wallet.accountNumber}, balance ${balance} ${currency.code}`,
     `  Outbox         ${baseUrl}/sandbox/outbox?token=${outboxToken}`,
   ]
 }
@@ -69,12 +65,8 @@ function customer(
 function dashboardUsers(baseUrl: string, { users }: SandboxCredentials): string[] {
   if (users.length === 0) return []
   const widest = Math.max(...users.map(({ email }) => email.length))
-  return [
-    '',
-    `Dashboard users, one for each role, at ${baseUrl}/dashboard:`,
-    '',
-    ...users.map(({ email, password }) => `  ${email.padEnd(widest)}  ${password}`),
-  ]
+  const lines = users.map(({ email, password }) => `  ${email.padEnd(widest)}  ${password}`)
+  return ['', `Dashboard users, one for each role, at ${baseUrl}/dashboard:`, '', ...lines]
 }
 
 /** Returns a shell command that creates a hosted deposit. Repeating it returns the first response. */

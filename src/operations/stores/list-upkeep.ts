@@ -15,11 +15,7 @@ import { openReadModels } from './stores.js'
 
 const checkEveryMs = 100
 
-interface Stores {
-  readonly eventStore: EventStore
-  readonly readModels: ReadModels
-  readonly clock: Clock
-}
+type Stores = { readonly eventStore: EventStore; readonly readModels: ReadModels; readonly clock: Clock }
 
 /**
  * Waits until every list has caught up with the log, and runs the projections if no service does. Returns false if the time does not suffice.
