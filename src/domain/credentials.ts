@@ -12,13 +12,13 @@ export function normalEmail(text: string): string | undefined {
 
 /** NIST SP 800-63B requires length and nothing else, apart from passwords that are guessed first. */
 
-const minLength = 12
-const maxLength = 256
+const minPasswordLength = 12
+const maxPasswordLength = 256
 
 export function passwordProblem(password: string, email: string): Violation | undefined {
   const characters = [...password.normalize('NFC')]
-  if (characters.length < minLength) return violate('too-short', { least: minLength })
-  if (characters.length > maxLength) return violate('too-long', { most: maxLength })
+  if (characters.length < minPasswordLength) return violate('too-short', { least: minPasswordLength })
+  if (characters.length > maxPasswordLength) return violate('too-long', { most: maxPasswordLength })
   if (new Set(characters).size === 1) return violate('one-character')
   return password.trim().normalize('NFC').toLowerCase() === email ? violate('equals-email') : undefined
 }

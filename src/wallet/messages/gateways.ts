@@ -32,7 +32,7 @@ export function routeMessages({ email, sms, outbox, isSandbox }: Routes): Messag
   }
 }
 
-const timeoutMs = 10_000
+const smsTimeoutMs = 10_000
 const maxMessages = 20
 
 const tooMany = (kind: string) => new MessageNotSentError(`${maxMessages} ${kind} are in progress`)
@@ -45,7 +45,7 @@ export function createSmsGateway({ url, token }: Pick<ExchangeRequest, 'url' | '
     sendSms: ({ to, text }: Sms) =>
       limit.run('SMS', async () => {
         try {
-          const { status } = await exchange({ method: 'POST', url, token, body: { to, text }, timeoutMs })
+          const { status } = await exchange({ method: 'POST', url, token, body: { to, text }, timeoutMs: smsTimeoutMs })
           if (status < 200 || status > 299)
             throw new MessageNotSentError(`the SMS gateway responded with status ${status}`)
         } catch (error) {
@@ -63,11 +63,11 @@ export interface MailServer {
   readonly from: string
 }
 
-const longestMs = 15_000
+const smtpTimeoutMs = 15_000
 const submissionPorts = { 'smtp:': 587, 'smtps:': 465 } as const
 
 /** Sends emails over SMTP, each on its own connection. TLS is required unless the server runs on this machine. */
-export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pick<Sender, 'sendEmail'> {
+export function createSmtp({ url, from }: MailServer, timeoutMs = smtpTimeoutMs): Pick<Sender, 'sendEmail'> {
   const { protocol, hostname, port, username, password } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const isThisMachine = /^(localhost|127(\.\d+){3}|::1)$/.test(host)
