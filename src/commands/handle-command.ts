@@ -131,10 +131,7 @@ export function oneAtATime(maxWaiting: number): KeyedLimit {
   return new KeyedLimit({ concurrency: 1, maxWaiting }, tooMany)
 }
 
-/**
- * Calls `attempt`, which reads, decides and appends, until it meets no conflict with another writer, at most ten times.
- * `isRetried` excludes conflicts that a new attempt would only repeat. @throws TooMuchContentionError, and every error that is not retried
- */
+/** Repeats `attempt` on conflicts with other writers, at most ten times, unless `isRetried` excludes them. @throws TooMuchContentionError */
 export async function retryOnConflict<Result>(
   subject: string,
   attempt: () => Promise<Result>,

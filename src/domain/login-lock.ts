@@ -4,10 +4,7 @@ import type { EventsOf } from './event.js'
 import type { walletLoginEvents } from './payment.js'
 import type { signInEvents } from './user/user.js'
 
-/**
- * Limits how often a password can be guessed, without letting strangers lock out its owner: wrong passwords from a device that is known to
- * the account count for that device, all others jointly (docs/decisions/0020).
- */
+/** Limits wrong passwords per known device, and those of all others jointly, so that no stranger locks out the owner (docs/decisions/0020). */
 
 interface Failures {
   /** Null for all unknown devices jointly. */

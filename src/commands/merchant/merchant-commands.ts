@@ -147,10 +147,7 @@ export class SecretKeyUse {
     return earlier.length > 0 && callbackSecretKey(merchant.secretKeys, this.clock()) !== current
   }
 
-  /**
-   * Records the use of the SecretKey with this number, if it is newer. Resolves afterwards, so that the callbacks of the transfer that
-   * the request creates are hashed with this key. @throws StoreUnavailableError, TooMuchContentionError
-   */
+  /** Records the use of a newer SecretKey before a transfer is created with it. @throws StoreUnavailableError, TooMuchContentionError */
   async seen({ merchantId, secretKeys }: Merchant, number: number, context: CommandContext): Promise<void> {
     if (callbackSecretKey(secretKeys, this.clock()).number >= number) return
     const id = `${merchantId}:${number}`

@@ -43,10 +43,7 @@ export class TransferCommands {
     return toResult(await createWithUniqueHash(this.store, this.#createCommand(request), request.hash, context))
   }
 
-  /**
-   * Returns the transfer that the same request created earlier, even if today's settings would reject it, or `undefined` if none exists.
-   * Appends nothing. `unproven` is a hashCode that matches no valid secret: it must be the one that the transfer was created with.
-   */
+  /** Returns the transfer of the same request, even if today's settings would reject it. `unproven` must be the hashCode of its creation. */
   async findRepeated(request: CreateRequest, unproven?: RequestHash): Promise<Transfer | undefined> {
     const command = this.#createCommand(request)
     const { transfer } = (await this.find(command.trackingId)) ?? {}
@@ -107,10 +104,7 @@ export class TransferCommands {
     }
   }
 
-  /**
-   * Records the money of a deposit's `collection` (from 1) once, regardless of how often it is reported. The money completes a Pending
-   * deposit or sends it to ManualControl. For any other deposit it needs attention.
-   */
+  /** Records the money of a `collection` (from 1) once. It completes a Pending deposit or sends it to ManualControl, or needs attention. */
   receiveFunds(
     trackingId: string,
     collection: number,

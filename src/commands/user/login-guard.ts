@@ -58,10 +58,7 @@ export interface LoginGuardOptions<Subject, Event extends DomainEvent> {
   readonly purposes: { readonly account: string; readonly device: string }
 }
 
-/**
- * Limits how often passwords are guessed, without letting other people lock out the owner (docs/decisions/0020-login-throttling.md). An
- * attempt may throw StoreUnavailableError or TooMuchContentionError.
- */
+/** Limits guesses without locking out the owner (docs/decisions/0020-login-throttling.md). @throws StoreUnavailableError, TooMuchContentionError */
 export function createLoginGuard<Subject extends object, Event extends DomainEvent>(
   options: LoginGuardOptions<Subject, Event>,
 ): LoginGuard<Subject> {

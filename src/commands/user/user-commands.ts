@@ -207,10 +207,7 @@ export class UserCommands {
     return { accepted: true, user: existing(result.state), changed: result.events.length > 0 }
   }
 
-  /**
-   * Checks a password and a code. An unknown email costs as many reads and hashes as a wrong password, so that neither the result nor its
-   * time reveals who is a user. `queuedFor` is the party that the hash is queued for. @throws TooManyPasswordsError
-   */
+  /** Checks a password and a code. An unknown email costs as much as a wrong password, to reveal no user. @throws TooManyPasswordsError */
   async prove(claimed: ClaimedIdentity, queuedFor: string): Promise<Proof> {
     const { passwords, box, clock } = this.parts
     const user = await this.findByEmail(claimed.email)

@@ -252,10 +252,7 @@ export const heldMinor = (funds: Funds): bigint => funds.receivedMinor - returne
 /** Returns the received money that was neither returned nor resolved, which a completion can book. */
 export const availableMinor = (funds: Funds): bigint => heldMinor(funds) - funds.resolvedMinor
 
-/**
- * Adds money of which no receipt was recorded, because a booking exceeds the available money by `missingMinor` (if above 0). If other
- * money was recorded before, the booking contradicts the records and needs attention.
- */
+/** Adds money without a recorded receipt, because a booking exceeds the available money. It needs attention if other money was recorded. */
 export function withMissing(funds: Funds, missingMinor: bigint): Funds {
   if (missingMinor <= 0n) return funds
   const vouchedMinor = funds.receivedMinor === 0n ? 0n : funds.vouchedMinor + missingMinor
