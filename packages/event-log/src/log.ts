@@ -13,8 +13,8 @@ import {
   StoreUnavailableError,
   type SubscribeToAllOptions,
 } from './event-log-types.js'
+import { toPosition } from './file/event-body.js'
 import { walPath } from './file/log-file.js'
-import { toPosition } from './file/positions.js'
 import { LogReader, scanWindow } from './reader/log-reader.js'
 import { WriterClient } from './writer/writer-client.js'
 

@@ -1,7 +1,14 @@
 /** Streams with metadata, deletion, access lists and system events. The protocol server is built on this entry. */
 export type { Direction } from './event-log-types.js'
-export { decodeBody, type EventContent, encodeBody, parseObject } from './file/event-body.js'
-export { positionAtOrAfter, positionScale, positionText } from './file/positions.js'
+export {
+  decodeBody,
+  type EventContent,
+  encodeBody,
+  parseObject,
+  positionAtOrAfter,
+  positionScale,
+  positionText,
+} from './file/event-body.js'
 export { isMetadataStream, tombstoneRevision } from './file/stream-metadata.js'
 export type { StoredEvent } from './reader/event-rows.js'
 export { followerView, type LogReader, type StreamView } from './reader/log-reader.js'

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { openEventLog } from '../src/event-log.js'
 import type { Position, RecordedEvent } from '../src/event-log-types.js'
-import { toPosition } from '../src/file/positions.js'
+import { toPosition } from '../src/file/event-body.js'
 import { RecentEvents } from '../src/reader/event-rows.js'
 import { tempDirectory } from './support/temp-directory.js'
 

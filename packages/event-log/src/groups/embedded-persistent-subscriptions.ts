@@ -11,13 +11,12 @@ import {
   type RecordedEvent,
   WrongExpectedRevisionError,
 } from '../event-log-types.js'
-import { parseObject } from '../file/event-body.js'
-import { toPosition } from '../file/positions.js'
+import { parseObject, toPosition } from '../file/event-body.js'
 import type { Log } from '../log.js'
 import type { StoredEvent } from '../reader/event-rows.js'
 import type { Delivered } from './group.js'
 import { type GroupSettings, type StoredGroup, wholeLog } from './group-definition.js'
-import type { GroupLog } from './group-log.js'
+import type { GroupLog } from './group-rules.js'
 import { type GroupSource, parseLink, type SourcePage } from './group-source.js'
 import { Groups } from './groups.js'
 import type { GroupConsumer, Membership } from './running-group.js'

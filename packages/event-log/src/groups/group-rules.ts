@@ -1,9 +1,52 @@
-import { type EventContent, parseObject } from '../file/event-body.js'
+import { randomUUID } from 'node:crypto'
+import { type ExpectedRevision, StoreUnavailableError } from '../event-log-types.js'
+import { type EventContent, parseObject, positionAtOrAfter, positionText } from '../file/event-body.js'
 import type { StoredEvent } from '../reader/event-rows.js'
 import type { StreamView } from '../reader/log-reader.js'
-import type { Creator, GroupName, GroupSettings, StoredGroup } from './group-definition.js'
-import { jsonEvent } from './group-log.js'
+import type { StreamStore } from '../stream-store.js'
+import {
+  type Creator,
+  type GroupName,
+  type GroupSettings,
+  groupStream,
+  type StoredGroup,
+  wholeLog,
+} from './group-definition.js'
 import { InFlightByEventId, InFlightEvents } from './group-progress.js'
+
+/** The number of attempts for an append when other processes append to the stream at the same time. */
+const maxConflicts = 50
+
+/** The parts of a log that groups use. */
+export interface GroupLog extends Pick<StreamStore, 'directory' | 'reader'> {
+  /** @throws StoreUnavailableError */
+  append(stream: string, expected: ExpectedRevision, events: readonly EventContent[]): ReturnType<StreamStore['append']>
+}
+
+/** Returns a JSON event without metadata. */
+export function jsonEvent(type: string, data: unknown, id = randomUUID() as string): EventContent {
+  return { id, type, isJson: true, data: Buffer.from(JSON.stringify(data)), metadata: new Uint8Array(0) }
+}
+
+/** Appends at the revision that it read, so that repeating the append returns the first result. @throws StoreUnavailableError */
+export async function appendNext(log: GroupLog, stream: string, event: EventContent): Promise<void> {
+  const { reader } = log
+  await untilNoConflict(stream, async () => {
+    const revision = reader.lastRevision(stream)
+    if (reader.last(stream)?.id === event.id) return { kind: 'ok', revision } // an earlier attempt whose response was lost
+    return log.append(stream, revision < 0 ? 'no_stream' : revision, [event])
+  })
+}
+
+/** Retries an append while others append to the stream concurrently. @throws StoreUnavailableError */
+export async function untilNoConflict(stream: string, attempt: () => ReturnType<GroupLog['append']>): Promise<void> {
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+    const { kind } = await attempt()
+    if (kind === 'ok') return
+    if (kind === 'deleted') throw new Error(`${stream} was deleted permanently`)
+  }
+  throw new StoreUnavailableError(`others keep appending to ${stream}`)
+}
 
 /** An event of the parked stream. */
 interface ParkedRecord {
@@ -112,4 +155,23 @@ export function rulesOf({ madeBy }: { readonly madeBy: Creator }): Rules {
 
 function numberIn(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
+}
+
+export function readCheckpoint({ reader }: GroupLog, stored: StoredGroup): number | undefined {
+  const stream = groupStream(stored, 'checkpoint')
+  const last = reader.last(stream)
+  return last && parseCheckpoint(rulesOf(stored).checkpointIn(stored, last, reader.view(stream)), stored)
+}
+
+export async function writeCheckpoint(log: GroupLog, stored: StoredGroup, position: number): Promise<void> {
+  const shown = positionText(position)
+  const text = stored.source === wholeLog ? `C:${shown}/P:${shown}` : `${position}`
+  const event = jsonEvent('SubscriptionCheckpoint', rulesOf(stored).checkpointData(stored, text))
+  await appendNext(log, groupStream(stored, 'checkpoint'), event)
+}
+
+function parseCheckpoint(text: unknown, { source }: StoredGroup): number | undefined {
+  const [, commit, revision] = /^(?:C:(\d{1,19})\/P:\d+|(\d{1,16}))$/.exec(String(text)) ?? []
+  if (source === wholeLog) return commit === undefined ? undefined : positionAtOrAfter(commit)
+  return revision === undefined ? undefined : Number(revision)
 }

@@ -7,7 +7,6 @@ import {
 } from '../event-log-types.js'
 import { isProcessLocked, tryProcessLock } from '../file/process-lock.js'
 import { metadataStream, softDeletedText } from '../file/stream-metadata.js'
-import { readCheckpoint } from './group-checkpoints.js'
 import {
   type GroupDefinition,
   type GroupName,
@@ -16,8 +15,7 @@ import {
   keyOf,
   type StoredGroup,
 } from './group-definition.js'
-import { appendNext, type GroupLog, jsonEvent } from './group-log.js'
-import { rulesOf } from './group-rules.js'
+import { appendNext, type GroupLog, jsonEvent, readCheckpoint, rulesOf } from './group-rules.js'
 import type { GroupSource } from './group-source.js'
 import { ParkedEvents } from './parked-events.js'
 import { type GroupConsumer, RunningGroup } from './running-group.js'

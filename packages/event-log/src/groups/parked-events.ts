@@ -6,8 +6,7 @@ import type { StoredEvent } from '../reader/event-rows.js'
 import { followerView } from '../reader/log-reader.js'
 import type { Park, ReplayedEvent } from './group.js'
 import { groupStream, type StoredGroup } from './group-definition.js'
-import { appendNext, type GroupLog, jsonEvent } from './group-log.js'
-import { type Rules, rulesOf } from './group-rules.js'
+import { appendNext, type GroupLog, jsonEvent, type Rules, rulesOf } from './group-rules.js'
 import { type GroupSource, parseLink } from './group-source.js'
 
 const pageSize = 500

@@ -8,10 +8,8 @@ import {
 import type { ProcessLock } from '../file/process-lock.js'
 import { CoalescedTask } from './coalesced-task.js'
 import { type Delivered, Group } from './group.js'
-import { readCheckpoint, writeCheckpoint } from './group-checkpoints.js'
 import { type StoredGroup, startPosition } from './group-definition.js'
-import type { GroupLog } from './group-log.js'
-import { rulesOf } from './group-rules.js'
+import { type GroupLog, readCheckpoint, rulesOf, writeCheckpoint } from './group-rules.js'
 import type { GroupSource } from './group-source.js'
 import type { ParkedEvents } from './parked-events.js'
 

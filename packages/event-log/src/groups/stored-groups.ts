@@ -11,8 +11,7 @@ import {
   type StoredGroup,
   startPosition,
 } from './group-definition.js'
-import { type GroupLog, jsonEvent, untilNoConflict } from './group-log.js'
-import { rulesOf } from './group-rules.js'
+import { type GroupLog, jsonEvent, rulesOf, untilNoConflict } from './group-rules.js'
 
 /** The stream whose last event lists all groups in order of creation, as in EventStoreDB. */
 export const configStream = '$persistentSubscriptionConfig'

@@ -1,9 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Direction, JsonObject, RecordedEvent } from '../event-log-types.js'
-import { type Body, decodeBody, type EventContent, parseObject } from '../file/event-body.js'
+import { type Body, decodeBody, type EventContent, parseObject, toPosition } from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-file.js'
 import { StreamNumbers } from '../file/log-transaction.js'
-import { toPosition } from '../file/positions.js'
 
 /** A range of names in the order of their UTF-8 bytes, from `from` (inclusive) to `to` (exclusive) or to the end. */
 export interface NameRange {

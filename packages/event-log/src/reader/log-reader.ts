@@ -1,7 +1,7 @@
 import type { Direction, Page, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../event-log-types.js'
+import { toPosition } from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-file.js'
 import { findStream } from '../file/log-transaction.js'
-import { toPosition } from '../file/positions.js'
 import {
   isMetadataStream,
   metadataOfMetadata,

@@ -9,7 +9,7 @@ import {
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../event-log-types.js'
-import { toPosition } from '../file/positions.js'
+import { toPosition } from '../file/event-body.js'
 import { type Batch, type FromWriter, noRevision, type Operation, resultKind, resultLength } from './writer-messages.js'
 
 /** The number of calls in a message. With more, the writer idles while the message is built; with fewer, it syncs too often. */
