@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { AuditRecord } from '../audit/history/records.js'
 import { parseTime } from '../kernel/time.js'
 import type { PointInTime } from '../queries/walk-log.js'
+import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant, Refused, UsageError } from './command.js'
 import { interruptSignal, percentOf, progressReporter } from './long-running.js'
@@ -18,8 +19,8 @@ const at = matching(
 )
 const anyOf = ['transfer', 'merchant', 'statement'] as const
 
-/** Adds the commands that read the history of the log. */
-export function addHistoryCommands(audit: Command): void {
+export function addAuditCommands(program: Command): void {
+  const audit = program.command('audit').description('history, past states, and verification of the log and the lists')
   const telling = 'the history of a transfer and of related changes to its merchant'
   defineCommand(audit, 'story <trackingId>', telling, {
     // A referenceId keeps its case.
@@ -142,6 +143,8 @@ export function addHistoryCommands(audit: Command): void {
       return `different from the log: ${bad.map(({ projection }) => projection).join(', ')} (transferd projections rebuild <name>)`
     },
   })
+  addProofCommands(audit)
+  addIntegrityCommands(audit)
 }
 
 async function pointInTimeOf(at: string | undefined): Promise<PointInTime | undefined> {

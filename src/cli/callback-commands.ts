@@ -82,10 +82,7 @@ export function addCallbackCommands(program: Command): void {
   })
 }
 
-interface Owner {
-  readonly merchant?: string | undefined
-  readonly transfer?: string | undefined
-}
+type Owner = { readonly merchant?: string | undefined; readonly transfer?: string | undefined }
 
 async function checkOwner(stores: CommandStores, { merchant, transfer }: Owner): Promise<void> {
   if (merchant !== undefined) await findMerchant(stores, merchant)

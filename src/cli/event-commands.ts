@@ -19,7 +19,8 @@ import { detailed } from './readable.js'
 /** Accepts `merchant-…@3` as text, which the command splits. */
 const place = matching((text) => /^.+@\d{1,10}$/s.test(text), 'It must be stream@revision.')
 
-export function addEventCommands(events: Command): void {
+export function addEventCommands(program: Command): void {
+  const events = program.command('events').description('the event log')
   defineCommand(events, 'show <trackingId>', 'all events of a transfer', {
     async run({ eventStore }, _, trackingId: string) {
       const { transferStream } = await import('../domain/streams.js')
@@ -74,10 +75,12 @@ export function addEventCommands(events: Command): void {
       return { event, problem, changed }
     },
   })
+  addEventsServeCommand(events)
+  addEventsCopyCommands(events)
 }
 
 /** Adds the commands that copy the whole log to another engine or to a file. */
-export function addEventsCopyCommands(events: Command): void {
+function addEventsCopyCommands(events: Command): void {
   defineStandaloneCommand(events, 'copy', 'copy the log to another engine, to move the service there', {
     options: {
       from: required(option('<url>', 'like EVENT_STORE_URL: embedded:<directory> or esdb://…')),
@@ -153,7 +156,7 @@ const options = {
   advertise: option('<host:port>', 'the address for clients that use cluster discovery', endpoint),
 }
 
-export function addEventsServeCommand(events: Command): void {
+function addEventsServeCommand(events: Command): void {
   const description = "serve the log over EventStoreDB's gRPC protocol, until SIGTERM or SIGINT"
   defineBareCommand(events, 'serve', description, {
     options,

@@ -1,18 +1,24 @@
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { version } from '../operations/version.js'
-import { addHistoryCommands } from './audit-commands.js'
-import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
+import { addAuditCommands } from './audit-commands.js'
 import { addCallbackCommands } from './callback-commands.js'
 import { AlreadyDone, outputOf, UsageError } from './command.js'
-import { addEventCommands, addEventsCopyCommands, addEventsServeCommand } from './event-commands.js'
+import { addEventCommands } from './event-commands.js'
 import { addMerchantCommands } from './merchant-commands.js'
 import { addPrivacyCommands } from './privacy-commands.js'
 import { addProjectionCommands } from './projection-commands.js'
 import { addBackupCommands, addMasterKeyCommands } from './safekeeping-commands.js'
 import { addDoctorCommand, addOutboxCommands, addServiceCommands } from './service-commands.js'
-import { addSettlingCommands, addTransferCommands } from './transfer-commands.js'
+import { addTransferCommands } from './transfer-commands.js'
 import { addUserCommands } from './user-commands.js'
 import { addWalletCommands } from './wallet-commands.js'
+
+/** The groups of commands, in the order of the help. */
+const groups = [
+  ...[addServiceCommands, addMerchantCommands, addTransferCommands, addUserCommands, addWalletCommands],
+  ...[addOutboxCommands, addEventCommands, addAuditCommands, addCallbackCommands, addProjectionCommands],
+  ...[addPrivacyCommands, addDoctorCommand, addMasterKeyCommands, addBackupCommands],
+]
 
 /**
  * Runs one command of `transferd` and returns its exit status: 0 for success, 1 if it was rejected or failed (the reason is on stderr), 2 for
@@ -43,27 +49,6 @@ export function buildProgram(output: OutputConfiguration = {}): Command {
     .showHelpAfterError('(--help lists commands and options)')
     .configureOutput(output)
     .exitOverride()
-  addServiceCommands(program)
-  addMerchantCommands(program)
-  const transfers = program.command('transfers').description('show and settle transfers')
-  addTransferCommands(transfers)
-  addSettlingCommands(transfers)
-  addUserCommands(program)
-  addWalletCommands(program)
-  addOutboxCommands(program)
-  const events = program.command('events').description('the event log')
-  addEventCommands(events)
-  addEventsServeCommand(events)
-  addEventsCopyCommands(events)
-  const audit = program.command('audit').description('history, past states, and verification of the log and the lists')
-  addHistoryCommands(audit)
-  addProofCommands(audit)
-  addIntegrityCommands(audit)
-  addCallbackCommands(program)
-  addProjectionCommands(program)
-  addPrivacyCommands(program)
-  addDoctorCommand(program)
-  addMasterKeyCommands(program)
-  addBackupCommands(program)
+  for (const add of groups) add(program)
   return program
 }

@@ -24,8 +24,8 @@ import {
 } from './options.js'
 import { age, shortId } from './readable.js'
 
-/** Adds the commands that show transfers. */
-export function addTransferCommands(transfers: Command): void {
+export function addTransferCommands(program: Command): void {
+  const transfers = program.command('transfers').description('show and settle transfers')
   defineCommand(transfers, 'show <trackingId>', 'show a transfer', {
     async run(stores, _, trackingId: string) {
       const found = await stores.transfers.find(trackingId)
@@ -71,6 +71,7 @@ export function addTransferCommands(transfers: Command): void {
     },
     text: (page, stores) => listed(page, transferTable(stores), stores),
   })
+  addSettlingCommands(transfers)
 }
 
 function transferTable({ configuration: { currency } }: CommandStores): Listing<ShownTransfer> {
@@ -140,7 +141,7 @@ const statusChanges = [
 ] as const
 
 /** Adds the commands that settle a transfer and its money. */
-export function addSettlingCommands(transfers: Command): void {
+function addSettlingCommands(transfers: Command): void {
   const amountDefault = 'the transferred amount (default: the received amount, or the requested one)'
   settles(transfers, 'complete', 'record that the money has arrived or was paid', {
     options: {

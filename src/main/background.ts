@@ -49,10 +49,7 @@ export type FromBackground =
 const niceness = 5
 const aliveEveryMs = 2_500
 
-interface Running {
-  readonly registry: Registry
-  stop(): Promise<void>
-}
+type Running = { readonly registry: Registry; stop(): Promise<void> }
 
 async function run(port: MessagePort, data: BackgroundData): Promise<void> {
   // Only Linux has priorities per thread; on other systems this would slow down the whole process.

@@ -55,10 +55,7 @@ export type EncryptTo = { readonly recipients: readonly string[] } | { readonly 
 /** The secret that opens an encrypted backup. */
 export type OpenWith = { readonly identities: readonly string[] } | { readonly passphrase: string } | undefined
 
-export interface ChunkKey {
-  readonly name: string
-  readonly bytes: Buffer
-}
+export type ChunkKey = { readonly name: string; readonly bytes: Buffer }
 
 const ivBytes = 12
 const tagBytes = 16

@@ -158,10 +158,7 @@ export class LogsDifferError extends Error {
   override readonly name = 'LogsDifferError'
 }
 
-interface ReadingOptions {
-  readonly signal: AbortSignal
-  readonly onProgress: (events: number, at: Position) => void
-}
+type ReadingOptions = { readonly signal: AbortSignal; readonly onProgress: (events: number, at: Position) => void }
 
 /** Yields the events in the global order, without system streams, to the end of the log. */
 async function* eventsAfter(store: EventStore, after: Position | undefined): AsyncGenerator<RecordedEvent> {

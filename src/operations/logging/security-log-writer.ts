@@ -11,16 +11,12 @@ const maxAddresses = 100_000
 /** Events above the limits are counted, and logged as a sum after this time. */
 const sumAfterMs = 10_000
 
-export interface RunningSecurityLog extends SecurityLog {
-  close(): void
-}
-
-/** Logs each security event within limits, and counts all of them in a metric. */
+/** Logs each security event within limits, and counts all of them in a metric. `close` logs the pending sums. */
 export function createSecurityLog(
   logger: Logger,
   registry: Registry | undefined,
   nowMs: () => number,
-): RunningSecurityLog {
+): SecurityLog & { close(): void } {
   // Security events are logged regardless of the log level, unless logging is off.
   const lines = logger.child({}, { level: logger.level === 'silent' ? 'silent' : 'warn' })
   const counter = new Counter({
