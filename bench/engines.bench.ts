@@ -13,7 +13,7 @@ import {
 } from '../src/event-store/event-store.js'
 import { openEventStoreDb } from '../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { totalsProjection } from '../src/projections/transfer-totals.js'
-import { transferEventsProjection, transfersProjection } from '../src/projections/transfers.js'
+import { transferEventsProjection, transfersProjection } from '../src/projections/transfers-projection.js'
 import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
 import { openMongodbReadModels } from '../src/read-models/mongodb/mongodb-read-models.js'
 import type { ReadModels } from '../src/read-models/read-models.js'

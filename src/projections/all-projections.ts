@@ -2,7 +2,7 @@ import { callbacksProjection } from './callback-lists.js'
 import { problemsProjection } from './event-problems.js'
 import type { Projection } from './projection.js'
 import { totalsProjection } from './transfer-totals.js'
-import { transferEventsProjection, transfersProjection, transferTermsProjection } from './transfers.js'
+import { transferEventsProjection, transfersProjection, transferTermsProjection } from './transfers-projection.js'
 
 export const allProjections: readonly Projection[] = [
   transfersProjection,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Currency } from '../domain/money.js'
 import type { Role } from '../operations/configuration/configuration.js'
-import { hashCode } from '../security/credentials.js'
+import { hashCode } from '../security/api-keys.js'
 import type { SandboxCredentials } from './sandbox.js'
 
 export interface Started {

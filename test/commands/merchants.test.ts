@@ -1,7 +1,7 @@
 import t from 'tap'
 import { MerchantCommands, secretOwner } from '../../src/commands/merchant/merchant-commands.js'
 import { merchantStream } from '../../src/domain/streams.js'
-import { digestApiKey, findByApiKey } from '../../src/security/credentials.js'
+import { digestApiKey, findByApiKey } from '../../src/security/api-keys.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { settings } from '../domain/merchant-samples.js'
 import { context, openTestStore } from '../support/embedded-store.js'

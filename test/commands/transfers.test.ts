@@ -3,7 +3,7 @@ import { trackingIdOf } from '../../src/commands/ids.js'
 import type { DepositRequest, WithdrawalRequest } from '../../src/commands/transfer/transfer-requests.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
-import { hashCode } from '../../src/security/credentials.js'
+import { hashCode } from '../../src/security/api-keys.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
 import { context, openTestStore, settableClock } from '../support/embedded-store.js'
 

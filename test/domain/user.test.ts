@@ -1,5 +1,5 @@
 import t from 'tap'
-import { passwordProblem } from '../../src/domain/credentials.js'
+import { passwordProblem } from '../../src/domain/password-rules.js'
 import { isAllowed, isMerchantRole, type Permission, permissions, roles } from '../../src/domain/user/permissions.js'
 import { type UserCommand, type UserEvent, userDecider } from '../../src/domain/user/user.js'
 import { specification } from '../support/given-when-then.js'

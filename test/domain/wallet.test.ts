@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../src/domain/credentials.js'
+import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../src/domain/password-rules.js'
 import {
   debitOf,
   maxBalanceMinor,

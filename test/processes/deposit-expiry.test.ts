@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { startExpiry } from '../../src/processes/deposit-expiry.js'
 import { startProjections } from '../../src/projections/start-projections.js'
-import { transfersProjection } from '../../src/projections/transfers.js'
+import { transfersProjection } from '../../src/projections/transfers-projection.js'
 import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
 
 const cancelled = (stores: TestStores, id: string) => async () =>

@@ -8,7 +8,7 @@ import {
   transferEventsProjection,
   transfersProjection,
   transferTermsProjection,
-} from '../../src/projections/transfers.js'
+} from '../../src/projections/transfers-projection.js'
 import { feedAfter, feedId } from '../../src/read-models/documents.js'
 import type { Document } from '../../src/read-models/read-models.js'
 

@@ -14,7 +14,7 @@ import { BufferedDocuments } from '../../src/projections/rebuild/build-documents
 import { catchUp } from '../../src/projections/rebuild/log-pass.js'
 import { startProjections, watchTasks } from '../../src/projections/start-projections.js'
 import { totalsProjection } from '../../src/projections/transfer-totals.js'
-import { transfersProjection } from '../../src/projections/transfers.js'
+import { transfersProjection } from '../../src/projections/transfers-projection.js'
 import { allMerchants, totalPeriods, totalsPrefix } from '../../src/read-models/documents.js'
 import { buildName } from '../../src/read-models/read-models-adapter.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'

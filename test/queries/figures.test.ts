@@ -6,7 +6,7 @@ import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import type { RecordedEvent } from '../../src/event-store/event-store.js'
 import { totalsProjection } from '../../src/projections/transfer-totals.js'
-import { transfersProjection } from '../../src/projections/transfers.js'
+import { transfersProjection } from '../../src/projections/transfers-projection.js'
 import { bucketsOf, countOpen, oldestPending, timeToCompletion } from '../../src/queries/overview.js'
 import { type StatementLine, statementOf } from '../../src/queries/statement.js'
 import { applyTo } from '../support/projected-documents.js'

@@ -7,7 +7,7 @@ import {
   generateSecretKey,
   generateWebhookSecret,
   merchantIdOfApiKey,
-} from '../../src/security/credentials.js'
+} from '../../src/security/api-keys.js'
 
 const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { hashCode, matchesHashCode } from '../../src/security/credentials.js'
+import { hashCode, matchesHashCode } from '../../src/security/api-keys.js'
 
 const referenceId = '3f0c4c7e-8f6b-4d0a-9a52-6a4b6e5d1c01'
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import type { PaymentMethod } from '../../src/domain/payment-method.js'
-import { hashCode } from '../../src/security/credentials.js'
+import { hashCode } from '../../src/security/api-keys.js'
 
 export const paymentMethods: readonly PaymentMethod[] = [
   {

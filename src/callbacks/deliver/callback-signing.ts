@@ -5,7 +5,7 @@ import { callbackSecretKey, type Merchant } from '../../domain/merchant/merchant
 import { formatShortest } from '../../domain/money.js'
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import type { Clock } from '../../kernel/time.js'
-import { hashCode } from '../../security/credentials.js'
+import { hashCode } from '../../security/api-keys.js'
 import { type CallbackRequest, EndpointConnection, type ResolveHost } from './endpoint-connection.js'
 
 /** Returns the request of a callback, hashed and signed with the keys that are valid at `atMs`. */

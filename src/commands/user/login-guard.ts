@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { normalEmail } from '../../domain/credentials.js'
 import { type LoginCommand, type LoginState, loginLockedUntilMs, signInDecider } from '../../domain/login-lock.js'
+import { normalEmail } from '../../domain/password-rules.js'
 import { userSignInsStream } from '../../domain/streams.js'
 import type { User } from '../../domain/user/user.js'
 import type { DomainEvent } from '../../event-store/event-codec.js'

@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { normalEmail, passwordProblem } from '../../domain/credentials.js'
+import { normalEmail, passwordProblem } from '../../domain/password-rules.js'
 import { streamPrefix, userEmailStream, userStream } from '../../domain/streams.js'
 import {
   type User,

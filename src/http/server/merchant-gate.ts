@@ -5,7 +5,7 @@ import type { MerchantDirectory } from '../../commands/merchant/merchant-directo
 import type { Scope } from '../../domain/merchant/api-key.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { violate } from '../../kernel/rules.js'
-import { merchantIdOfApiKey } from '../../security/credentials.js'
+import { merchantIdOfApiKey } from '../../security/api-keys.js'
 import { bucketOf, TokenBuckets } from '../../security/token-buckets.js'
 import { RequestError } from '../refusals.js'
 import type { HttpServices } from '../services.js'

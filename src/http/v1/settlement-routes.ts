@@ -15,7 +15,6 @@ import {
 import { contextOf } from '../server/merchant-gate.js'
 import { checkedAmount, checkTexts } from '../settlement-checks.js'
 import { keyRoutes, ownTransfer } from './requests.js'
-import { shownActor, viewOfTransfer } from './transfer-view.js'
 import {
   TransferAnswer,
   TransferParams,
@@ -23,6 +22,7 @@ import {
   WithdrawalCancellation,
   WithdrawalCompletion,
 } from './v1-schemas.js'
+import { shownActor, viewOfTransfer } from './v1-transfer-view.js'
 
 const response = { 200: TransferAnswer, ...badRequest, ...unknownTransfer, ...settlingFailures, ...bodyFailures }
 const revisionText =

@@ -5,7 +5,6 @@ import { badRequest, invalid, RequestError, unknownTransfer } from '../refusals.
 import { callbackRoutes } from './callback-routes.js'
 import { cursorOf, keyRoutes, limitOf, ownTransfer, statusOf, streamId, timeOf } from './requests.js'
 import { settlementRoutes } from './settlement-routes.js'
-import { viewOfDocument, viewOfEvent, viewOfHistory, viewOfTransfer } from './transfer-view.js'
 import {
   FeedAnswer,
   FeedQuery,
@@ -15,6 +14,7 @@ import {
   TransfersAnswer,
   TransfersQuery,
 } from './v1-schemas.js'
+import { viewOfDocument, viewOfEvent, viewOfHistory, viewOfTransfer } from './v1-transfer-view.js'
 
 /** Adds what the specification lacks: a merchant's transfers, their history and their callbacks. */
 export const v1: FastifyPluginAsyncTypebox = async (app) => {

@@ -9,8 +9,8 @@ import {
   TooMuchContentionError,
   type Untimed,
 } from '../../commands/handle-command.js'
-import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../domain/credentials.js'
 import { erasedAccountNumber } from '../../domain/erased-data.js'
+import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../domain/password-rules.js'
 import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
 import {
   debitOf,

@@ -12,7 +12,7 @@ import { timeOf } from '../../v1/requests.js'
 import { OverviewAnswer, RangeQuery, StatementAnswer } from '../api.js'
 import { sendLines } from '../downloads.js'
 import { merchantsOf, seenMerchants } from '../session-guard.js'
-import { rowOf } from '../transfers/transfer-view.js'
+import { rowOf } from '../transfers/dashboard-transfer-view.js'
 
 const maxRangeMs = 400 * dayMs
 

@@ -5,7 +5,7 @@ import { LiveView } from '../../../queries/live-changes.js'
 import { LiveMessage } from '../api.js'
 import { limitPerUser } from '../downloads.js'
 import { merchantsOf } from '../session-guard.js'
-import { rowOf } from '../transfers/transfer-view.js'
+import { rowOf } from '../transfers/dashboard-transfer-view.js'
 
 const LiveQuery = Type.Object({ merchantId: Type.Optional(Type.String()) })
 

@@ -13,7 +13,7 @@ import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from '../api.j
 import { ruleOfFailure } from '../dashboard-failure.js'
 import { sendFile } from '../downloads.js'
 import { actorNames, contextOf } from '../session-guard.js'
-import { actorOf, detailOf, seenTransfer } from '../transfers/transfer-view.js'
+import { actorOf, detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
 import { acceptedOf, askRecent } from './settling-routes.js'
 
 type Item = Static<typeof BulkAction>['items'][number]

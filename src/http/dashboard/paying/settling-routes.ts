@@ -20,7 +20,7 @@ import {
   TransferDetail,
 } from '../api.js'
 import { actorNames, contextOf } from '../session-guard.js'
-import { actorOf, detailOf, seenTransfer } from '../transfers/transfer-view.js'
+import { actorOf, detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
 
 type About = FastifyRequest<{ Params: { trackingId: string } }>
 

@@ -24,7 +24,7 @@ import {
 } from '../api.js'
 import { holdWhileSent, limitPerUser, sendLines } from '../downloads.js'
 import { actorNames, merchantsOf, requireOwn, seenMerchants } from '../session-guard.js'
-import { detailOf, rowOf, seenTransfer } from './transfer-view.js'
+import { detailOf, rowOf, seenTransfer } from './dashboard-transfer-view.js'
 
 const exportPage = 500
 const maxExports = 2

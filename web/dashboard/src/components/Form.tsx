@@ -4,7 +4,7 @@ import { ApiError } from '../api/api-error'
 import { useText } from '../app/texts'
 import { Button } from './Button'
 import { Problem } from './Problem'
-import { useRefusalText } from './refusal-texts'
+import { useRefusalText } from './shown-refusals'
 import './Form.css'
 
 interface FormProps {

@@ -1,7 +1,7 @@
 import { ApiError } from '../api/api-error'
 import { useKnownText, useText } from '../app/texts'
 import { Button } from './Button'
-import { useRefusalText } from './refusal-texts'
+import { useRefusalText } from './shown-refusals'
 import './Problem.css'
 
 interface ProblemProps {

@@ -14,7 +14,7 @@ import { Menu } from '../../components/Menu'
 import { Time } from '../../components/Time'
 import { ProjectionDialog } from './ProjectionDialog'
 import { OtherVersions, ProjectionState, Task } from './ProjectionState'
-import { hasActiveTask, nodeOf } from './projection-tasks'
+import { hasActiveTask, nodeOf } from './shown-tasks'
 
 const busyMs = 2_000
 const quietMs = 5_000

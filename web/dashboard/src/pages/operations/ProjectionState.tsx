@@ -5,7 +5,7 @@ import { Badge, type Tone } from '../../components/Badge'
 import { CopyableId } from '../../components/Copyable'
 import { useDuration } from '../../components/Duration'
 import { Time } from '../../components/Time'
-import { hasActiveTask } from './projection-tasks'
+import { hasActiveTask } from './shown-tasks'
 
 const tones: { readonly [state in ProjectionItem['state']]: Tone } = {
   current: 'good',

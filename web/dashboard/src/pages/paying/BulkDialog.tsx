@@ -9,7 +9,7 @@ import { Button } from '../../components/Button'
 import { Dialog } from '../../components/Dialog'
 import { FileField } from '../../components/FileField'
 import { Form } from '../../components/Form'
-import { useRefusalText } from '../../components/refusal-texts'
+import { useRefusalText } from '../../components/shown-refusals'
 import { TextField } from '../../components/TextField'
 import { uploadReceipt } from '../transfer/transfer-actions'
 

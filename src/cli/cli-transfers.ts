@@ -60,7 +60,7 @@ export function addTransferCommands(program: Command): void {
         const { items, nextCursor } = needsAttention
           ? await queries.listNeedingAttention(readModels, filter)
           : await queries.listTransfers(readModels, merchant, filter)
-        const { viewOfDocument } = await import('../http/v1/transfer-view.js')
+        const { viewOfDocument } = await import('../http/v1/v1-transfer-view.js')
         const currency = stores.configuration.currency.code
         const viewed = items.map((each) => ({ ...viewOfDocument(each), currency, merchantId: each.merchantId }))
         return { items: viewed, nextCursor }
@@ -97,7 +97,7 @@ type ShownTransfer = Awaited<ReturnType<typeof shownTransfer>>
 
 /** Returns a transfer as `GET /v1/transfers/:trackingId` shows it, with the currency and the merchant. */
 export async function shownTransfer({ configuration }: CommandStores, { transfer, revision }: FoundTransfer) {
-  const { viewOfTransfer } = await import('../http/v1/transfer-view.js')
+  const { viewOfTransfer } = await import('../http/v1/v1-transfer-view.js')
   const currency = configuration.currency.code
   return { ...viewOfTransfer(transfer, revision), currency, merchantId: transfer.merchantId }
 }
