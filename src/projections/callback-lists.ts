@@ -20,17 +20,24 @@ export const callbacksProjection: EventProjection = {
 /** The domain's own fold of a lane that contains only this callback. */
 function next(before: CallbackDocument | undefined, { event, revision }: ProjectedEvent): CallbackDocument {
   const { data } = event as CallbackEvent
-  const { webhookId: _id, merchantId, trackingId, at } = data
   const lane = evolve(before ? laneOf(before) : initialState, event as CallbackEvent)
-  const { payload, status, nextAttemptAt, transferRevision, attempts, lastFailure, recordedAt } = lane.deliveries[0]!
-  const { status: transferStatus, referenceId } = payload
+  const { payload, status, nextAttemptAt, ...delivery } = lane.deliveries[0]!
   return {
-    ...{ _id, merchantId, trackingId, transferRevision, transferStatus, referenceId, status, attempts },
+    _id: data.webhookId,
+    merchantId: data.merchantId,
+    trackingId: data.trackingId,
+    transferRevision: delivery.transferRevision,
+    transferStatus: payload.status,
+    referenceId: payload.referenceId,
+    status,
+    attempts: delivery.attempts,
     ...(status === 'waiting' && { dueAt: nextAttemptAt }),
-    ...(status === 'parked' && { parkedAt: at }),
-    lastFailure,
+    ...(status === 'parked' && { parkedAt: data.at }),
+    lastFailure: delivery.lastFailure,
     lastHttpStatus: 'httpStatus' in data ? data.httpStatus : (before?.lastHttpStatus ?? null),
-    ...{ recordedAt, updatedAt: at, revision },
+    recordedAt: delivery.recordedAt,
+    updatedAt: data.at,
+    revision,
   }
 }
 

@@ -56,9 +56,11 @@ export function putDocuments(connection: Connection, table: Table, documents: re
   // In two sizes only, because each size requires a prepared statement.
   for (let at = 0; at < documents.length; ) {
     const rows = at + ROWS_MAX <= documents.length ? ROWS_MAX : 1
-    const some = documents.slice(at, at + rows)
-    connection.statement(table.putSql(rows)).run(some.flatMap((document) => rowOf(table, document)))
+    const values: ColumnValue[] = []
+    for (const document of documents.slice(at, at + rows))
+      values.push(document._id, storedText(document), ...table.columnValues(document))
     at += rows
+    connection.statement(table.putSql(rows)).run(values)
   }
 }
 
