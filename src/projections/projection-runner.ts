@@ -1,19 +1,13 @@
 import type { Logger } from 'pino'
 import { comparePositions, formatPosition, type Page } from '../event-store/event-store.js'
 import type { ProjectionBuild, RequestDocument, TaskRecord } from '../read-models/documents.js'
+import { ServedDocuments } from '../read-models/find-documents.js'
 import type { Lease } from '../read-models/leases.js'
 import { buildName, pointerMaxAgeMs } from '../read-models/read-models-adapter.js'
 import { discardSharedPages, follow } from '../subscriptions/follow.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
 import { inSpanOfEach } from '../tracing/tracing.js'
-import {
-  applyEvents,
-  type Projection,
-  type ProjectionDependencies,
-  ProjectionError,
-  reasonOf,
-  ServedDocuments,
-} from './projection.js'
+import { applyEvents, type Projection, type ProjectionDependencies, ProjectionError, reasonOf } from './projection.js'
 import { isUsable, LeaseLostError, ProjectionPointer, resumePosition } from './projection-pointer.js'
 import { isUnfinished, type ProjectionTask, ProjectionTasks, taskOf } from './projection-tasks.js'
 import { dropUnusedBuilds, type Serving, TaskWorker } from './rebuild/task-worker.js'

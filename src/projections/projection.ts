@@ -1,17 +1,9 @@
-import { LRUCache } from 'lru-cache'
 import { type DomainEvent, UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 import { readEvent } from '../event-store/read-event.js'
 import type { Clock } from '../kernel/time.js'
 import { sortablePosition } from '../read-models/documents.js'
-import {
-  type Collection,
-  type Document,
-  type Index,
-  type ReadModels,
-  type WriteOperation,
-  writtenId,
-} from '../read-models/read-models.js'
+import type { Document, Index, ReadModels, WriteOperation } from '../read-models/read-models.js'
 
 export interface ProjectionDependencies {
   readonly store: EventStore
@@ -163,53 +155,5 @@ function decoded(recorded: RecordedEvent): readonly ProjectedEvent[] {
     return event ? [{ stream, revision, previous, position, event }] : []
   } catch (error) {
     throw error instanceof UnreadableEventError ? new ProjectionError(error.message, recorded) : error
-  }
-}
-
-const findSize = 500
-
-/** Returns the documents with these ids, read from the collection unless `known` has them. */
-export async function findByIds(
-  collection: Collection,
-  ids: readonly string[],
-  known: (id: string) => Document | undefined,
-): Promise<Map<string, Document>> {
-  const found = new Map<string, Document>()
-  const missing: string[] = []
-  for (const id of ids) {
-    const document = known(id)
-    if (document) found.set(id, document)
-    else missing.push(id)
-  }
-  for (let n = 0; n < missing.length; n += findSize) {
-    const stored = await collection.find({ _id: { $in: missing.slice(n, n + findSize) } })
-    for (const document of stored) found.set(document._id, document)
-  }
-  return found
-}
-
-/** Each document takes one or two kilobytes. */
-const maxCached = 5_000
-
-/**
- * Documents in a complete build, written with their guards. The cache saves reading back what was just written, which most events change.
- * A cached document is always the fold of its events up to its own progress. So it stays a valid start even if another holder of the lease
- * has written a newer one, which the guard then keeps.
- */
-export class ServedDocuments implements ProjectionTarget {
-  readonly #cached = new LRUCache<string, Document>({ max: maxCached })
-
-  constructor(private readonly collection: Collection) {}
-
-  byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Document>> {
-    return findByIds(this.collection, ids, (id) => this.#cached.get(id))
-  }
-
-  async write(operations: readonly WriteOperation[]): Promise<void> {
-    await this.collection.bulkWrite(operations)
-    for (const operation of operations) {
-      if ('replaceOne' in operation) this.#cached.set(operation.replaceOne.filter._id, operation.replaceOne.replacement)
-      else this.#cached.delete(writtenId(operation))
-    }
   }
 }

@@ -1,8 +1,9 @@
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t from 'tap'
-import { BufferedDocuments, Staging, stagedName } from '../../src/projections/rebuild/build-documents.js'
+import { BufferedDocuments } from '../../src/projections/rebuild/build-documents.js'
 import type { Document, ReadModels } from '../../src/read-models/read-models.js'
+import { Staging, stagedName } from '../../src/read-models/staging.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { aroundWrites } from './stores.js'
 

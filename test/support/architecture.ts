@@ -32,7 +32,7 @@ export const areas: Areas = {
     areas: ['event-store'],
     packages: ['@eventstore/db-client', '@grpc/grpc-js'],
   },
-  'read-models': { areas: ['kernel', 'domain'], packages: [] },
+  'read-models': { areas: ['kernel', 'domain'], packages: ['lru-cache'] },
   'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
   // Secrets, passwords, tokens and hash codes.
@@ -66,7 +66,7 @@ export const areas: Areas = {
   'wallet/messages': { areas: ['kernel', 'read-models', 'security', 'wallet'], packages: ['nodemailer'] },
   projections: {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'tracing', 'subscriptions'],
-    packages: ['lru-cache', 'pino'],
+    packages: ['pino'],
   },
   callbacks: {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'security', 'tracing', 'subscriptions', 'commands'],

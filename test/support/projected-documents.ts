@@ -1,8 +1,9 @@
 import type { RecordedEvent } from '../../src/event-store/event-store.js'
 import type { Projection } from '../../src/projections/projection.js'
-import { applyEvents, ServedDocuments } from '../../src/projections/projection.js'
+import { applyEvents } from '../../src/projections/projection.js'
 import { ProjectionPointer, progressAfter } from '../../src/projections/projection-pointer.js'
 import type { Progress } from '../../src/read-models/documents.js'
+import { ServedDocuments } from '../../src/read-models/find-documents.js'
 import type { Collection, ReadModels } from '../../src/read-models/read-models.js'
 import { buildName } from '../../src/read-models/read-models-adapter.js'
 

@@ -6,17 +6,11 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import {
-  applyEvents,
-  findByIds,
-  type Projection,
-  ProjectionError,
-  type ProjectionTarget,
-} from '../../projections/projection.js'
+import { applyEvents, type Projection, ProjectionError, type ProjectionTarget } from '../../projections/projection.js'
 import { isOfThisLog, readPointer, resumePosition } from '../../projections/projection-pointer.js'
-import { slices } from '../../projections/rebuild/build-documents.js'
-import { findDifferences } from '../../projections/rebuild/find-differences.js'
 import { walkLog } from '../../queries/walk-log.js'
+import { findDifferences } from '../../read-models/find-differences.js'
+import { findByIds, slices } from '../../read-models/find-documents.js'
 import { type Collection, type Document, type ReadModels, writtenId } from '../../read-models/read-models.js'
 
 /** A document that differs from the one that the log results in. */
@@ -69,7 +63,7 @@ class Comparison {
   /** Compares changed built documents again. A document that equals the live one is no longer a difference. */
   async changed(ids: readonly string[]): Promise<void> {
     const open = ids.filter((id) => this.#open.has(id))
-    const fresh = await byIds(this.fresh, open)
+    const fresh = await findByIds(this.fresh, open)
     for (const id of open) this.#compare(id, this.#open.get(id)?.live, fresh.get(id))
   }
 
@@ -83,7 +77,7 @@ class Comparison {
   /** Compares the differing documents again, because the two sides were not read at the same time and the live one changes. */
   async #compareAgain(): Promise<void> {
     for (const ids of slices([...this.#open.keys()], pageSize)) {
-      const [live, fresh] = await Promise.all([byIds(this.live, ids), byIds(this.fresh, ids)])
+      const [live, fresh] = await Promise.all([findByIds(this.live, ids), findByIds(this.fresh, ids)])
       for (const id of ids) this.#compare(id, live.get(id), fresh.get(id))
     }
   }
@@ -123,10 +117,6 @@ function differingPaths(one: object, other: object, above = ''): string[] {
 
 function isPlain(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function byIds(collection: Collection, ids: readonly string[]): Promise<ReadonlyMap<string, Document>> {
-  return findByIds(collection, ids, () => undefined)
 }
 
 export interface ReconcileOptions {
@@ -179,7 +169,7 @@ type Events = readonly RecordedEvent[]
 class Replay {
   readonly #documents: Collection
   readonly #target: ProjectionTarget = {
-    byIds: (ids) => byIds(this.#documents, ids),
+    byIds: (ids) => findByIds(this.#documents, ids),
     write: async (operations) => {
       this.#touched = operations.map(writtenId)
       await this.#documents.bulkWrite(operations)

@@ -1,19 +1,10 @@
-import { setImmediate } from 'node:timers/promises'
-import type { Collection, Document, ReadModels, WriteOperation } from '../../read-models/read-models.js'
-import { writtenId } from '../../read-models/read-models.js'
-import { findByIds } from '../projection.js'
+import { findByIds } from '../../read-models/find-documents.js'
+import { type Collection, type Document, type WriteOperation, writtenId } from '../../read-models/read-models.js'
+import { putInSlices, type Staging } from '../../read-models/staging.js'
 import type { BuildTarget } from './build.js'
 
 /** Most ids are unordered, so that each flush changes the whole index: larger flushes write less. */
 const maxPending = { cached: 10_000, uncached: 30_000 } as const
-/** Small enough that neither other writers nor other work of the thread wait for long. */
-const writeSize = 2_500
-/** The merge holds one chunk of each run in memory. */
-const chunkSize = 200
-/** Merging more runs at once gains nothing, because each page of the collection is then written several times anyway. */
-const maxRuns = 250
-const chunksPerWrite = 50
-const digits = 6
 
 /**
  * The documents of an unfinished build, which has no other writer. They stay in memory until there are enough to write them in order. Guards
@@ -55,7 +46,7 @@ export class BufferedDocuments implements BuildTarget {
   async flush(): Promise<void> {
     const documents = [...this.#pending.values()].sort((a, b) => (a._id < b._id ? -1 : 1))
     if (this.staging) await this.staging.add(documents)
-    else await putInSlices(this.collection, documents, writeSize)
+    else await putInSlices(this.collection, documents)
     if (this.isCached) this.#flushed = this.#pending
     this.#pending = new Map()
   }
@@ -66,128 +57,4 @@ export class BufferedDocuments implements BuildTarget {
     await this.staging?.merge()
     this.staging = undefined
   }
-}
-
-/** Returns the name of the collection in which documents wait until they are sorted into `collection`. */
-export function stagedName(collection: string): string {
-  return `${collection}__staged`
-}
-
-interface Chunk extends Document {
-  readonly documents: Document[]
-}
-
-/** A sorted sequence of chunks, which is read one chunk at a time. */
-interface Run {
-  readonly end: string
-  after: string
-  documents: Document[]
-}
-
-/**
- * Sorts the documents of a collection before they are written. With unordered ids, nearly every document has its own page of the index,
- * which is read, logged and written for it: in a large collection, this is most of the work of a rebuild. Staging keeps runs that are each
- * sorted by `_id` and merges them, so that the collection is written from its first page to its last.
- */
-export class Staging {
-  readonly #staged: Collection
-  /** Unknown until the runs of an interrupted build are counted. */
-  #runs: number | undefined
-
-  constructor(
-    private readonly readModels: ReadModels,
-    private readonly collection: string,
-    /** Called after each write of a merge. An error ends the merge. */
-    private readonly onWritten: () => Promise<void>,
-  ) {
-    this.#staged = readModels.collection(stagedName(collection))
-  }
-
-  /** Adds one run, sorted by `_id`. Of several documents with the same `_id`, the last one is kept. */
-  async add(documents: readonly Document[]): Promise<void> {
-    if (documents.length === 0) return
-    if ((await this.#countRuns()) >= maxRuns) await this.merge()
-    const run = await this.#countRuns()
-    if (run === 0) await this.readModels.createUnfilled(stagedName(this.collection), [])
-    this.#runs = run + 1
-    const chunks = [...slices(documents, chunkSize)].map((some, n) => ({
-      _id: `${padded(run)}|${padded(n)}`,
-      documents: some,
-    }))
-    await putInSlices(this.#staged, chunks, chunksPerWrite)
-  }
-
-  /** Writes all runs into the collection. An interrupted merge is repeated. */
-  async merge(): Promise<void> {
-    if ((await this.#countRuns()) === 0) return
-    const collection = this.readModels.collection(this.collection)
-    let waiting: Document[] = []
-    for await (const documents of this.#merged()) {
-      waiting = waiting.concat(documents)
-      if (waiting.length < writeSize) continue
-      await putInSlices(collection, waiting, writeSize, this.onWritten)
-      waiting = []
-    }
-    await putInSlices(collection, waiting, writeSize, this.onWritten)
-    await this.readModels.drop(stagedName(this.collection))
-    this.#runs = 0
-  }
-
-  /** Yields all documents in the order of `_id`, the latest of each. */
-  async *#merged(): AsyncGenerator<readonly Document[]> {
-    let runs = Array.from({ length: await this.#countRuns() }, (_, n): Run => {
-      return { after: `${padded(n)}|`, end: `${padded(n)}|~`, documents: [] }
-    })
-    for (;;) {
-      for (const run of runs) await this.#fill(run)
-      runs = runs.filter(({ documents }) => documents.length > 0)
-      if (runs.length === 0) return
-      // Up to this id, the documents of every run are in memory.
-      const through = runs.map(({ documents }) => documents.at(-1)!._id).reduce((a, b) => (a < b ? a : b))
-      const taken = runs.flatMap(({ documents }) => {
-        const end = documents.findIndex(({ _id }) => _id > through)
-        return documents.splice(0, end < 0 ? documents.length : end)
-      })
-      taken.sort((a, b) => (a._id < b._id ? -1 : a._id > b._id ? 1 : 0))
-      yield taken.filter(({ _id }, n) => taken[n + 1]?._id !== _id)
-    }
-  }
-
-  /** Leaves `documents` empty only at the end of the run. */
-  async #fill(run: Run): Promise<void> {
-    if (run.documents.length > 0) return
-    const filter = { _id: { $gt: run.after, $lt: run.end } }
-    const chunk = (await this.#staged.findOne(filter, { sort: { _id: 1 } })) as Chunk | null
-    if (chunk) Object.assign(run, { after: chunk._id, documents: chunk.documents })
-  }
-
-  async #countRuns(): Promise<number> {
-    if (this.#runs === undefined) {
-      const last = await this.#staged.findOne({}, { sort: { _id: -1 } })
-      this.#runs = last ? Number(last._id.slice(0, digits)) + 1 : 0
-    }
-    return this.#runs
-  }
-}
-
-/** Lets other work of the thread run between the slices. */
-async function putInSlices(
-  collection: Collection,
-  documents: readonly Document[],
-  size: number,
-  onWritten?: () => Promise<void>,
-): Promise<void> {
-  for (const some of slices(documents, size)) {
-    await collection.put(some)
-    await setImmediate()
-    await onWritten?.()
-  }
-}
-
-export function* slices<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
-  for (let n = 0; n < items.length; n += size) yield items.slice(n, n + size)
-}
-
-function padded(n: number): string {
-  return String(n).padStart(digits, '0')
 }

@@ -1,8 +1,11 @@
 import { endOfLog, formatPosition } from '../../event-store/event-store.js'
 import type { ComparisonDocument, ProjectionBuild, TaskRecord } from '../../read-models/documents.js'
+import { findDifferences, stillDiffering } from '../../read-models/find-differences.js'
+import { ServedDocuments } from '../../read-models/find-documents.js'
 import { buildName, buildPrefix } from '../../read-models/read-models-adapter.js'
+import { Staging, stagedName } from '../../read-models/staging.js'
 import { type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
-import { type Projection, type ProjectionDependencies, ServedDocuments } from '../projection.js'
+import type { Projection, ProjectionDependencies } from '../projection.js'
 import {
   commitOf,
   isUsable,
@@ -11,8 +14,7 @@ import {
   resumePosition,
 } from '../projection-pointer.js'
 import { Build, type BuildOptions } from './build.js'
-import { BufferedDocuments, Staging, stagedName } from './build-documents.js'
-import { findDifferences, stillDiffering } from './find-differences.js'
+import { BufferedDocuments } from './build-documents.js'
 import { catchUp, passThroughLog } from './log-pass.js'
 
 const maxNamed = 20

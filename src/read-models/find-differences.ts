@@ -1,7 +1,6 @@
-import type { Collection, DocumentText } from '../../read-models/read-models.js'
-import { pause } from '../../subscriptions/retry.js'
-import { findByIds } from '../projection.js'
-import { slices } from './build-documents.js'
+import { setImmediate } from 'node:timers/promises'
+import { findByIds, slices } from './find-documents.js'
+import type { Collection, DocumentText } from './read-models.js'
 
 const pageSize = 1_000
 const recheckSize = 500
@@ -32,7 +31,7 @@ export async function findDifferences(
     if (order <= 0) one = await left.next()
     if (order >= 0) other = await right.next()
     // A page is compared without a pause otherwise, and other work of the thread would wait.
-    if (++compared % pageSize === 0) await pause(0, signal)
+    if (++compared % pageSize === 0) await setImmediate()
   }
   return { ids, compared, next: undefined }
 }
@@ -41,7 +40,7 @@ export async function findDifferences(
 export async function stillDiffering(a: Collection, b: Collection, ids: ReadonlySet<string>): Promise<string[]> {
   const differing: string[] = []
   for (const some of slices([...ids], recheckSize)) {
-    const [left, right] = await Promise.all([a, b].map((collection) => findByIds(collection, some, () => undefined)))
+    const [left, right] = await Promise.all([a, b].map((collection) => findByIds(collection, some)))
     differing.push(...some.filter((id) => JSON.stringify(left!.get(id)) !== JSON.stringify(right!.get(id))))
   }
   return differing
