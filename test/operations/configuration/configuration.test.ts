@@ -288,7 +288,7 @@ t.test('rejects a catalogue with an invalid entry and names its place', async (t
 t.test('docs/reference/configuration.md matches the schema (npm run docs:configuration)', async (t) => {
   const page = readFileSync('docs/reference/configuration.md', 'utf8')
   t.equal(configurationPage(page), page)
-  const documented = [...page.matchAll(/^\| `([A-Z_]+)` \| (?:`(.*?)`)? ?\|/gm)].map(([, name, value = '']) => [
+  const documented = [...page.matchAll(/^- \*\*`([A-Z_]+)`\*\*(?: \(`(.*?)`\))?:/gm)].map(([, name, value = '']) => [
     name,
     value,
   ])
