@@ -22,9 +22,9 @@ const ROWS_MAX = 32
 export function bulkWrite(connection: Connection, table: Table, operations: readonly WriteOperation[]) {
   const result = { matchedCount: 0, upsertedCount: 0, deletedCount: 0 }
   let duplicate: DuplicateKeyError | undefined
-  /** Tries the insert first, because most upserts are new documents, and a read before the insert would double the cost. */
-  const isInserted = (document: Document) =>
-    connection.statement(table.insertMissingSql).run(rowOf(table, document)).changes > 0
+  // Tries the insert first, because most upserts are new documents, and a read before the insert would double the cost.
+  const insertMissing = connection.statement(table.insertMissingSql)
+  const isInserted = (document: Document) => insertMissing.run(rowOf(table, document)).changes > 0
   for (const operation of operations) {
     if ('insertOne' in operation) {
       if (!isInserted(operation.insertOne.document))
@@ -39,15 +39,16 @@ export function bulkWrite(connection: Connection, table: Table, operations: read
       continue
     }
     const change = 'updateOne' in operation ? operation.updateOne : operation.replaceOne
-    const after = (before: Document) => ('update' in change ? updated(before, change.update) : change.replacement)
-    if (change.upsert === true && isInserted(after(equalitiesOf(change.filter)))) {
+    const next = (before: () => Document) =>
+      'update' in change ? updated(before(), change.update) : change.replacement
+    if (change.upsert === true && isInserted(next(() => equalitiesOf(change.filter)))) {
       result.upsertedCount++
       continue
     }
     const found = find(connection, table, change.filter)
     if (!found) continue
     result.matchedCount++
-    replace(connection, table, found, 'update' in change ? after(found.document()) : change.replacement)
+    replace(connection, table, found, next(found.document))
   }
   return { result, duplicate }
 }
