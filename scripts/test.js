@@ -1,7 +1,7 @@
 // npm test [-- word… option…]: runs all tests, or those whose paths contain one of the words. Options, which start with `-`, are passed
 // to tap. TEST_LONG=1 (`npm run test:long`, `.ci/run`) adds the tests of test/long and all rounds of test/crash.
 import { spawnSync } from 'node:child_process'
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
 const given = process.argv.slice(2)
 const words = given.filter((word) => !word.startsWith('-'))
@@ -31,4 +31,24 @@ if (changedAt('.tap/built') < changedAt('node_modules/.package-lock.json')) {
   tap('build')
   writeFileSync('.tap/built', '')
 }
-tap(...options, ...files)
+
+// Half of the time of a short test file is the start of Node, tap and the service, so the short files run several to a process. tap
+// starts files in the order of their names: those in `dist/test` that take long come first, and the short ones in `together` fill the
+// gaps.
+const takesLong = (file) => /^dist\/test\/(browser|crash|long|main)\//.test(file)
+const together = 'dist/together'
+rmSync(together, { recursive: true, force: true })
+mkdirSync(together)
+const short = files
+  .filter((file) => !takesLong(file))
+  .sort()
+  .reverse()
+const filesPerProcess = Math.min(8, Math.ceil(short.length / 12))
+const processes = []
+while (short.length > 0) {
+  const run = JSON.stringify(short.splice(0, filesPerProcess))
+  const name = `${together}/${String(processes.length + 1).padStart(2, '0')}.test.js`
+  writeFileSync(name, `import { runFiles } from '../test/support/run-files.js'\nawait runFiles(${run})\n`)
+  processes.push(name)
+}
+tap(...options, ...files.filter(takesLong), ...processes)
