@@ -36,6 +36,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   fastify: { atLeast: '5.12.1', below: '6.0.0', everywhere: true },
   'fastify-plugin': { atLeast: '6.0.0' },
   'google-protobuf': { atLeast: '3.21.2', below: '4.0.0' },
+  ibantools: { atLeast: '4.5.0', below: '5.0.0' },
   'ipaddr.js': { atLeast: '2.2.0' },
   'lru-cache': { atLeast: '11.0.0' },
   mongodb: { atLeast: '7.0.0' },
@@ -45,6 +46,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   'p-queue': { atLeast: '9.0.0', below: '10.0.0' },
   'p-retry': { atLeast: '7.0.0', below: '8.0.0' },
   pino: { atLeast: '9.0.0' },
+  piscina: { atLeast: '5.0.0', below: '6.0.0' },
   'prom-client': { atLeast: '15.0.0' },
   undici: { atLeast: '7.0.0', below: '8.0.0' },
 }
