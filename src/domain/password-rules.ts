@@ -10,8 +10,7 @@ export function normalEmail(text: string): string | undefined {
   return emailForm.test(email) && email.length <= maxEmailLength && !controlCharacter.test(email) ? email : undefined
 }
 
-/** NIST SP 800-63B requires length and nothing else, apart from passwords that are guessed first. */
-
+/** NIST SP 800-63B requires only a minimum length, and the rejection of common passwords. */
 const minPasswordLength = 12
 const maxPasswordLength = 256
 

@@ -82,7 +82,7 @@ export const walletAccountDecider: Decider<WalletAccountState, WalletAccountComm
   evolve,
 }
 
-/** Returns the debit of a trackingId, or the latest refused one if there is none. */
+/** Returns the debit of a trackingId, or its latest refused debit if no money was taken. */
 export function debitOf(account: WalletAccount, trackingId: string): Movement | undefined {
   // No refusal follows a debit, so the latest movement decides.
   return findMovement(account, ({ kind, key }) => kind !== 'credit' && key === trackingId)

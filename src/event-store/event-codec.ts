@@ -186,7 +186,7 @@ export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: str
 }
 
 /** Why an event is unreadable if its personal data cannot be decrypted. */
-export const noKey = 'the key of its personal data is missing or another'
+export const noKey = 'the key of its personal data is missing or wrong'
 
 /** A recorded event is unreadable: it has an unknown type or version, is damaged, is in the wrong stream, or does not fit the state. */
 export class UnreadableEventError extends EventFormatError {

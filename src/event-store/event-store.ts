@@ -57,13 +57,13 @@ export async function* logPages(store: Pick<EventStore, 'readAll'>, { after, ...
 /** The location of an event, which survives a move of the log to another engine. */
 export type Place = Pick<RecordedEvent, 'stream' | 'revision'>
 
-/** Returns the event at a place, or `undefined` if there is none. @throws StoreUnavailableError */
+/** Returns the event at a place, or `undefined` if the place is empty. @throws StoreUnavailableError */
 export async function eventAt(store: Pick<EventStore, 'readStream'>, { stream, revision }: Place) {
   const [event] = await store.readStream(stream, { fromRevision: revision, maxCount: 1 })
   return event?.revision === revision ? event : undefined
 }
 
-/** Returns the position of the event at a place, or `undefined` if there is none. @throws StoreUnavailableError */
+/** Returns the position of the event at a place, or `undefined` if the place is empty. @throws StoreUnavailableError */
 export async function positionOfPlace(store: Pick<EventStore, 'readStream'>, place: Place) {
   return (await eventAt(store, place))?.position
 }
@@ -75,7 +75,7 @@ export class ReadProgress {
     private previous: Position | undefined,
   ) {}
 
-  /** Returns the first event after the previous position, or `undefined` if none is at or before this one. @throws StoreUnavailableError */
+  /** Returns the first event after the previous position and up to this one, or `undefined` if none exists. @throws StoreUnavailableError */
   async advanceTo(position: Position): Promise<Place | undefined> {
     const after = this.previous && { after: this.previous }
     const [event] = (await this.store.readAll({ maxCount: 1, ...after })).events

@@ -1,10 +1,10 @@
 export type Cell = string | number
 
-/** The text from which spreadsheets start to read a formula. */
+/** Text that spreadsheets read as a formula. */
 const formula = /^\s*[=+\-@\t\r]/
 const plainNumber = /^-?\d+(\.\d+)?$/
 
-/** Returns a line of CSV (RFC 4180). An apostrophe precedes text that a spreadsheet would calculate, because customers choose texts. */
+/** Returns a line of CSV (RFC 4180). Text that a spreadsheet would calculate gets a leading apostrophe, because customers choose the texts. */
 export const csvLine = (cells: readonly Cell[]): string => `${cells.map(cellText).join(',')}\r\n`
 
 function cellText(cell: Cell): string {

@@ -140,7 +140,7 @@ export async function composeService(
 }
 
 /**
- * With a wrong master key, requests of one merchant after another would fail. A key that opens the secrets of any merchant is right: secrets
+ * With a wrong master key, requests of one merchant after another would fail. A key that opens the secrets of any merchant is correct: secrets
  * that it does not open are damaged, and only their merchant is affected. @throws ServiceError
  */
 function checkMasterKey(directory: MerchantDirectory, logger: Logger): void {

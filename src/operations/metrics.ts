@@ -99,7 +99,7 @@ export function installationMetrics(
   gauge('transferd_disk_free_bytes', "Free disk space for the service's files.", 'directory', async (set) => {
     for (const [directory, path] of directories) set(await freeBytes(path), directory)
   })
-  const backup = 'Time of the last backup by a command on this machine; 0 if there is none.'
+  const backup = 'Time of the last transferd backup on this machine; 0 before the first one.'
   gauge('transferd_last_backup_timestamp_seconds', backup, null, async (set) =>
     set(((await lastBackupMs(dataDirectory)) ?? 0) / 1_000),
   )

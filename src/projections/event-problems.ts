@@ -110,7 +110,7 @@ export function placeOf({ stream, revision }: Pick<OpenProblem, 'stream' | 'revi
   return `${stream}@${revision}`
 }
 
-/** Removes the place from the start of a reason, as a projection's failure has it. */
+/** Removes the place from the start of a reason, because the failure of a projection includes it. */
 function withoutPlace(reason: string, stream: string, revision: number): string {
   const place = `${placeOf({ stream, revision })}: `
   return reason.startsWith(place) ? reason.slice(place.length) : reason

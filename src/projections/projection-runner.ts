@@ -134,7 +134,7 @@ export class ProjectionRunner implements Serving {
   }
 
   #begin(task: ProjectionTask): void {
-    // What an operator has requested in the meantime decides; its build may have to wait for a switch.
+    // An operator's request in the meantime takes precedence; its build may have to wait for a switch.
     if (task.what !== 'verify') this.#isReplacementRequested = true
     const cancelling = new AbortController()
     this.#working = { requestId: task.requestId, cancelling }

@@ -35,8 +35,8 @@ export interface Run {
 }
 
 /**
- * Returns the next documents of several runs in order, at most `limit`. Each run is read by its index, from the end of the previous page,
- * for at most one page, and only up to the last document that still fits. Documents outside of the filter are never read.
+ * Returns the next documents of several runs in order, at most `limit`. Each run is read by its index, after the previous page and up to the
+ * last document that still fits on this page. Documents outside the filter are never read.
  * @throws ReadModelsUnavailableError
  */
 export async function firstOf<Found extends Document>(
@@ -45,7 +45,7 @@ export async function firstOf<Found extends Document>(
   runs: Runs,
   { limit, cursor: after }: PageRequest,
 ): Promise<readonly Found[]> {
-  // By id, so that a document that moves from one run to another between two reads appears once, in its later state.
+  // Keyed by id: a document that moves from one run to another between two reads appears once, in its later state.
   const byId = new Map<string, Document>()
   let found: readonly Document[] = []
   for (const run of runs) {

@@ -38,13 +38,13 @@ const gatherMs = { calm: 50, busy: 50 }
 const maxTransfers = 50
 /** The limit of changed transfers that wait for the read model. Of earlier ones, only the figures are sent. */
 const maxWaiting = 300
-/** Hours times kinds and statuses. A watcher that does not read for this long has to start again. */
+/** The limit of unsent buckets (one per hour, kind and status). A watcher that exceeds it, because it reads too slowly, is ended. */
 const maxBuckets = 1_000
 
 /** The changes that are not sent to a watcher yet, within the limits. */
 interface PendingChanges {
   readonly changes: Map<string, Bucket>
-  /** By trackingId, the revision that the read model must reach; the latest last. */
+  /** The revision that the read model must reach, by trackingId, in the order of the latest changes. */
   readonly waiting: Map<string, number>
 }
 

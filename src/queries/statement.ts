@@ -57,7 +57,7 @@ export async function statementOf(readModels: ReadModels, merchantIds: OverviewR
 
 /**
  * Counts a merchant's statement, of one day or of all days with any figures, from the log and not from read models. It reads the log from
- * its start. The position and the time are those of the last counted event; `null` if there is none. @throws StoreUnavailableError, UnreadableEventError
+ * its start. The position and the time are those of the last counted event; `null` if no event was counted. @throws StoreUnavailableError, UnreadableEventError
  */
 export async function statementFromLog(store: LogStore, merchantId: string, day?: string, asOf?: PointInTime) {
   const until = asOf && 'position' in asOf ? asOf.position : undefined

@@ -204,7 +204,7 @@ function latestEvents(events: readonly RecordedEvent[]): ReadonlySet<RecordedEve
   return new Set(latest.values())
 }
 
-/** What an event sets, in place of an earlier value, or ends; `null` if its data or nothing says it. */
+/** The subject that an event replaces or ends; `null` if it depends on the event's data ({@link subjectsOf}), or if there is no subject. */
 const subjects: { readonly [type in (MerchantEvent | EndpointEvent)['type']]: string | null } = {
   MerchantRegistered: 'registration',
   MerchantSettingsChanged: null,

@@ -53,7 +53,7 @@ export function parsePointInTime(text: string): PointInTime | undefined {
   return time === undefined ? undefined : { recordedMs: Date.parse(time) }
 }
 
-/** Returns whether the event was recorded by then. Without a point in time, every event was. */
+/** Returns whether the event was recorded by this time; always true without one. */
 export function isRecordedBy({ position, recordedAtMs }: RecordedEvent, asOf: PointInTime | undefined): boolean {
   if (!asOf) return true
   return 'position' in asOf ? comparePositions(position, asOf.position) <= 0 : recordedAtMs <= asOf.recordedMs

@@ -180,7 +180,7 @@ export interface RequestDocument extends Document {
   readonly requestedAt: string
 }
 
-/** The progress and the outcome of a requested task. Positions are those that the build has reached and has to reach. */
+/** The progress and the outcome of a requested task, with the position that the build has reached and the one that it must reach. */
 export interface TaskRecord extends Pick<RequestDocument, 'requestId' | 'what' | 'keep' | 'by' | 'requestedAt'> {
   readonly state: 'running' | 'done' | 'failed'
   readonly updatedAt: string

@@ -31,7 +31,7 @@ export function* slices<Item>(items: readonly Item[], size: number): Generator<r
 const maxCached = 5_000
 
 /**
- * Documents in a complete build, written with their guards. The cache saves reading back what was just written, which most events change.
+ * Documents in a complete build, written with their guards. The cache saves reads, because most events change a document that was just written.
  * A cached document is always the fold of its events up to its own progress. So it stays a valid start even if another holder of the lease
  * has written a newer one, which the guard then keeps.
  */

@@ -35,14 +35,14 @@ export function buildPrefix(collection: string): string {
 }
 
 /**
- * What all implementations of the port share: it checks every argument, and resolves the name of a projected collection, such as
+ * The common part of all implementations of the port. Checks every argument, and resolves the name of a projected collection, such as
  * `transfers`, to the build that the projection's pointer names.
  */
 export abstract class ReadModelsAdapter implements ReadModels {
   #builds: ReadonlyMap<string, string> = new Map()
   #expiresAtMs = 0
 
-  // Collections hold no state, because they can be created, renamed or dropped at any time. The arguments are checked.
+  // Collections hold no state, because they can be created, renamed or dropped at any time. The arguments have been checked.
   protected abstract find(name: string, filter: Filter, options: FindOptions): Promise<readonly Document[]>
   protected abstract count(name: string, filter: Filter, limit: number | undefined): Promise<number>
   protected abstract bulkWrite(name: string, operations: readonly WriteOperation[]): Promise<WriteResult>

@@ -88,7 +88,7 @@ export interface DocumentText {
 export interface ReadModels {
   /** Opens a collection. The name of a projection's collection stands for the build that its pointer names (read-models-adapter.ts). */
   collection(name: string): Collection
-  /** Creates missing indexes. A field can only be filtered or sorted by after this. */
+  /** Creates missing indexes. Filters and sorts can use a field only after this. */
   createIndexes(name: string, indexes: readonly Index[]): Promise<void>
   /** Creates a collection that gets these indexes from {@link createIndexes} after it is filled, which is faster. Idempotent. */
   createUnfilled(name: string, indexes: readonly Index[]): Promise<void>

@@ -6,7 +6,7 @@ import type { Collection, Document, ReadModels } from './read-models.js'
 const writeSize = 2_500
 /** The merge holds one chunk of each run in memory. */
 const chunkSize = 200
-/** Merging more runs at once gains nothing, because each page of the collection is then written several times anyway. */
+/** Merging more runs together gains nothing, because each page of the collection is then written several times anyway. */
 const maxRuns = 250
 const chunksPerWrite = 50
 const digits = 6

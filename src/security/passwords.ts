@@ -41,7 +41,7 @@ export function createPasswords(maxWaitingPerKey = defaultMaxWaiting): Passwords
 
 export interface FairQueueLimits {
   readonly concurrency: number
-  /** Less than `concurrency`, so that one key never occupies every place. */
+  /** Less than `concurrency`, so that one key never occupies every slot. */
   readonly concurrencyPerKey: number
   readonly maxWaitingPerKey: number
 }
@@ -60,7 +60,7 @@ export class FairQueue {
 
   /** @throws the error of `tooMany` if the key's queue is full, and every error of `task` */
   async run<Value>(key: string, task: () => Promise<Value>): Promise<Value> {
-    if (this.#hasPlace(key)) this.#take(key)
+    if (this.#hasSlot(key)) this.#take(key)
     else await this.#turn(key)
     try {
       return await task()
@@ -70,7 +70,7 @@ export class FairQueue {
     }
   }
 
-  #hasPlace(key: string): boolean {
+  #hasSlot(key: string): boolean {
     const { concurrency, concurrencyPerKey } = this.limits
     return this.#running < concurrency && (this.#runningOf.get(key) ?? 0) < concurrencyPerKey
   }
@@ -96,11 +96,11 @@ export class FairQueue {
 
   #startNext(): void {
     for (const [key, queue] of this.#waiting) {
-      if (!this.#hasPlace(key)) continue
+      if (!this.#hasSlot(key)) continue
       const start = queue.shift()
       this.#waiting.delete(key)
       if (queue.length > 0) this.#waiting.set(key, queue)
-      // Take the place before the task starts, so that no other caller can.
+      // Take the slot now, because another caller could take it before the task starts.
       this.#take(key)
       start?.()
       return

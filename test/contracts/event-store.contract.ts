@@ -735,14 +735,24 @@ function subscriptionRules(t: Test, store: EventStore): void {
 
   t.test('yields a page, possibly empty, when the end is first reached, and none until the next event', async (t) => {
     const stop = new AbortController()
-    const streamPrefixes = [newStream('never')]
-    const seen = follow(store.subscribeToAll({ after: await endOf(store), streamPrefixes, signal: stop.signal }))
+    const { signal } = stop
+    const letters = new Letters()
+    const [followed, other] = [newStream(), newStream()]
+    const after = await endOf(store)
+    const seen = follow(store.subscribeToAll({ after, streamPrefixes: [followed], signal }))
+    const others = follow(store.subscribeToAll({ after, streamPrefixes: [other], signal }))
     await until(() => seen.pages.length > 0, 'a first page')
-    await new Promise((resolve) => setTimeout(resolve, 200))
-    t.equal(seen.pages.filter(({ atEnd }) => atEnd).length, 1)
-    t.same(seen.events, [])
+    await store.append(other, 'no_stream', letters.events('a', 'b'))
+    await until(() => others.events.length === 2, 'the events of a different stream')
+    await store.append(followed, 'no_stream', letters.events('c'))
+    await until(() => seen.events.length > 0, 'a live event')
+    t.same(
+      seen.pages.map(({ events }) => letters.show(events)),
+      ['', '0:c'],
+    )
+    t.equal(seen.pages[0]?.atEnd, true)
     stop.abort()
-    await seen.ended
+    await Promise.all([seen.ended, others.ended])
   })
 
   t.test('an aborted subscription ends without an error, even before its first page', async (t) => {

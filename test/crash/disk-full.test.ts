@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
+import { until } from '../callbacks/world.js'
 import { cliJson } from '../cli/in-process.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { type Answer, type Credentials, createDeposit } from '../support/merchant-client.js'
@@ -65,12 +66,7 @@ t.test(
     t.equal((await fetch(`${service.baseUrl}/health/live`)).status, 200, 'the process stays alive')
 
     rmSync(ballast)
-    let recovered = false
-    for (let attempt = 0; attempt < 50 && !recovered; attempt++) {
-      recovered = (await burst(1))[0]!.status === 200
-      if (!recovered) await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-    t.ok(recovered, 'the service recovers once space is free')
+    await until(async () => (await burst(1))[0]!.status === 200)
     t.equal(await service.end('SIGTERM'), 0)
 
     const store = await openEventLog({ directory: join(directory, 'data') })

@@ -12,6 +12,7 @@ import { createWalletAccounts } from '../../src/main/compose-wallet.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { createBuiltInWallet } from '../../src/wallet/built-in/built-in-wallet.js'
+import type { Messages } from '../../src/wallet/messages.js'
 import { cliJson } from '../cli/in-process.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
@@ -46,8 +47,9 @@ t.test(
     const { eventStore, box } = stores
     const accounts = createWalletAccounts({ eventStore, box, clock: () => new Date().toISOString() })
     let sent = ''
-    const messages = {
-      sendSms: async ({ text }: { readonly text: string }) => {
+    const messages: Messages = {
+      whyUnprepared: () => undefined,
+      sendSms: async ({ text }) => {
         sent = text
       },
       sendEmail: async () => {},
@@ -55,7 +57,7 @@ t.test(
     const wallet = createBuiltInWallet({
       accounts,
       box,
-      messages: messages as never,
+      messages,
       currency: { code: 'TRY', decimals: 2 },
       isSandbox: () => true,
     })

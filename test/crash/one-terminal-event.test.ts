@@ -1,8 +1,10 @@
 import t from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { startReceiver } from '../callbacks/receiver.js'
+import { until } from '../callbacks/world.js'
 import { context } from '../support/embedded-store.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 
@@ -19,9 +21,8 @@ t.test(
 
     const store = await openServiceLog(directory)
     t.teardown(() => store.close())
-    const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false }
     const clock = () => new Date().toISOString()
-    const commands = new TransferCommands(store, clock, async () => settings as never)
+    const commands = new TransferCommands(store, clock, async () => merchantSettings)
     const local = Array.from({ length: 46 }, (_, n) =>
       n % 2 === 0
         ? commands.act(trackingId, { type: 'Complete' }, context)
@@ -43,12 +44,14 @@ t.test(
       const isSame = ['complete', 'cancel', 'complete', 'cancel'][n] === outcome
       t.equal(status, !isSame ? 1 : isLocal ? 3 : 0, 'the exit status reports who changed the transfer')
     }
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    const callbacks = async () => (await store.readStream(`callback-${trackingId}`)).map(({ type }) => type)
+    await until(async () => (await callbacks()).includes('CallbackDelivered'))
+    t.equal(await service.end('SIGTERM'), 0)
+    t.strictSame(await callbacks(), ['CallbackRecorded', 'CallbackDelivered'], 'the log contains one callback')
     t.strictSame(
       receiver.received.map(({ webhookId }) => webhookId),
       [terminal?.id],
-      'the terminal event is called back once',
+      'the merchant receives the terminal event once',
     )
-    await service.end('SIGTERM')
   },
 )

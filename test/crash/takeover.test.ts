@@ -15,6 +15,7 @@ import { startEventsServerProcess } from '../support/events-server.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 
@@ -60,11 +61,10 @@ async function openScene(t: Test, engine: Engine): Promise<Scene> {
   const credentials = JSON.parse((await runCli(directory, command, environment)).stdout) as Credentials
   const readModels = await openEmbeddedReadModels({ directory: data })
   t.teardown(() => readModels.close())
-  const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false }
   const transfers = new TransferCommands(
     store,
     () => new Date().toISOString(),
-    async () => settings as never,
+    async () => merchantSettings,
   )
   return {
     receiver,

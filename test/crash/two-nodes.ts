@@ -13,6 +13,7 @@ import { context } from '../support/embedded-store.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { type ServiceProcess, startServiceProcess } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 
@@ -114,11 +115,10 @@ async function sendBurst(
   store: EventStore,
   acknowledged: Acknowledged,
 ): Promise<void> {
-  const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false }
   const commands = new TransferCommands(
     store,
     () => new Date().toISOString(),
-    async () => settings as never,
+    async () => merchantSettings,
   )
   const one = async (_: unknown, n: number) => {
     const referenceId = randomUUID()

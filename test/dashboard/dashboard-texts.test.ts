@@ -164,7 +164,8 @@ function hardCodedTexts(source: string): string[] {
       for (const each of Array.isArray(value) ? value : [value]) if (isNode(each)) visit(each)
     }
   }
-  visit(parseSync('component.tsx', source).program as unknown as Node)
+  const { program }: { readonly program: unknown } = parseSync('component.tsx', source)
+  if (isNode(program)) visit(program)
   return found.filter((words) => hasLetter.test(words))
 }
 

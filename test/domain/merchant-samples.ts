@@ -1,28 +1,16 @@
 import type { MerchantCommand } from '../../src/domain/merchant/merchant.js'
 import type { MerchantEvent, MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
+import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 
 export const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
 export const registeredAt = '2026-03-01T09:00:00.000Z'
 
 export const settings: MerchantSettings = {
+  ...defaultSettings(false),
   name: 'Blue Shop',
   callbackUrl: 'https://shop.example/callbacks',
   allowIps: ['203.0.113.7', '10.0.0.0/8'],
-  sandbox: false,
-  autoCancelMismatch: false,
-  mismatchToleranceMinor: 0n,
-  manualControlAboveMinor: null,
-  approvalAboveMinor: null,
-  rateLimitPerSecond: 100,
-  depositExpiryMinutes: 30,
-  minAmountMinor: 100n,
-  maxAmountMinor: 99_999_999n,
-  requireNativeHash: false,
   requireSignature: 'none',
-  callbackOnCreate: false,
-  returnUrl: null,
-  frameAncestors: [],
-  paymentInstructions: [],
 }
 
 const data = {

@@ -3,7 +3,6 @@ import {
   type Merchant,
   type MerchantCommand,
   merchantDecider,
-  type Rotating,
   validValues,
 } from '../../src/domain/merchant/merchant.js'
 import type { MerchantEvent, MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
@@ -122,56 +121,48 @@ t.test('compares allow-lists entry by entry, including the order', async () => {
     .then([settingsChanged({ allowIps: ['a,b'] })], 'an entry that contains a comma differs from two entries')
 })
 
-const rotations = [
-  ['webhookSecret', 'WebhookSecretRotated', 'RotateWebhookSecret', 'v1.webhook.1', ['v1.webhook.2', 'v1.webhook.3']],
-] as const
+const [first, second, third] = ['v1.webhook.1', 'v1.webhook.2', 'v1.webhook.3']
+const rotated = (webhookSecret: string, previousValidUntil: string, rotatedAt = at): MerchantEvent => ({
+  type: 'WebhookSecretRotated',
+  data: { merchantId, webhookSecret, previousValidUntil, at: rotatedAt },
+})
+const valid = (time: string, ...events: MerchantEvent[]) => validValues(merchant(...events).webhookSecret, time)
 
-for (const [field, type, command, first, [second, third]] of rotations) {
-  const rotated = (value: string, previousValidUntil: string, rotatedAt = at) =>
-    ({ type, data: { merchantId, [field]: value, previousValidUntil, at: rotatedAt } }) as unknown as MerchantEvent
-  const valid = (time: string, ...events: MerchantEvent[]) =>
-    validValues(merchant(...events)[field] as Rotating<string>, time)
+t.test(
+  `RotateWebhookSecret keeps both valid until the overlap ends, the new one first, and only the new one afterwards`,
+  async (t) => {
+    given(registered)
+      .when({ type: 'RotateWebhookSecret', webhookSecret: second, previousValidUntil: validUntil, at })
+      .then([rotated(second, validUntil)])
+    t.strictSame(valid(at, rotated(second, validUntil)), [second, first])
+    t.strictSame(valid('2026-03-01T10:59:59.999Z', rotated(second, validUntil)), [second, first])
+    t.strictSame(valid(validUntil, rotated(second, validUntil)), [second])
+    t.strictSame(valid('2026-03-02T00:00:00.000Z', rotated(second, validUntil)), [second])
+  },
+)
 
-  t.test(
-    `${command} keeps both valid until the overlap ends, the new one first, and only the new one afterwards`,
-    async (t) => {
-      given(registered)
-        .when({ type: command, [field]: second, previousValidUntil: validUntil, at } as unknown as MerchantCommand)
-        .then([rotated(second, validUntil)])
-      t.strictSame(valid(at, rotated(second, validUntil)), [second, first])
-      t.strictSame(valid('2026-03-01T10:59:59.999Z', rotated(second, validUntil)), [second, first])
-      t.strictSame(valid(validUntil, rotated(second, validUntil)), [second])
-      t.strictSame(valid('2026-03-02T00:00:00.000Z', rotated(second, validUntil)), [second])
-    },
+t.test(`RotateWebhookSecret without overlap revokes all previous ones immediately`, async (t) => {
+  t.strictSame(valid(at, rotated(second, at)), [second])
+  t.strictSame(valid(registeredAt, rotated(second, at)), [second], 'the previous one is revoked even if the clock lags')
+  t.strictSame(valid(at, rotated(second, validUntil), rotated(third, at)), [third])
+  t.strictSame(
+    valid(at, rotated(second, '2026-03-01T09:59:00.000Z')),
+    [second],
+    'an overlap that ended in the past revokes the previous one',
   )
+})
 
-  t.test(`${command} without overlap revokes all previous ones immediately`, async (t) => {
-    t.strictSame(valid(at, rotated(second, at)), [second])
-    t.strictSame(
-      valid(registeredAt, rotated(second, at)),
-      [second],
-      'the previous one is revoked even if the clock lags',
-    )
-    t.strictSame(valid(at, rotated(second, validUntil), rotated(third, at)), [third])
-    t.strictSame(
-      valid(at, rotated(second, '2026-03-01T09:59:00.000Z')),
-      [second],
-      'an overlap that ended in the past revokes the previous one',
-    )
-  })
+t.test(`RotateWebhookSecret twice within the overlap keeps only the newest two valid`, async (t) => {
+  const twice = [rotated(second, validUntil), rotated(third, '2026-03-01T12:00:00.000Z', '2026-03-01T10:30:00.000Z')]
+  t.strictSame(valid('2026-03-01T10:30:00.000Z', ...twice), [third, second])
+  t.strictSame(valid('2026-03-01T12:00:00.000Z', ...twice), [third])
+})
 
-  t.test(`${command} twice within the overlap keeps only the newest two valid`, async (t) => {
-    const twice = [rotated(second, validUntil), rotated(third, '2026-03-01T12:00:00.000Z', '2026-03-01T10:30:00.000Z')]
-    t.strictSame(valid('2026-03-01T10:30:00.000Z', ...twice), [third, second])
-    t.strictSame(valid('2026-03-01T12:00:00.000Z', ...twice), [third])
-  })
-
-  t.test(`${command} leaves the other credentials and the settings unchanged`, async (t) => {
-    const { [field]: _before, ...before } = merchant()
-    const { [field]: _after, ...after } = merchant(rotated(second, validUntil))
-    t.strictSame(after, before)
-  })
-}
+t.test(`RotateWebhookSecret leaves the other credentials and the settings unchanged`, async (t) => {
+  const { webhookSecret: _before, ...before } = merchant()
+  const { webhookSecret: _after, ...after } = merchant(rotated(second, validUntil))
+  t.strictSame(after, before)
+})
 
 t.test('suspends and resumes, and a repeat changes nothing', async (t) => {
   const suspended: MerchantEvent = { type: 'MerchantSuspended', data: { merchantId, at } }

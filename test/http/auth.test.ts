@@ -1,9 +1,8 @@
-import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
+import { context } from '../support/embedded-store.js'
+import { type CreateKind, createBody, paths, post, signatureOf } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
-const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const kinds = Object.keys(paths) as CreateKind[]
 
 async function service(t: Test, options: Parameters<typeof startTestService>[0] = {}) {
@@ -212,8 +211,6 @@ t.test('verifies an X-Signature if present, and can require one', async (t) => {
   const optional = await merchant()
   const required = await merchant({ requireSignature: 'all' })
   const now = Math.floor(Date.now() / 1000)
-  const sign = (secret: string, body: string, at = now) =>
-    `t=${at},v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}`
   for (const kind of kinds) {
     for (const { secretKey, webApiKey: key, expectedStatus } of [
       { ...optional, expectedStatus: 200 },
@@ -226,12 +223,12 @@ t.test('verifies an X-Signature if present, and can require one', async (t) => {
         return (await post(app, paths[kind], body, { key, headers })).statusCode
       }
       t.equal(await send(), expectedStatus, `${kind} without a signature`)
-      t.equal(await send((body) => sign(secretKey, body)), 200, 'a valid signature')
-      t.equal(await send((body) => sign(secretKey, body, now - 290)), 200, 'a signature within five minutes')
-      t.equal(await send((body) => sign(secretKey, body, now - 310)), 400, 'an old signature')
-      t.equal(await send((body) => sign(secretKey, body, now + 310)), 400, 'a signature from the future')
-      t.equal(await send((body) => sign('another', body)), 400, 'a signature with a different secret')
-      t.equal(await send((body) => sign(secretKey, `${body} `)), 400, 'a signature of a different body')
+      t.equal(await send((body) => signatureOf(secretKey, body)), 200, 'a valid signature')
+      t.equal(await send((body) => signatureOf(secretKey, body, now - 290)), 200, 'a signature within five minutes')
+      t.equal(await send((body) => signatureOf(secretKey, body, now - 310)), 400, 'an old signature')
+      t.equal(await send((body) => signatureOf(secretKey, body, now + 310)), 400, 'a signature from the future')
+      t.equal(await send((body) => signatureOf('another', body)), 400, 'a signature with a different secret')
+      t.equal(await send((body) => signatureOf(secretKey, `${body} `)), 400, 'a signature of a different body')
       t.equal(await send(() => 'nonsense'), 400)
     }
   }
@@ -249,9 +246,8 @@ t.test('can require a signature for withdrawals only', async (t) => {
     t.equal(unsigned.statusCode, status, kind)
     if (status === 400) t.match(unsigned.json(), { error: { code: 40004 } })
     const body = createBody(kind, secretKey)
-    const at = Math.floor(Date.now() / 1000)
-    const signature = `t=${at},v1=${createHmac('sha256', secretKey).update(`${at}.${body}`).digest('hex')}`
-    t.equal((await post(app, paths[kind], body, { key, headers: { 'x-signature': signature } })).statusCode, 200)
+    const headers = { 'x-signature': signatureOf(secretKey, body) }
+    t.equal((await post(app, paths[kind], body, { key, headers })).statusCode, 200)
   }
 })
 
@@ -302,7 +298,7 @@ t.test('returns 429 with Retry-After to a merchant that exceeds its rate, but no
 
 t.test('limits the unknown addresses and failing requests of each caller without a merchant', async (t) => {
   const { app } = await service(t)
-  const many = <Answer extends { statusCode: number }>(send: (i: number) => Promise<Answer>) =>
+  const many = (send: (i: number) => Promise<{ readonly statusCode: number }>) =>
     Promise.all(Array.from({ length: 1000 }, (_, i) => send(i))).then(
       (responses) => new Set(responses.map(({ statusCode }) => statusCode)),
     )

@@ -1,11 +1,11 @@
-import { createHmac, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import { hashCode } from '../../src/security/api-keys.js'
 import { settableClock } from '../support/embedded-store.js'
 import { long } from '../support/long.js'
-import { type CreateKind, createBody, paths, paymentMethods, post } from '../support/merchant-requests.js'
+import { type CreateKind, createBody, paths, paymentMethods, post, signatureOf } from '../support/merchant-requests.js'
 import {
   destroyTestService,
   startTestService,
@@ -78,7 +78,7 @@ t.test('returns the identical response to a repeat of any accepted create after 
           kind === 'native' && !hasHash ? { hashCode: undefined } : { hashCode: hashCode(secretKey, text, referenceId) }
         const body = createBody(kind, secretKey, { referenceId, ...fields }, amountText)
         const seconds = Math.floor(Date.parse(clock()) / 1000)
-        const signature = `t=${seconds},v1=${createHmac('sha256', secretKey).update(`${seconds}.${body}`).digest('hex')}`
+        const signature = signatureOf(secretKey, body, seconds)
         const options = {
           address,
           ...((hasKey || kind !== 'hosted') && { key: webApiKey }),

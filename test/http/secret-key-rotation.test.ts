@@ -1,6 +1,5 @@
-import { createHmac } from 'node:crypto'
 import t from 'tap'
-import { createBody, paths, post } from '../support/merchant-requests.js'
+import { createBody, paths, post, signatureOf } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -42,11 +41,7 @@ for (const kind of ['hosted', 'native', 'withdrawal'] as const) {
 t.test('counts an X-Signature as a use of the new key, but not a wrong hash or signature', async (t) => {
   const { webApiKey: key, next, takenUp } = await rotating()
   const body = createBody('native', next, { hashCode: undefined })
-  const signed = (secret: string) => {
-    const at = Math.floor(Date.now() / 1000)
-    const mac = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')
-    return { key, headers: { 'x-signature': `t=${at},v1=${mac}` } }
-  }
+  const signed = (secret: string) => ({ key, headers: { 'x-signature': signatureOf(secret, body) } })
   t.equal((await post(app, paths.native, body, signed('sk_another'))).statusCode, 400)
   t.equal((await post(app, paths.native, createBody('native', 'sk_another'), { key })).statusCode, 400)
   t.equal(

@@ -143,9 +143,9 @@ t.test('limits the number of lines, counts all events, and logs the number of om
   for (let n = 0; n < 1_000; n++) note('192.0.2.1')
   t.equal(written.length, 20, 'limits the lines of one address')
   note('192.0.2.2')
-  t.equal(written.at(-1)?.address, '192.0.2.2', 'another address has its own limit')
+  t.equal(written.at(-1)?.address, '192.0.2.2', 'a different address has its own limit')
   for (let n = 0; n < 1_000; n++) note(`2001:db8:ffff:ffff::${n.toString(16)}`)
-  t.equal(written.length, 41, 'an IPv6 network has the limit of one address')
+  t.equal(written.length, 41, 'all addresses of an IPv6 network share one limit')
   for (let n = 0; n < 10_000; n++) note(`2001:db8:${n.toString(16)}::1`)
   t.ok(written.length > 100 && written.length <= 200, `${written.length} lines in total`)
   const lines = written.length

@@ -32,11 +32,11 @@ t.test('returns 503 with Retry-After while a store is unavailable, and recovers 
   const body = createBody('native', secretKey)
   for (const error of [new StoreUnavailableError('disk full at /secret/path'), new TooMuchContentionError('busy')]) {
     fault.error = error
-    const answer = await post(app, paths.native, body, { key })
-    t.equal(answer.statusCode, 503)
-    t.match(answer.headers['retry-after'], /^[1-9]\d*$/)
-    t.match(answer.json(), { result: null, success: false, error: { code: 50301 }, __abp: true })
-    t.notOk(answer.body.includes('secret'))
+    const response = await post(app, paths.native, body, { key })
+    t.equal(response.statusCode, 503)
+    t.match(response.headers['retry-after'], /^[1-9]\d*$/)
+    t.match(response.json(), { result: null, success: false, error: { code: 50301 }, __abp: true })
+    t.notOk(response.body.includes('secret'))
   }
   const ready = await app.inject('/health/ready')
   t.equal(ready.statusCode, 503)
@@ -53,13 +53,13 @@ t.test('returns 500 without details for an internal error, and writes one log li
   const { app, merchant, logLines } = await service(t, { wrapStore: failing(fault) })
   const { secretKey, webApiKey: key } = await merchant()
   fault.error = new Error('secret detail')
-  const answer = await post(app, paths.native, createBody('native', secretKey), { key })
-  t.equal(answer.statusCode, 500)
-  t.match(answer.json(), { success: false, error: { code: 50001, details: null } })
-  t.notOk(answer.body.includes('secret'))
+  const response = await post(app, paths.native, createBody('native', secretKey), { key })
+  t.equal(response.statusCode, 500)
+  t.match(response.json(), { success: false, error: { code: 50001, details: null } })
+  t.notOk(response.body.includes('secret'))
   t.equal(logLines.length, 1)
   t.match(logLines[0], /secret detail/)
-  t.match(logLines[0], String(answer.headers['x-request-id']))
+  t.match(logLines[0], String(response.headers['x-request-id']))
 })
 
 t.test('returns the envelope for unknown addresses, unknown methods and malformed URLs', async (t) => {
@@ -75,10 +75,10 @@ t.test('returns the envelope for unknown addresses, unknown methods and malforme
     ['GET', '/v1/transfers/..%2f..%2fetc', 401, 40101],
   ]
   for (const [method, url, status, code] of failures) {
-    const answer = await app.inject({ method: method as 'GET', url })
-    t.equal(answer.statusCode, status, `${method} ${url.slice(0, 40)}`)
-    t.match(answer.json(), { result: null, targetUrl: null, success: false, error: { code }, __abp: true })
-    if (status === 405) t.ok(answer.headers.allow)
+    const response = await app.inject({ method: method as 'GET', url })
+    t.equal(response.statusCode, status, `${method} ${url.slice(0, 40)}`)
+    t.match(response.json(), { result: null, targetUrl: null, success: false, error: { code }, __abp: true })
+    if (status === 405) t.ok(response.headers.allow)
   }
 })
 
@@ -90,12 +90,12 @@ t.test('also returns the envelope for invalid HTTP', async (t) => {
   const sendRaw = async (text: string) => {
     const socket = connect(port, '127.0.0.1')
     socket.write(text)
-    let answer = ''
+    let response = ''
     socket.on('data', (chunk) => {
-      answer += String(chunk)
+      response += String(chunk)
     })
     await once(socket, 'close')
-    return answer
+    return response
   }
   t.match(await sendRaw('nonsense\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*"code":40005/)
   const long = await sendRaw(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
@@ -105,17 +105,22 @@ t.test('also returns the envelope for invalid HTTP', async (t) => {
 t.test('completes a request in progress when the service closes', async (t) => {
   let release = () => {}
   let gate = Promise.resolve()
-  const { app, merchant } = await service(t, {
+  let appends = 0
+  const { app, merchant, until } = await service(t, {
     wrapStore: (store) =>
       new Proxy(store, {
         get(target, property) {
           const value = Reflect.get(target, property)
           if (property !== 'appendInOrder') return typeof value === 'function' ? value.bind(target) : value
-          return (...args: unknown[]) => gate.then(() => value.apply(target, args))
+          return (...args: unknown[]) => {
+            appends++
+            return gate.then(() => value.apply(target, args))
+          }
         },
       }),
   })
   const { secretKey, webApiKey } = await merchant()
+  const appendsBefore = appends
   gate = new Promise<void>((resolve) => {
     release = resolve
   })
@@ -129,10 +134,12 @@ t.test('completes a request in progress when the service closes', async (t) => {
     headers: { 'content-type': 'application/json', webapikey: webApiKey },
   })
   request.end(createBody('native', secretKey))
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await until(() => appends > appendsBefore)
+  const responded = once(request, 'response')
   const closed = app.close()
-  setTimeout(release, 50)
-  const [response] = await once(request, 'response')
+  await until(() => !app.server.listening)
+  release()
+  const [response] = await responded
   response.resume()
   t.equal(response.statusCode, 200)
   await closed
@@ -141,8 +148,8 @@ t.test('completes a request in progress when the service closes', async (t) => {
 t.test('metrics show routes and statuses, and no ids except those of merchants', async (t) => {
   const { app, merchant } = await service(t)
   const { secretKey, webApiKey: key } = await merchant()
-  const answer = await post(app, paths.native, createBody('native', secretKey), { key })
-  const { trackingId } = answer.json().result
+  const response = await post(app, paths.native, createBody('native', secretKey), { key })
+  const { trackingId } = response.json().result
   await app.inject({ url: `/v1/transfers/${trackingId}`, headers: { webapikey: key } })
   await app.inject('/nothing')
   const metrics = await app.inject('/metrics')
@@ -157,7 +164,7 @@ t.test('metrics show routes and statuses, and no ids except those of merchants',
 t.test('readiness reports problems in the rest of the process', async (t) => {
   const problems = ['the background thread has stopped']
   const { app } = await service(t, { overrides: { readiness: async () => problems } })
-  const answer = await app.inject('/health/ready')
-  t.equal(answer.statusCode, 503)
-  t.same(answer.json(), { status: 'unavailable', problems, details: [] })
+  const response = await app.inject('/health/ready')
+  t.equal(response.statusCode, 503)
+  t.same(response.json(), { status: 'unavailable', problems, details: [] })
 })

@@ -547,7 +547,7 @@ t.test('names each field with a wrong or missing value, for every content type',
       for (const value of wrongs[field]!) {
         for (const contentType of ['application/json', 'application/json-patch+json']) {
           const body = JSON.stringify({
-            ...Object.fromEntries(fields.map((name) => [name, good[name as never]])),
+            ...Object.fromEntries(Object.entries(good).filter(([name]) => fields.includes(name))),
             [field]: value,
           })
           const response = await post(service.app, walletPaths[step], body, { key: merchant.webApiKey, contentType })

@@ -30,7 +30,7 @@ function shellBlocks(page: string): string[] {
 
 /** Performs the manual steps of the tour. */
 async function pay(service: ServiceProcess, url: string): Promise<void> {
-  const { email, password } = (service.sandbox as unknown as { wallet: { email: string; password: string } }).wallet
+  const { email, password } = service.sandbox!.wallet!
   const page = await fetch(url)
   const outbox = async () =>
     (await fetch(`${service.baseUrl}/sandbox/outbox?token=${service.sandbox!.outboxToken}`)).text()

@@ -101,7 +101,8 @@ t.test('a second signal ends the service immediately', async (t) => {
   socket.write(
     'POST /Transaction/CreateDeposit HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
   )
-  await new Promise((resolve) => setTimeout(resolve, 200))
+  // The service accepts connections in order, so it has accepted the one above.
+  await fetch(`${service.baseUrl}/health/live`)
   const ended = service.end('SIGTERM')
   const pause = new Promise((resolve) => setTimeout(() => resolve('still stopping'), 1_000))
   t.equal(await Promise.race([ended, pause]), 'still stopping')

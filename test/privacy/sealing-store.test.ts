@@ -235,7 +235,7 @@ t.test('a lost key is not an erasure: the event is unreadable', async (t) => {
   await keys.close()
   for (const suffix of ['', '-wal', '-shm']) rmSync(keyFileIn(directory) + suffix, { force: true })
   const [read] = await openAgain().store.readStream(stream)
-  t.throws(() => decodeEvent(read!), { message: /@0: the key of its personal data is missing or another$/ })
+  t.throws(() => decodeEvent(read!), { message: /@0: the key of its personal data is missing or wrong$/ })
 })
 
 t.test('reseals the customer keys with a new master key', async (t) => {

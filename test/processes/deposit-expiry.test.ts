@@ -20,12 +20,13 @@ async function withClock(t: Test, directory?: string) {
 t.test('cancels exactly the deposits that were not paid in time', async (t) => {
   const stores = await withClock(t)
   const projections = startProjections(stores, [transfersProjection])
+  const shorter = await createDeposit(stores.transfers, 14)
   const short = await createDeposit(stores.transfers, 15)
   const long = await createDeposit(stores.transfers, 60)
   await stores.caughtUp(['transfers'])
   const expiry = startExpiry(stores)
   stores.time.now += 14 * 60_000
-  await new Promise((resolve) => setTimeout(resolve, 1_200))
+  await until(cancelled(stores, shorter))
   t.equal((await stores.transfers.find(short))?.transfer.status, 'Pending', 'not before it expires')
   stores.time.now += 60_000
   await until(cancelled(stores, short))
@@ -63,9 +64,16 @@ t.test('a stalled read model neither causes repeated commands nor hides other de
       return stores.transfers.expire(id, context)
     },
   }
-  const expiry = startExpiry({ ...stores, transfers })
+  let reads = 0
+  const clock = () => {
+    reads++
+    return stores.clock()
+  }
+  const expiry = startExpiry({ ...stores, transfers, clock })
   await until(async () => (await Promise.all(ids.map((id) => cancelled(stores, id)()))).every(Boolean))
-  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  // The list is read once per round with the current time. The second read from now on follows a complete round.
+  const before = reads
+  await until(() => reads >= before + 2)
   t.equal(attempts, ids.length, 'each is tried once, although the stalled list still contains all of them')
   await expiry.stop()
 })

@@ -214,8 +214,10 @@ t.test('determines the outcome of an unanswered collection for the user who revi
 t.test('the worker completes payments from the log, and resumes after them when it restarts', async (t) => {
   const { interruptedPayment, transferOf, recovery, until, readModels, wallet } = await scene(t)
   const young = await interruptedPayment('after')
+  const checkpoint = () => readModels.collection('payment_recovery').findOne({ _id: 'payments' })
   const idleRecovery = recovery(600_000)
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  // The checkpoint ends before the waiting payment.
+  await until(async () => (await checkpoint())?.stream === `payment-${young}`)
   t.equal((await transferOf(young)).status, 'Pending', 'a recent payment is left to its own request')
   await idleRecovery.stop()
 
@@ -224,7 +226,6 @@ t.test('the worker completes payments from the log, and resumes after them when 
   await until(() => completed(young))
   const second = await interruptedPayment('after')
   await until(() => completed(second))
-  const checkpoint = () => readModels.collection('payment_recovery').findOne({ _id: 'payments' })
   await until(async () => (await checkpoint())?.stream === `payment-${second}`)
   await first.stop()
 

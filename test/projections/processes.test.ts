@@ -29,7 +29,7 @@ t.test('one of two processes runs a projection, and the other continues after a 
   t.strictSame([...(await holders(stores))], [first.pid], 'the second process waits')
 
   const working = stores.work(200)
-  await new Promise((resolve) => setTimeout(resolve, 30))
+  await stores.work(10)
   first.kill('SIGKILL')
   await working
   await stores.caughtUp()

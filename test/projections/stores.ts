@@ -3,7 +3,6 @@ import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
-import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import { formatPosition } from '../../src/event-store/event-store.js'
 import { allProjections } from '../../src/projections/all-projections.js'
 import { readPointer } from '../../src/projections/projection-pointer.js'
@@ -11,6 +10,7 @@ import type { RunnerDependencies } from '../../src/projections/projection-runner
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { wholeLog } from '../support/expected-documents.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 
 export interface TestStores extends RunnerDependencies {
@@ -36,8 +36,7 @@ export async function testStores(t: Test, directory = tempDirectory(t)): Promise
     await removeTestReadModels(directory)
   })
   const clock = () => new Date().toISOString()
-  const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false } as MerchantSettings
-  const transfers = new TransferCommands(store, clock, async () => settings)
+  const transfers = new TransferCommands(store, clock, async () => merchantSettings)
   const logLines: string[] = []
   return {
     directory,

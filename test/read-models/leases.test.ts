@@ -10,6 +10,7 @@ import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-
 import { isDeadHolder, newHolderId } from '../../src/read-models/lease-holder.js'
 import { type Lease, runWithLease } from '../../src/read-models/leases.js'
 import { type Collection, type ReadModels, ReadModelsUnavailableError } from '../../src/read-models/read-models.js'
+import { eventually } from '../support/embedded-store.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { SimulatedProcess, SimulatedTime } from './simulated-time.js'
 
@@ -50,11 +51,12 @@ function withFaults(
     if (!calm && random() < 0.15) throw new ReadModelsUnavailableError('after')
     return result
   }
-  const collection: Pick<Collection, 'findOne' | 'bulkWrite'> = {
+  const collection: Collection = {
+    ...leases,
     findOne: (filter) => withFailures(() => leases.findOne(filter)),
     bulkWrite: (operations) => withFailures(() => leases.bulkWrite(operations)),
   }
-  return { collection: () => collection } as unknown as ReadModels
+  return { ...readModels, collection: () => collection }
 }
 
 /** Opens read models that are closed and removed after the test. */
@@ -146,8 +148,15 @@ t.test('a release hands the lease over immediately and increases the token', asy
   }
   const holding = runWithLease(readModels, 'worker', { signal: first.signal }, untilAborted)
   await held
-  const waiting = runWithLease(readModels, 'worker', { signal: second.signal }, untilAborted)
-  await sleep(300)
+  const leases = readModels.collection('leases')
+  let attempts = 0
+  const findOne: Collection['findOne'] = (filter) => {
+    attempts++
+    return leases.findOne(filter)
+  }
+  const observed = { ...readModels, collection: () => ({ ...leases, findOne }) }
+  const waiting = runWithLease(observed, 'worker', { signal: second.signal }, untilAborted)
+  await eventually(() => attempts >= 2)
   t.equal(tokens.length, 1, 'the second holder waits')
   const releasedMs = performance.now()
   first.abort()

@@ -48,7 +48,7 @@ t.test('rejects values that are not scalars, and unknown operators, before it se
 t.test('rejects writes that would change when read back, before it sends anything', async (t) => {
   const readModels = openMongodbReadModels({ url: nowhere })
   t.teardown(() => readModels.close())
-  const things = readModels.collection('things')
+  const things: { bulkWrite(operations: readonly object[]): Promise<unknown> } = readModels.collection('things')
   for (const operation of [
     { insertOne: { document: { _id: 'a', x: new Date() } } },
     { insertOne: { document: { _id: 'a', $x: 1 } } },
@@ -62,7 +62,7 @@ t.test('rejects writes that would change when read back, before it sends anythin
     { updateOne: { filter: { _id: 'a' }, update: { $set: { $x: 1 } } } },
     { updateOne: { filter: { _id: 'a' }, update: { $inc: { x: '1' } } } },
     { nonsense: {} },
-  ] as unknown as WriteOperation[])
+  ])
     await t.rejects(things.bulkWrite([operation]), { name: 'TypeError' }, JSON.stringify(operation))
   t.match(await things.bulkWrite([]), { matchedCount: 0 }, 'an empty bulk needs no server')
 })

@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
+import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import type { PaymentMethod } from '../../src/domain/payment-method.js'
 import { hashCode } from '../../src/security/api-keys.js'
 
@@ -24,24 +25,12 @@ export const paymentMethods: readonly PaymentMethod[] = [
 ]
 
 export const merchantSettings: MerchantSettings = {
+  ...defaultSettings(true),
   name: 'Shop',
   callbackUrl: 'http://127.0.0.1:1/callback',
   allowIps: ['127.0.0.1'],
-  sandbox: true,
-  autoCancelMismatch: false,
-  mismatchToleranceMinor: 0n,
-  manualControlAboveMinor: null,
-  approvalAboveMinor: null,
   rateLimitPerSecond: 10_000,
-  depositExpiryMinutes: 30,
   minAmountMinor: 1n,
-  maxAmountMinor: 99_999_999n,
-  requireNativeHash: false,
-  requireSignature: 'none',
-  callbackOnCreate: false,
-  returnUrl: null,
-  frameAncestors: [],
-  paymentInstructions: [],
 }
 
 export const paths = {
@@ -82,6 +71,11 @@ export function createBody(
   }
   const rest = JSON.stringify(body).slice(1)
   return 'amount' in fields ? `{${rest}` : `{"amount":${amountText},${rest}`
+}
+
+/** Returns a valid X-Signature of the body. */
+export function signatureOf(secretKey: string, body: string, atS = Math.floor(Date.now() / 1000)): string {
+  return `t=${atS},v1=${createHmac('sha256', secretKey).update(`${atS}.${body}`).digest('hex')}`
 }
 
 export interface Post {

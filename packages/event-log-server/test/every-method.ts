@@ -18,7 +18,7 @@ import {
 } from '../src/wire/generated-protocol.js'
 
 /** All services of the server, as defined in the official client's generated code. */
-export const services = [
+export const services: readonly ServiceDefinition[] = [
   streamsServices.StreamsService,
   persistentServices.PersistentSubscriptionsService,
   usersServices.UsersService,
@@ -26,7 +26,7 @@ export const services = [
   gossipServices.GossipService,
   featuresServices.ServerFeaturesService,
   monitoringServices.MonitoringService,
-] as unknown as ServiceDefinition[]
+]
 
 export const paths = services.flatMap((service) => Object.values(service)).map(({ path }) => path)
 
@@ -41,7 +41,11 @@ const empty = () => new shared.Empty()
 const stream = () => new shared.StreamIdentifier().setStreamName(Buffer.from('stream'))
 const id = () => new shared.UUID().setString('8f6f4b0c-6f0e-4b67-9d21-5f4a3a1de1c0')
 
-function proposed<M extends { setId(id: unknown): M; getMetadataMap(): Map<string, string> }>(message: M): M {
+interface Metadata {
+  set(name: string, value: string): Metadata
+}
+
+function proposed<M extends { setId(id: unknown): M; getMetadataMap(): Metadata }>(message: M): M {
   message.getMetadataMap().set('type', 'T').set('content-type', 'application/json')
   return message.setId(id())
 }
@@ -56,7 +60,7 @@ function readRequest(): Message {
 function batchAppendRequest(): Message {
   const options = new streams.BatchAppendReq.Options().setStreamIdentifier(stream())
   options.setAny(new protobufEmpty.Empty())
-  const message = proposed(new streams.BatchAppendReq.ProposedMessage() as never)
+  const message = proposed(new streams.BatchAppendReq.ProposedMessage())
   const request = new streams.BatchAppendReq().setCorrelationId(id()).setOptions(options).setIsFinal(true)
   return request.setProposedMessagesList([message])
 }

@@ -61,8 +61,10 @@ t.test('clients of the protocol can use a group of the service', async (t) => {
     (await client.listAllPersistentSubscriptions()).map((group) => group.groupName),
     ['callbacks'],
   )
-  const taken = { type: 'persistent-subscription-exists' } as unknown as Error
-  await t.rejects(client.createPersistentSubscriptionToAll('callbacks', ofClient), taken)
+  await t.rejects(client.createPersistentSubscriptionToAll('callbacks', ofClient), {
+    name: 'Error',
+    type: 'persistent-subscription-exists',
+  })
 
   const subscription = client.subscribeToPersistentSubscriptionToAll('callbacks')
   const received = watch(subscription)

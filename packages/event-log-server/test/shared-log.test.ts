@@ -79,7 +79,7 @@ t.test('without --writable, clients can read and subscribe but change nothing', 
   await service.append('a', 'no_stream', [event])
   const { client, stop } = await serve({ directory, isWritable: false })
   t.equal((await all(client.readStream('a'))).length, 1)
-  const denied = { type: 'access-denied' } as unknown as Error
+  const denied = { name: 'Error', type: 'access-denied' }
   await t.rejects(client.appendToStream('a', jsonEvent({ type: 'T', data: {} })), denied)
   await t.rejects(client.deleteStream('a'), denied)
   await t.rejects(client.tombstoneStream('a'), denied)

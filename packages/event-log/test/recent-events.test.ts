@@ -80,7 +80,7 @@ t.test('keeps a limited number of the newest events', async (t) => {
 })
 
 t.test(
-  'a reader whose streams are a subset of another reader’s shares its events and sees each of its own once',
+  'a reader of some of the streams of another reader shares its events and receives each event once',
   async (t) => {
     const log = await openEventLog({ directory: tempDirectory(t) })
     t.teardown(() => log.close())

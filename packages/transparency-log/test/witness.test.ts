@@ -55,10 +55,10 @@ t.test(
     const otherWitness = new TestWitness(log)
     const { body } = otherWitness.addCheckpoint(addCheckpointRequest(0, [], honest), 3)
     t.throws(() => withCosignature(honest, body, witness.key), /no cosignature by witness\.example/)
-    for (const answer of ['', 'no note\n', '— witness.example/w1 AAAA\n']) {
-      t.throws(() => withCosignature(honest, answer, witness.key), { name: 'VerificationError' })
+    for (const response of ['', 'no note\n', '— witness.example/w1 AAAA\n']) {
+      t.throws(() => withCosignature(honest, response, witness.key), { name: 'VerificationError' })
     }
-    for (const answer of ['', '300', '0300\n', '-1\n', '3e2\n'])
-      t.throws(() => seenSize(answer), { name: 'VerificationError' })
+    for (const response of ['', '300', '0300\n', '-1\n', '3e2\n'])
+      t.throws(() => seenSize(response), { name: 'VerificationError' })
   },
 )

@@ -67,7 +67,7 @@ class Comparison {
     for (const id of open) this.#compare(id, this.#open.get(id)?.live, fresh.get(id))
   }
 
-  /** `more` is whether there are more differences than are listed. */
+  /** `more`: there are more differences than listed. */
   async result() {
     const differences = [...this.#open.values()].flatMap((open) => open?.difference ?? [])
     const more = this.isFull || differences.length > maxNamed

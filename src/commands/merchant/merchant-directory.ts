@@ -21,10 +21,7 @@ import { type RotatingSecret, secretOwner } from './merchant-commands.js'
 export class MerchantDirectory extends FoldedStreams<MerchantState, Merchant, MerchantEvent> {
   readonly #addresses = new AddressIndex<string>()
   /** The decrypted secrets of each merchant: decrypting one takes longer than the other checks of a request. */
-  private readonly opened = new Map<
-    string,
-    { readonly sealed: readonly string[]; readonly plaintext: readonly string[] }
-  >()
+  readonly #opened = new Map<string, { readonly sealed: readonly string[]; readonly plaintext: readonly string[] }>()
 
   constructor(
     store: EventStore,
@@ -95,13 +92,13 @@ export class MerchantDirectory extends FoldedStreams<MerchantState, Merchant, Me
 
   #open(merchant: Merchant, secret: RotatingSecret, sealed: readonly string[]): readonly string[] {
     const owner = secretOwner(merchant.merchantId, secret)
-    const known = this.opened.get(owner)
+    const known = this.#opened.get(owner)
     if (known?.sealed.length === sealed.length && known.sealed.every((text, index) => text === sealed[index])) {
       return known.plaintext
     }
     // Replaces the known secrets, so that a secret that was rotated out does not stay in memory.
     const plaintext = sealed.map((text) => this.box.open(text, owner))
-    this.opened.set(owner, { sealed, plaintext })
+    this.#opened.set(owner, { sealed, plaintext })
     return plaintext
   }
 

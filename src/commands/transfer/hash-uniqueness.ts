@@ -33,8 +33,8 @@ const reused = refuse('conflict', 'hash-reused')
 
 /**
  * Creates the transfer unless one of its hashes stands for a different one. The embedded log checks this in the transaction of the append.
- * EventStoreDB appends to one stream at a time, so there the transfers are read first, because some may have no claims, and the request
- * then claims its texts. A repeat appends nothing. @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
+ * EventStoreDB appends to one stream at a time. There, the request first reads the transfers, because some may have no claims, and then
+ * claims its texts. A repeat appends nothing. @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
  */
 export async function createWithUniqueHash(
   store: EventStore,

@@ -21,14 +21,14 @@ export type CreateRequest = DepositRequest | WithdrawalRequest
 
 export interface CompleteRequest {
   readonly transactionAmountMinor?: bigint | undefined
-  /** The same amount again, required if it is unlikely. */
+  /** The same amount again; required if the amount is unusual. */
   readonly confirmedAmountMinor?: bigint | undefined
   readonly receiptUrl?: string | undefined
   readonly message?: string | undefined
   readonly reason?: string | undefined
 }
 
-/** What a user does with a transfer. `Approve` is for `amountMinor`, or else for the requested amount. */
+/** An action of a user on a transfer. `Approve` applies to `amountMinor`; defaults to the requested amount. */
 export type Action =
   | { readonly type: 'Claim' | 'Release' }
   | { readonly type: 'Approve'; readonly amountMinor?: bigint }

@@ -142,7 +142,7 @@ export const Callback = Type.Object(
     Amount: Type.Number({ description: 'The requested amount.' }),
     TransactionAmount: Type.Number({ description: 'The transferred amount; use this one.' }),
     HasAmountMismatch: Type.Boolean(),
-    ReceiptUrl: Type.String({ description: 'Empty if there is none.' }),
+    ReceiptUrl: Type.String({ description: 'Empty if the transfer has no receipt.' }),
   },
   { title: 'Callback', description: 'The transfer after the change.' },
 )

@@ -166,7 +166,7 @@ export class ChunkWriter {
     const path = pathOf(this.target, chunk)
     // The draft has a fixed name, so that the next backup replaces what a killed one left.
     writeFileDurably(path, stored, `${path}.draft`)
-    if (!isIntact(this.target, chunk)) throw new BackupError(`${path} does not contain what was written`)
+    if (!isIntact(this.target, chunk)) throw new BackupError(`${path} differs from the written data`)
     this.newBytes += stored.length
     this.#known.set(id, chunk)
     return chunk

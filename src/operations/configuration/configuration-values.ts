@@ -172,7 +172,7 @@ export function proxyRanges(text: string): readonly string[] {
   const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])
   if (wrong.length > 0) throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join('; ')}`)
   if (areRangesTooWide(ranges))
-    throw new Problem('trusts so many addresses that almost any caller could forge its address: list your proxies')
+    throw new Problem('trusts too many addresses, so almost any caller could forge its address: list only your proxies')
   return ranges
 }
 

@@ -80,13 +80,13 @@ async function naming<Result>(option: string, work: () => Result | Promise<Resul
   }
 }
 
-const keysAtOnce = 500
+const keysPerPage = 500
 const maxKnown = 20_000
 
 /** Copies the keys of the log's customers, without which the copied personal data cannot be read. */
 export class CustomerKeyCopy {
   /** The ids of keys that were copied, or that no longer exist. */
-  // By size: `max` would allocate the memory for all of them immediately.
+  // `maxSize` limits the number of ids, because `max` would allocate the memory for all of them immediately.
   readonly #copied = new LRUCache<string, true>({ maxSize: maxKnown, sizeCalculation: () => 1 })
 
   /** The key stores of the two logs may be the same one. */
@@ -98,15 +98,15 @@ export class CustomerKeyCopy {
   /** Copies all keys. @throws CopyRefusedError, StoreUnavailableError */
   async copyAll(): Promise<void> {
     if (this.source === this.target) return
-    for (let keys = await this.source.after('', keysAtOnce); keys.length > 0; ) {
+    for (let keys = await this.source.after('', keysPerPage); keys.length > 0; ) {
       await this.#keep(keys)
-      keys = await this.source.after(keys.at(-1)!.id, keysAtOnce)
+      keys = await this.source.after(keys.at(-1)!.id, keysPerPage)
     }
   }
 
   /**
-   * Copies the keys that these events need and that the source has created since, and destroys the keys that the events erase. To be
-   * called before the events are appended to the target. @throws CopyRefusedError, StoreUnavailableError
+   * Copies the keys that these events need and that the source has created since, and destroys the keys that the events erase. Call
+   * this before the events are appended to the target. @throws CopyRefusedError, StoreUnavailableError
    */
   async copyFor(events: readonly RecordedEvent[]): Promise<void> {
     const erased = events.filter(({ type }) => type === 'CustomerErased')

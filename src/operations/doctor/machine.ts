@@ -85,7 +85,7 @@ export function versionCheck(nodes: readonly Node[]): Check {
   return versions.warning(found, 'Finish the upgrade: docs/operating/upgrades.md.')
 }
 
-/** Checks how far the last signed checkpoint of the tree is behind the log. */
+/** Checks how far the last signed checkpoint lags behind the log. */
 export async function auditCheck(directory: string, newestEventMs: number | null): Promise<Check> {
   const tree = checking('audit', directory)
   try {
@@ -101,7 +101,7 @@ export async function auditCheck(directory: string, newestEventMs: number | null
   }
 }
 
-/** Only knows backups by commands on this machine. */
+/** Checks the age of the last `transferd backup` on this machine. */
 export async function backupCheck(dataDirectory: string, nowMs: number): Promise<Check> {
   const backup = checking('backup')
   const advice = 'Run transferd backup <target>: see docs/operating/backup.md.'

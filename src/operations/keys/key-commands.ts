@@ -28,7 +28,7 @@ import { firstKeyId, type MasterKeys, masterKeysOf, readDigestKey, ringOf, sealD
 export type KeyList = Awaited<ReturnType<typeof listed>>
 export type KeyListed = KeyList['keys'][number]
 
-/** A key cannot be given up, or some values could not be encrypted again. The message states the obstacle. */
+/** A key cannot be abandoned, or some values could not be encrypted again. The message states the reason. */
 export class KeyRefusedError extends Error {
   override readonly name = 'KeyRefusedError'
 }
@@ -41,7 +41,7 @@ export async function listKeys(configuration: Configuration): Promise<KeyList> {
 export type Rotation = Awaited<ReturnType<typeof rotateKeys>>
 
 /**
- * Encrypts every value again with the current key. An interrupted run is continued by the next one.
+ * Encrypts every value again with the current key. The next run continues an interrupted one.
  * @throws KeyRefusedError if values remain under a different key, and the errors of {@link openLog}
  */
 export async function rotateKeys(configuration: Configuration, context: CommandContext) {

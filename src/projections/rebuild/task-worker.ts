@@ -33,7 +33,7 @@ export interface Serving {
   switched(): void
 }
 
-/** Performs one task. Its errors, such as that of an aborted signal, are the caller's to record. */
+/** Performs one task. The caller records its errors, such as that of an aborted signal. */
 export class TaskWorker {
   constructor(
     private readonly serving: Serving,

@@ -112,7 +112,7 @@ export class Catalogue {
     this.#changed()
   }
 
-  /** Inside a write only. @throws TypeError if a document has a value there that is not a scalar */
+  /** Requires an open write. @throws TypeError if a document has a value there that is not a scalar */
   createIndex(name: string, index: Index): void {
     const table = this.findOrCreate(name)
     const { key, having } = index
@@ -131,7 +131,7 @@ export class Catalogue {
     this.#run(`CREATE INDEX ${indexName} ON ${grown.sqlName}(${columns})${where}`)
   }
 
-  /** Inside a write only. @throws TypeError if `from` is missing or `to` exists */
+  /** Requires an open write. @throws TypeError if `from` is missing or `to` exists */
   rename(from: string, to: string): void {
     const source = this.find(from)
     if (source === undefined || this.find(to) !== undefined)

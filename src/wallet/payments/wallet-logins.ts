@@ -24,7 +24,7 @@ export type WalletLogin = (
 ) => Promise<Guarded<number>>
 
 export function createWalletLogin(store: EventStore, box: Pick<SecretBox, 'mac'>, clock: Clock): WalletLogin {
-  const purposes = { account: 'wallet log-in', device: 'log-in device' }
+  const purposes = { account: 'wallet login', device: 'login device' }
   const guard = createLoginGuard({ store, box, clock, decider: loginDecider, streamOf: walletLogInsStream, purposes })
   return (attempt, logIn, context) => {
     const { email, customer: device, deviceCookie, merchantId, trackingId } = attempt

@@ -102,7 +102,8 @@ t.test('does not encode an event that does not fit its schema, and the error con
     t.ok(error instanceof EventFormatError, field)
     t.notMatch(String(error), canary)
   }
-  t.throws(() => encodeEvent({ type: 'Nothing', data: {} } as never, metadata), EventFormatError)
+  const unknown = Object.assign({}, completed, { type: 'Nothing' })
+  t.throws(() => encodeEvent(unknown, metadata), EventFormatError)
 })
 
 t.test('encoding gives each event a new id unless one is given, and keeps the metadata', async (t) => {

@@ -302,7 +302,7 @@ t.test(
   'rejects trusted proxies that include nearly all addresses, because any caller could then forge its address',
   async (t) => {
     for (const ranges of ['0.0.0.0/0', '::/0', '0.0.0.0/1, 128.0.0.0/1', '2000::/3'])
-      t.throws(() => readConfiguration({ TRUSTED_PROXIES: ranges }), /TRUSTED_PROXIES trusts so many addresses/, ranges)
+      t.throws(() => readConfiguration({ TRUSTED_PROXIES: ranges }), /TRUSTED_PROXIES trusts too many/, ranges)
     t.same(readConfiguration({ TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8' }).trustedProxies, ['10.0.0.0/8', 'fd00::/8'])
   },
 )

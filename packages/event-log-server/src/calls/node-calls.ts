@@ -52,12 +52,12 @@ export function addNodeServices(
   server.addService(monitoringServices.MonitoringService, {
     stats: streaming(context, (call: StatsCall, signal) => sendStats(context, call, signal)),
   })
-  server.addService(operationsServices.OperationsService, operationHandlers(context, restartSubscriptions) as never)
+  server.addService(operationsServices.OperationsService, operationHandlers(context, restartSubscriptions))
 }
 
 function supportedMethods() {
   const supported = new features.SupportedMethods().setEventStoreServerVersion(recordedVersion)
-  for (const service of [
+  const services: readonly ServiceDefinition[] = [
     streamsServices.StreamsService,
     persistentServices.PersistentSubscriptionsService,
     operationsServices.OperationsService,
@@ -65,7 +65,8 @@ function supportedMethods() {
     gossipServices.GossipService,
     monitoringServices.MonitoringService,
     featuresServices.ServerFeaturesService,
-  ] as unknown as ServiceDefinition[]) {
+  ]
+  for (const service of services) {
     for (const { path } of Object.values(service)) {
       const [, serviceName = '', methodName = ''] = path.split('/')
       const method = new features.SupportedMethod()
@@ -108,7 +109,8 @@ async function sendStats({ access, store }: ServerContext, call: StatsCall, sign
 }
 
 function operationHandlers(context: ServerContext, restartSubscriptions: () => Promise<void>) {
-  const asOperator = (run: () => unknown) => unaryFor(context, [admins, operators], async () => run())
+  const asOperator = <Response>(run: () => Response | Promise<Response>) =>
+    unaryFor<unknown, Response>(context, [admins, operators], async () => run())
   const unsupported = () => {
     throw new CallError(status.UNIMPLEMENTED, 'This operation does not apply to a log in one file on one node.')
   }

@@ -28,7 +28,7 @@ export interface EventContent {
   readonly type: string
   readonly isJson: boolean
   readonly data: Uint8Array
-  /** The metadata, or an empty array if there is none. */
+  /** The metadata; empty if the event has none. */
   readonly metadata: Uint8Array
 }
 

@@ -60,12 +60,12 @@ export class ParkedEvents {
     this.#seen = Math.max(this.#seen, end)
   }
 
-  /** The exclusive end of a requested replay that no holder has started, or 0 if there is none. */
+  /** The exclusive end of a requested replay that no holder has started, or 0 without a request. */
   get requestedUntil(): number {
     return this.#requestedUntil
   }
 
-  /** The end of the last started replay, or 0 if there is none or a later holder cancelled it. */
+  /** The end of the last started replay, or 0 if none was started or a later holder cancelled it. */
   get startedUntil(): number {
     return this.#startedUntil
   }

@@ -40,7 +40,7 @@ export interface StreamView {
   readonly isTombstoned: boolean
   /** Whether the stream is soft-deleted or never had an event. */
   readonly isMissing: boolean
-  /** The revision of the last event, or -1 if there is none. */
+  /** The revision of the last event, or -1 if the stream is empty. */
   readonly current: number
   /** The first visible revision. */
   readonly first: number
@@ -81,7 +81,7 @@ export class LogReader {
     this.#connection = new ReadConnection(directory)
   }
 
-  /** Returns the position of the last event, including those of system streams, or 0 if there is none. */
+  /** Returns the position of the last event, including those of system streams, or 0 if the log is empty. */
   lastPosition(): number {
     return this.#connection.read(({ lastPosition }) => lastPosition.get() ?? 0)
   }
@@ -126,7 +126,7 @@ export class LogReader {
     })
   }
 
-  /** Returns the revision of the last event, visible or not, or -1 if there is none. */
+  /** Returns the revision of the last event, visible or not, or -1 if the stream is empty. */
   lastRevision(stream: string): number {
     return this.#connection.read((statements) => lastOf(statements, stream).current)
   }

@@ -2,7 +2,7 @@
 export type Expected = 'any' | 'no_stream' | 'stream_exists' | number
 
 export interface StreamState {
-  /** The revision of the last event, or -1 if there is none. */
+  /** The revision of the last event, or -1 if the stream is empty. */
   readonly current: number
   readonly isTombstoned: boolean
   readonly isSoftDeleted: boolean
