@@ -204,11 +204,8 @@ t.test('the data of an erased customer is unreadable, even for a thread that has
   t.strictSame((await store.readStream(again.stream))[0]!.data, again.event.data, 'a returning customer gets a new key')
   t.not((await keys.find(merchantId, '8412'))!.id, id)
 
-  const approved = {
-    ...sampleEvent('WithdrawalApproved').data,
-    trackingId: event.data.trackingId,
-  }
-  const late = { ...encodeEvent({ type: 'WithdrawalApproved', data: approved } as never, context) }
+  const approved = encodeEvent(sampleEvent('WithdrawalApproved'), context)
+  const late = { ...approved, data: { ...approved.data, trackingId: event.data.trackingId } }
   await elsewhere.store.append(stream, 0, [late])
   t.match(
     (await raw.readStream(stream))[1]!.data,
