@@ -132,7 +132,8 @@ export async function composeService(
     checks: async () => {
       // Loaded on request, because operators rarely open the page.
       const { serverChecks } = await import('../operations/doctor/doctor.js')
-      return serverChecks(configuration, { store: eventStore, readModels, directory, known: unreadable, clock })
+      const sources = { store: eventStore, rawEventStore, box, readModels, directory, known: unreadable, clock }
+      return serverChecks(configuration, sources)
     },
   }
   /** The warnings are sentences for the operator that depend on the merchants. */

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createPlainServer, type Server as Pla
 import { join } from 'node:path'
 import { createServer as createTlsServer } from 'node:tls'
 import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
+import { formatCheckpoint, generateSigner, parseSigner, signNote } from '@transferd/transparency-log'
 import t, { type Test } from 'tap'
 import type { Check } from '../../src/http/dashboard/operations/operations-api.js'
 import { auditCheck, backupCheck, clockCheck, diskCheck, versionCheck } from '../../src/operations/doctor/machine.js'
@@ -121,12 +122,15 @@ t.test('reports a clock that is behind the log or another node', async (t) => {
 
 t.test('reports a checkpoint that does not cover the events of several minutes', async (t) => {
   const directory = temporaryDirectory(t)
-  t.match(await auditCheck(directory, nowMs), { name: 'audit', result: 'unknown' })
-  writeFileSync(join(directory, 'checkpoint'), 'a note')
+  const signer = parseSigner(generateSigner('transferd/test'))
+  const check = (newestEventMs: number | null) => auditCheck(directory, newestEventMs, async () => signer)
+  t.match(await check(nowMs), { name: 'audit', result: 'unknown' })
+  const checkpoint = formatCheckpoint({ origin: signer.name, size: 1, root: Buffer.alloc(32) })
+  writeFileSync(join(directory, 'checkpoint'), signNote(checkpoint, [signer]))
   utimesSync(join(directory, 'checkpoint'), nowMs / 1_000, nowMs / 1_000)
-  t.match(await auditCheck(directory, null), { result: 'ok' })
-  t.match(await auditCheck(directory, nowMs + 60_000), { result: 'ok' })
-  t.match(await auditCheck(directory, nowMs + 600_000), { result: 'warning', found: /covers the last 10 minutes/ })
+  t.match(await check(null), { result: 'ok' })
+  t.match(await check(nowMs + 60_000), { result: 'ok' })
+  t.match(await check(nowMs + 600_000), { result: 'warning', found: /covers the last 10 minutes/ })
 })
 
 t.test('reports the time of the last backup', async (t) => {

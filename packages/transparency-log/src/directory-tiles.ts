@@ -1,6 +1,10 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { constants, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { TileStore } from './tiles.js'
+import { maxEntryBytes, type TileStore, tileWidth } from './tiles.js'
+import { VerificationError } from './verification-error.js'
+
+/** The size of a full bundle of the largest entries, each with its two bytes of length. No file of a tree is larger. */
+const maxFileBytes = tileWidth * (2 + maxEntryBytes)
 
 /** Stores a tree in a directory, for one writer and any number of readers. */
 export class DirectoryTiles implements TileStore {
@@ -15,12 +19,19 @@ export class DirectoryTiles implements TileStore {
     this.#root = root
   }
 
+  /** @throws VerificationError if the file is larger than a file of a tree, because such a file would fill the memory */
   async read(path: string): Promise<Uint8Array | undefined> {
+    let handle: Handle | undefined
     try {
-      return await readFile(join(this.#root, path))
+      handle = await open(join(this.#root, path), constants.O_RDONLY | constants.O_NONBLOCK)
+      const stats = await handle.stat()
+      if (!stats.isFile() || stats.size > maxFileBytes) throw new VerificationError(`${path} is not a file of a tree`)
+      return await handle.readFile()
     } catch (error) {
       if (isMissing(error)) return undefined
       throw error
+    } finally {
+      await handle?.close()
     }
   }
 

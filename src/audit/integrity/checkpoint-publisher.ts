@@ -19,6 +19,8 @@ import { checkpointPath } from './log-sealer.js'
 import { compareKept } from './log-verification.js'
 
 const timeoutMs = 10_000
+/** A checkpoint or a cosignature has a few hundred bytes per signature. */
+const maxResponseBytes = 65_536
 
 /** Cosigns a checkpoint that continues the last one it has seen (C2SP tlog-witness). */
 export interface Witness {
@@ -74,7 +76,7 @@ async function requestCosignature(
 /** Returns the checkpoint of the copy, or `undefined` if it has none. @throws PublishError */
 async function copiedCheckpoint(target: CopyTarget): Promise<string | undefined> {
   if (target.kind === 'directory') {
-    const bytes = await new DirectoryTiles(target.directory).read(checkpointPath)
+    const bytes = await inDirectory(target, (tiles) => tiles.read(checkpointPath))
     return bytes && Buffer.from(bytes).toString('utf8')
   }
   const { status, text } = await send(`${target.url}/${checkpointPath}`, { headers: headersOf(target) })
@@ -100,10 +102,19 @@ async function write(target: CopyTarget, path: string, bytes: Uint8Array): Promi
     if (status < 200 || status > 299) throw new PublishError(`${target.url} responded with ${status}`)
     return
   }
+  await inDirectory(target, (tiles) => tiles.write(path, bytes))
+}
+
+/** @throws PublishError, VerificationError */
+async function inDirectory<Result>(
+  { directory }: { readonly directory: string },
+  access: (tiles: TileStore) => Promise<Result>,
+): Promise<Result> {
   try {
-    await new DirectoryTiles(target.directory).write(path, bytes)
+    return await access(new DirectoryTiles(directory))
   } catch (error) {
-    throw new PublishError(`${target.directory} cannot be written: ${(error as NodeJS.ErrnoException).code}`)
+    if (error instanceof VerificationError) throw error
+    throw new PublishError(`${directory} cannot be used: ${(error as NodeJS.ErrnoException).code}`)
   }
 }
 
@@ -115,11 +126,25 @@ function headersOf({ authorization }: { readonly authorization: string | undefin
 async function send(url: string, request: RequestInit): Promise<{ readonly status: number; readonly text: string }> {
   try {
     const response = await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
-    return { status: response.status, text: await response.text() }
+    return { status: response.status, text: await boundedText(response) }
   } catch (error) {
+    if (error instanceof PublishError) throw error
     const { cause, name } = error as Error
     throw new PublishError(`${new URL(url).origin} cannot be reached: ${(cause as { code?: string })?.code ?? name}`)
   }
+}
+
+/** Reads the body up to a limit, because an endless one would otherwise fill the memory until the timeout. @throws PublishError */
+async function boundedText({ url, body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length
+    if (bytes > maxResponseBytes)
+      throw new PublishError(`${new URL(url).origin} responded with more than ${maxResponseBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 export interface PublisherOptions {

@@ -3,6 +3,7 @@ import { UserDirectory } from '../../commands/user/user-commands.js'
 import { collections, type PointerDocument } from '../../read-models/documents.js'
 import { listNodes, type Node } from '../../read-models/nodes.js'
 import type { ReadModels } from '../../read-models/read-models.js'
+import { auditKeyOf } from '../audit/audit-files.js'
 import { type Configuration, type ConfigurationError, readConfiguration } from '../configuration/configuration.js'
 import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../stores/stores.js'
 import {
@@ -32,14 +33,18 @@ type Checking = () => Promise<Check | readonly Check[]> | Check | readonly Check
 const storesAdvice = 'docs/operating/runbooks.md#the-event-store-is-unavailable'
 
 /** Runs the checks of a running service. Never rejects: a check that cannot run has failed. */
-export async function serverChecks(configuration: Configuration, sources: WorkSources): Promise<readonly Check[]> {
+export async function serverChecks(
+  configuration: Configuration,
+  { box, rawEventStore, ...sources }: WorkSources & Pick<OpenedLog, 'box' | 'rawEventStore'>,
+): Promise<readonly Check[]> {
   const { readModels, directory, clock } = sources
+  const auditKey = () => auditKeyOf(configuration.dataDirectory, rawEventStore, box)
   const nodes = () => listNodes(readModels, clock())
   const nowMs = () => Date.parse(clock())
   return runAll([
     ...diskChecks(configuration),
     async () => clockCheck(nowMs(), await newestEventMs(readModels), await nodes()),
-    async () => auditCheck(configuration.audit.directory, await newestEventMs(readModels)),
+    async () => auditCheck(configuration.audit.directory, await newestEventMs(readModels), auditKey),
     () => backupCheck(configuration.dataDirectory, nowMs()),
     async () => versionCheck(await nodes()),
     async () => roleCheck(await nodes()),
@@ -79,7 +84,7 @@ export async function examine(environment: NodeJS.ProcessEnv, clock: () => strin
 
 async function checkStores(
   configuration: Configuration,
-  { eventStore: store, box }: OpenedLog,
+  { eventStore: store, rawEventStore, box }: OpenedLog,
   readModels: ReadModels | undefined,
   clock: () => string,
 ): Promise<readonly Check[]> {
@@ -89,7 +94,8 @@ async function checkStores(
     await Promise.all([directory.start(), users.start()])
     if (!readModels) return [sealedCheck(directory), ...(await runAll(diskChecks(configuration)))]
     const known = () => [...directory.problems().map(({ problem }) => problem), ...users.problems()]
-    const inside = await serverChecks(configuration, { store, readModels, directory, known, clock })
+    const sources = { store, rawEventStore, box, readModels, directory, known, clock }
+    const inside = await serverChecks(configuration, sources)
     return [...inside, ...(await runAll([() => endpointCertificateCheck(directory, Date.parse(clock()))]))]
   } finally {
     await directory.stop()

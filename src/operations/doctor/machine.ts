@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DirectoryTiles, type NoteVerifier } from '@transferd/transparency-log'
+import { checkpointPath, signedCheckpoint } from '../../audit/integrity/log-sealer.js'
 import { dayMs, minuteMs } from '../../kernel/time.js'
 import type { Node } from '../../read-models/nodes.js'
 import type { Configuration } from '../configuration/configuration.js'
@@ -85,19 +87,30 @@ export function versionCheck(nodes: readonly Node[]): Check {
   return versions.warning(found, 'Finish the upgrade: docs/operating/upgrades.md.')
 }
 
-/** Checks how far the last signed checkpoint lags behind the log. */
-export async function auditCheck(directory: string, newestEventMs: number | null): Promise<Check> {
+/**
+ * Checks the signature of the last checkpoint, and how far it lags behind the log. `keyOf` returns the key that must have signed it, or
+ * `undefined` while the log is empty.
+ */
+export async function auditCheck(
+  directory: string,
+  newestEventMs: number | null,
+  keyOf: () => Promise<NoteVerifier | undefined>,
+): Promise<Check> {
   const tree = checking('audit', directory)
   try {
-    const { mtimeMs } = await stat(join(directory, 'checkpoint'))
+    const key = await keyOf()
+    const checkpoint = key && (await signedCheckpoint(new DirectoryTiles(directory), key))
+    if (!checkpoint) return tree.unknown('There is no checkpoint yet.')
+    const { mtimeMs } = await stat(join(directory, checkpointPath))
     const behindMs = (newestEventMs ?? 0) - mtimeMs
     if (behindMs < unsignedMs) return tree.ok('A signed checkpoint covers the newest events.')
     const found = `No checkpoint covers the last ${inWords(behindMs)} of events.`
     return tree.warning(found, 'A running node signs every minute: check its log and the disk.')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return tree.unknown('There is no checkpoint yet.')
-    return tree.failed(`The checkpoint cannot be read: ${code}.`, 'Give the user of the service read access.')
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== undefined)
+      return tree.failed(`The checkpoint cannot be read: ${code}.`, 'Give the user of the service read access.')
+    return tree.failed(`The checkpoint is invalid: ${message}.`, 'docs/operating/runbooks.md#the-log-does-not-verify')
   }
 }
 

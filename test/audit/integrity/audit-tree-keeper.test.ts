@@ -148,7 +148,7 @@ t.test('reports an unreachable witness or copy without stopping payouts', async 
     copyTo: { kind: 'directory', directory: join(file, 'below') },
   })
   const { troubles, note } = await until((status) => status.troubles.length === 2)
-  t.match(troubles, [/^witness.example has not cosigned: http/, /^The copy is behind: .*cannot be written/])
+  t.match(troubles, [/^witness.example has not cosigned: http/, /^The copy is behind: .*cannot be used/])
   t.equal(sizeOf({ note } as IntegrityStatus), 10)
   t.equal((await commands.state()).stoppedSince, null)
   await keeper.stop()
