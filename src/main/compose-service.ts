@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { createTestEventSender } from '../callbacks/deliver/callback-signing.js'
@@ -16,6 +16,7 @@ import type { Clock } from '../kernel/time.js'
 import { readAuditCheckpoint } from '../operations/audit/audit-files.js'
 import { integrityDetails, proofs } from '../operations/audit/audit-tree.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
+import { onceRestored } from '../operations/files/restored-mark.js'
 import { createSecurityLog } from '../operations/logging/security-log-writer.js'
 import { ProjectionControls } from '../operations/projection-controls.js'
 import type { Stores } from '../operations/stores/stores.js'
@@ -77,6 +78,7 @@ export async function composeService(
   const merchants = new MerchantCommands(eventStore, clock, box)
   const isMerchant = (id: string) => directory.byId(id) !== undefined
   const users = new UserCommands({ store: eventStore, directory: userDirectory, clock, box, passwords, isMerchant })
+  await onceRestored(configuration.dataDirectory, () => endAllSessions(users, userDirectory))
   const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
   const callbacks = new CallbackCommands(eventStore, clock)
   const inSandbox = () => configuration.sandbox !== 'off' && isSandbox(directory)
@@ -157,6 +159,13 @@ function checkMasterKey(directory: MerchantDirectory, logger: Logger): void {
   if (failed[0] && failed.length === merchants.length)
     throw new ServiceError(`the secrets in the log cannot be opened: ${failed[0].error.message}`)
   for (const { merchantId, error } of failed) logger.error({ err: error, merchantId }, 'secrets cannot be opened')
+}
+
+/** Ends the sessions of every user: after a restore, a session may have ended, or its user may have been disabled, after the backup. */
+async function endAllSessions(users: UserCommands, directory: UserDirectory): Promise<void> {
+  const id = randomUUID()
+  const context = { actor: 'system:restore', $correlationId: id, $causationId: id }
+  for (const { userId } of directory.all()) await users.execute(userId, { type: 'EndSessions' }, context)
 }
 
 /** Compares in constant time. */

@@ -85,6 +85,8 @@ export interface User extends Omit<DataOf<UserEvent, 'UserCreated'>, 'temporary'
   readonly disabled: boolean
   /** Sessions that started in an earlier epoch have ended. */
   readonly epoch: number
+  /** When the epoch started. After a restore, a different epoch can have the same number. */
+  readonly epochStartedAt: string
   readonly createdAt: string
   readonly lastSignInAt: string | null
 }
@@ -186,10 +188,10 @@ function evolve(state: UserState, event: UserEvent): UserState {
   if (event.type === 'UserCreated') {
     const { at, temporary, ...data } = event.data
     const nothingYet = { secondFactor: null, lastCodeCounter: -1, disabled: false, epoch: 0, lastSignInAt: null }
-    return { ...data, ...nothingYet, mustChangePassword: temporary, createdAt: at }
+    return { ...data, ...nothingYet, mustChangePassword: temporary, createdAt: at, epochStartedAt: at }
   }
   if (state.userId === null) throw new Error('a user changed before being created')
-  const inNextEpoch = { ...state, epoch: state.epoch + 1 }
+  const inNextEpoch = { ...state, epoch: state.epoch + 1, epochStartedAt: event.data.at }
   switch (event.type) {
     case 'UserRoleChanged': {
       const { role, merchantIds } = event.data

@@ -13,6 +13,7 @@ import { dirname, join, resolve } from 'node:path'
 import { BrokenLogError, readLogEnd } from '@transferd/event-log'
 import Database from 'better-sqlite3'
 import { syncToDisk } from '../files/durable-file.js'
+import { markRestored } from '../files/restored-mark.js'
 import { type ChunkKey, type OpenWith, openChunkKey, readChunk } from './backup-chunks.js'
 import {
   BackupError,
@@ -54,6 +55,7 @@ export async function restoreBackup({ backup, to, openWith, verify }: RestoreOpt
     requireLog(manifest, draft)
     requireIntactDatabases(draft)
     await verify(manifest, draft)
+    markRestored(draft)
     finishFiles(draft)
     requireFree(place)
     renameSync(draft, place)

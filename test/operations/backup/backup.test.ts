@@ -125,7 +125,7 @@ t.test('restores exactly the stored files', async (t) => {
   await append(3)
   t.match(manifest.log, { events: log.length, position: String(log.at(-1)!.position.commit) })
   await again()
-  t.same(readdirSync(to).sort(), ['audit', 'audit.key', 'customer-keys.db', 'events.db', 'read-models.db'])
+  t.same(readdirSync(to).sort(), ['audit', 'audit.key', 'customer-keys.db', 'events.db', 'read-models.db', 'restored'])
   const files = ['checkpoint', 'tile/0/000.p/40', 'tile/entries/000.p/40']
   t.same(filesBelow(join(to, 'audit')).sort(), files.map((file) => join(to, 'audit', file)).sort())
   for (const file of files)

@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { User } from '../../../domain/user/user.js'
 import { addMs, hourMs, minuteMs } from '../../../kernel/time.js'
 import type { Document } from '../../../read-models/read-models.js'
@@ -11,6 +11,7 @@ export interface Session {
   readonly userId: string
   /** The user's epoch at the sign-in. */
   readonly epoch: number
+  readonly epochStartedAt: string
   readonly createdAt: string
   readonly lastSeenAt: string
   readonly expiresAt: string
@@ -41,8 +42,9 @@ const maxListed = 100
 const maxUserAgent = 256
 
 /**
- * Stores sessions as documents next to the read models, where every node finds them. The log decides whether they are valid: disabling a
- * user, changing the password or role, and ending the sessions start a new epoch (src/domain/user).
+ * Stores sessions as documents next to the read models, where every node finds them. Each has a MAC, because a user who can write to the
+ * read models could otherwise insert a session. The log decides whether they are valid: disabling a user, changing the password or role,
+ * ending the sessions, and a restore start a new epoch (src/domain/user).
  */
 export class Sessions {
   #indexed: Promise<void> | undefined
@@ -57,6 +59,7 @@ export class Sessions {
       sessionId: idOf(token),
       userId: user.userId,
       epoch: user.epoch,
+      epochStartedAt: user.epochStartedAt,
       createdAt: now,
       lastSeenAt: now,
       expiresAt: addMs(now, longestMs),
@@ -67,7 +70,7 @@ export class Sessions {
     }
     const { sessionId: _id, ...fields } = session
     const collection = await this.#collection()
-    await collection.bulkWrite([{ insertOne: { document: { _id, ...fields, endsAt: endOf(session) } } }])
+    await collection.bulkWrite([{ insertOne: { document: { _id, ...fields, ...this.#derived(session) } } }])
     const over = await collection.find({ endsAt: { $lt: now } }, { sort: { endsAt: 1 }, limit: maxRemoved })
     if (over.length > 0) await collection.bulkWrite(over.map(({ _id }) => ({ deleteOne: { filter: { _id } } })))
     return { token, visit: { session, user, csrfToken: this.#csrfToken(token) } satisfies Visit }
@@ -117,26 +120,50 @@ export class Sessions {
     await collection.bulkWrite([{ deleteOne: { filter: { _id: sessionId, userId } } }])
   }
 
-  async #change(session: Session, changes: Partial<Session & { readonly endsAt: string }>): Promise<Session> {
+  /** Applies changes of concurrent requests in turn, because a mixture of both would have neither's MAC. */
+  async #change(session: Session, changes: Partial<Session>): Promise<Session> {
     const collection = await this.#collection()
-    // A session that has ended in the meantime must not return.
-    await collection.bulkWrite([{ updateOne: { filter: { _id: session.sessionId }, update: { $set: changes } } }])
-    return { ...session, ...changes }
+    for (let before = session; ; ) {
+      const changed = { ...before, ...changes }
+      const filter = { _id: before.sessionId, mac: this.#macOf(before) }
+      const update = { $set: { ...changes, ...this.#derived(changed) } }
+      const { matchedCount } = await collection.bulkWrite([{ updateOne: { filter, update } }])
+      if (matchedCount > 0) return changed
+      const stored = await collection.findOne({ _id: session.sessionId })
+      const found = stored && this.#valid(stored)
+      // A session that has ended in the meantime must not return.
+      if (!found) return changed
+      before = found.session
+    }
   }
 
   async #seen(session: Session): Promise<Session> {
     const lastSeenAt = this.services.clock()
     if (lastSeenAt < addMs(session.lastSeenAt, writtenEveryMs)) return session
-    return this.#change(session, { lastSeenAt, endsAt: endOf({ ...session, lastSeenAt }) })
+    return this.#change(session, { lastSeenAt })
   }
 
   #valid(document: Document): { readonly session: Session; readonly user: User } | undefined {
-    const { _id, endsAt: _, ...fields } = document
-    // Written above, by this or an earlier program.
+    const { _id, endsAt: _, mac, ...fields } = document
+    // The MAC shows that this program has written it.
     const session = { sessionId: _id, ...fields } as Session
+    if (!isEqual(String(mac), this.#macOf(session))) return undefined
     const user = this.services.userDirectory.byId(session.userId)
-    if (!user || user.disabled || user.epoch !== session.epoch) return undefined
+    if (!user || user.disabled || !isSameEpoch(user, session)) return undefined
     return this.services.clock() < endOf(session) ? { session, user } : undefined
+  }
+
+  /** Returns the stored fields that derive from the others. `endsAt` only finds expired sessions, and is never believed. */
+  #derived(session: Session) {
+    return { endsAt: endOf(session), mac: this.#macOf(session) }
+  }
+
+  #macOf(session: Session): string {
+    const { sessionId, userId, epoch, epochStartedAt, createdAt, lastSeenAt, expiresAt, authenticatedAt } = session
+    const times = [epochStartedAt, createdAt, lastSeenAt, expiresAt, authenticatedAt]
+    const { address, userAgent, offeredSecret } = session
+    const fields = [sessionId, userId, epoch, ...times, address, userAgent, offeredSecret]
+    return this.services.secretBox.mac('session', JSON.stringify(fields))
   }
 
   #csrfToken(token: string): string {
@@ -158,6 +185,16 @@ export class Sessions {
 /** Returns the time until which the sign-in counts as recent. */
 export function recentUntil({ authenticatedAt }: Session): string {
   return addMs(authenticatedAt, recentMs)
+}
+
+function isSameEpoch(user: Pick<User, 'epoch' | 'epochStartedAt'>, session: Session): boolean {
+  return user.epoch === session.epoch && user.epochStartedAt === session.epochStartedAt
+}
+
+/** Compares in constant time. */
+function isEqual(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 function idOf(token: string): string {
