@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { defineBareCommand, defineCommand, defineStandaloneCommand, Refused, UsageError } from './command.js'
 import { interruptSignal, progressReporter } from './long-running.js'
-import { integer, option, path, reason, repeatable, required } from './options.js'
+import { flag, integer, option, path, repeatable, required } from './options.js'
 import { readable, table } from './readable.js'
 
 /** Adds the commands that create and verify proofs that events are in the log. */
@@ -54,12 +54,13 @@ export function addIntegrityCommands(audit: Command): void {
       from: option('<checkpoint>', 'a checkpoint file up to which the log was verified earlier'),
       older: option('<checkpoint...>', 'checkpoint files whose events the log must still contain', repeatable()),
       key: option('<verifier key>', 'the output of `audit key` (default: the key in the data directory)'),
+      report: flag('record the findings in the log, which stops payouts on all nodes'),
     },
-    async run({ configuration, progress }, { from, older = [], key }) {
-      const { verifyLog } = await import('../operations/audit/verify-log.js')
+    async run({ configuration, progress, clock, context }, { from, older = [], key, report = false }) {
+      const { reportFindings, verifyLog } = await import('../operations/audit/verify-log.js')
       const noteIn = async (file: string) => ({ name: file, note: await checkpointIn(file) })
       const verifier = key === undefined ? undefined : await verifierOf(key)
-      return verifyLog(configuration, {
+      const verified = await verifyLog(configuration, {
         ...(from !== undefined && { from: await noteIn(from) }),
         ...{ verifier, older: await Promise.all(older.map(noteIn)), signal: interruptSignal() },
         onProgress: progressReporter(
@@ -67,6 +68,8 @@ export function addIntegrityCommands(audit: Command): void {
           (verified: number, treeSize: number) => `verified ${verified} of ${treeSize} events`,
         ),
       })
+      if (!report) return verified
+      return { ...verified, reported: await reportFindings(configuration, verified, clock, context) }
     },
     text({ findings, ...summary }) {
       const columns = {
@@ -90,13 +93,6 @@ export function addIntegrityCommands(audit: Command): void {
       return { verifierKey: formatVerifier(await logVerifier(configuration, rawEventStore, box)) }
     },
     text: ({ verifierKey }) => `${verifierKey}\n`,
-  })
-  defineCommand(audit, 'resume-payouts', 'allow payouts again after the log failed to verify', {
-    options: { reason: required(option('<text>', 'for auditors', reason)) },
-    async run({ eventStore, clock, context }, { reason }) {
-      const { IntegrityCommands } = await import('../commands/integrity/integrity-commands.js')
-      return new IntegrityCommands(eventStore, clock).resumePayouts(reason, context)
-    },
   })
 }
 

@@ -6,7 +6,7 @@ import type { Command } from 'commander'
 import type { CommandContext } from '../commands/handle-command.js'
 import type { Clock } from '../kernel/time.js'
 
-/** The last words of the commands that change nothing. Every other command leaves a line in the security log. */
+/** The last words of the commands that change nothing without `--report`. Every other command leaves a line in the security log. */
 const reading = new Set([
   ...['follow', 'key', 'list', 'problems', 'prove', 'reconcile', 'show', 'state', 'status', 'story', 'verify', 'who'],
 ])
@@ -45,7 +45,8 @@ export async function withSecurityLog<Result>(
   command: Command,
   action: () => Promise<Result>,
 ): Promise<Result> {
-  if (!configuration || !clock || !context || reading.has(command.name())) return action()
+  const changes = !reading.has(command.name()) || command.opts<{ readonly report?: boolean }>().report
+  if (!configuration || !clock || !context || !changes) return action()
   try {
     const result = await action()
     log({ configuration, clock, context }, command, 'done', result)

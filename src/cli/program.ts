@@ -4,6 +4,7 @@ import { addAuditCommands } from './cli-audit.js'
 import { addCallbackCommands } from './cli-callbacks.js'
 import { addEventCommands } from './cli-events.js'
 import { addMerchantCommands } from './cli-merchants.js'
+import { addPayoutCommands } from './cli-payouts.js'
 import { addPrivacyCommands } from './cli-privacy.js'
 import { addProjectionCommands } from './cli-projections.js'
 import { addBackupCommands, addMasterKeyCommands } from './cli-safekeeping.js'
@@ -15,8 +16,8 @@ import { AlreadyDone, outputOf, UsageError } from './command.js'
 
 /** The groups of commands, in the order of the help. */
 const groups = [
-  ...[addServiceCommands, addMerchantCommands, addTransferCommands, addUserCommands, addWalletCommands],
-  ...[addOutboxCommands, addEventCommands, addAuditCommands, addCallbackCommands, addProjectionCommands],
+  ...[addServiceCommands, addMerchantCommands, addTransferCommands, addPayoutCommands, addUserCommands],
+  ...[addWalletCommands, addOutboxCommands, addEventCommands, addAuditCommands, addCallbackCommands, addProjectionCommands],
   ...[addPrivacyCommands, addDoctorCommand, addMasterKeyCommands, addBackupCommands],
 ]
 

@@ -1,4 +1,4 @@
-import { accept, type Decider } from '../kernel/rules.js'
+import { accept, type Decider, refuse } from '../kernel/rules.js'
 import { Data, type EventsOf, Nullable, OneOf, type ValueOf } from './event.js'
 import { Index, Text, Time } from './fields.js'
 
@@ -17,8 +17,9 @@ const Finding = Data(finding)
 export type Finding = ValueOf<typeof Finding>
 
 export const integrityEvents = {
-  /** From the first violation on nothing is paid out, until an administrator resumes payouts. */
+  /** From the first violation or stop on nothing is paid out, until an administrator resumes payouts. */
   IntegrityViolated: Data({ ...finding, treeSize: Index, at: Time }),
+  PayoutsStopped: Data({ reason: Text, at: Time }),
   PayoutsResumed: Data({ reason: Text, at: Time }),
 }
 
@@ -26,10 +27,14 @@ export type IntegrityEvent = EventsOf<typeof integrityEvents>
 
 export type IntegrityCommand =
   | { readonly type: 'Report'; readonly finding: Finding; readonly treeSize: number; readonly at: string }
-  | { readonly type: 'Resume'; readonly reason: string; readonly at: string }
+  | { readonly type: 'Stop'; readonly reason: string; readonly at: string }
+  /** `acceptedFindings` is the number of findings that the user has reviewed. An unseen one keeps payouts stopped. */
+  | { readonly type: 'Resume'; readonly reason: string; readonly acceptedFindings: number; readonly at: string }
 
 export interface Integrity {
   readonly stoppedSince: string | null
+  /** The decision of an operator to stop payouts, if it is in force. */
+  readonly stop: { readonly reason: string; readonly at: string } | null
   readonly findings: readonly Finding[]
   /** The findings before the last decision to resume payouts. Found again, they do not stop payouts. */
   readonly decided: ReadonlySet<string>
@@ -39,11 +44,16 @@ export interface Integrity {
 export const maxFindings = 100
 
 export const integrityDecider: Decider<Integrity, IntegrityCommand, IntegrityEvent> = {
-  initialState: { stoppedSince: null, findings: [], decided: new Set() },
-  decide(command, { stoppedSince, findings, decided }) {
+  initialState: { stoppedSince: null, stop: null, findings: [], decided: new Set() },
+  decide(command, { stoppedSince, stop, findings, decided }) {
     const { at } = command
+    if (command.type === 'Stop')
+      return stop === null ? accept({ type: 'PayoutsStopped', data: { reason: command.reason, at } }) : accept()
     if (command.type === 'Resume') {
-      return stoppedSince === null ? accept() : accept({ type: 'PayoutsResumed', data: { reason: command.reason, at } })
+      if (stoppedSince === null) return accept()
+      if (command.acceptedFindings !== findings.length)
+        return refuse('conflict', 'findings-stand', { findings: findings.length })
+      return accept({ type: 'PayoutsResumed', data: { reason: command.reason, at } })
     }
     const { finding, treeSize } = command
     const known = findings.some((each) => keyOf(each) === keyOf(finding)) || decided.has(keyOf(finding))
@@ -53,8 +63,9 @@ export const integrityDecider: Decider<Integrity, IntegrityCommand, IntegrityEve
   evolve(state, { type, data }) {
     if (type === 'PayoutsResumed') {
       const decided = new Set([...state.decided, ...state.findings.map(keyOf)])
-      return { stoppedSince: null, findings: [], decided }
+      return { stoppedSince: null, stop: null, findings: [], decided }
     }
+    if (type === 'PayoutsStopped') return { ...state, stoppedSince: state.stoppedSince ?? data.at, stop: data }
     const { treeSize: _, at, ...finding } = data
     return { ...state, stoppedSince: state.stoppedSince ?? at, findings: [...state.findings, finding] }
   },

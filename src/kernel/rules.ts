@@ -24,7 +24,7 @@ const kinds = {
   ...({ amount: 'amount', booked: 'amount', confirmed: 'amount', largest: 'amount', left: 'amount' } as const),
   ...({ requested: 'amount', returned: 'amount', smallest: 'amount' } as const),
   ...({ days: 'number', least: 'number', limit: 'number', megabytes: 'number', method: 'number' } as const),
-  ...({ most: 'number', revision: 'number' } as const),
+  ...({ findings: 'number', most: 'number', revision: 'number' } as const),
   ...({ until: 'time', by: 'actor', status: 'status', role: 'role', task: 'task', changes: 'changes' } as const),
 }
 
@@ -57,7 +57,8 @@ export const ruleTexts = {
   'return-too-large': 'Only {left} can be returned.',
   'not-reopenable': 'Only a cancelled or failed deposit can be reopened.',
   // Withdrawals
-  'payouts-stopped': 'Payouts are stopped because the log does not verify. An administrator must resume them.',
+  'payouts-stopped': 'Payouts are stopped. An administrator must resume them.',
+  'findings-stand': 'Findings in the log: {findings}. Review them, then accept exactly this number to resume payouts.',
   'claim-needed': 'Claim the withdrawal before you settle it.',
   'claim-expired': 'Your claim expired at {until}. Claim the withdrawal again.',
   'claimed-by-another': '{by} has claimed the withdrawal until {until}.',

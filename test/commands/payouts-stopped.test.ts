@@ -78,10 +78,10 @@ t.test('a finding stops only payouts, until a user resumes them', async (t) => {
   )
   await create('withdrawal')
 
-  t.same(await integrity.resumePayouts('reviewed', context), { changed: true })
-  t.same(await integrity.resumePayouts('again', context), { changed: false })
+  t.same(await integrity.resumePayouts('reviewed', 1, context), { accepted: true, changed: true })
+  t.same(await integrity.resumePayouts('again', 1, context), { accepted: true, changed: false })
   t.match(await shown(open), { actions: ['claim', 'manual-control'], payoutsStopped: false })
-  t.match(await integrity.lastResumed(), { by: 'cli:ada', reason: 'reviewed' })
+  t.match(await integrity.lastDecision('PayoutsResumed'), { by: 'cli:ada', reason: 'reviewed' })
   t.match(await transfers.act(open, { type: 'Claim' }, context), { accepted: true, changed: true })
   t.equal(await integrity.report([finding], 9, system), 0, 'a resolved finding does not stop payouts again')
   t.match(await transfers.act(open, { type: 'Complete' }, context), { accepted: true, changed: true })

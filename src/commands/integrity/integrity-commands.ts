@@ -10,7 +10,7 @@ import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/time.js'
 import { type CommandContext, handleCommand, loadStream, readHistory, type Untimed } from '../handle-command.js'
 
-/** Records verification failures, which stop payouts, and resumes payouts. Each method may throw StoreUnavailableError. */
+/** Records verification failures, which stop payouts, and the decisions to stop and resume payouts. Each method may throw StoreUnavailableError. */
 export class IntegrityCommands {
   constructor(
     private readonly store: EventStore,
@@ -24,26 +24,37 @@ export class IntegrityCommands {
   /** Records each finding once and returns the number of new ones. The first one stops payouts. */
   async report(findings: readonly Finding[], treeSize: number, context: CommandContext): Promise<number> {
     let recorded = 0
-    for (const finding of findings) recorded += await this.#execute({ type: 'Report', finding, treeSize }, context)
+    for (const finding of findings) {
+      const result = await this.#execute({ type: 'Report', finding, treeSize }, context)
+      if (result.accepted && result.changed) recorded++
+    }
     return recorded
   }
 
-  /** `changed` is `true` if payouts were stopped. */
-  async resumePayouts(reason: string, context: CommandContext): Promise<{ readonly changed: boolean }> {
-    return { changed: (await this.#execute({ type: 'Resume', reason }, context)) > 0 }
+  /** `changed` is `false` if an operator had already stopped payouts. */
+  stopPayouts(reason: string, context: CommandContext) {
+    return this.#execute({ type: 'Stop', reason }, context)
   }
 
-  async #execute(command: Untimed<IntegrityCommand>, context: CommandContext): Promise<number> {
+  /** Rejects a number of accepted findings other than the recorded one. `changed` is `true` if payouts were stopped. */
+  resumePayouts(reason: string, acceptedFindings: number, context: CommandContext) {
+    return this.#execute({ type: 'Resume', reason, acceptedFindings }, context)
+  }
+
+  async #execute(command: Untimed<IntegrityCommand>, context: CommandContext) {
     const timed = { ...command, at: this.clock() }
     const result = await handleCommand(this.store, integrityDecider, integrityStream, timed, context)
-    return result.accepted ? result.events.length : 0
+    return result.accepted ? ({ accepted: true, changed: result.events.length > 0 } as const) : result
   }
 
-  /** Returns `undefined` if payouts were never resumed. `by` is the actor. */
-  async lastResumed() {
+  /** Returns the last decision of this type with its actor, or `undefined` if there was none. */
+  async lastDecision(type: 'PayoutsStopped' | 'PayoutsResumed') {
     const history = await readHistory<IntegrityEvent>(this.store, integrityStream, 'omit')
-    const last = history.findLast(({ event }) => event.type === 'PayoutsResumed')
-    if (last?.event.type !== 'PayoutsResumed') return undefined
-    return { at: last.event.data.at, by: last.metadata.actor, reason: last.event.data.reason }
+    const decisions = history.flatMap(({ event, metadata }) =>
+      event.type === type && 'reason' in event.data
+        ? [{ at: event.data.at, by: metadata.actor, reason: event.data.reason }]
+        : [],
+    )
+    return decisions.at(-1)
   }
 }

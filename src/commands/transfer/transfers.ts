@@ -68,7 +68,7 @@ export class TransferCommands {
     return whyUnreadable(recorded) !== undefined
   }
 
-  /** Returns whether payouts are stopped because the log did not verify. Reads the log, so every node knows it immediately. */
+  /** Returns whether payouts are stopped. Reads the log, so every node knows it immediately. */
   async arePayoutsStopped(): Promise<boolean> {
     const { state } = await loadStream(this.store, integrityDecider, integrityStream)
     return state.stoppedSince !== null

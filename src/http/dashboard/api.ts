@@ -243,7 +243,7 @@ export const MessageAction = Type.Object({ ...Seen, message: Reason })
 export const ReasonAction = Type.Object({ ...Seen, reason: Reason })
 export const ReturnAction = Type.Object({ ...Seen, amountMinor: PositiveMinor, receiptUrl: Receipt })
 
-/** Tells every viewer of transfers that payouts are stopped because the log does not verify. */
+/** Tells every viewer of transfers that payouts are stopped. */
 export const PayoutsAnswer = Type.Object({ stopped: Type.Boolean() })
 
 const BulkItem = Type.Object({ trackingId: Text, ...Seen, receiptUrl: Type.Optional(Receipt) })

@@ -57,7 +57,7 @@ function treeMetrics(registry: Registry, commands: IntegrityCommands) {
   gauge('transferd_audit_tree_size', size, null, async (set) => set(now.size))
   const findings = 'Findings of the last verification of the log; 0 on a node without the tree.'
   gauge('transferd_audit_findings', findings, null, async (set) => set(now.findings))
-  const stopped = '1 while payouts are stopped because the log does not verify.'
+  const stopped = '1 while payouts are stopped by a finding or by an operator.'
   gauge('transferd_payouts_stopped', stopped, null, async (set) => {
     const state = await commands.state().catch(() => undefined)
     // An unavailable log leaves the value.
@@ -94,11 +94,12 @@ export function witnessesOf({ audit }: Configuration): readonly Witness[] {
 
 /** Returns the integrity problems and their consequences as sentences. @throws StoreUnavailableError */
 export async function integrityDetails(commands: IntegrityCommands, readModels: ReadModels): Promise<string[]> {
-  const { stoppedSince, findings } = await commands.state()
+  const { stoppedSince, stop, findings } = await commands.state()
   const status = await integrityStatus(readModels).catch(() => undefined)
   const troubles = [...(status?.troubles ?? [])]
   const [first, ...others] = findings
-  if (stoppedSince === null || !first) return troubles
+  if (stop) troubles.unshift(`an operator stopped payouts at ${stop.at}: ${stop.reason} (transferd payouts resume)`)
+  if (!first) return troubles
   const more = others.length > 0 ? `, and ${others.length} more` : ''
   const stopped = `payouts are stopped since ${stoppedSince}, as the log does not verify: ${first.place}: ${first.problem}`
   return [`${stopped}${more} (transferd audit verify)`, ...troubles]

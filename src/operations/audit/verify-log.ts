@@ -7,11 +7,14 @@ import {
   type TileStore,
 } from '@transferd/transparency-log'
 import { type KeptCheckpoint, type Verification, verifySealedLog } from '../../audit/integrity/log-verification.js'
+import type { CommandContext } from '../../commands/handle-command.js'
+import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { EventStore } from '../../event-store/event-store.js'
+import type { Clock } from '../../kernel/time.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { masterKeysOf, openKeyRing } from '../keys/key-ring.js'
-import { openEventStore, requireLog } from '../stores/stores.js'
+import { openEventStore, openLog, requireLog } from '../stores/stores.js'
 import { auditKeyOf } from './audit-files.js'
 
 export interface VerifyLogOptions {
@@ -55,6 +58,21 @@ export async function verifyLog(configuration: Configuration, options: VerifyLog
     return shown(verification)
   } finally {
     await store.close()
+  }
+}
+
+/** Records the findings and returns the number of new ones. The first one stops payouts. @throws the errors of {@link openLog} */
+export async function reportFindings(
+  configuration: Configuration,
+  { findings, treeSize }: Pick<VerifiedLog, 'findings' | 'treeSize'>,
+  clock: Clock,
+  context: CommandContext,
+): Promise<number> {
+  const log = await openLog(configuration)
+  try {
+    return await new IntegrityCommands(log.eventStore, clock).report(findings, treeSize, context)
+  } finally {
+    await log.close()
   }
 }
 

@@ -170,7 +170,7 @@ t.test('stops payouts at the next start after an edit of the log, and only once'
   t.match(verifications.at(-1), { findings: [{ kind: 'log', problem: 'The event is not the one that was sealed.' }] })
   const { stoppedSince, findings } = await commands.state()
   t.ok(stoppedSince)
-  await commands.resumePayouts('a test', { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' })
+  await commands.resumePayouts('a test', findings.length, { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' })
   await requestVerification(readModels, clock())
   await until((status) =>
     status.verifications.some(({ occasion, finishedAt }) => occasion === 'asked' && finishedAt !== null),

@@ -58,16 +58,25 @@ t.test('an administrator with a recent sign-in resumes payouts with a recorded r
   const administrator = await signInAs(service, 'administrator')
   const auditor = await signInAs(service, 'auditor')
   t.match((await auditor.get('/audit/integrity')).json().payoutsStopped.findings, [finding, { place: 'transfer-2@0' }])
-  t.equal((await auditor.post('/audit/resume-payouts', { reason: 'no' })).statusCode, 403)
+  const resume = (by: typeof auditor, reason: string, acceptedFindings = 2) =>
+    by.post('/audit/resume-payouts', { reason, acceptedFindings })
+  t.equal((await resume(auditor, 'no')).statusCode, 403)
   for (const reason of ['', '  ', 'a\u202eb']) {
-    t.equal((await administrator.post('/audit/resume-payouts', { reason })).statusCode, 400)
+    t.equal((await resume(administrator, reason)).statusCode, 400)
   }
-  t.same((await administrator.post('/audit/resume-payouts', { reason: 'the disk' })).json(), { changed: true })
-  t.same((await administrator.post('/audit/resume-payouts', { reason: 'again' })).json(), { changed: false })
+  t.match((await resume(administrator, 'the disk', 1)).json(), { error: { code: 40930 } }, 'one finding is unseen')
+  t.same((await resume(administrator, 'the disk')).json(), { changed: true })
+  t.same((await resume(administrator, 'again')).json(), { changed: false })
   const { payoutsStopped, resumed } = (await auditor.get('/audit/integrity')).json()
   t.equal(payoutsStopped, null)
   t.match(resumed, { by: `user:${administrator.userId}`, byName: 'The administrator', reason: 'the disk' })
   t.same(await integrityDetails(commands, readModels), ['The copy is behind.'])
+  await commands.stopPayouts('the bank is closed', { ...system, actor: 'cli:ada' })
+  t.match(await integrityDetails(commands, readModels), [/^an operator stopped payouts at .*: the bank is closed/, 'The copy is behind.'])
+  t.match((await auditor.get('/audit/integrity')).json().payoutsStopped, {
+    findings: [],
+    stop: { by: 'cli:ada', reason: 'the bank is closed' },
+  })
 })
 
 t.test('returns a proof as a file, or the reason for its absence', async (t) => {

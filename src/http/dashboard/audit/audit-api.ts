@@ -137,6 +137,7 @@ export const AuditVerification = Type.Object({
   treeSize: Type.Integer(),
   findings: List(AuditFinding),
 })
+const PayoutDecision = Type.Object({ at: Time, by: Text, byName: Text, reason: Text })
 /** GET /audit/integrity. */
 export const AuditIntegrityAnswer = Type.Object({
   /** Null before the first checkpoint and on a node without a tree. */
@@ -158,9 +159,16 @@ export const AuditIntegrityAnswer = Type.Object({
   /** The verifications of this node, newest first, at most 10. */
   verifications: List(AuditVerification),
   /** Set while withdrawals cannot be claimed, approved or completed. */
-  payoutsStopped: Nullable(Type.Object({ since: Time, findings: List(AuditFinding) })),
-  /** The time, user and reason of the last resumption of payouts. */
-  resumed: Nullable(Type.Object({ at: Time, by: Text, byName: Text, reason: Text })),
+  payoutsStopped: Nullable(
+    Type.Object({
+      since: Time,
+      findings: List(AuditFinding),
+      /** Set if an operator stopped them. */
+      stop: Nullable(PayoutDecision),
+    }),
+  ),
+  /** The last resumption of payouts. */
+  resumed: Nullable(PayoutDecision),
   /** Other problems as sentences, such as an unreachable copy or witness. */
   troubles: List(Text),
 })
@@ -170,7 +178,11 @@ export const AuditVerifyAnswer = Type.Object({
   started: Type.Boolean(),
 })
 /** POST /audit/resume-payouts, which needs a sign-in within the last ten minutes. */
-export const ResumePayoutsBody = Type.Object({ reason: Reason })
+export const ResumePayoutsBody = Type.Object({
+  reason: Reason,
+  /** The number of findings that the user has seen. It must be the number of the recorded ones. */
+  acceptedFindings: Type.Integer({ minimum: 0 }),
+})
 export const ResumePayoutsAnswer = Type.Object({
   /** False if payouts were not stopped. */
   changed: Type.Boolean(),

@@ -9,7 +9,7 @@ import {
 import { IntegrityCommands } from '../../../commands/integrity/integrity-commands.js'
 import { violate } from '../../../kernel/rules.js'
 import { isVisible } from '../../../kernel/text.js'
-import { invalid, RequestError } from '../../refusals.js'
+import { accepted, invalid, RequestError } from '../../refusals.js'
 import { streamId } from '../../v1/requests.js'
 import { TransferParams as params } from '../api.js'
 import { sendFile } from '../downloads.js'
@@ -25,15 +25,18 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const read = viewers.allow('audit:read')
   const commands = new IntegrityCommands(eventStore, clock)
   app.get('/audit/integrity', read({}, AuditIntegrityAnswer), async (request) => {
-    const [status, { stoppedSince, findings }, resumed] = await Promise.all([
+    const [status, { stoppedSince, stop, findings }, stopped, resumed] = await Promise.all([
       integrityStatus(readModels),
       commands.state(),
-      commands.lastResumed(),
+      commands.lastDecision('PayoutsStopped'),
+      commands.lastDecision('PayoutsResumed'),
     ])
+    const named = (decision: typeof resumed) =>
+      decision ? { ...decision, byName: actorNames(request)(decision.by) } : null
     return {
       ...(status ? { ...status, checkpoint: checkpointOf(status) } : noStatus),
-      payoutsStopped: stoppedSince === null ? null : { since: stoppedSince, findings },
-      resumed: resumed ? { ...resumed, byName: actorNames(request)(resumed.by) } : null,
+      payoutsStopped: stoppedSince === null ? null : { since: stoppedSince, findings, stop: stop && named(stopped) },
+      resumed: named(resumed),
     }
   })
   app.post('/audit/verify', viewers.allow('audit:verify')({}, AuditVerifyAnswer), async () => {
@@ -47,7 +50,8 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const reason = request.body.reason.trim()
     if (reason === '') throw invalid('reason', 'blank')
     if (!isVisible(reason)) throw invalid('reason', 'hidden-characters')
-    return commands.resumePayouts(reason, contextOf(request))
+    const { acceptedFindings } = request.body
+    return accepted('event', await commands.resumePayouts(reason, acceptedFindings, contextOf(request)))
   })
   app.get('/audit/proof/:trackingId', read({ params }), async (request, reply) => {
     const trackingId = streamId(request.params.trackingId)

@@ -109,22 +109,41 @@ function Payouts({ integrity: { payoutsStopped, resumed } }: { readonly integrit
             </span>
           </p>
           <p>{text('audit.stoppedHelp')}</p>
-          <IntegrityFindings findings={payoutsStopped.findings} />
+          {payoutsStopped.stop && <Decision text={text('audit.stoppedBy', { name: payoutsStopped.stop.byName })} decision={payoutsStopped.stop} />}
+          {payoutsStopped.findings.length > 0 && (
+            <>
+              <p>{text('audit.stoppedByFindings')}</p>
+              <IntegrityFindings findings={payoutsStopped.findings} />
+            </>
+          )}
         </>
       ) : (
         <p>
           <Badge tone="good">{text('audit.notStopped')}</Badge>
         </p>
       )}
-      {resumed && (
-        <p className="muted">
-          {text('audit.resumedBy', { name: resumed.byName })} <Time at={resumed.at} exact />
-          <bdi className="Audit-reason">{resumed.reason}</bdi>
-        </p>
-      )}
-      {isConfirming && (
-        <ResumePayoutsDialog refresh={[integrityKey, payoutsQuery.queryKey]} onClose={() => setConfirming(false)} />
+      {resumed && <Decision text={text('audit.resumedBy', { name: resumed.byName })} decision={resumed} />}
+      {isConfirming && payoutsStopped && (
+        <ResumePayoutsDialog
+          findings={payoutsStopped.findings.length}
+          refresh={[integrityKey, payoutsQuery.queryKey]}
+          onClose={() => setConfirming(false)}
+        />
       )}
     </Card>
+  )
+}
+
+interface DecisionProps {
+  readonly text: string
+  readonly decision: { readonly at: string; readonly reason: string }
+}
+
+function Decision({ text, decision: { at, reason } }: DecisionProps) {
+  return (
+    <p className="muted">
+      {text} <Time at={at} exact />
+      <bdi className="Audit-reason">{reason}</bdi>
+    </p>
   )
 }

@@ -6,19 +6,21 @@ import { ReasonDialog } from '../../components/ReasonDialog'
 import { notify } from '../../components/Toasts'
 
 interface ResumeDialogProps {
+  /** The number of findings that the user sees. */
+  readonly findings: number
   readonly refresh: readonly QueryKey[]
   readonly onClose: () => void
 }
 
-export function ResumePayoutsDialog({ refresh, onClose }: ResumeDialogProps) {
+export function ResumePayoutsDialog({ findings, refresh, onClose }: ResumeDialogProps) {
   const text = useText()
   return (
     <ReasonDialog
-      title={text('audit.resumeTitle')}
+      title={text(findings > 0 ? 'audit.resumeTitle' : 'audit.resumeTitleStopped')}
       submit={text('audit.resume')}
       reasonHelp={text('common.reasonHelp')}
       run={(reason) => {
-        const body: ResumePayoutsBody = { reason }
+        const body: ResumePayoutsBody = { reason, acceptedFindings: findings }
         return api.send<ResumePayouts>('POST', '/audit/resume-payouts', body)
       }}
       refresh={refresh}
@@ -28,7 +30,7 @@ export function ResumePayoutsDialog({ refresh, onClose }: ResumeDialogProps) {
       }}
       onClose={onClose}
     >
-      <p>{text('audit.resumeHelp')}</p>
+      <p>{text(findings > 0 ? 'audit.resumeHelp' : 'audit.resumeHelpStopped')}</p>
     </ReasonDialog>
   )
 }
