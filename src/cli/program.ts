@@ -17,7 +17,14 @@ import { AlreadyDone, outputOf, UsageError } from './command.js'
 /** The groups of commands, in the order of the help. */
 const groups = [
   ...[addServiceCommands, addMerchantCommands, addTransferCommands, addPayoutCommands, addUserCommands],
-  ...[addWalletCommands, addOutboxCommands, addEventCommands, addAuditCommands, addCallbackCommands, addProjectionCommands],
+  ...[
+    addWalletCommands,
+    addOutboxCommands,
+    addEventCommands,
+    addAuditCommands,
+    addCallbackCommands,
+    addProjectionCommands,
+  ],
   ...[addPrivacyCommands, addDoctorCommand, addMasterKeyCommands, addBackupCommands],
 ]
 

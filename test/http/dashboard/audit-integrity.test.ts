@@ -72,7 +72,10 @@ t.test('an administrator with a recent sign-in resumes payouts with a recorded r
   t.match(resumed, { by: `user:${administrator.userId}`, byName: 'The administrator', reason: 'the disk' })
   t.same(await integrityDetails(commands, readModels), ['The copy is behind.'])
   await commands.stopPayouts('the bank is closed', { ...system, actor: 'cli:ada' })
-  t.match(await integrityDetails(commands, readModels), [/^an operator stopped payouts at .*: the bank is closed/, 'The copy is behind.'])
+  t.match(await integrityDetails(commands, readModels), [
+    /^an operator stopped payouts at .*: the bank is closed/,
+    'The copy is behind.',
+  ])
   t.match((await auditor.get('/audit/integrity')).json().payoutsStopped, {
     findings: [],
     stop: { by: 'cli:ada', reason: 'the bank is closed' },

@@ -109,7 +109,12 @@ function Payouts({ integrity: { payoutsStopped, resumed } }: { readonly integrit
             </span>
           </p>
           <p>{text('audit.stoppedHelp')}</p>
-          {payoutsStopped.stop && <Decision text={text('audit.stoppedBy', { name: payoutsStopped.stop.byName })} decision={payoutsStopped.stop} />}
+          {payoutsStopped.stop && (
+            <Decision
+              text={text('audit.stoppedBy', { name: payoutsStopped.stop.byName })}
+              decision={payoutsStopped.stop}
+            />
+          )}
           {payoutsStopped.findings.length > 0 && (
             <>
               <p>{text('audit.stoppedByFindings')}</p>
