@@ -1,4 +1,4 @@
-import { csvLine } from '../kernel/csv.js'
+import { bankCsv } from '../kernel/csv.js'
 import { type Violation, violate } from '../kernel/rules.js'
 import { isVisible } from '../kernel/text.js'
 import { type Currency, formatAmount } from './money.js'
@@ -68,13 +68,13 @@ function notSepa({ debtor, currency, withdrawals }: Batch): Problem[] {
 }
 
 function csv({ withdrawals, currency }: Batch): string {
-  const head = csvLine(['trackingId', 'referenceId', 'name', 'accountNumber', 'amount', 'currency'])
-  const lines = withdrawals.map(({ transfer }) => {
+  const head = ['trackingId', 'referenceId', 'name', 'accountNumber', 'amount', 'currency']
+  const rows = withdrawals.map(({ transfer }) => {
     const { trackingId, referenceId, name, amountMinor } = transfer
     const amount = formatAmount(currency, amountMinor)
-    return csvLine([trackingId, referenceId, name, accountOf(transfer), amount, currency.code])
+    return [trackingId, referenceId, name, accountOf(transfer), amount, currency.code]
   })
-  return [head, ...lines].join('')
+  return bankCsv([head, ...rows])
 }
 
 /** Returns a SEPA credit transfer initiation, ISO 20022 pain.001.001.09. The scheme limits names to 70 characters. */

@@ -1,14 +1,39 @@
-export type Cell = string | number
+/** CSV (RFC 4180) for two kinds of readers, whose types keep it apart: spreadsheets calculate a text, and banks pay to it as it is written. */
 
-/** Text that spreadsheets read as a formula. */
-const formula = /^\s*[=+\-@\t\r]/
+export type Cell = string | number
+declare const reader: unique symbol
+type CsvFor<Reader> = string & { readonly [reader]: Reader }
+export type PeopleCsv = CsvFor<'people'>
+export type BankCsv = CsvFor<'bank'>
+
+/**
+ * The places at which a spreadsheet starts to read a formula, because customers choose texts. Where a semicolon separates cells, quotes do
+ * not protect a semicolon or a line break. East Asian spreadsheets accept the wide and small forms of the operators.
+ */
+const formulas = /(?<=^|[;\t\r\n])(?=[\s"]*[=+\-@\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20\t\r])/g
 const plainNumber = /^-?\d+(\.\d+)?$/
 
-/** Returns a line of CSV (RFC 4180). Text that a spreadsheet would calculate gets a leading apostrophe, because customers choose the texts. */
-export const csvLine = (cells: readonly Cell[]): string => `${cells.map(cellText).join(',')}\r\n`
+/** Returns the first line of a file for spreadsheets. The byte order mark makes them read UTF-8. */
+export function peopleCsvHead(columns: readonly string[]): PeopleCsv {
+  return `\ufeff${peopleCsv([columns])}` as PeopleCsv
+}
 
-function cellText(cell: Cell): string {
-  if (typeof cell === 'number') return String(cell)
-  const safe = formula.test(cell) && !plainNumber.test(cell) ? `'${cell}` : cell
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+/** Returns lines whose cells are all quoted. An apostrophe precedes each text that a spreadsheet would calculate. */
+export function peopleCsv(rows: readonly (readonly Cell[])[]): PeopleCsv {
+  const cell = (value: Cell) => {
+    const text = String(value)
+    return quoted(plainNumber.test(text) ? text : text.replace(formulas, "'"))
+  }
+  return linesOf(rows, cell) as PeopleCsv
+}
+
+/** Returns lines whose cells are the given texts, unchanged. Only a text that needs quotes has them. */
+export function bankCsv(rows: readonly (readonly string[])[]): BankCsv {
+  return linesOf(rows, (text) => (/[",\r\n]/.test(text) ? quoted(text) : text)) as BankCsv
+}
+
+const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
+
+function linesOf<Value>(rows: readonly (readonly Value[])[], write: (cell: Value) => string): string {
+  return rows.map((cells) => `${cells.map(write).join(',')}\r\n`).join('')
 }

@@ -6,7 +6,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { csvLine } from '../../kernel/csv.js'
+import { peopleCsv, peopleCsvHead } from '../../kernel/csv.js'
 import { walkLog } from '../../queries/walk-log.js'
 import { auditRecord, merchantIdOf, trackingIdOf } from './records.js'
 
@@ -33,7 +33,7 @@ const csvColumns = [
 
 /** Returns the first line of every file of the format. */
 export function headOf(format: ExportFormat): string {
-  return format === 'csv' ? csvLine(csvColumns) : ''
+  return format === 'csv' ? peopleCsvHead(csvColumns) : ''
 }
 
 /**
@@ -72,7 +72,7 @@ function lineOf(recorded: RecordedEvent, merchantId: string | null, format: Expo
     ...{ ...record, at: text('at'), amountMinor: text('amountMinor') },
     ...{ skipped: skipped ? 'true' : '', data: data === null ? '' : JSON.stringify(data) },
   }
-  return csvLine(csvColumns.map((column) => String(cells[column] ?? '')))
+  return peopleCsv([csvColumns.map((column) => String(cells[column] ?? ''))])
 }
 
 export interface ExportedFile {

@@ -100,7 +100,7 @@ t.test('the manifest describes the files, and a measurement without writing retu
     })
     const query = { ...criteria, until }
     t.strictSame(manifestOf(query, await measuredExport(store, query, 'x'), undefined), manifest)
-    if (format === 'csv') t.match(text, /^position,recordedAt,at,stream,.*\r\n/)
+    if (format === 'csv') t.match(text, /^\ufeff"position","recordedAt","at","stream",.*\r\n/)
     else {
       const records = text
         .trimEnd()

@@ -111,7 +111,10 @@ t.test('rejects a filter without an index and names its parameter', async (t) =>
 /** Parses a CSV file as RFC 4180 specifies. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = []
-  for (const line of text.split('\r\n').slice(0, -1))
+  for (const line of text
+    .replace(/^\ufeff/, '')
+    .split('\r\n')
+    .slice(0, -1))
     rows.push(
       [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(
         ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain!,
@@ -165,6 +168,15 @@ t.test('the name of a customer never becomes a formula in a spreadsheet', async 
   t.equal(row![header!.indexOf('name')], `'${formula}`)
   t.equal(row![header!.indexOf('userId')], "'+90 555")
   t.equal(row![header!.indexOf('amount')], '100.50')
+})
+
+t.test('the exported file names the merchant and the payment method', async (t) => {
+  const { body } = await operator.get('/transfers.csv?kind=withdrawal')
+  t.equal(body[0], '\ufeff')
+  const [header, row] = parseCsv(body)
+  t.equal(row![header!.indexOf('merchant')], service.directory.byId(blue.id)!.settings.name)
+  t.equal(row![header!.indexOf('paymentMethod')], service.app.services.paymentMethods[0]!.name)
+  t.notOk(body.includes(blue.id))
 })
 
 t.test('limits a user to two concurrent exports, without a limit on sequential ones', async (t) => {

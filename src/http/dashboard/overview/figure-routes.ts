@@ -3,7 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { type Currency, formatAmount } from '../../../domain/money.js'
 import { isAllowed } from '../../../domain/user/permissions.js'
-import { csvLine } from '../../../kernel/csv.js'
+import { type PeopleCsv, peopleCsv, peopleCsvHead } from '../../../kernel/csv.js'
 import { dayMs } from '../../../kernel/time.js'
 import { bucketsOf, countOpen, type OverviewRange, oldestPending, timeToCompletion } from '../../../queries/overview.js'
 import { type StatementLine, statementOf } from '../../../queries/statement.js'
@@ -71,14 +71,15 @@ const statementHeader = [
   ...['openCount', 'open'],
 ]
 
-async function* statementCsv(lines: readonly StatementLine[], currency: Currency): AsyncGenerator<string> {
+async function* statementCsv(lines: readonly StatementLine[], currency: Currency): AsyncGenerator<PeopleCsv> {
   const amount = (minor: number) => (minor < 0 ? '-' : '') + formatAmount(currency, BigInt(Math.abs(minor)))
-  yield csvLine(statementHeader)
+  yield peopleCsvHead(statementHeader)
   for (const line of lines) {
-    yield csvLine([
+    const cells = [
       ...[line.day, line.kind, currency.code, line.requestedCount, amount(line.requestedMinor), line.completedCount],
       ...[amount(line.completedMinor), amount(line.mismatchMinor), amount(line.returnedMinor), line.openCount],
       amount(line.openMinor),
-    ])
+    ]
+    yield peopleCsv([cells])
   }
 }

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import { type Currency, formatAmount } from '../../../domain/money.js'
+import { formatAmount } from '../../../domain/money.js'
 import { isAllowed } from '../../../domain/user/permissions.js'
-import { csvLine } from '../../../kernel/csv.js'
+import { type Cell, type PeopleCsv, peopleCsv, peopleCsvHead } from '../../../kernel/csv.js'
 import { Type } from '../../../kernel/typebox.js'
 import type { Page } from '../../../queries/list-page.js'
 import { changesOf } from '../../../queries/recent-changes.js'
@@ -31,7 +31,7 @@ const maxExports = 2
 
 /** Adds the lists of transfers, one transfer with its history, the changes to merchants and users, and the search of the command palette. */
 export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { eventStore, readModels, transfers, directory, users, userDirectory, currency } = app.services
+  const { eventStore, readModels, transfers, directory, users, userDirectory } = app.services
   const read = app.viewers.allow('transfers:read')
   const exporting = limitPerUser(maxExports)
 
@@ -48,7 +48,7 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     holdWhileSent(exporting, reply)
     // Reject an invalid request before the file starts.
     const first = await pageAfter(undefined)
-    return sendLines(reply, 'transfers', 'csv', linesOf(first, pageAfter, currency))
+    return sendLines(reply, 'transfers', 'csv', linesOf(first, pageAfter, cellsOf(request)))
   })
   app.get('/transfers/:trackingId/story', read({ params }, StoryAnswer), async (request) => {
     const trackingId = request.params.trackingId.toLowerCase()
@@ -82,28 +82,31 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
 
 const header = [
   ...['createdAt', 'updatedAt', 'kind', 'status', 'amount', 'transactionAmount', 'currency', 'hasAmountMismatch'],
-  ...['needsAttention', 'paymentMethod', 'referenceId', 'trackingId', 'merchantId', 'userId', 'name', 'username'],
+  ...['needsAttention', 'paymentMethod', 'referenceId', 'trackingId', 'merchant', 'userId', 'name', 'username'],
   'accountNumber',
 ]
 
 async function* linesOf(
   first: Page<TransferDocument>,
   pageAfter: (cursor: string) => Promise<Page<TransferDocument>>,
-  currency: Currency,
-): AsyncGenerator<string> {
-  yield csvLine(header)
+  cellsOf: (row: TransferDocument) => readonly Cell[],
+): AsyncGenerator<PeopleCsv> {
+  yield peopleCsvHead(header)
   let page = first
   for (;;) {
-    const lines = page.items.map((document) => csvLine(cellsOf(document, currency)))
-    if (lines.length > 0) yield lines.join('')
+    if (page.items.length > 0) yield peopleCsv(page.items.map(cellsOf))
     if (page.nextCursor === null) return
     page = await pageAfter(page.nextCursor)
   }
 }
 
-function cellsOf(row: TransferDocument, currency: Currency) {
+/** Shows merchants and payment methods by their names, because people read the file. */
+function cellsOf({ server }: FastifyRequest): (row: TransferDocument) => readonly Cell[] {
+  const { currency, directory, paymentMethods } = server.services
   const amount = (minor: number) => formatAmount(currency, BigInt(minor))
-  return [
+  const methodName = (code: number) => paymentMethods.find((method) => method.code === code)?.name ?? code
+  const merchantName = (id: string) => directory.byId(id)?.settings.name ?? id
+  return (row) => [
     ...[row.createdAt, row.updatedAt, row.kind, row.status, amount(row.amountMinor)],
     ...[
       amount(row.transactionAmountMinor),
@@ -111,7 +114,8 @@ function cellsOf(row: TransferDocument, currency: Currency) {
       String(row.hasAmountMismatch),
       String(row.attention === 'open'),
     ],
-    ...[row.paymentMethod, row.referenceId, row._id, row.merchantId, row.userId, row.name, row.username],
+    ...[methodName(row.paymentMethod), row.referenceId, row._id, merchantName(row.merchantId)],
+    ...[row.userId, row.name, row.username],
     row.accountNumber ?? '',
   ]
 }
