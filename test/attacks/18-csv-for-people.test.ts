@@ -11,7 +11,8 @@ t.test('a file for spreadsheets quotes every cell and starts with a byte order m
 })
 
 t.test('puts an apostrophe before every place at which a spreadsheet starts to calculate', async (t) => {
-  for (const operator of [...operators, '\t', '\r']) t.equal(peopleCsv([[`${operator}1+1`]]).slice(0, 3), `"'${operator}`)
+  for (const operator of [...operators, '\t', '\r'])
+    t.equal(peopleCsv([[`${operator}1+1`]]).slice(0, 3), `"'${operator}`)
   for (const [text, safe] of [
     ['a;=1+1', `a;'=1+1`],
     ['a; ＝cmd', `a;' ＝cmd`],
