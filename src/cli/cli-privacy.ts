@@ -87,8 +87,8 @@ export function addPrivacyCommands(program: Command): void {
 }
 
 async function partsOf(stores: CommandStores): Promise<PrivacyParts> {
-  const { eventStore: store, rawEventStore: raw, customerKeys: keys, transfers, clock } = stores
-  return { store, raw, keys, readModels: await stores.readModels(), transfers, clock }
+  const { eventStore: store, rawEventStore: raw, customerKeys: keys, box, transfers, clock } = stores
+  return { store, raw, keys, box, readModels: await stores.readModels(), transfers, clock }
 }
 
 async function clearFiles(stores: CommandStores): Promise<void> {

@@ -92,6 +92,7 @@ export const commonRefusals = {
   'login-throttled': answer(42902, 'Too many logins to this account.', 'security.throttled'),
   'resent-too-often': answer(42904, ruleTexts['resent-too-often'], 'security.throttled'),
   internal: answer(50001, 'Internal error.'),
+  'receipt-damaged': answer(50002, 'The stored receipt was changed, so it is not sent. Contact the operator.'),
   unavailable: answer(50301, 'The service is temporarily unavailable.'),
   unreadable: answer(50303, 'A record of this transfer is unreadable. Contact the operator.'),
   'merchant-out-of-service': answer(50304, 'A record of this merchant is unreadable. Contact the operator.'),

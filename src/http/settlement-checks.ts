@@ -5,7 +5,10 @@ import {
 } from '../commands/transfer/transfer-requests.js'
 import type { Currency } from '../domain/money.js'
 import type { Violation } from '../kernel/rules.js'
-import { invalidFields } from './refusals.js'
+import { hasReceipt } from '../read-models/receipts.js'
+import { uploadedReceipt } from '../security/receipt-names.js'
+import { invalid, invalidFields } from './refusals.js'
+import type { HttpServices } from './services.js'
 
 type Texts = { readonly [field in 'receiptUrl' | 'message' | 'reason']?: string | undefined }
 
@@ -14,6 +17,16 @@ export function checkTexts({ receiptUrl, message, reason }: Texts): void {
   check('message', message, settlementTextProblem)
   check('reason', reason, settlementTextProblem)
   check('receiptUrl', receiptUrl, receiptUrlProblem)
+}
+
+/** Checks that an address of this service is that of a stored receipt, and no other address imitates one. @throws RequestError */
+export async function checkReceipt(
+  { secretBox, publicUrl, readModels }: Pick<HttpServices, 'secretBox' | 'publicUrl' | 'readModels'>,
+  receiptUrl: string | undefined,
+): Promise<void> {
+  const sha256 = receiptUrl === undefined ? undefined : uploadedReceipt(secretBox, publicUrl, receiptUrl)
+  if (sha256 === undefined || (sha256 !== 'invalid' && (await hasReceipt(readModels, sha256)))) return
+  throw invalid('receiptUrl', 'receipt-unknown')
 }
 
 /** Returns an amount that the currency can represent. @throws RequestError that names the field */

@@ -172,6 +172,8 @@ export const ruleTexts = {
   'url-invalid': '{field} must be a valid URL.',
   'url-not-https': '{field} must start with https://.',
   'url-not-http': '{field} must be an http or https URL.',
+  'receipt-unknown':
+    '{field} is not the address of a stored receipt. Upload the receipt, and use the returned address.',
   'url-with-credentials': '{field} must not contain a user name or password.',
   'url-not-public': '{field} must lead to a public address.',
   'origin-invalid':

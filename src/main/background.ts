@@ -106,7 +106,7 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
     }).wallet
   const runProjections = () => [
     startProjections({ store, readModels, clock, logger }),
-    startFinishingErasures({ store, raw: rawStore, keys, readModels, transfers, clock, logger }),
+    startFinishingErasures({ store, raw: rawStore, keys, box, readModels, transfers, clock, logger }),
     // Runs in this thread because it needs the read model of transfers.
     startExpiry({ readModels, transfers, clock, logger }),
     startListingStreams({ store, readModels, clock, logger }),

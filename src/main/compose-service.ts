@@ -115,7 +115,7 @@ export async function composeService(
     }),
     projectionControls: new ProjectionControls({ store: eventStore, readModels }, clock, unreadable),
     projectionLags: () => projectionLags({ store: rawEventStore, readModels }, clock),
-    privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, readModels, transfers, clock },
+    privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, box, readModels, transfers, clock },
     proofOf: proofs(configuration, stores),
     auditCheckpoint: () => readAuditCheckpoint(configuration.audit.directory),
     outbox: async (token) => (inSandbox() && isSame(token, ports.outboxToken()) ? configured.outbox.list() : undefined),

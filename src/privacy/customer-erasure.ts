@@ -11,18 +11,20 @@ import type { EventStore, ExpectedRevision, RecordedEvent } from '../event-store
 import { readableEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
 import type { Clock } from '../kernel/time.js'
-import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import type { SecretBox } from '../security/secret-box.js'
 import { pause } from '../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 import type { CustomerKeys } from './customer-keys.js'
 import { type Customer, createdUnder, creationsIn, eachOf, pagesOf, transfersOf } from './customer-transfers.js'
+import { ReceiptUses } from './receipt-uses.js'
 
 export interface PrivacyParts {
   readonly store: EventStore
   /** The same log as stored. */
   readonly raw: EventStore
   readonly keys: CustomerKeys
+  readonly box: Pick<SecretBox, 'mac'>
   readonly readModels: ReadModels
   readonly transfers: TransferCommands
   readonly clock: Clock
@@ -38,9 +40,6 @@ export type ErasureResult =
 
 const finishEveryMs = 600_000
 
-/** The URL of an uploaded file. */
-const receiptUrl = /\/receipts\/([0-9a-f]{64})-[A-Za-z0-9_-]{32}$/
-
 /**
  * Erases a customer: records the decision, destroys the key, and then marks each transfer. {@link finishErasures} finishes an interrupted
  * erasure. @throws StoreUnavailableError, ReadModelsUnavailableError, TooMuchContentionError
@@ -50,6 +49,7 @@ export async function eraseCustomer(
   customer: Customer,
   reason: string,
   context: CommandContext,
+  uses = new ReceiptUses(parts),
 ): Promise<ErasureResult> {
   const { store, raw, keys, transfers, clock } = parts
   const key = await keys.find(customer.merchantId, customer.userId)
@@ -65,7 +65,7 @@ export async function eraseCustomer(
   await listTransfers(store, erasureId, trackingIds, context, decision)
   await keys.destroy([erasureId])
   const created = await createdUnder(raw, new Set([erasureId]), through)
-  const completed = await complete(parts, erasureId, created.get(erasureId)!, context)
+  const completed = await complete(parts, erasureId, created.get(erasureId)!, context, uses)
   return { accepted: true, erasureId, erasedAt, ...completed }
 }
 
@@ -87,7 +87,8 @@ export async function finishErasures(parts: PrivacyParts, context: CommandContex
   await parts.keys.destroy([...unfinished])
   // From the start of the log: the position that was read before the decision is lost.
   const created = await createdUnder(parts.raw, unfinished, undefined)
-  for (const [erasureId, trackingIds] of created) await complete(parts, erasureId, trackingIds, context)
+  const uses = new ReceiptUses(parts)
+  for (const [erasureId, trackingIds] of created) await complete(parts, erasureId, trackingIds, context, uses)
   return unfinished.size
 }
 
@@ -131,17 +132,22 @@ async function openOf(store: EventStore, own: readonly Transfer[]): Promise<read
  * Marks the transfers and deletes the receipts, after the key was destroyed. Can be repeated. `created` are the transfers that were created
  * under the key: those created during the decision are not listed in it yet, and may be unencrypted in read models.
  */
-async function complete(parts: PrivacyParts, erasureId: string, created: readonly string[], context: CommandContext) {
+async function complete(
+  parts: PrivacyParts,
+  erasureId: string,
+  created: readonly string[],
+  context: CommandContext,
+  uses: ReceiptUses,
+) {
   const { store, transfers, clock } = parts
   const { trackingIds, revision, isCompleted } = await listTransfers(store, erasureId, created, context)
-  const receipts = await eachOf(trackingIds, async (trackingId) => {
-    const result = await transfers.erasePersonalData(trackingId, context)
-    return result.accepted ? deleteReceipts(parts.readModels, result.transfer) : 0
-  })
+  await eachOf(trackingIds, (trackingId) => transfers.erasePersonalData(trackingId, context))
+  // Uploaded receipts show the payer or payee.
+  const receipts = await uses.deleteUnused(trackingIds)
   const completed = { erasureId, transfers: trackingIds.length, at: clock() }
   const event = encodeEvent({ type: 'ErasureCompleted', data: completed }, context)
   if (!isCompleted) await appendUnlessChanged(store, privacyStream(erasureId), revision, event)
-  return { transfers: trackingIds.length, receipts: receipts.reduce((sum, count) => sum + count, 0) }
+  return { transfers: trackingIds.length, receipts }
 }
 
 /**
@@ -174,16 +180,6 @@ function listTransfers(
   })
 }
 
-/** Deletes the uploaded receipts of a transfer, which show the payer or payee. Returns their number. */
-async function deleteReceipts(readModels: ReadModels, transfer: Transfer): Promise<number> {
-  const ids = receiptUrlsOf(transfer).flatMap((url) => receiptUrl.exec(url)?.[1] ?? [])
-  if (ids.length === 0) return 0
-  const deleted = await readModels
-    .collection(collections.receipts)
-    .bulkWrite(ids.map((_id) => ({ deleteOne: { filter: { _id } } })))
-  return deleted.deletedCount
-}
-
 export function receiptUrlsOf(transfer: Transfer): readonly string[] {
   const returns = transfer.kind === 'deposit' ? transfer.funds.returns.map(({ receiptUrl }) => receiptUrl) : []
   return [...new Set([...(transfer.receiptUrl === null ? [] : [transfer.receiptUrl]), ...returns])]
@@ -205,6 +201,7 @@ export async function eraseOlder(
   context: CommandContext,
 ) {
   const older = [...(await lastTransfers(parts.raw, merchantId))].filter(([, lastAt]) => lastAt < before)
+  const uses = new ReceiptUses(parts)
   let [customers, erased, open] = [0, 0, 0]
   for (const [keyId] of older) {
     await parts.keys.load([keyId])
@@ -213,7 +210,7 @@ export async function eraseOlder(
     if (!customer) continue
     customers++
     if (dryRun) continue
-    const result = await eraseCustomer(parts, customer, reason, context)
+    const result = await eraseCustomer(parts, customer, reason, context, uses)
     if (result.accepted) erased++
     else if (result.reason === 'transfers-open') open++
   }

@@ -1,3 +1,4 @@
+import type { HistoryEntry } from '../commands/handle-command.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { type Position, parsePosition } from '../event-store/event-store.js'
@@ -55,7 +56,9 @@ export async function listFeed(
   const items: (Place & { readonly id: string; readonly position: string; readonly event: TransferEvent })[] = []
   let next: string | undefined
   for (const { trackingId, revision, position } of entries) {
-    const recorded = histories.get(trackingId)?.find((each) => each.revision === revision)
+    // The log decides whose event it is, because anyone who can write to the read models could show it to another merchant.
+    const isOwn = (each: HistoryEntry<TransferEvent>) => each.event.data.merchantId === merchantId
+    const recorded = histories.get(trackingId)?.find((each) => each.revision === revision && isOwn(each))
     // A newer version on another node has applied it. A merchant that continued after it here would never receive it.
     if (!recorded && (await transfers.isUnreadable(trackingId, revision))) break
     next = `${position}.${trackingId}.${revision}`

@@ -19,25 +19,57 @@ interface ReceiptDocument extends Document {
   readonly storedAt: string
 }
 
-/** Stores a file once under its digest. Returns `undefined` if its type is not allowed. @throws ReadModelsUnavailableError */
+/** Stores a file once under its digest, and again if the stored one is damaged. Returns `undefined` if its type is not allowed. @throws ReadModelsUnavailableError */
 export async function storeReceipt(readModels: ReadModels, bytes: Buffer, at: string): Promise<string | undefined> {
-  const type = receiptTypes.find((each) => bytes.subarray(0, signatures[each].length).equals(signatures[each]))
+  const type = typeOf(bytes)
   if (!type) return undefined
-  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const sha256 = digestOf(bytes)
   const document: ReceiptDocument = { _id: sha256, type, base64: bytes.toString('base64'), storedAt: at }
+  await readModels.createIndexes(collections.receipts, indexes.receipts)
+  const collection = readModels.collection(collections.receipts)
   try {
-    await readModels.createIndexes(collections.receipts, indexes.receipts)
-    await readModels.collection(collections.receipts).bulkWrite([{ insertOne: { document } }])
+    await collection.bulkWrite([{ insertOne: { document } }])
   } catch (error) {
     if (!(error instanceof DuplicateKeyError)) throw error
+    const stored = (await collection.findOne({ _id: sha256 })) as ReceiptDocument | null
+    if (stored && contentOf(stored)) return sha256
+    await collection.bulkWrite([{ replaceOne: { filter: { _id: sha256 }, replacement: document, upsert: true } }])
   }
   return sha256
 }
 
-/** @throws ReadModelsUnavailableError */
+/** The stored bytes are not those of the digest. The file was damaged or replaced. */
+export class DamagedReceiptError extends Error {
+  override readonly name = 'DamagedReceiptError'
+}
+
+/** @throws DamagedReceiptError, ReadModelsUnavailableError */
 export async function findReceipt(readModels: ReadModels, sha256: string) {
   const found = (await readModels.collection(collections.receipts).findOne({ _id: sha256 })) as ReceiptDocument | null
-  return found ? { type: found.type, bytes: Buffer.from(found.base64, 'base64') } : undefined
+  if (!found) return undefined
+  const content = contentOf(found)
+  if (!content) throw new DamagedReceiptError(`the receipt ${sha256} does not match its digest`)
+  return content
+}
+
+/** @throws ReadModelsUnavailableError */
+export async function hasReceipt(readModels: ReadModels, _id: string): Promise<boolean> {
+  return (await readModels.collection(collections.receipts).countDocuments({ _id }, { limit: 1 })) > 0
+}
+
+/** Returns `undefined` unless the bytes have the digest. Believes nothing else of a document, because anyone may have written it. */
+function contentOf({ _id, base64 }: ReceiptDocument) {
+  const bytes = Buffer.from(String(base64), 'base64')
+  const type = typeOf(bytes)
+  return type && digestOf(bytes) === _id ? { type, bytes } : undefined
+}
+
+function typeOf(bytes: Buffer): ReceiptType | undefined {
+  return receiptTypes.find((each) => bytes.subarray(0, signatures[each].length).equals(signatures[each]))
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
 }
 
 /** Yields every receipt, oldest first. @throws ReadModelsUnavailableError */

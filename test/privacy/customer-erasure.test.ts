@@ -10,6 +10,7 @@ import { CustomerKeys } from '../../src/privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
 import { compactEmbeddedReadModels } from '../../src/read-models/embedded/maintenance.js'
 import { storeReceipt } from '../../src/read-models/receipts.js'
+import { receiptName } from '../../src/security/receipt-names.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
@@ -87,7 +88,7 @@ async function openScene(t: Test) {
     await keys.close()
     await raw.close()
   })
-  const parts: PrivacyParts = { store, raw, keys, readModels, transfers, clock }
+  const parts: PrivacyParts = { store, raw, keys, box: secretBox, readModels, transfers, clock }
   const settled = async () => {
     const expected = expectedDocuments(await wholeLog(store))
     for (let n = 0; n < 500; n++) {
@@ -134,7 +135,7 @@ t.test(
     const pdf = Buffer.from(`%PDF-1.7 paid to ${canaries.name}, ${canaries.iban}`)
     const sha256 = (await storeReceipt(readModels, pdf, clock()))!
     t.equal(sha256, createHash('sha256').update(pdf).digest('hex'))
-    const receiptUrl = `https://pay.example/receipts/${sha256}-${'a'.repeat(32)}`
+    const receiptUrl = `https://pay.example/receipts/${receiptName(parts.box, sha256)}`
     t.match(await eraseCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }, 'requested', context), {
       accepted: false,
       reason: 'transfers-open',

@@ -13,7 +13,7 @@ import {
   unknownTransfer,
 } from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
-import { checkedAmount, checkTexts } from '../settlement-checks.js'
+import { checkedAmount, checkReceipt, checkTexts } from '../settlement-checks.js'
 import { keyRoutes, ownTransfer } from './requests.js'
 import {
   TransferAnswer,
@@ -63,9 +63,10 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/v1/withdrawals/:trackingId/complete',
     settle('completeWithdrawal', 'Complete a paid withdrawal', WithdrawalCompletion, 'Requires your own claim. '),
-    (request) => {
+    async (request) => {
       const { revision, confirmedAmount, receiptUrl, message } = request.body
       checkTexts({ receiptUrl, message })
+      await checkReceipt(app.services, receiptUrl)
       const transactionAmountMinor = amountOf('amount', request.amountText)
       const confirmedAmountMinor = amountOf('confirmedAmount', confirmedAmount?.toString())
       const completion = { transactionAmountMinor, confirmedAmountMinor, receiptUrl, message }

@@ -44,7 +44,7 @@ t.test('stores a receipt once under an unpredictable address, and serves it to a
       'content-disposition': /^inline; filename="receipt\.(pdf|png|jpg)"$/,
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
-      'cache-control': 'public, max-age=31536000, immutable',
+      'cache-control': 'private, no-store',
     })
     t.equal((await app.inject({ method: 'HEAD', url: pathname })).statusCode, 200)
   }

@@ -7,7 +7,7 @@ import { bankFile } from '../../../domain/bank-file.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import { type InvalidField, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
 import { toRequestError } from '../../server/error-handler.js'
-import { checkTexts } from '../../settlement-checks.js'
+import { checkReceipt, checkTexts } from '../../settlement-checks.js'
 import { streamId } from '../../v1/requests.js'
 import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from '../api.js'
 import { ruleOfFailure } from '../dashboard-failure.js'
@@ -39,7 +39,10 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
   )
   app.post('/withdrawals/complete', bulk, async (request) => {
     const { items } = request.body
-    for (const { receiptUrl } of items) checkTexts({ receiptUrl })
+    for (const { receiptUrl } of items) {
+      checkTexts({ receiptUrl })
+      await checkReceipt(app.services, receiptUrl)
+    }
     const known = await Promise.all(items.map(({ trackingId }) => seenOrNone(request, trackingId)))
     for (const found of known) if (found) askRecent(request, found.transfer)
     return oneByOne(request, items, ({ trackingId, revision, receiptUrl }) => {

@@ -1,10 +1,15 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyError } from 'fastify'
 import { violate } from '../../../kernel/rules.js'
 import { Type } from '../../../kernel/typebox.js'
-import { findReceipt, type ReceiptType, receiptTypes, storeReceipt } from '../../../read-models/receipts.js'
-import type { SecretBox } from '../../../security/secret-box.js'
+import {
+  DamagedReceiptError,
+  findReceipt,
+  type ReceiptType,
+  receiptTypes,
+  storeReceipt,
+} from '../../../read-models/receipts.js'
+import { digestOfReceipt, receiptName } from '../../../security/receipt-names.js'
 import { TokenBuckets } from '../../../security/token-buckets.js'
 import { RequestError } from '../../refusals.js'
 import { answerFailure } from '../../server/error-handler.js'
@@ -15,8 +20,6 @@ const mebibyte = 1024 * 1024
 const maxBytes = 5 * mebibyte
 /** The allowance per user and process, which refills over a day. Uploaded files are kept even if no transfer refers to them. */
 const daily = { bytes: 200 * mebibyte, maxPeople: 10_000 }
-/** The digest identifies the file, and the keyed digest makes its address unpredictable. */
-const nameForm = /^([0-9a-f]{64})-([A-Za-z0-9_-]{32})$/
 
 const fileNames: { readonly [type in ReceiptType]: string } = {
   'application/pdf': 'receipt.pdf',
@@ -45,7 +48,7 @@ export const receiptUpload: FastifyPluginAsyncTypebox = async (app) => {
     }
     const sha256 = body instanceof Buffer ? await storeReceipt(readModels, body, clock()) : undefined
     if (sha256 === undefined) throw new RequestError('no-receipt')
-    return { receiptUrl: `${publicUrl}/receipts/${sha256}-${macOf(secretBox, sha256)}` }
+    return { receiptUrl: `${publicUrl}/receipts/${receiptName(secretBox, sha256)}` }
   })
 }
 
@@ -59,12 +62,11 @@ const schema = {
 
 /** Serves receipts to anyone who has the address, because merchants receive it in callbacks. */
 export const receiptFiles: FastifyPluginAsyncTypebox = async (app) => {
-  const { readModels, secretBox } = app.services
+  const { readModels, secretBox, logger } = app.services
   app.get('/receipts/:name', { schema }, async (request, reply) => {
     app.gate.chargeAddress(request)
-    const [, sha256 = '', mac = ''] = nameForm.exec(request.params.name) ?? []
-    const isKnown = sha256 !== '' && timingSafeEqual(Buffer.from(macOf(secretBox, sha256)), Buffer.from(mac))
-    const receipt = isKnown ? await findReceipt(readModels, sha256) : undefined
+    const sha256 = digestOfReceipt(secretBox, request.params.name)
+    const receipt = sha256 === undefined ? undefined : await findReceipt(readModels, sha256).catch(damaged)
     if (!receipt) throw new RequestError('unknown-route')
     reply.headers({
       'content-type': receipt.type,
@@ -73,15 +75,17 @@ export const receiptFiles: FastifyPluginAsyncTypebox = async (app) => {
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
-      'cache-control': 'public, max-age=31536000, immutable',
+      // An erasure deletes the file, and no cache may keep it.
+      'cache-control': 'private, no-store',
     })
     return reply.send(receipt.bytes)
   })
-}
 
-/** 192 bits, because 256 bits would exceed the router's limit. */
-function macOf(secretBox: Pick<SecretBox, 'mac'>, sha256: string): string {
-  return secretBox.mac('receipt', sha256).slice(0, 32)
+  function damaged(err: unknown): never {
+    if (!(err instanceof DamagedReceiptError)) throw err
+    logger.error({ err }, 'a receipt is damaged and was not sent')
+    throw new RequestError('receipt-damaged')
+  }
 }
 
 /** Replaces the errors about body size and media type by those of receipts. */

@@ -6,7 +6,7 @@ import { needsApproval } from '../../../domain/transfer/settling.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import { accepted, RequestError } from '../../refusals.js'
-import { checkedAmount, checkTexts } from '../../settlement-checks.js'
+import { checkedAmount, checkReceipt, checkTexts } from '../../settlement-checks.js'
 import {
   ApproveAction,
   CompleteAction,
@@ -55,9 +55,10 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
       transfers.act(trackingId, { type: 'Approve', ...approval }, contextOf(request), { revision }),
     )
   })
-  app.post(url('complete'), options('complete', CompleteAction), (request) => {
+  app.post(url('complete'), options('complete', CompleteAction), async (request) => {
     const { revision, amountMinor, confirmedAmountMinor, receiptUrl, message, reason } = request.body
     checkTexts({ receiptUrl, message, reason })
+    await checkReceipt(app.services, receiptUrl)
     const completion = {
       ...{ receiptUrl, message, reason },
       transactionAmountMinor: amountOf('amountMinor', amountMinor),
@@ -81,9 +82,10 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
       return act(request, (trackingId) => transfers.act(trackingId, { type, message }, contextOf(request), acting))
     })
   }
-  app.post(url('return'), options('return', ReturnAction), (request) => {
+  app.post(url('return'), options('return', ReturnAction), async (request) => {
     const { revision, receiptUrl } = request.body
     checkTexts({ receiptUrl })
+    await checkReceipt(app.services, receiptUrl)
     const returned = { amountMinor: amountOf('amountMinor', request.body.amountMinor)!, receiptUrl }
     return act(request, (trackingId) =>
       transfers.act(trackingId, { type: 'ReturnFunds', ...returned }, contextOf(request), { revision }),
