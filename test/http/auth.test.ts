@@ -280,16 +280,20 @@ t.test('returns 429 with Retry-After to a merchant that exceeds its rate, but no
   const { app, merchant } = await service(t)
   const slow = await merchant({ rateLimitPerSecond: 1 })
   const other = await merchant()
-  const statuses: number[] = []
-  for (let i = 0; i < 7; i++) {
-    const response = await post(app, paths.native, createBody('native', slow.secretKey), { key: slow.webApiKey })
-    statuses.push(response.statusCode)
-    if (response.statusCode === 429) t.equal(response.headers['retry-after'], '1')
-  }
-  t.same(statuses.slice(0, 5), [200, 200, 200, 200, 200], 'allows a burst of five seconds')
-  t.equal(statuses[6], 429)
-  const hosted = await post(app, paths.hosted, createBody('hosted', slow.secretKey))
-  t.equal(hosted.statusCode, 429, 'the limit also applies to creates without a key')
+  // Sent together, because a token comes back every second.
+  const many = (send: () => ReturnType<typeof post>) => Promise.all(Array.from({ length: 20 }, send))
+  const native = await many(() =>
+    post(app, paths.native, createBody('native', slow.secretKey), { key: slow.webApiKey }),
+  )
+  t.ok(native.filter(({ statusCode }) => statusCode === 200).length >= 5, 'allows a burst of five seconds')
+  const refused = native.filter(({ statusCode }) => statusCode === 429)
+  t.ok(refused.length > 0)
+  t.same([...new Set(refused.map(({ headers }) => headers['retry-after']))], ['1'])
+  const hosted = await many(() => post(app, paths.hosted, createBody('hosted', slow.secretKey)))
+  t.ok(
+    hosted.some(({ statusCode }) => statusCode === 429),
+    'the limit also applies to creates without a key',
+  )
   t.equal(
     (await post(app, paths.native, createBody('native', other.secretKey), { key: other.webApiKey })).statusCode,
     200,
