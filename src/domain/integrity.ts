@@ -40,6 +40,9 @@ export interface Integrity {
   readonly decided: ReadonlySet<string>
 }
 
+/** The problem of an event that the service did not write in its place. */
+export const forgedProblem = 'The event has no valid authentication code.'
+
 /** An edited log causes findings in many places. More than this adds no information. */
 export const maxFindings = 100
 

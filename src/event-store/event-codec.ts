@@ -188,7 +188,10 @@ export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: str
 /** Why an event is unreadable if its personal data cannot be decrypted. */
 export const noKey = 'the key of its personal data is missing or wrong'
 
-/** A recorded event is unreadable: it has an unknown type or version, is damaged, is in the wrong stream, or does not fit the state. */
+/** Why an event is unreadable if its code is missing or wrong. */
+const forged = 'it has no valid authentication code, so the service did not write it in this place'
+
+/** A recorded event is unreadable: it has an unknown type or version, is damaged or forged, is in the wrong stream, or does not fit the state. */
 export class UnreadableEventError extends EventFormatError {
   override readonly name = 'UnreadableEventError'
   readonly stream: string
@@ -216,6 +219,7 @@ export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   try {
     const newest = versions.upcast(type, metadata.schemaVersion, data)
     const minorAsNumbers = mapMinor(newest, (value) => (typeof value === 'string' ? BigInt(value) : value))
+    if (recorded.isForged) throw new EventFormatError(forged)
     return { type, data: minorAsNumbers } as DomainEvent
   } catch (error) {
     if (!(error instanceof EventFormatError)) throw error

@@ -18,6 +18,8 @@ export * from '@transferd/event-log/types'
 export interface RecordedEvent extends LogEvent {
   /** An operator decided to skip the event. `skipEvents` marks it; no engine does. */
   readonly isSkipped?: true
+  /** The event does not carry a valid code of the service. `checkEventCodes` marks it; no engine does. */
+  readonly isForged?: true
   /** The revision of the previous event that is not skipped, if skipped events precede this one; -1 if all of them are skipped. */
   readonly previousRevision?: number
 }

@@ -10,15 +10,13 @@ import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
-import { skipEvents } from '../event-store/read-event.js'
 import { systemClock } from '../kernel/time.js'
 import { startAuditTree } from '../operations/audit/audit-tree.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import { createLogger } from '../operations/logging/logger.js'
 import { backlogMetrics } from '../operations/metrics.js'
-import { attachEventStore, openCustomerKeys, openReadModels } from '../operations/stores/stores.js'
+import { attachEventStore, openCustomerKeys, openReadModels, protectedStore } from '../operations/stores/stores.js'
 import { startFinishingErasures } from '../privacy/customer-erasure.js'
-import { sealing } from '../privacy/sealing-store.js'
 import { startExpiry } from '../processes/deposit-expiry.js'
 import { startPaymentRecovery } from '../processes/payment-recovery.js'
 import { startListingStreams } from '../processes/stream-lister.js'
@@ -83,7 +81,7 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
   const stopTracing = await startTracing(configuration, logger)
   const box = createSecretBox(keyRing)
   const keys = openCustomerKeys(configuration, box)
-  const clear = skipEvents(sealing(rawStore, keys))
+  const clear = protectedStore(rawStore, box, keys)
   const store = configuration.traced ? tracedStore(clear) : clear
   const readModels = await openReadModels(configuration.readModels)
   const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))

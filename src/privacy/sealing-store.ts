@@ -114,8 +114,8 @@ function opener(raw: EventStore, keys: CustomerKeys) {
   /** Destroys the keys of erased customers. Every follower of the log does this, which finishes erasures that a crash interrupted. */
   const takeErasures = async (events: readonly RecordedEvent[]) => {
     const ids = new Set<string>()
-    for (const { stream, type } of events)
-      if (type === 'CustomerErased' && stream.startsWith(streamPrefix.privacy))
+    for (const { stream, type, isForged } of events)
+      if (!isForged && type === 'CustomerErased' && stream.startsWith(streamPrefix.privacy))
         ids.add(stream.slice(streamPrefix.privacy.length))
     if (ids.size === 0) return
     for (const id of ids) erased.set(id, true)
@@ -128,7 +128,7 @@ function opener(raw: EventStore, keys: CustomerKeys) {
       if (keys.known(id)) continue
       const [erasure] = await raw.readStream(privacyStream(id), { maxCount: 1 })
       // Without an erasure the key was lost.
-      if (erasure) erased.set(id, true)
+      if (erasure && !erasure.isForged) erased.set(id, true)
     }
   }
 

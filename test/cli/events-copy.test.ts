@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { logPath, openEventLog } from '@transferd/event-log'
 import Database from 'better-sqlite3'
 import t from 'tap'
+import { addEventCodes } from '../../src/event-store/event-codes.js'
 import type { Append } from '../../src/event-store/event-store.js'
 import { firstAuditKey } from '../../src/operations/audit/audit-files.js'
-import { loadMasterKeys } from '../../src/operations/keys/key-ring.js'
+import { eventKeyIn, loadMasterKeys } from '../../src/operations/keys/key-ring.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { appendTransfers, seal } from '../audit/integrity/sealed-log.js'
 import { wholeLog } from '../support/expected-documents.js'
@@ -81,8 +82,9 @@ t.test('verifies a log with a tree before copying, and rejects an edited log', a
   const from = join(directory, 'from')
   const { keys } = loadMasterKeys(from)
   const source = await openEventLog({ directory: from })
-  await appendTransfers(source, 0, 20)
-  await seal(source, from, await firstAuditKey(source, createSecretBox({ current: keys[0].key, others: [] })))
+  const box = createSecretBox(keys[0].key)
+  await appendTransfers(addEventCodes(source, eventKeyIn(box)), 0, 20)
+  await seal(source, from, await firstAuditKey(source, box))
   await source.close()
   const copyTo = (to: string) =>
     runCli(directory, ['events', 'copy', '--from', `embedded:${from}`, '--to', `embedded:${join(directory, to)}`])

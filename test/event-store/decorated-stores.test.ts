@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { addEventCodes, checkEventCodes, eventKeyOf } from '../../src/event-store/event-codes.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { skipEvents } from '../../src/event-store/read-event.js'
 import { CustomerKeys } from '../../src/privacy/customer-keys.js'
@@ -26,7 +27,12 @@ t.test('each decorated store has every member of the port', async (t) => {
   const store = await openTestStore(t)
   const keys = new CustomerKeys(openEmbeddedKeyStore({ directory: t.testdir() }), createSecretBox(randomBytes(32)))
   t.teardown(() => keys.close())
-  const decorators = { skipEvents, sealing: (raw: EventStore) => sealing(raw, keys), tracedStore }
+  const key = eventKeyOf('test')
+  const codes = {
+    addEventCodes: (raw: EventStore) => addEventCodes(raw, key),
+    checkEventCodes: (raw: EventStore) => checkEventCodes(raw, key),
+  }
+  const decorators = { skipEvents, sealing: (raw: EventStore) => sealing(raw, keys), tracedStore, ...codes }
   for (const [decorator, decorate] of Object.entries(decorators)) {
     for (const name of names) t.ok(decorate(store)[name] !== undefined, `${decorator}: ${name}`)
   }

@@ -1,6 +1,6 @@
 import { formatVerifier, type NoteSigner, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
-import type { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
+import { type IntegrityCommands, integrityContext } from '../../commands/integrity/integrity-commands.js'
 import type { Finding } from '../../domain/integrity.js'
 import type { Clock } from '../../kernel/time.js'
 import type { ReadModels } from '../../read-models/read-models.js'
@@ -26,7 +26,6 @@ const newestLeaves = 2_000
 /** The resting time per working time of a verification. At rest it uses 2 % of a core, and on request half of one. */
 const pausePerWork = { start: 0, rest: 49, asked: 1 } as const
 const maxVerifications = 10
-const context = { actor: 'system:integrity', $correlationId: 'integrity', $causationId: 'integrity' }
 
 /** The intervals of sealing and verification. Tests pass shorter ones. */
 const defaultTiming = {
@@ -249,7 +248,7 @@ class TreeKeeper {
   async #report(findings: readonly Finding[], treeSize: number): Promise<void> {
     if (findings.length === 0) return
     const { commands, logger } = this.options
-    const recorded = await commands.report(findings, treeSize, context)
+    const recorded = await commands.report(findings, treeSize, integrityContext)
     if (recorded === 0) return
     for (const finding of findings.slice(0, 10)) logger.error({ findings: finding }, 'the log does not verify')
     logger.error({ findings: recorded }, 'payouts are stopped: the log does not verify')

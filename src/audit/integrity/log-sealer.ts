@@ -50,7 +50,7 @@ export function isBrokenLog(error: unknown): error is Error {
 export const checkpointPath = 'checkpoint'
 
 export interface TreeParts {
-  /** The log as stored, with encrypted personal data and with skipped events. */
+  /** The log with encrypted personal data. If its events have codes, it marks those that are forged or skipped. */
   readonly store: EventStore
   readonly tiles: TileStore
 }

@@ -12,7 +12,7 @@ import {
   verifyConsistency,
   widthOf,
 } from '@transferd/transparency-log'
-import type { Finding } from '../../domain/integrity.js'
+import { type Finding, forgedProblem } from '../../domain/integrity.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
 import { checkStreams, Findings, LogComparison } from './log-comparison.js'
 import { checkpointPath, positionAfter, signedCheckpoint, storedPages, type TreeParts } from './log-sealer.js'
@@ -135,6 +135,7 @@ async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, 
   for await (const { events, through, atEnd } of storedPages(store, after)) {
     for (const event of events) {
       if (isDone || !(await comparison.take(event))) unsealed++
+      if (event.isForged && !event.isSkipped) findings.add('log', `${event.stream}@${event.revision}`, forgedProblem)
     }
     isDone ||= await comparison.isDone()
     if (through) await checkStreams(store, events, through, findings)

@@ -10,6 +10,9 @@ import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/time.js'
 import { type CommandContext, handleCommand, loadStream, readHistory, type Untimed } from '../handle-command.js'
 
+/** The cause of the findings that the service itself records. */
+export const integrityContext = { actor: 'system:integrity', $correlationId: 'integrity', $causationId: 'integrity' }
+
 /** Records verification failures, which stop payouts, and the decisions to stop and resume payouts. Each method may throw StoreUnavailableError. */
 export class IntegrityCommands {
   constructor(

@@ -14,7 +14,7 @@ import type { Part } from '../../subscriptions/under-lease.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { checkLogAtRest, checkOtherFiles } from '../files/file-checks.js'
 import { gaugesOf } from '../metrics.js'
-import type { OpenedLog } from '../stores/stores.js'
+import { markedStore, type OpenedLog } from '../stores/stores.js'
 import { auditKeyOf, keepAuditKey, readAuditKey } from './audit-files.js'
 
 export function startAuditTree(parts: {
@@ -33,7 +33,7 @@ export function startAuditTree(parts: {
   const { publishFailed, ...metrics } = treeMetrics(registry, commands)
   return startTreeKeeper({
     ...{ readModels, commands, clock, logger, metrics, publishFailed },
-    store: rawStore,
+    store: markedStore(rawStore, box),
     tiles: new DirectoryTiles(audit.directory),
     signer: () => auditKeyOf(dataDirectory, rawStore, box),
     hasKey: () => readAuditKey(dataDirectory, box) !== undefined,

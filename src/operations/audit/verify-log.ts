@@ -13,8 +13,8 @@ import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/time.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { masterKeysOf, openKeyRing } from '../keys/key-ring.js'
-import { openEventStore, openLog, requireLog } from '../stores/stores.js'
+import { eventKeyIn, MasterKeyError, masterKeysOf, openKeyRing, requireEventKey } from '../keys/key-ring.js'
+import { markedStore, openEventStore, openLog, requireLog } from '../stores/stores.js'
 import { auditKeyOf } from './audit-files.js'
 
 export interface VerifyLogOptions {
@@ -46,16 +46,18 @@ export async function verifyLog(configuration: Configuration, options: VerifyLog
   const { from, older = [], verifier, tiles = new DirectoryTiles(audit.directory), signal, onProgress } = options
   const { eventStore: store } = await openEventStore(location)
   try {
+    const box = await openBox(configuration, store, verifier === undefined)
     const verification = await verifySealedLog({
-      ...{ store, tiles },
-      verifier: verifier ?? (await ownKey(configuration, store)),
+      store: box ? markedStore(store, box) : store,
+      tiles,
+      verifier: verifier ?? (await logVerifier(configuration, store, box!)),
       from: from === undefined ? 0 : parseCheckpoint(parseNote(from.note).text).size,
       kept: from === undefined ? older : [from, ...older],
       ...(location.engine === 'embedded' && { checkFile: () => checkLogFile(location.directory, 'full') }),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),
     })
-    return shown(verification)
+    return shown(verification, box !== undefined)
   } finally {
     await store.close()
   }
@@ -76,20 +78,28 @@ export async function reportFindings(
   }
 }
 
-/** `from` is the index of the first compared leaf, `unsealed` events are in no checkpoint yet, and `findings` are the first hundred problems. */
-function shown({ checkpoint, from, to, count, findings, unsealed, isComplete }: Verification) {
+/** `codesVerified` is false without the master key, which verifies the codes of events. `from` is the index of the first compared leaf, `unsealed` events are in no checkpoint yet, and `findings` are the first hundred problems. */
+function shown({ checkpoint, from, to, count, findings, unsealed, isComplete }: Verification, codesVerified: boolean) {
   return {
     holds: count === 0,
     origin: checkpoint?.origin ?? null,
     treeSize: checkpoint?.size ?? 0,
     root: checkpoint?.root.toString('base64') ?? null,
-    ...{ from, verified: to - from, unsealed, isComplete, problems: count, findings },
+    ...{ from, verified: to - from, unsealed, codesVerified, isComplete, problems: count, findings },
   }
 }
 
-async function ownKey(configuration: Configuration, rawStore: EventStore): Promise<NoteVerifier> {
-  const { keys } = await masterKeysOf(configuration)
-  return logVerifier(configuration, rawStore, createSecretBox(await openKeyRing(rawStore, keys)))
+/** An auditor can verify the tree with its key only. @throws MasterKeyError if the master key is required */
+async function openBox(configuration: Configuration, rawStore: EventStore, isRequired: boolean) {
+  try {
+    const { keys } = await masterKeysOf(configuration)
+    const box = createSecretBox(await openKeyRing(rawStore, keys))
+    await requireEventKey(rawStore, eventKeyIn(box))
+    return box
+  } catch (error) {
+    if (error instanceof MasterKeyError && !isRequired) return undefined
+    throw error
+  }
 }
 
 /** Returns the verifier of the log's checkpoints. @throws NoTreeError if the log is empty */

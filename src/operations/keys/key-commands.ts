@@ -6,6 +6,7 @@ import { type StreamPrefix, streamKind, streamPrefix } from '../../domain/stream
 import { userDecider } from '../../domain/user/user.js'
 import { walletAccountDecider } from '../../domain/wallet-account.js'
 import { type DomainEvent, UnreadableEventError } from '../../event-store/event-codec.js'
+import { addEventCodes } from '../../event-store/event-codes.js'
 import { type EventStore, logPages } from '../../event-store/event-store.js'
 import { skipEvents } from '../../event-store/read-event.js'
 import type { Decider } from '../../kernel/rules.js'
@@ -23,7 +24,15 @@ import { auditKeyOwner, auditKeyPath, readSealedAuditKey } from '../audit/audit-
 import type { Configuration } from '../configuration/configuration.js'
 import { writeFileDurably } from '../files/durable-file.js'
 import { openCustomerKeys, openEventStore, openLog, requireLog } from '../stores/stores.js'
-import { firstKeyId, type MasterKeys, masterKeysOf, readDigestKey, ringOf, sealDigestKey } from './key-ring.js'
+import {
+  eventKeyIn,
+  firstKeyId,
+  type MasterKeys,
+  masterKeysOf,
+  readDigestKey,
+  ringOf,
+  sealDigestKey,
+} from './key-ring.js'
 
 export type KeyList = Awaited<ReturnType<typeof listed>>
 export type KeyListed = KeyList['keys'][number]
@@ -90,10 +99,12 @@ export async function giveUpKey(
     if (keys.some(({ key }) => idOfMasterKey(key) === keyId))
       throw new KeyRefusedError(`${keyId} is given, so it is not lost`)
     const ring = ringOf(keys)
-    const customerKeys = openCustomerKeys(configuration, createSecretBox(ring))
+    const box = createSecretBox(ring)
+    const customerKeys = openCustomerKeys(configuration, box)
+    const raw = addEventCodes(log, eventKeyIn(box))
     try {
       // Before the digests, so that a repeat completes an interrupted run.
-      await giveUpLostKeys({ raw: log, keys: customerKeys, clock: () => new Date().toISOString() }, reason, by)
+      await giveUpLostKeys({ raw, keys: customerKeys, clock: () => new Date().toISOString() }, reason, by)
     } finally {
       await customerKeys.close()
     }

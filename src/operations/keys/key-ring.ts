@@ -5,9 +5,23 @@ import { join } from 'node:path'
 import { type CommandContext, retryOnConflict } from '../../commands/handle-command.js'
 import { digestKeyStream, streamPrefix } from '../../domain/streams.js'
 import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
+import {
+  addEventCodes,
+  type EventKey,
+  eventKeyIdOf,
+  eventKeyOf,
+  giveUpPosition,
+} from '../../event-store/event-codes.js'
 import { type EventStore, type ExpectedRevision, logPages } from '../../event-store/event-store.js'
 import { readableEvent } from '../../event-store/read-event.js'
-import { createSecretBox, digestKeyOf, idOfMasterKey, type KeyRing, keyIdOf } from '../../security/secret-box.js'
+import {
+  createSecretBox,
+  digestKeyOf,
+  idOfMasterKey,
+  type KeyRing,
+  keyIdOf,
+  type SecretBox,
+} from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { decodeMasterKeys } from '../configuration/configuration-values.js'
 import { createFileDurably, permissionNotices } from '../files/durable-file.js'
@@ -69,7 +83,26 @@ export async function sealDigestKey(
   const text = Buffer.from(digestKey ?? digestKeyOf(ring.current)).toString('base64url')
   const sealed = createSecretBox(ring).seal(text, owner)
   const data = { sealed, reason, at: new Date().toISOString() }
-  await store.append(digestKeyStream, expectedRevision, [encodeEvent({ type: 'DigestKeySealed', data }, by)])
+  const log = addEventCodes(
+    store,
+    eventKeyIn(createSecretBox({ digestKey: digestKey ?? digestKeyOf(ring.current), ...ring })),
+  )
+  await log.append(digestKeyStream, expectedRevision, [encodeEvent({ type: 'DigestKeySealed', data }, by)])
+}
+
+/** Returns the key of the codes of events. It derives from the digest key, so a rotation of the master key does not change it. */
+export function eventKeyIn(box: SecretBox): EventKey {
+  return eventKeyOf(box.mac('event codes', 'key'))
+}
+
+/** Requires the key of the log's first event, or a decision to give that key up. @throws MasterKeyError, StoreUnavailableError */
+export async function requireEventKey(store: EventStore, key: EventKey): Promise<void> {
+  const [first] = (await store.readAll({ maxCount: 1, includeStored: true })).events
+  const keyId = first && eventKeyIdOf(first)
+  if (keyId === undefined || keyId === key.id || (await giveUpPosition(store, key))) return
+  throw new MasterKeyError(
+    'none of the given master keys opens this log: its events are authenticated with a different key. If that key is permanently lost, see docs/operating/keys.md',
+  )
 }
 
 /** Returns the key of the log's first secret, from which the digests derive, or the current key if there is no secret yet. */

@@ -1,7 +1,11 @@
 import { existsSync } from 'node:fs'
 import { attachEventLog, type EventLogHandle, logPath, openEventLog } from '@transferd/event-log'
-import type { EventStore } from '../../event-store/event-store.js'
+import { IntegrityCommands, integrityContext } from '../../commands/integrity/integrity-commands.js'
+import { forgedProblem, maxFindings } from '../../domain/integrity.js'
+import { addEventCodes, checkEventCodes } from '../../event-store/event-codes.js'
+import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { skipEvents } from '../../event-store/read-event.js'
+import { systemClock } from '../../kernel/time.js'
 import { openCollectionKeyStore } from '../../privacy/collection-key-store.js'
 import { CustomerKeys, type KeyStore } from '../../privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../privacy/embedded/embedded-key-store.js'
@@ -9,7 +13,7 @@ import { sealing } from '../../privacy/sealing-store.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
-import { type MasterKeys, masterKeysOf, openKeyRing } from '../keys/key-ring.js'
+import { eventKeyIn, type MasterKeys, masterKeysOf, openKeyRing, requireEventKey } from '../keys/key-ring.js'
 
 /** The log, with the keys of its encrypted values, and notices for the operator about the key files. */
 export type OpenedLog = Awaited<ReturnType<typeof openLog>>
@@ -61,15 +65,39 @@ export async function openLogOver(
     // This also reports a wrong address or password before the first create fails.
     const keyRing = await openKeyRing(rawEventStore, masterKeys)
     const box = createSecretBox(keyRing)
+    await requireEventKey(rawEventStore, eventKeyIn(box))
     const customerKeys = openCustomerKeys(configuration, box)
-    // The store for reads and appends encrypts and decrypts personal data. In the raw one, for copying, hashing and verifying the log, it is
-    // ciphertext.
-    const eventStore = skipEvents(sealing(rawEventStore, customerKeys))
+    const eventStore = protectedStore(rawEventStore, box, customerKeys)
     return { eventStore, rawEventStore, customerKeys, box, keyRing, close: () => eventStore.close() }
   } catch (error) {
     await rawEventStore.close()
     throw error
   }
+}
+
+/**
+ * Returns the store for reads and appends: it adds and checks the codes of events, and encrypts and decrypts personal data. The raw store is
+ * for copying, hashing and verifying the log. A forged event that any reader meets stops payouts.
+ */
+export function protectedStore(raw: EventStore, box: SecretBox, customerKeys: CustomerKeys): EventStore {
+  const key = eventKeyIn(box)
+  const reported = new Set<string>()
+  const report = ({ stream, revision }: RecordedEvent) => {
+    const place = `${stream}@${revision}`
+    if (reported.has(place) || reported.size >= maxFindings) return
+    reported.add(place)
+    const finding = { kind: 'log', place, leafIndex: null, problem: forgedProblem } as const
+    // The reader's own decision fails in any case. If the finding cannot be recorded now, the next reader records it.
+    commands.report([finding], 0, integrityContext).catch(() => reported.delete(place))
+  }
+  const store = skipEvents(sealing(checkEventCodes(addEventCodes(raw, key), key, report), customerKeys))
+  const commands = new IntegrityCommands(store, systemClock())
+  return store
+}
+
+/** Returns the log with its events as stored, in which forged and skipped events are marked. */
+export function markedStore(raw: EventStore, box: SecretBox): EventStore {
+  return skipEvents(checkEventCodes(raw, eventKeyIn(box)))
 }
 
 /** Opens the keys next to the read models, where all nodes can reach them. Nothing is opened before the first key is requested. */

@@ -1,0 +1,118 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import { digestKeyStream, streamKind } from '../domain/streams.js'
+import {
+  type Append,
+  comparePositions,
+  type EventStore,
+  type ExpectedRevision,
+  type JsonObject,
+  type NewEvent,
+  type Page,
+  type Place,
+  type Position,
+  type RecordedEvent,
+} from './event-store.js'
+import { readableEvent } from './read-event.js'
+
+/** The key of the codes that authenticate events. It fills a block of BLAKE2b (docs/decisions/0039-event-codes.md). */
+export interface EventKey {
+  readonly id: string
+  readonly block: string
+}
+
+const blockLength = 128
+/** Characters of base64url: 132 bits. */
+const codeLength = 22
+
+/** Returns the key for a secret of 32 bytes in base64url. */
+export function eventKeyOf(secret: string): EventKey {
+  return { id: hash('sha256', `event key ${secret}`).slice(0, 8), block: secret.padEnd(blockLength, '.') }
+}
+
+/** Returns the code of an event. The position is not covered, because the engine assigns it after the append. */
+function codeOf(
+  { id: keyId, block }: EventKey,
+  place: Place,
+  { id, type, data }: NewEvent,
+  metadata: JsonObject,
+): string {
+  const text = JSON.stringify([place.stream, place.revision, id, type, data, metadata])
+  return `${keyId}.${hash('blake2b512', block + text, 'base64url').slice(0, codeLength)}`
+}
+
+/** Decorates the store: each appended event of the service's streams carries its code in `metadata.mac`. */
+export function addEventCodes(raw: EventStore, key: EventKey): EventStore {
+  const withCodes = (stream: string, expected: ExpectedRevision, events: readonly NewEvent[]) => {
+    if (streamKind(stream) === undefined) return events
+    const first = expected === 'no_stream' ? 0 : expected + 1
+    return events.map((event, index) => {
+      const { id, type, data, metadata } = event
+      const mac = codeOf(key, { stream, revision: first + index }, event, metadata)
+      return { id, type, data, metadata: { ...metadata, mac } }
+    })
+  }
+  const withCode = (append: Append): Append => {
+    return { ...append, events: withCodes(append.stream, append.expectedRevision, append.events) }
+  }
+  return {
+    ...raw,
+    append: (stream, expected, events) => raw.append(stream, expected, withCodes(stream, expected, events)),
+    appendInOrder: (appends, options) => raw.appendInOrder(appends.map(withCode), options),
+  }
+}
+
+/**
+ * Decorates the store: events of the service's streams without a valid code are marked as forged, so that they are unreadable, and
+ * `onForged` receives them. Persistent subscriptions deliver events as stored: their consumers read the streams before they act.
+ */
+export function checkEventCodes(raw: EventStore, key: EventKey, onForged?: (event: RecordedEvent) => void): EventStore {
+  let replacement: Promise<Position | undefined> | undefined
+  /** Whether the event carries a code of an earlier key whose master key an operator gave up later, so that no one can check it. */
+  const hasLostKey = async (event: RecordedEvent): Promise<boolean> => {
+    const keyId = eventKeyIdOf(event)
+    if (keyId === undefined || keyId === key.id) return false
+    replacement ??= giveUpPosition(raw, key)
+    const position = await replacement
+    return position !== undefined && comparePositions(event.position, position) < 0
+  }
+  const check = async (events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> => {
+    let marked: RecordedEvent[] | undefined
+    for (const [index, event] of events.entries()) {
+      if (streamKind(event.stream) === undefined || hasCode(key, event) || (await hasLostKey(event))) continue
+      marked ??= [...events]
+      marked[index] = { ...event, isForged: true }
+      onForged?.(event)
+    }
+    return marked ?? events
+  }
+  const checkPage = async (page: Page): Promise<Page> => ({ ...page, events: await check(page.events) })
+  return {
+    ...raw,
+    readStream: async (stream, options) => check(await raw.readStream(stream, options)),
+    readAll: async (options) => checkPage(await raw.readAll(options)),
+    async *subscribeToAll(options) {
+      for await (const page of raw.subscribeToAll(options)) yield await checkPage(page)
+    },
+  }
+}
+
+/** Returns the id of the key of an event's code, or `undefined` without a code. */
+export function eventKeyIdOf({ metadata }: Pick<RecordedEvent, 'metadata'>): string | undefined {
+  return typeof metadata.mac === 'string' ? /^([0-9a-f]{8})\../.exec(metadata.mac)?.[1] : undefined
+}
+
+function hasCode(key: EventKey, event: RecordedEvent): boolean {
+  const { mac, ...metadata } = event.metadata
+  if (typeof mac !== 'string') return false
+  const [given, expected] = [Buffer.from(mac), Buffer.from(codeOf(key, event, event, metadata))]
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+/** Returns the position of the last decision to give up a master key, which the present key authenticates. @throws StoreUnavailableError */
+export async function giveUpPosition(raw: EventStore, key: EventKey): Promise<Position | undefined> {
+  const decisions = (await raw.readStream(digestKeyStream)).filter((recorded) => {
+    const event = readableEvent(recorded)
+    return event?.type === 'DigestKeySealed' && event.data.reason !== null && hasCode(key, recorded)
+  })
+  return decisions.at(-1)?.position
+}
