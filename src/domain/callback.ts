@@ -1,13 +1,13 @@
 import { accept, type Decider, type Decision, refuse } from '../kernel/rules.js'
-import { hourMs, minuteMs } from '../kernel/time.js'
+import { hourMs, leftOfWaitMs, minuteMs } from '../kernel/time.js'
 import { Type } from '../kernel/typebox.js'
 import { Data, type DataOf, type EventsOf, Nullable, type ValueOf } from './event.js'
-import { Count, Id, Index, Minor, PositiveMinor, Text, Time } from './fields.js'
+import { Count, Id, Index, Minor, PositiveMinor, ReferenceId, Text, Time } from './fields.js'
 
 const CallbackPayload = Data({
   /** 1 to 5: a status value of the specification. */
   status: Type.Integer({ minimum: 1, maximum: 5 }),
-  referenceId: Id,
+  referenceId: ReferenceId,
   message: Nullable(Text),
   amountMinor: PositiveMinor,
   transactionAmountMinor: Minor,
@@ -56,7 +56,8 @@ export interface Delivery
   /** The number of failed attempts since the callback was recorded or requeued. */
   readonly attempts: number
   readonly recordedAt: string
-  /** Meaningful only while the status is `waiting`. */
+  /** Meaningful only while the status is `waiting`, like `nextAttemptAt`: when the wait for the next attempt began. */
+  readonly waitingSince: string
   readonly nextAttemptAt: string
   /** Why the last attempt failed, or null. */
   readonly lastFailure: string | null
@@ -86,7 +87,7 @@ export interface Attempted extends Pick<DataOf<CallbackEvent, 'CallbackDelivered
 export type CallbackCommand =
   | ({ readonly type: 'Record' } & DataOf<CallbackEvent, 'CallbackRecorded'>)
   | ({ readonly type: 'ReportAttempt'; readonly webhookId: string; readonly at: string } & Attempted)
-  /** An operator can requeue a callback at any time, a merchant can resend it from {@link resendableAtMs} on. */
+  /** An operator can requeue a callback at any time, a merchant can resend it after {@link untilResendableMs}. */
   | { readonly type: 'Requeue' | 'Resend'; readonly which: Requeued; readonly at: string }
 
 /** One callback regardless of its status, the latest one, or all parked ones. */
@@ -138,26 +139,35 @@ function reportAttempt(command: CallbackCommand & { type: 'ReportAttempt' }, lan
 
 function requeue(command: CallbackCommand & { type: 'Requeue' | 'Resend' }, lane: Lane): Decision<CallbackEvent> {
   const { type, which, at } = command
+  const nowMs = Date.parse(at)
   const chosen = requeued(lane, which)
   if (chosen.length === 0 && which !== 'parked') return refuse('not-found', 'unknown-callback')
   // A callback that waits for its first attempt needs no requeue. One that waits after a failure is sent immediately.
   const idle = chosen.filter((delivery) => delivery.status !== 'waiting' || delivery.attempts > 0)
-  const free = type === 'Requeue' ? idle : idle.filter((delivery) => resendableAtMs(delivery) <= Date.parse(at))
+  const free = type === 'Requeue' ? idle : idle.filter((delivery) => untilResendableMs(delivery, nowMs) === 0)
   if (idle.length > 0 && free.length === 0) return refuse('conflict', 'resent-too-often')
   return accept(...free.map(({ webhookId }) => ({ type: 'CallbackRequeued', data: ids(lane, webhookId, at) }) as const))
 }
 
-/** Returns the callbacks of a lane that a request to requeue selects. */
-export function requeued(lane: Lane, which: Requeued): readonly Delivery[] {
-  if (which === 'latest') return lane.deliveries.slice(-1)
-  if (which === 'parked') return lane.deliveries.filter((delivery) => delivery.status === 'parked')
-  return lane.deliveries.filter((delivery) => delivery.webhookId === which.webhookId)
+/**
+ * Returns the callbacks of a lane that a request to requeue selects, lowest revision first. They include those that wait before a selected
+ * one: a lane is sent in order, so the request would otherwise have no effect until they are due.
+ */
+export function requeued({ deliveries }: Lane, which: Requeued): readonly Delivery[] {
+  const isSelected = (delivery: Delivery, index: number) => {
+    if (which === 'latest') return index === deliveries.length - 1
+    return which === 'parked' ? delivery.status === 'parked' : delivery.webhookId === which.webhookId
+  }
+  const last = deliveries.findLastIndex(isSelected)
+  return deliveries.filter((each, index) => isSelected(each, index) || (each.status === 'waiting' && index < last))
 }
 
-/** Returns when (in milliseconds since the epoch) a merchant can resend the callback. */
-export function resendableAtMs({ requeues, requeuedAt }: Delivery): number {
+/** Returns the milliseconds until a merchant can resend the callback, or 0. */
+export function untilResendableMs({ requeues, requeuedAt }: Delivery, nowMs: number): number {
   if (requeuedAt === null) return 0
-  return Date.parse(requeuedAt) + Math.min(longestResendPauseMs, firstResendPauseMs * 2 ** (requeues - 1))
+  const sinceMs = Date.parse(requeuedAt)
+  const pauseMs = Math.min(longestResendPauseMs, firstResendPauseMs * 2 ** (requeues - 1))
+  return leftOfWaitMs(sinceMs, sinceMs + pauseMs, nowMs)
 }
 
 function find({ deliveries }: Lane, webhookId: string): Delivery | undefined {
@@ -174,15 +184,23 @@ export function evolve(lane: Lane, event: CallbackEvent): Lane {
     case 'CallbackRecorded': {
       const { webhookId, transferRevision, payload, at, trackingId, merchantId } = event.data
       const unsent = { status: 'waiting', attempts: 0, lastFailure: null, requeues: 0, requeuedAt: null } as const
-      const delivery = { webhookId, transferRevision, payload, recordedAt: at, nextAttemptAt: at, ...unsent }
+      const delivery = {
+        webhookId,
+        transferRevision,
+        payload,
+        recordedAt: at,
+        waitingSince: at,
+        nextAttemptAt: at,
+        ...unsent,
+      }
       const deliveries = [...lane.deliveries, delivery].sort((a, b) => a.transferRevision - b.transferRevision)
       return { trackingId, merchantId, deliveries }
     }
     case 'CallbackDelivered':
       return change(lane, event.data.webhookId, { status: 'delivered', lastFailure: null })
     case 'CallbackAttemptFailed': {
-      const { attempt, nextAttemptAt, reason } = event.data
-      return change(lane, event.data.webhookId, { attempts: attempt, nextAttemptAt, lastFailure: reason })
+      const { webhookId, attempt, at: waitingSince, nextAttemptAt, reason } = event.data
+      return change(lane, webhookId, { attempts: attempt, waitingSince, nextAttemptAt, lastFailure: reason })
     }
     case 'CallbackParked': {
       const { attempt, reason } = event.data
@@ -191,7 +209,8 @@ export function evolve(lane: Lane, event: CallbackEvent): Lane {
     case 'CallbackRequeued': {
       const { webhookId, at } = event.data
       const requeues = 1 + (find(lane, webhookId)?.requeues ?? 0)
-      return change(lane, webhookId, { status: 'waiting', attempts: 0, nextAttemptAt: at, requeues, requeuedAt: at })
+      const waiting = { status: 'waiting', attempts: 0, waitingSince: at, nextAttemptAt: at } as const
+      return change(lane, webhookId, { ...waiting, requeues, requeuedAt: at })
     }
     default:
       return event satisfies never
@@ -202,6 +221,11 @@ function change(lane: Lane, webhookId: string, changes: Partial<Delivery>): Lane
   if (!find(lane, webhookId)) throw new Error('an attempt of a callback that was never recorded')
   const deliveries = lane.deliveries.map((each) => (each.webhookId === webhookId ? { ...each, ...changes } : each))
   return { ...lane, deliveries }
+}
+
+/** Returns the milliseconds until a waiting callback is due, or 0. A new or requeued one is due regardless of the clock. */
+export function untilDueMs({ waitingSince, nextAttemptAt }: Delivery, nowMs: number): number {
+  return leftOfWaitMs(Date.parse(waitingSince), Date.parse(nextAttemptAt), nowMs)
 }
 
 /** Returns the callback to send next. The callbacks of one transfer are sent one at a time, lowest revision first. */

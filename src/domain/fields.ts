@@ -5,6 +5,10 @@ export const Minor = Type.Unsafe<bigint>(Type.String({ pattern: '^(0|[1-9]\\d{0,
 /** An amount above 0: the last guard against a transfer of nothing. */
 export const PositiveMinor = Type.Unsafe<bigint>(Type.String({ pattern: '^[1-9]\\d{0,14}$' }))
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
+/** The largest number of characters in a referenceId. */
+export const maxReferenceIdLength = 128
+/** A merchant's id of a transfer: any printable text. The schema counts UTF-16 units, of which a character has at most two. */
+export const ReferenceId = Type.String({ minLength: 1, maxLength: 2 * maxReferenceIdLength })
 export const Text = Type.String({ maxLength: 2048 })
 /** The actor of the metadata, such as `user:<id>`. */
 export const Actor = Type.String({ minLength: 1, maxLength: 256 })

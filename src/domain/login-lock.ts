@@ -1,5 +1,5 @@
 import { accept, type Decider } from '../kernel/rules.js'
-import { dayMs, hourMs } from '../kernel/time.js'
+import { dayMs, hourMs, leftOfWaitMs } from '../kernel/time.js'
 import type { EventsOf } from './event.js'
 import type { walletLoginEvents } from './payment.js'
 import type { signInEvents } from './user/user.js'
@@ -68,8 +68,8 @@ export function loginLockedUntilMs(state: LoginState, device: string | null, now
   const failures = state.failures.find((each) => each.device === device)
   if (!failures || failures.count <= freeFailures) return undefined
   const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** (failures.count - freeFailures - 1))
-  const untilMs = Date.parse(failures.at) + pauseMs
-  return untilMs > nowMs ? untilMs : undefined
+  const sinceMs = Date.parse(failures.at)
+  return leftOfWaitMs(sinceMs, sinceMs + pauseMs, nowMs) > 0 ? sinceMs + pauseMs : undefined
 }
 
 function withoutFailuresOf({ failures }: LoginState, device: string | null): readonly Failures[] {

@@ -1,5 +1,5 @@
 import { accept, type Decider, type Decision, refuse } from '../kernel/rules.js'
-import { dayMs } from '../kernel/time.js'
+import { dayMs, leftOfWaitMs } from '../kernel/time.js'
 import { Data, type DataOf, type EventsOf, Nullable, OneOf, Personal, type ValueOf } from './event.js'
 import { AccountNumber, Count, Id, Minor, PositiveMinor, Text, Time } from './fields.js'
 
@@ -277,6 +277,6 @@ export const codeCapDecider: Decider<WrongCodes, WalletCodeRefused['data'], Wall
 /** Returns when (in milliseconds since the epoch) codes of the account are compared again, or `undefined` if they are compared now. */
 export function codesLockedUntilMs({ latest }: WrongCodes, nowMs: number): number | undefined {
   if (latest.length < maxWrongCodes) return undefined
-  const untilMs = Date.parse(latest[0]!) + dayMs
-  return untilMs > nowMs ? untilMs : undefined
+  const sinceMs = Date.parse(latest[0]!)
+  return leftOfWaitMs(sinceMs, sinceMs + dayMs, nowMs) > 0 ? sinceMs + dayMs : undefined
 }

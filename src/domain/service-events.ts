@@ -1,6 +1,6 @@
 import { Type } from '../kernel/typebox.js'
 import { Data, Location, Nullable } from './event.js'
-import { Id, Index, Sealed, StreamName, Text, Time } from './fields.js'
+import { Id, Index, ReferenceId, Sealed, StreamName, Text, Time } from './fields.js'
 import { TransferKind } from './transfer/transfer-events.js'
 
 /** Events that record the work of the service itself. No decider decides them. */
@@ -11,7 +11,7 @@ export const maxErasedTransfers = 10_000
 
 export const hashEvents = {
   /** The request claimed a text that its hashes are calculated from. */
-  HashCodeSeen: Data({ merchantId: Id, kind: TransferKind, amountText: Text, referenceId: Id, at: Time }),
+  HashCodeSeen: Data({ merchantId: Id, kind: TransferKind, amountText: Text, referenceId: ReferenceId, at: Time }),
 }
 
 export const sweepEvents = {

@@ -15,6 +15,28 @@ export function systemClock(): Clock {
   }
 }
 
+/**
+ * Returns a clock that never goes back and never stops. When the system's clock is set back, it continues at the pace of the monotonic one,
+ * because a due time in memory would otherwise wait for as long as the clock was set back.
+ */
+export function steadyClock(nowMs: () => number, monotonicMs = () => performance.now()): () => number {
+  let [readMs, readAtMs] = [nowMs(), monotonicMs()]
+  return () => {
+    const atMs = monotonicMs()
+    readMs = Math.max(nowMs(), readMs + atMs - readAtMs)
+    readAtMs = atMs
+    return readMs
+  }
+}
+
+/**
+ * Returns the milliseconds that are left of a recorded wait, or 0 if it has ended. A time before its start means that the clock was set
+ * back: the wait has ended, because it would otherwise last longer by that much.
+ */
+export function leftOfWaitMs(sinceMs: number, untilMs: number, nowMs: number): number {
+  return nowMs < sinceMs ? 0 : Math.max(0, untilMs - nowMs)
+}
+
 /** Times are ISO 8601 in UTC with milliseconds everywhere, so that their order as text is their order in time. */
 
 export const minuteMs = 60_000

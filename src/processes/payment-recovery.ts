@@ -12,7 +12,7 @@ import {
   type RecordedEvent,
   StoreUnavailableError,
 } from '../event-store/event-store.js'
-import type { Clock } from '../kernel/time.js'
+import { type Clock, steadyClock } from '../kernel/time.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { follow } from '../subscriptions/follow.js'
@@ -62,7 +62,11 @@ class Recovery {
   #last: Place | undefined
   #kept: Place | undefined
 
-  constructor(private readonly deps: Dependencies) {}
+  readonly #nowMs: () => number
+
+  constructor(private readonly deps: Dependencies) {
+    this.#nowMs = steadyClock(() => Date.parse(deps.clock()))
+  }
 
   async run(retry: RetryOptions): Promise<void> {
     const ending = new AbortController()
@@ -135,7 +139,10 @@ class Recovery {
       return
     }
     const before = waiting ? waiting.before : this.#last
-    this.#waiting.set(trackingId, { before, isDebited, dueMs: recordedAtMs + this.deps.graceMs })
+    const { clock, graceMs } = this.deps
+    // The store's clock may be ahead, and this one may have been set back: neither makes a payment wait longer than the grace period.
+    const waitMs = Math.min(recordedAtMs + graceMs - Date.parse(clock()), graceMs)
+    this.#waiting.set(trackingId, { before, isDebited, dueMs: this.#nowMs() + waitMs })
   }
 
   async #recover(trackingId: string): Promise<void> {
@@ -166,9 +173,5 @@ class Recovery {
       .collection(collections.paymentRecovery)
       .bulkWrite([{ updateOne: { filter: { _id: checkpointId }, update, upsert: true } }])
     this.#kept = place
-  }
-
-  #nowMs(): number {
-    return Date.parse(this.deps.clock())
   }
 }

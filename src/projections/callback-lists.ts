@@ -5,7 +5,7 @@ import { type EventProjection, foldedDocuments, type ProjectedEvent } from './pr
 
 export const callbacksProjection: EventProjection = {
   name: 'callbacks',
-  version: 3,
+  version: 4,
   streamPrefixes: [streamPrefix.callback],
   collection: collections.callbacks,
   indexes: indexes.callbacks,
@@ -21,7 +21,7 @@ export const callbacksProjection: EventProjection = {
 function next(before: CallbackDocument | undefined, { event, revision }: ProjectedEvent): CallbackDocument {
   const { data } = event as CallbackEvent
   const lane = evolve(before ? laneOf(before) : initialState, event as CallbackEvent)
-  const { payload, status, nextAttemptAt, ...delivery } = lane.deliveries[0]!
+  const { payload, status, waitingSince, nextAttemptAt, ...delivery } = lane.deliveries[0]!
   return {
     _id: data.webhookId,
     merchantId: data.merchantId,
@@ -31,7 +31,7 @@ function next(before: CallbackDocument | undefined, { event, revision }: Project
     referenceId: payload.referenceId,
     status,
     attempts: delivery.attempts,
-    ...(status === 'waiting' && { dueAt: nextAttemptAt }),
+    ...(status === 'waiting' && { dueAt: nextAttemptAt, dueSince: waitingSince }),
     ...(status === 'parked' && { parkedAt: data.at }),
     lastFailure: delivery.lastFailure,
     lastHttpStatus: 'httpStatus' in data ? data.httpStatus : (before?.lastHttpStatus ?? null),
@@ -42,7 +42,7 @@ function next(before: CallbackDocument | undefined, { event, revision }: Project
 }
 
 function laneOf(document: CallbackDocument): Lane {
-  const { _id: webhookId, merchantId, trackingId, transferStatus, referenceId, dueAt = '' } = document
+  const { _id: webhookId, merchantId, trackingId, transferStatus, referenceId, dueAt = '', dueSince = '' } = document
   const { transferRevision, status, attempts, recordedAt, lastFailure } = document
   // Not stored, and not changed by later events.
   const rest = {
@@ -52,7 +52,8 @@ function laneOf(document: CallbackDocument): Lane {
     hasAmountMismatch: false,
     receiptUrl: null,
   }
-  const known = { webhookId, transferRevision, status, attempts, recordedAt, lastFailure, nextAttemptAt: dueAt }
+  const known = { webhookId, transferRevision, status, attempts, recordedAt, lastFailure }
+  const wait = { waitingSince: dueSince, nextAttemptAt: dueAt }
   const payload = { status: transferStatus, referenceId, ...rest }
-  return { merchantId, trackingId, deliveries: [{ ...known, payload, requeues: 0, requeuedAt: null }] }
+  return { merchantId, trackingId, deliveries: [{ ...known, ...wait, payload, requeues: 0, requeuedAt: null }] }
 }

@@ -1,4 +1,5 @@
 import type { TransferCommands } from '../commands/transfer/transfers.js'
+import { maxReferenceIdLength } from '../domain/fields.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { listByReferenceId, transfersByIdPrefix } from './transfer-queries.js'
 
@@ -27,7 +28,6 @@ interface Sources {
 export const maxFound = 10
 /** Shorter prefixes of ids match too many transfers. */
 const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/
-const referenceIdForm = /^[A-Za-z0-9_-]{1,64}$/
 /** Includes transfers of other merchants with the same prefix. */
 const maxRead = 50
 
@@ -52,7 +52,7 @@ async function transfersFor({ transfers, readModels, merchants }: Sources, text:
   const byId = idPrefix.test(start) ? await transfersByIdPrefix(readModels, start, maxRead) : []
   const own = byId.filter(({ merchantId }) => merchantIds.includes(merchantId))
   const found = new Map(own.map(({ _id, referenceId }) => [_id, referenceId]))
-  if (referenceIdForm.test(text)) {
+  if (Array.from(text).length <= maxReferenceIdLength) {
     const anything = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
     const page = await listByReferenceId(transfers, merchantIds, text, { ...anything, limit: maxFound })
     for (const { transfer } of page.items) found.set(transfer.trackingId, transfer.referenceId)

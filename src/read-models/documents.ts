@@ -67,6 +67,8 @@ export interface CallbackDocument extends Document {
   readonly attempts: number
   /** The time of the next attempt while it waits, unless an earlier callback of its lane is still waiting. */
   readonly dueAt?: string
+  /** The time at which the wait for the next attempt began, while it waits. A time in the future is from before the clock was set back. */
+  readonly dueSince?: string
   /** The time at which it was parked, while it is parked. */
   readonly parkedAt?: string
   readonly lastFailure: string | null
@@ -249,6 +251,7 @@ export const indexes = {
   transferTerms: [],
   callbacks: [
     { key: { merchantId: 1, dueAt: 1, _id: 1 }, having: 'dueAt' },
+    { key: { merchantId: 1, dueSince: 1, _id: 1 }, having: 'dueSince' },
     { key: { merchantId: 1, status: 1, recordedAt: -1, _id: -1 } },
     { key: { status: 1, recordedAt: -1, _id: -1 } },
   ],

@@ -61,7 +61,7 @@ export async function listNodes(readModels: ReadModels, now: string) {
   return (found as readonly NodeDocument[]).map(
     ({ _id: nodeId, host, processId, version, roles, startedAt, seenAt }) => ({
       ...{ nodeId, host, processId, version, roles, startedAt, seenAt },
-      isAlive: Date.parse(now) - Date.parse(seenAt) <= aliveForMs,
+      isAlive: Math.abs(Date.parse(now) - Date.parse(seenAt)) <= aliveForMs,
     }),
   )
 }

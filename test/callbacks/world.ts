@@ -218,13 +218,13 @@ async function project(store: EventStore, readModels: ReadModels, commands: Call
   for await (const page of store.subscribeToAll({ streamPrefixes: ['callback-'], signal })) {
     for (const trackingId of new Set(page.events.map((event) => String(event.data.trackingId)))) {
       const { merchantId, deliveries } = await commands.lane(trackingId)
-      const operations = deliveries.map(({ webhookId: _id, status, nextAttemptAt }) => {
+      const operations = deliveries.map(({ webhookId: _id, status, waitingSince, nextAttemptAt }) => {
         const replacement = {
           _id,
           merchantId,
           trackingId,
           status,
-          ...(status === 'waiting' ? { dueAt: nextAttemptAt } : {}),
+          ...(status === 'waiting' ? { dueAt: nextAttemptAt, dueSince: waitingSince } : {}),
         }
         return { replaceOne: { filter: { _id }, replacement, upsert: true } }
       })

@@ -95,11 +95,11 @@ const isConflict = { accepted: false, refusal: { reason: 'conflict' } }
 const isNew = { accepted: true, changed: true }
 const isRepeat = { accepted: true, changed: false }
 
-/** Generates few amounts and short numeric references, so that the joined texts often collide. */
+/** Generates few amounts and short references of digits and points, so that the joined texts often collide. */
 const anyCreate = fc.record({
   kind: fc.constantFrom<TransferKind>(...kinds),
   amount: fc.constantFrom('1', '1.0', '1.00', '10', '12', '12.3', '12.30', '1.2', '1.23', '100', '2', '23'),
-  referenceId: fc.stringMatching(/^[0-3]{1,3}$/),
+  referenceId: fc.stringMatching(/^[.0-3]{1,3}$/),
   hashed: fc.constantFrom('raw', 'shortest', 'two decimals', 'none'),
   secret: fc.constantFrom('sk_one', 'sk_two'),
 })
@@ -107,14 +107,14 @@ const anyCreate = fc.record({
 t.test('lists the referenceId of every split of a text into an amount and a referenceId', async (t) => {
   t.strictSame(referenceIdsIn('123'), ['23', '3'])
   t.strictSame(referenceIdsIn('100r'), ['00r', '0r', 'r'])
-  t.strictSame(referenceIdsIn('100.00r'), ['0r', 'r'])
+  t.strictSame(referenceIdsIn('10.00r'), ['0.00r', '.00r', '0r', 'r'])
   const text = fc.stringMatching(/^(0|[1-9]\d{0,13})(\.\d{1,3})?[0-9a.]{0,4}$/)
   fc.assert(
     fc.property(text, (joined) => {
       const listed = new Set(referenceIdsIn(joined))
       for (let length = 1; length < joined.length; length++) {
         const referenceId = joined.slice(length)
-        const isSplit = parseAmount(joined.slice(0, length)) !== undefined && !referenceId.includes('.')
+        const isSplit = parseAmount(joined.slice(0, length)) !== undefined
         if (isSplit && !listed.has(referenceId))
           throw new Error(`${referenceId} is missing from the splits of ${joined}`)
       }
@@ -190,6 +190,8 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
       t.match(await create({ kind: 'deposit', amount: '100.00', referenceId: 'r', hashed: '100.00' }), isReused)
       t.match(await create({ kind: 'deposit', amount: '1', referenceId: '23', hashed: '1' }), isNew)
       t.match(await create({ kind: 'deposit', amount: '12', referenceId: '3', hashed: '12' }), isReused)
+      t.match(await create({ kind: 'deposit', amount: '4', referenceId: '0.5é', hashed: '4' }), isNew)
+      t.match(await create({ kind: 'withdrawal', amount: '40.5', referenceId: 'é', hashed: '40.5' }), isReused)
     })
 
     t.test('accepts a create whose text contains the referenceId of a transfer with a different amount', async (t) => {

@@ -8,7 +8,7 @@ import {
   callbackDecider,
   type Lane,
   nextDelivery,
-  resendableAtMs,
+  untilResendableMs,
 } from '../../src/domain/callback.js'
 import { specification } from '../support/given-when-then.js'
 
@@ -117,6 +117,7 @@ t.test('a recorded callback waits from the time it was recorded', async (t) => {
         status: 'waiting',
         attempts: 0,
         recordedAt: at,
+        waitingSince: at,
         nextAttemptAt: at,
         lastFailure: null,
         requeues: 0,
@@ -238,7 +239,7 @@ t.test(
     let minutes = 0
     for (const pause of pauses) {
       history.push(requeuedAt('a', minutes), delivered('a'))
-      t.equal(resendableAtMs(fold(history).deliveries[0]!), Date.parse(minute(minutes + pause)))
+      t.equal(untilResendableMs(fold(history).deliveries[0]!, Date.parse(minute(minutes))), pause * 60_000)
       for (const each of [which, 'latest'] as const) {
         given(...history)
           .when(resend(each, minutes + pause - 0.001))

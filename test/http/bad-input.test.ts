@@ -81,7 +81,7 @@ t.test('rejects invisible characters in human-readable texts and names the field
     '\u3164',
     '\u2028',
   ]
-  for (const field of ['userId', 'name', 'username', 'accountNumber', 'identityNumber']) {
+  for (const field of ['referenceId', 'userId', 'name', 'username', 'accountNumber', 'identityNumber']) {
     for (const character of hidden) {
       const body = createBody('withdrawal', secretKey, { [field]: `TR33${character}0006` })
       const response = await post(app, paths.withdrawal, body, { key })
@@ -136,7 +136,7 @@ const invalidValues: { readonly [field: string]: readonly unknown[] } = {
   userId: [undefined, null, 5, true, '', ' ', 'x'.repeat(129), [], {}, 'a\u0000b', 'a\nb', '\u0085', '\ud800', ['x']],
   name: [undefined, null, 5, '', '   ', '\u00a0\u2003', 'x'.repeat(129), {}, 'tab\t', '\udfff', { $ne: '' }],
   username: [undefined, null, 5, '', '  ', 'x'.repeat(129), [], '\u007f'],
-  referenceId: [undefined, null, 5, '', 'x'.repeat(65), 'a b', 'a.b', 'ö', 'a\n', '1+1', '../..', { $gt: '' }, ['x']],
+  referenceId: [undefined, null, 5, '', ' ', 'x'.repeat(129), 'a\n', '\ud800', 'a\u0085', { $gt: '' }, ['x']],
   transactionType: [undefined, null, '1', 0, 3, 1.5, true, [1]],
   paymentMethod: [undefined, null, '1', 0, 99, -1, 1.5, true, [1], 1e300],
   hashCode: [null, 5, '', 'x'.repeat(32), 'a'.repeat(31), 'a'.repeat(33), 'a'.repeat(32), {}, ['a']],
@@ -178,7 +178,7 @@ t.test('requires a hashCode for hosted deposits and withdrawals', async (t) => {
 })
 
 t.test('reports all errors in one response', async (t) => {
-  const body = JSON.stringify({ amount: 0.001, userId: 7, referenceId: 'a b', transactionType: 2, paymentMethod: 99 })
+  const body = JSON.stringify({ amount: 0.001, userId: 7, referenceId: 'a\nb', transactionType: 2, paymentMethod: 99 })
   const response = await post(app, paths.withdrawal, body, { key })
   const members = response.json<Refused>().error.validationErrors?.flatMap((each) => each.members)
   const expected = ['accountNumber', 'amount', 'hashCode', 'name', 'paymentMethod', 'referenceId', 'userId', 'username']
@@ -284,7 +284,7 @@ t.test('never accepts two requests with the same hashCode preimage', async (t) =
   const merchant = await fresh.merchant()
   const seen = new Map<string, string>()
   const amount = fc.constantFrom('1', '12', '1.2', '1.23', '123', '11', '112', '1.00', '12.00', '1.0')
-  const reference = fc.stringMatching(/^[0123]{1,4}$/)
+  const reference = fc.stringMatching(/^[.0123]{1,4}$/)
   await fc.assert(
     fc.asyncProperty(amount, reference, fc.constantFrom(...kinds), async (amountText, referenceId, kind) => {
       const body = createBody(kind, merchant.secretKey, { referenceId }, amountText)

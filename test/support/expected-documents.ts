@@ -121,7 +121,8 @@ function callbackDocuments(events: readonly Recorded<CallbackEvent>[]): Document
   return byStream(events).flatMap((stream) => {
     const lane = stream.reduce((lane, { event }) => callback.evolve(lane, event), callback.initialState)
     return lane.deliveries.map((delivery) => {
-      const { webhookId, transferRevision, payload, status, attempts, nextAttemptAt, lastFailure } = delivery
+      const { webhookId, transferRevision, payload, status, attempts, lastFailure } = delivery
+      const { waitingSince, nextAttemptAt } = delivery
       const own = stream.filter(({ event }) => event.data.webhookId === webhookId)
       const answers = own.flatMap(({ event }) => ('httpStatus' in event.data ? [event.data.httpStatus] : []))
       const last = own.at(-1)!
@@ -134,7 +135,7 @@ function callbackDocuments(events: readonly Recorded<CallbackEvent>[]): Document
         referenceId: payload.referenceId,
         status,
         attempts,
-        ...(status === 'waiting' && { dueAt: nextAttemptAt }),
+        ...(status === 'waiting' && { dueAt: nextAttemptAt, dueSince: waitingSince }),
         ...(status === 'parked' && { parkedAt: last.event.data.at }),
         lastFailure,
         lastHttpStatus: answers.at(-1) ?? null,

@@ -116,15 +116,15 @@ async function sendAndReport(
   const { commands, metrics, clock, random } = deps
   const { webhookId } = delivery
   const startedMs = Date.parse(clock())
-  metrics.observeWait(startedMs - Date.parse(delivery.nextAttemptAt))
+  metrics.observeWait(Math.max(0, startedMs - Date.parse(delivery.nextAttemptAt)))
   const request = await signCallback(deps.merchants, merchant, trackingId, delivery, startedMs)
   const response = await endpoint.connection.send(request, signal)
   const nowMs = Date.parse(clock())
   const outcome = outcomeOf(response, delivery.attempts, nowMs, random())
   if (response.failure === null) endpoint.breaker.recordSuccess()
-  else endpoint.breaker.recordFailure(nowMs)
+  else endpoint.breaker.recordFailure(endpoint.nowMs())
 
-  if (isGone(response)) endpoint.holdUntilKnownDisabled(nowMs)
+  if (isGone(response)) endpoint.holdUntilKnownDisabled()
   const canReport = onResponse()
   // Disable the endpoint before the report: its callbacks are due from then on, and must not be sent before it is disabled.
   if (isGone(response)) await disable(deps, endpoint, 'the endpoint responded with 410 Gone', signal)
@@ -146,7 +146,7 @@ async function sendAndReport(
 
 async function disable(deps: AttemptDependencies, endpoint: CallbackEndpoint, reason: string, signal: AbortSignal) {
   const { merchantId } = endpoint
-  endpoint.holdUntilKnownDisabled(Date.parse(deps.clock()))
+  endpoint.holdUntilKnownDisabled()
   const command = { type: 'DisableCallbacks', reason } as const
   const write = () => deps.merchantCommands.execute(merchantId, command, contextOf(merchantId))
   const result = await retryWrite(write, deps.timing, signal)

@@ -99,7 +99,8 @@ export class EndpointHealth {
   /** Returns whether the endpoint must be disabled: it only failed for 120 hours since it was enabled. @throws StoreUnavailableError, TooMuchContentionError */
   async failed(nowMs: number): Promise<boolean> {
     if (this.#isRecorded === undefined) await this.#load()
-    this.#failingSinceMs ??= nowMs
+    // A time in the future is from before the clock was set back.
+    this.#failingSinceMs = Math.min(this.#failingSinceMs ?? nowMs, nowMs)
     if (nowMs - this.#failingSinceMs >= recordAfterMs && !this.#isRecorded) {
       const since = new Date(this.#failingSinceMs).toISOString()
       await this.commands.noteEndpointFailing(this.merchantId, since, contextOf(this.merchantId))
@@ -211,40 +212,49 @@ const overlapEveryMs = 5_000
 /**
  * Finds a merchant's due callbacks in the read model: after a restart, and those that do not fit in memory. The search proceeds by due
  * time, so that it does not find callbacks again that wait for an earlier one of their lane. It steps back every few seconds, and restarts
- * every minute, because the read model may lag. The log decides which callback is sent.
+ * every minute, because the read model may lag. It starts with the callbacks whose wait began in the future: the clock was set back, so
+ * they are due as well. The log decides which callback is sent.
  */
 export class WaitingCallbacks {
-  #after: { readonly dueAt: string; readonly id: string } | undefined
+  #field: 'dueSince' | 'dueAt' = 'dueSince'
+  #after: { readonly at: string; readonly id: string } | undefined
   #startedMs = 0
   #steppedBackMs = 0
-  /** Whether the last page was full. */
+  /** Whether there may be more callbacks after the last page. */
   hasMore = true
 
   constructor(
     private readonly readModels: ReadModels,
     private readonly merchantId: string,
+    private readonly nowMs: () => number,
   ) {}
 
   /** Continues from the earliest callback. */
   restart(): void {
+    this.#field = 'dueSince'
     this.#after = undefined
     this.hasMore = true
   }
 
   /** Returns the trackingIds of the next due callbacks, possibly with duplicates. @throws ReadModelsUnavailableError */
   async next(at: string, limit: number): Promise<string[]> {
-    const nowMs = Date.parse(at)
+    const nowMs = this.nowMs()
     if (!this.hasMore) this.#stepBack(nowMs)
     if (!this.#after) this.#startedMs = nowMs
     // Set before the query, so that it is false if the read model is unavailable. The next search sets it again.
     this.hasMore = false
+    const field = this.#field
     const found = (await this.readModels.collection(collections.callbacks).find(this.#filter(at), {
-      sort: { dueAt: 1, _id: 1 },
+      sort: { [field]: 1, _id: 1 },
       limit,
     })) as readonly CallbackDocument[]
     const last = found.at(-1)
-    if (last?.dueAt) this.#after = { dueAt: last.dueAt, id: last._id }
-    this.hasMore = found.length === limit
+    this.#after = last?.[field] ? { at: last[field], id: last._id } : this.#after
+    this.hasMore = found.length === limit || field === 'dueSince'
+    if (field === 'dueSince' && found.length < limit) {
+      this.#field = 'dueAt'
+      this.#after = undefined
+    }
     return found.map(({ trackingId }) => trackingId)
   }
 
@@ -252,22 +262,25 @@ export class WaitingCallbacks {
     if (nowMs - this.#startedMs >= rescanEveryMs) this.restart()
     if (!this.#after || nowMs - this.#steppedBackMs < overlapEveryMs) return
     this.#steppedBackMs = nowMs
-    this.#after = { dueAt: new Date(Date.parse(this.#after.dueAt) - overlapMs).toISOString(), id: '' }
+    this.#after = { at: new Date(Date.parse(this.#after.at) - overlapMs).toISOString(), id: '' }
   }
 
   #filter(at: string): Filter {
     const merchantId = this.merchantId
-    if (!this.#after) return { merchantId, dueAt: { $lte: at } }
-    const { dueAt, id } = this.#after
-    const isAfter: Filter = { $or: [{ dueAt: { $gt: dueAt } }, { dueAt, _id: { $gt: id } }] }
-    return { $and: [{ merchantId, dueAt: { $gte: dueAt, $lte: at } }, isAfter] }
+    const field = this.#field
+    const isDue = field === 'dueAt' ? { $lte: at } : { $gt: at }
+    if (!this.#after) return { merchantId, [field]: isDue }
+    const { at: after, id } = this.#after
+    const isAfter: Filter = { $or: [{ [field]: { $gt: after } }, { [field]: after, _id: { $gt: id } }] }
+    return { $and: [{ merchantId, [field]: { ...isDue, $gte: after } }, isAfter] }
   }
 }
 
 /** Whether the merchant has a callback that is due. @throws ReadModelsUnavailableError */
 export async function hasDueCallbacks(readModels: ReadModels, merchantId: string, at: string): Promise<boolean> {
-  const filter = { merchantId, dueAt: { $lte: at } }
-  return (await readModels.collection(collections.callbacks).findOne(filter)) !== null
+  const callbacks = readModels.collection(collections.callbacks)
+  const find = (due: Filter) => callbacks.findOne({ merchantId, ...due })
+  return ((await find({ dueAt: { $lte: at } })) ?? (await find({ dueSince: { $gt: at } }))) !== null
 }
 
 export const maxAttemptsPerEndpoint = 16
@@ -295,9 +308,12 @@ export class CallbackEndpoint {
     readonly connection: EndpointConnection,
     readonly health: EndpointHealth,
     readonly waiting: WaitingCallbacks,
+    /** A clock that never goes back, for everything that waits in memory. */
+    readonly nowMs: () => number,
   ) {}
 
-  mayAttempt(nowMs: number): boolean {
+  mayAttempt(): boolean {
+    const nowMs = this.nowMs()
     if (nowMs < this.#heldUntilMs || !this.breaker.allows(this.sending, nowMs)) return false
     return this.lanes.inFlightCount < maxAttemptsPerEndpoint + maxUnreported
   }
@@ -309,8 +325,8 @@ export class CallbackEndpoint {
   }
 
   /** Prevents attempts until the merchant directory knows that the endpoint was disabled. */
-  holdUntilKnownDisabled(nowMs: number): void {
-    this.#heldUntilMs = nowMs + directoryLagMs
+  holdUntilKnownDisabled(): void {
+    this.#heldUntilMs = this.nowMs() + directoryLagMs
   }
 
   /** Whether it can be dropped without losing state. */

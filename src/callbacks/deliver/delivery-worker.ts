@@ -1,9 +1,10 @@
 import type { Logger } from 'pino'
-import { nextDelivery } from '../../domain/callback.js'
+import { nextDelivery, untilDueMs } from '../../domain/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { streamPrefix } from '../../domain/streams.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { Batcher } from '../../kernel/batcher.js'
+import { steadyClock } from '../../kernel/time.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { follow } from '../../subscriptions/follow.js'
 import { pause } from '../../subscriptions/retry.js'
@@ -49,6 +50,8 @@ export class DeliveryWorker {
   readonly #freed = new Set<CallbackEndpoint>()
   /** The index of the merchant where the next search continues. */
   #searchFrom = 0
+  /** The clock of everything that waits in memory. */
+  readonly #nowMs: () => number
 
   /**
    * @param stop no attempt starts after it aborts
@@ -59,6 +62,7 @@ export class DeliveryWorker {
     private readonly stop: AbortSignal,
     private readonly abort: AbortSignal,
   ) {
+    this.#nowMs = steadyClock(() => Date.parse(deps.clock()))
     this.#reports = new Batcher({
       maxItems: maxReportsTogether,
       delayMs: deps.timing.reportDelayMs,
@@ -168,7 +172,7 @@ export class DeliveryWorker {
   }
 
   #mayAttempt(endpoint: CallbackEndpoint): boolean {
-    if (endpoint.lanes.readyCount === 0 || !endpoint.mayAttempt(this.#nowMs())) return false
+    if (endpoint.lanes.readyCount === 0 || !endpoint.mayAttempt()) return false
     if (!this.#deliverable(endpoint.merchantId)) return false
     const limit = endpoint.sending === 0 ? maxAttemptsWithReserve : maxAttempts
     const isFree = this.#sending < limit && this.#attempts.size < maxUnreported
@@ -233,9 +237,9 @@ export class DeliveryWorker {
     const delivery = nextDelivery(lane.state)
     const merchant = this.#deliverable(endpoint.merchantId)
     if (!delivery || !merchant) return false
-    const dueMs = Date.parse(delivery.nextAttemptAt)
-    if (dueMs > this.#nowMs()) {
-      endpoint.lanes.postpone(trackingId, dueMs)
+    const waitMs = untilDueMs(delivery, Date.parse(this.deps.clock()))
+    if (waitMs > 0) {
+      endpoint.lanes.postpone(trackingId, this.#nowMs() + waitMs)
       return false
     }
     const onResponse = () => {
@@ -248,8 +252,9 @@ export class DeliveryWorker {
     }
     const attempt = { endpoint, merchant, trackingId, lane, delivery, onResponse }
     const { outcome, lane: reported } = await attemptCallback(this.deps, attempt, this.abort)
-    if (outcome.result !== 'failed') return nextDelivery(reported) !== undefined
-    endpoint.lanes.postpone(trackingId, Date.parse(outcome.nextAttemptAt))
+    const next = nextDelivery(reported)
+    if (outcome.result !== 'failed' || next === undefined) return next !== undefined
+    endpoint.lanes.postpone(trackingId, this.#nowMs() + untilDueMs(next, Date.parse(this.deps.clock())))
     return false
   }
 
@@ -262,7 +267,8 @@ export class DeliveryWorker {
         merchantId,
         new EndpointConnection(connection),
         new EndpointHealth(store, commands, merchantId),
-        new WaitingCallbacks(readModels, merchantId),
+        new WaitingCallbacks(readModels, merchantId, this.#nowMs),
+        this.#nowMs,
       )
       this.#endpoints.set(merchantId, endpoint)
     }
@@ -280,9 +286,5 @@ export class DeliveryWorker {
 
   #warnSearchFailed(err: unknown): void {
     this.deps.logger.warn({ err }, 'callbacks: the search for waiting callbacks failed')
-  }
-
-  #nowMs(): number {
-    return Date.parse(this.deps.clock())
   }
 }

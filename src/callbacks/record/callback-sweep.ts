@@ -26,7 +26,7 @@ type EventPlace = EventData<'CallbackSweepAdvanced'>['event'] | undefined
  * reject the position, or it would be after the end of the log and the sweep would miss events.
  */
 export class SweepCheckpoint {
-  #savedAtMs = 0
+  #savedAtMs = Number.NEGATIVE_INFINITY
   #lastEvent: EventPlace
 
   private constructor(
@@ -63,12 +63,12 @@ export class SweepCheckpoint {
     const at = this.clock()
     const lastEvent = this.#lastEvent
     if (!lastEvent || (lastEvent.stream === this.saved?.stream && lastEvent.revision === this.saved.revision)) return
-    if (!options.now && Date.parse(at) - this.#savedAtMs < saveEveryMs) return
+    if (!options.now && performance.now() - this.#savedAtMs < saveEveryMs) return
     const metadata = { actor: 'system:callbacks', $correlationId: stream, $causationId: stream }
     const event = encodeEvent({ type: 'CallbackSweepAdvanced', data: { event: lastEvent, at } }, metadata)
     await appendToEnd(this.store, stream, event)
     this.saved = lastEvent
-    this.#savedAtMs = Date.parse(at)
+    this.#savedAtMs = performance.now()
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type Lane,
   type Requeued,
   requeued,
-  resendableAtMs,
+  untilResendableMs,
 } from '../../domain/callback.js'
 import type { DataOf } from '../../domain/event.js'
 import { callbackStream, endpointStream } from '../../domain/streams.js'
@@ -71,8 +71,8 @@ export class CallbackCommands {
     const result = await this.#execute(trackingId, { type: 'Resend', which }, context)
     if (result.accepted) return { accepted: true, count: result.events.length }
     if (result.refusal.reason === 'not-found') return { accepted: false }
-    const freeAtMs = Math.min(...requeued(result.state, which).map(resendableAtMs))
-    return { accepted: false, retryAfterSeconds: Math.ceil((freeAtMs - Date.parse(at)) / 1000) }
+    const waitsMs = requeued(result.state, which).map((each) => untilResendableMs(each, Date.parse(at)))
+    return { accepted: false, retryAfterSeconds: Math.ceil(Math.min(...waitsMs.filter((ms) => ms > 0)) / 1000) }
   }
 
   history(trackingId: string): Promise<readonly HistoryEntry<CallbackEvent>[]> {

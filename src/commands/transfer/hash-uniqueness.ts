@@ -21,8 +21,9 @@ import { trackingIdOf, uuidV5 } from '../ids.js'
 
 /**
  * Ensures that a hashCode stands for exactly one kind, amount and referenceId of a merchant (docs/decisions/0017-hash-uniqueness.md). The
- * hashed text has no delimiter and names no kind: the hash of 1 with reference `23` is that of 12 with `3`, and of a withdrawal. The check
- * compares texts, `<amount text><referenceId>`, because a rotation of the SecretKey changes every hash.
+ * hashed text has no delimiter and names no kind: the hash of 1 with reference `23` is that of 12 with `3`, and of a withdrawal. A
+ * referenceId is any printable text, so that 1 with `2.3` also has the hash of 12 with `.3`. The check compares texts,
+ * `<amount text><referenceId>`, because a rotation of the SecretKey changes every hash.
  */
 
 export type CreateCommand = CreateDeposit | CreateWithdrawal
@@ -101,16 +102,12 @@ function hashedTexts({ amountMinor, referenceId }: CreateCommand, hash: RequestH
 
 const longestAmount = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,2})?/
 
-/** Returns every referenceId that a hashed text may end with: `123` is 1 with `23`, and 12 with `3`. Some may follow an amount of zero. */
+/** Returns every referenceId that a hashed text may end with: `12.3` is 1 with `2.3`, and 12 with `.3`. Some may follow an amount of zero. */
 export function referenceIdsIn(text: string): readonly string[] {
   const amount = longestAmount.exec(text)?.[0] ?? ''
-  const point = amount.indexOf('.')
-  // A referenceId contains no point, so a text is never split before one.
-  const shortest = point < 0 ? 1 : point + 2
   const found: string[] = []
-  for (let length = shortest; length <= amount.length && length < text.length; length++) {
-    const referenceId = text.slice(length)
-    if (!referenceId.includes('.')) found.push(referenceId)
+  for (let length = 1; length <= amount.length && length < text.length; length++) {
+    if (amount[length - 1] !== '.') found.push(text.slice(length))
   }
   return found
 }

@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/typebox.js'
 import { Data, type EventsOf, Nullable, OneOf, Personal, type ValueOf } from '../event.js'
-import { Actor, Id, Minor, PositiveMinor, Text, Time } from '../fields.js'
+import { Actor, Id, Minor, PositiveMinor, ReferenceId, Text, Time } from '../fields.js'
 
 export const TransferKind = OneOf('deposit', 'withdrawal')
 export type TransferKind = ValueOf<typeof TransferKind>
@@ -16,7 +16,7 @@ const transfer = {
   trackingId: Id,
   merchantId: Id,
   kind: TransferKind,
-  referenceId: Id,
+  referenceId: ReferenceId,
   /** The requested amount. */
   amountMinor: PositiveMinor,
   at: Time,

@@ -23,7 +23,7 @@ interface Body {
 }
 
 /** The fields of a create that users see. */
-const shownFields = new Set(['userId', 'name', 'username', 'accountNumber', 'identityNumber'])
+const shownFields = new Set(['referenceId', 'userId', 'name', 'username', 'accountNumber', 'identityNumber'])
 
 /** The checks beyond the schema: the amount's text, and the catalogue, bounds and texts of new creates. */
 export class CreateRequestChecks {

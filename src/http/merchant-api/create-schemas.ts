@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import { maxReferenceIdLength } from '../../domain/fields.js'
 import { Type } from '../../kernel/typebox.js'
 import { Envelope, NullableString } from '../refusals.js'
 import { printable, printableNotBlank } from '../server/validation.js'
@@ -26,11 +27,11 @@ const request = {
   userId: Text('Unique ID of the customer.', '8412'),
   name: Text('Name and surname of the customer.', 'Ada Lovelace'),
   username: Text('Username of the customer.', 'ada'),
-  referenceId: Type.String({
-    pattern: '^[A-Za-z0-9_-]{1,64}$',
-    description: 'Your unique ID of this transfer; a UUIDv4 is recommended.',
-    examples: ['6a0e1f2c-57b7-4d0c-9f43-0f5a1f6d2b11'],
-  }),
+  referenceId: Text(
+    'Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.',
+    '6a0e1f2c-57b7-4d0c-9f43-0f5a1f6d2b11',
+    maxReferenceIdLength,
+  ),
   paymentMethod: Type.Integer({ description: 'A payment method code.', examples: [1] }),
 }
 

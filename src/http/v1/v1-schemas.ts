@@ -1,8 +1,10 @@
 import type { Static } from '@sinclair/typebox'
+import { maxReferenceIdLength } from '../../domain/fields.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { Type } from '../../kernel/typebox.js'
 import { NullableString } from '../refusals.js'
+import { printable } from '../server/validation.js'
 
 export const TrackingId = Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] })
 export const Time = Type.String({ format: 'date-time', examples: ['2026-11-21T10:15:00.000Z'] })
@@ -72,7 +74,12 @@ const QueryTime = (description: string) => Type.Optional(Type.String({ maxLength
 
 export const TransfersQuery = Type.Object({
   referenceId: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Finds a new transfer immediately.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: maxReferenceIdLength,
+      pattern: printable,
+      description: 'The whole referenceId, percent-encoded. Finds a new transfer immediately.',
+    }),
   ),
   status: Type.Optional(
     Type.Unsafe<string>({

@@ -65,7 +65,8 @@ class WriteTurn {
   #stepAside(): void {
     const request = statSync(this.#requestFile, { throwIfNoEntry: false })
     if (request === undefined) return
-    if (Date.now() - request.mtimeMs > staleMs) rmSync(this.#requestFile, { force: true })
+    // The clock can have been set back since.
+    if (Math.abs(Date.now() - request.mtimeMs) > staleMs) rmSync(this.#requestFile, { force: true })
     else sleep(stepAsideMs)
   }
 }

@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { User } from '../../../domain/user/user.js'
-import { addMs, hourMs, minuteMs } from '../../../kernel/time.js'
+import { addMs, hourMs, leftOfWaitMs, minuteMs } from '../../../kernel/time.js'
 import type { Document } from '../../../read-models/read-models.js'
 import type { HttpServices } from '../../services.js'
 
@@ -95,7 +95,9 @@ export class Sessions {
   }
 
   isRecent(session: Session): boolean {
-    return this.services.clock() < recentUntil(session)
+    const times = [session.authenticatedAt, recentUntil(session), this.services.clock()] as const
+    const [sinceMs, untilMs, nowMs] = times.map((time) => Date.parse(time))
+    return leftOfWaitMs(sinceMs!, untilMs!, nowMs!) > 0
   }
 
   /** Returns the valid sessions, the latest first. */
@@ -139,7 +141,8 @@ export class Sessions {
 
   async #seen(session: Session): Promise<Session> {
     const lastSeenAt = this.services.clock()
-    if (lastSeenAt < addMs(session.lastSeenAt, writtenEveryMs)) return session
+    const isCurrent = lastSeenAt >= session.lastSeenAt && lastSeenAt < addMs(session.lastSeenAt, writtenEveryMs)
+    if (isCurrent) return session
     return this.#change(session, { lastSeenAt })
   }
 
