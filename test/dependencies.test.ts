@@ -27,6 +27,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   '@opentelemetry/resources': { atLeast: '2.12.0', below: '3.0.0' },
   '@opentelemetry/sdk-trace-base': { atLeast: '2.12.0', below: '3.0.0' },
   '@sinclair/typebox': { atLeast: '0.34.0', below: '1.0.0' },
+  '@zxcvbn-ts/language-common': { atLeast: '4.1.3', below: '5.0.0' },
   'age-encryption': { atLeast: '0.3.1', below: '0.4.0' },
   'better-sqlite3': { atLeast: '12.0.0', below: '13.0.0' },
   commander: { atLeast: '14.0.0', below: '15.0.0' },

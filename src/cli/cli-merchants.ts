@@ -254,9 +254,18 @@ async function goLive(stores: CommandStores): Promise<void> {
   const { closeSandbox, messageWarnings } = await import('../sandbox/sandbox.js')
   for (const warning of messageWarnings(configuration)) notify(warning)
   try {
-    const parts = { merchants, users: createUserCommands(stores).users }
-    const closed = await closeSandbox(configuration.dataDirectory, parts, await stores.allMerchants(), context)
-    for (const merchantId of closed) notify(`the sandbox has ended: its merchant ${merchantId} is suspended`)
+    const { users, directory } = createUserCommands(stores)
+    const all = await stores.allMerchants()
+    const closed = await closeSandbox(configuration.dataDirectory, { merchants, users }, all, context)
+    for (const merchantId of closed.merchants) notify(`the sandbox has ended: its merchant ${merchantId} is suspended`)
+    for (const userId of closed.users) notify(`the sandbox has ended: its user ${userId} is disabled`)
+    if (all.filter(({ settings }) => !settings.sandbox).length > 1) return
+    // The first live merchant: users from the time of trials keep their access.
+    await directory.catchUp()
+    const remaining = directory.all().filter(({ disabled }) => !disabled)
+    for (const user of remaining)
+      notify(`the user ${user.userId} remains: ${users.shownEmailOf(user)}, ${user.role} (users disable)`)
+    if (remaining.length === 0) notify('no user of the dashboard remains (users create)')
   } catch (error) {
     // The credentials of the live merchant are shown only once, so they must be printed even if closing the sandbox fails.
     notify(`the sandbox is not closed yet; the next start of the service closes it: ${(error as Error).message}`)

@@ -40,7 +40,7 @@ export function addUserCommands(program: Command): void {
       columns: {
         'USER ID': 'userId',
         ROLE: 'role',
-        STATE: ({ disabled }) => (disabled ? 'disabled' : 'enabled'),
+        STATE: ({ disabled, heldBy }) => (disabled ? 'disabled' : heldBy.length > 0 ? 'held' : 'enabled'),
         'LAST SIGN-IN': 'lastSignInAt',
         EMAIL: 'email',
       },
@@ -56,8 +56,12 @@ export function addUserCommands(program: Command): void {
     run: async (stores, _, userId: string) => changedUser(stores, (users) => users.disable(userId, stores.context)),
   })
   defineCommand(users, 'enable <userId>', 'allow a user to sign in again', {
+    run: async (stores, _, userId: string) => changedUser(stores, (users) => users.enable(userId, stores.context)),
+  })
+  const confirm = 'confirm the access of a user that an administrator changed, in place of a second administrator'
+  defineCommand(users, 'confirm <userId>', confirm, {
     run: async (stores, _, userId: string) =>
-      changedUser(stores, (users) => users.execute(userId, { type: 'Enable' }, stores.context)),
+      changedUser(stores, (users) => users.confirmAccess(userId, stores.context)),
   })
   const reset = 'issue a new initial password, remove the second factor, and end the sessions'
   defineCommand(users, 'reset <userId>', reset, {
@@ -82,10 +86,10 @@ async function changedUser(stores: CommandStores, change: (users: UserCommands) 
 }
 
 function viewOf(user: User, email: string) {
-  const { userId, name, role, merchantIds, disabled, mustChangePassword, createdAt, lastSignInAt } = user
+  const { userId, name, role, merchantIds, disabled, heldBy, mustChangePassword, createdAt, lastSignInAt } = user
   const hasSecondFactor = user.secondFactor !== null
   return {
-    ...{ userId, email, name, role, merchantIds, disabled },
+    ...{ userId, email, name, role, merchantIds, disabled, heldBy },
     ...{ mustChangePassword, hasSecondFactor, createdAt, lastSignInAt },
   }
 }

@@ -77,7 +77,14 @@ export async function composeService(
   const passwords = createPasswords()
   const merchants = new MerchantCommands(eventStore, clock, box)
   const isMerchant = (id: string) => directory.byId(id) !== undefined
-  const users = new UserCommands({ store: eventStore, directory: userDirectory, clock, box, passwords, isMerchant })
+  const hasThreshold = async (merchantIds: readonly string[] | null) => {
+    // Another node may have just set the threshold.
+    await directory.catchUp()
+    const concerned = directory.all().filter(({ merchantId }) => merchantIds?.includes(merchantId) ?? true)
+    return concerned.some(({ settings }) => settings.approvalAboveMinor !== null)
+  }
+  const userParts = { store: eventStore, directory: userDirectory, clock, box, passwords, isMerchant, hasThreshold }
+  const users = new UserCommands(userParts)
   await onceRestored(configuration.dataDirectory, () => endAllSessions(users, userDirectory))
   const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
   const callbacks = new CallbackCommands(eventStore, clock)

@@ -18,6 +18,7 @@ export interface Change {
 const shown: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['type']]: readonly string[] | null } = {
   MerchantRegistered: ['settings'],
   MerchantSettingsChanged: ['changes'],
+  ApprovalThresholdProposed: ['approvalAboveMinor'],
   ApiKeyRotated: ['previousValidUntil'],
   ApiKeyCreated: ['name', 'scopes', 'validUntil'],
   ApiKeyRevoked: ['keyId'],
@@ -38,6 +39,10 @@ const shown: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['ty
   UserPasswordSet: ['temporary'],
   UserSecondFactorSet: [],
   UserSecondFactorRemoved: [],
+  UserRecoveryCodesIssued: [],
+  UserRecoveryCodeUsed: [],
+  UserAccessHeld: [],
+  UserAccessConfirmed: [],
   UserSignedIn: null,
   UserConfirmed: null,
   UserSessionsEnded: [],

@@ -208,6 +208,7 @@ function latestEvents(events: readonly RecordedEvent[]): ReadonlySet<RecordedEve
 const subjects: { readonly [type in (MerchantEvent | EndpointEvent)['type']]: string | null } = {
   MerchantRegistered: 'registration',
   MerchantSettingsChanged: null,
+  ApprovalThresholdProposed: null,
   ApiKeyRotated: 'main key',
   ApiKeyCreated: null,
   ApiKeyRevoked: null,

@@ -39,8 +39,6 @@ const customer = {
 }
 /** Events of normal use, after which a user still belongs to the sandbox. */
 const usual: ReadonlySet<string> = new Set(['UserSignedIn', 'UserConfirmed', 'UserSessionsEnded'])
-/** Events that decide who owns a user and whether the user can sign in. */
-const deciding: ReadonlySet<string> = new Set(['UserCreated', 'UserEnabled', 'UserDisabled'])
 const passwordLength = 20
 
 export interface SandboxParts {
@@ -88,30 +86,60 @@ export function isSandbox(known: MerchantDirectory): boolean {
 
 /**
  * Ends the sandbox: suspends its merchants, disables its users and removes the credentials file. Sandbox merchants that an operator
- * registered or resumed stay active. Returns the ids of the merchants that this call suspended.
+ * registered or resumed stay active, and so do users with access from an operator. Returns the ids of the merchants and users that this
+ * call suspended and disabled.
  */
 export async function closeSandbox(
   directory: string,
   { merchants, users }: Pick<SandboxParts, 'merchants' | 'users'>,
   all: readonly Merchant[],
   context: CommandContext,
-): Promise<readonly string[]> {
+): Promise<{ readonly merchants: readonly string[]; readonly users: readonly string[] }> {
   const closed: string[] = []
   for (const { merchantId, settings, suspended } of all) {
     if (!settings.sandbox || suspended || (await merchants.registeredBy(merchantId)) !== sandboxActor) continue
     const result = await merchants.suspend(merchantId, context, 'the sandbox has ended')
     if (result.accepted && result.changed) closed.push(merchantId)
   }
-  // Disables the users whose passwords a banner showed. A user that an operator has since enabled again stays enabled.
-  for (const role of roles) {
-    const user = await users.findByEmail(emailOf(role))
-    if (!user || user.disabled) continue
-    const decisive = (await users.history(user.userId)).filter(({ event }) => deciding.has(event.type))
-    const isOurs = decisive.every(({ metadata }) => metadata.actor === sandboxActor)
-    if (isOurs) await users.execute(user.userId, { type: 'Disable' }, { ...context, actor: sandboxActor })
-  }
+  const disabled = await disableSandboxUsers(users, { ...context, actor: sandboxActor })
   rmSync(join(directory, fileName), { force: true })
-  return closed
+  return { merchants: closed, users: disabled }
+}
+
+/** Disables the users whose passwords a banner showed, and everyone to whom they gave access. */
+async function disableSandboxUsers(users: UserCommands, context: CommandContext): Promise<readonly string[]> {
+  const shown = await Promise.all(roles.map((role) => users.findByEmail(emailOf(role))))
+  // All histories are read only until the sandbox has ended.
+  if (shown.every((user) => !user || user.disabled)) return []
+  const isShown = (userId: string) => shown.some((user) => user?.userId === userId)
+  const disabled: string[] = []
+  // A user of the banner can create another one until the first round has disabled them.
+  for (let round = 0; round < 2; round++) {
+    const ids = sandboxUsers(await users.historyOfAll())
+    // The users of the banner come last, so that a crash before then repeats the search.
+    for (const userId of ids.sort((a, b) => Number(isShown(a)) - Number(isShown(b)))) {
+      const result = await users.execute(userId, { type: 'Disable' }, context)
+      if (result.accepted && result.changed) disabled.push(userId)
+    }
+  }
+  return disabled
+}
+
+/**
+ * Returns the users whose access comes from the sandbox, or from a user of it: it created, enabled or reset them, or set their role. A later
+ * reset or enabling by anyone else is access from outside. A role is not: the password may still be a known one.
+ */
+function sandboxUsers(history: Awaited<ReturnType<UserCommands['historyOfAll']>>): string[] {
+  const found = new Set<string>()
+  for (const { event, metadata } of history) {
+    const { type, data } = event
+    const isAccess = type === 'UserCreated' || type === 'UserEnabled' || (type === 'UserPasswordSet' && data.temporary)
+    if (!isAccess && type !== 'UserRoleChanged') continue
+    const isOfSandbox = metadata.actor === sandboxActor || found.has(metadata.actor.replace('user:', ''))
+    if (isOfSandbox) found.add(data.userId)
+    else if (isAccess) found.delete(data.userId)
+  }
+  return [...found]
 }
 
 /** Returns a warning for each kind of message that has no gateway. A wallet core sends its messages itself. */
@@ -136,8 +164,9 @@ export async function closeSandboxWhenLive(
       signal: stopping.signal,
       onUnavailable: (err, failures) => logger.warn({ err, failures }, 'the sandbox is not closed yet'),
     })
-    for (const merchantId of closed ?? [])
+    for (const merchantId of closed?.merchants ?? [])
       logger.info({ merchantId }, 'the sandbox has ended: its merchant is suspended')
+    for (const userId of closed?.users ?? []) logger.info({ userId }, 'the sandbox has ended: its user is disabled')
   }
   const look = () => {
     if (configuration.sandbox !== 'off' && isSandbox(directory)) return

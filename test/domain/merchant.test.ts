@@ -45,6 +45,7 @@ t.test('a new merchant is not suspended, receives callbacks, and has one of each
     secretKeys: { all: [{ number: 0, sealed: 'v1.secret.1', validUntil: null }], takenUp: 0 },
     webhookSecret: { current: 'v1.webhook.1' },
     suspended: false,
+    proposedThreshold: null,
     callbacksDisabled: null,
     createdAt: registeredAt,
   })
@@ -59,6 +60,7 @@ t.test('rejects every command for a nonexistent merchant as not found', async ()
     { type: 'RotateSecretKey', secretKey: 'v1.2', previousValidUntil: validUntil, at },
     { type: 'TakeUpSecretKey', number: 1, at },
     { type: 'RotateWebhookSecret', webhookSecret: 'v1.2', previousValidUntil: validUntil, at },
+    { type: 'ConfirmThreshold', by: 'user:a', at },
     { type: 'Suspend', at },
     { type: 'Resume', at },
     { type: 'DisableCallbacks', reason: 'gone', at },
@@ -69,6 +71,51 @@ t.test('rejects every command for a nonexistent merchant as not found', async ()
 
 t.test('throws for a history that starts with a change', async (t) => {
   t.throws(() => fold([{ type: 'MerchantSuspended', data: { merchantId, at } }]), /before it was registered/)
+})
+
+const proposed = (approvalAboveMinor: bigint | null, by = 'user:a'): MerchantEvent => ({
+  type: 'ApprovalThresholdProposed',
+  data: { merchantId, by, approvalAboveMinor, at },
+})
+
+t.test('raising or removing the threshold waits for another administrator, and lowering it does not', async () => {
+  const threshold = settingsChanged({ approvalAboveMinor: 100_00n })
+  const change = (changes: Partial<MerchantSettings>): MerchantCommand => ({
+    ...{ type: 'ChangeSettings', changes, heldBy: 'user:a', at },
+  })
+  const confirm = (by: string): MerchantCommand => ({ type: 'ConfirmThreshold', by, at })
+  for (const approvalAboveMinor of [null, 100_01n]) {
+    given(registered, threshold)
+      .when(change({ approvalAboveMinor, name: 'Red Shop' }))
+      .then([settingsChanged({ name: 'Red Shop' }), proposed(approvalAboveMinor)])
+    given(registered, threshold)
+      .when(changeSettings({ approvalAboveMinor }))
+      .then([settingsChanged({ approvalAboveMinor })])
+    const waiting = [registered, threshold, proposed(approvalAboveMinor)]
+    given(...waiting)
+      .when(confirm('user:a'))
+      .then('conflict')
+    for (const by of ['user:b', 'cli:root'])
+      given(...waiting)
+        .when(confirm(by))
+        .then([settingsChanged({ approvalAboveMinor })])
+    given(...waiting, settingsChanged({ approvalAboveMinor: 50_00n }))
+      .when(confirm('user:b'))
+      .then([])
+    given(...waiting, settingsChanged({ name: 'Red Shop' }), proposed(500_00n, 'user:b'))
+      .when(confirm('user:b'))
+      .then('conflict')
+  }
+  given(registered)
+    .when(change({ approvalAboveMinor: 100_00n }))
+    .then([threshold])
+  given(registered, threshold)
+    .when(change({ approvalAboveMinor: 99_99n }))
+    .then([settingsChanged({ approvalAboveMinor: 99_99n })])
+  given(registered, threshold)
+    .when(change({ approvalAboveMinor: 100_00n }))
+    .then([])
+  given(registered, threshold).when(confirm('user:b')).then([])
 })
 
 t.test('changes each setting separately, and records only settings that differ', async (t) => {

@@ -45,6 +45,8 @@ t.test('rejects every command for a nonexistent user', async () => {
     { type: 'EndSessions', at },
     { type: 'SignIn', codeCounter: null, at },
     { type: 'Confirm', codeCounter: null, at },
+    { type: 'ConfirmAccess', by: 'user:a', at },
+    { type: 'IssueRecoveryCodes', codeDigests: ['one'], at },
   ]
   for (const command of commands) given().when(command).then('not-found', command.type)
 })
@@ -126,6 +128,80 @@ t.test('accepts each code once, and no earlier code afterwards', async () => {
   }
 })
 
+const issued: UserEvent = { type: 'UserRecoveryCodesIssued', data: { ...common, codeDigests: ['one', 'two'] } }
+const used = (codeDigest: string): UserEvent => ({ type: 'UserRecoveryCodeUsed', data: { ...common, codeDigest } })
+
+t.test('a recovery code replaces the code of the second factor once', async () => {
+  given(created)
+    .when({ type: 'IssueRecoveryCodes', codeDigests: ['one', 'two'], at })
+    .then('conflict')
+  given(created, secondFactor)
+    .when({ type: 'IssueRecoveryCodes', codeDigests: ['one', 'two'], at })
+    .then([issued])
+  for (const [type, proven] of [
+    ['SignIn', signedIn(null)],
+    ['Confirm', { type: 'UserConfirmed', data: { ...common, codeCounter: null } }],
+  ] as const) {
+    const command: UserCommand = { type, codeCounter: null, recoveryCode: 'one', at }
+    given(created, secondFactor, issued)
+      .when(command)
+      .then([used('one'), proven])
+    given(created, secondFactor, issued, used('one')).when(command).then('conflict')
+    given(created, secondFactor, issued, used('two'))
+      .when(command)
+      .then([used('one'), proven])
+    given(created, secondFactor).when(command).then('conflict', 'no code was issued')
+    const reissued: UserEvent = { type: 'UserRecoveryCodesIssued', data: { ...common, codeDigests: ['three'] } }
+    given(created, secondFactor, issued, reissued).when(command).then('conflict', 'new codes replace earlier ones')
+    const removed: UserEvent = { type: 'UserSecondFactorRemoved', data: common }
+    given(created, secondFactor, issued, removed, secondFactor).when(command).then('conflict', 'a removed factor')
+    given(created, secondFactor, issued, disabled).when(command).then('conflict', 'a disabled user')
+  }
+})
+
+const heldBy = (by: string): UserEvent => ({ type: 'UserAccessHeld', data: { ...common, by } })
+const confirmedBy = (by: string): UserEvent => ({ type: 'UserAccessConfirmed', data: { ...common, by } })
+
+t.test('a held change takes effect, and the user cannot sign in until another administrator confirms', async () => {
+  given()
+    .when({ ...create, heldBy: 'user:a' })
+    .then([created, heldBy('user:a')])
+  given(created)
+    .when({ type: 'ChangeRole', role: 'operator', merchantIds: ['m'], heldBy: 'user:a', at })
+    .then([role('operator', ['m']), heldBy('user:a')])
+  given(created, disabled)
+    .when({ type: 'Enable', heldBy: 'user:a', at })
+    .then([{ type: 'UserEnabled', data: common }, heldBy('user:a')])
+  given(created).when({ type: 'Enable', heldBy: 'user:a', at }).then([])
+  const set: UserEvent = { type: 'UserPasswordSet', data: { ...common, passwordHash: '$argon2id$b', temporary: true } }
+  given(created, secondFactor)
+    .when({ type: 'Reset', passwordHash: '$argon2id$b', heldBy: 'user:a', at })
+    .then([{ type: 'UserSecondFactorRemoved', data: common }, set, heldBy('user:a')])
+  for (const type of ['SignIn', 'Confirm'] as const) {
+    given(created, heldBy('user:a')).when({ type, codeCounter: null, at }).then('conflict')
+  }
+  given(created, heldBy('user:a'), confirmedBy('user:b'))
+    .when({ type: 'SignIn', codeCounter: null, at })
+    .then([signedIn(null)])
+})
+
+t.test('neither the administrators who made the held changes nor the user can confirm them', async () => {
+  const confirm = (by: string): UserCommand => ({ type: 'ConfirmAccess', by, at })
+  given(created).when(confirm('user:a')).then([])
+  const held = [created, heldBy('user:a'), heldBy('user:b')]
+  for (const by of ['user:a', 'user:b', `user:${userId}`])
+    given(...held)
+      .when(confirm(by))
+      .then('conflict', by)
+  for (const by of ['user:c', 'cli:root'])
+    given(...held)
+      .when(confirm(by))
+      .then([confirmedBy(by)])
+  given(...held, confirmedBy('user:c'), heldBy('user:c'))
+    .when(confirm('user:a'))
+    .then([confirmedBy('user:a')])
+})
+
 t.test('every change that would prevent a sign-in ends the sessions', async (t) => {
   const epochAfter = (...events: UserEvent[]) => {
     const state = fold([created, ...events])
@@ -140,6 +216,7 @@ t.test('every change that would prevent a sign-in ends the sessions', async (t) 
     password,
     role('operator', ['m']),
     { type: 'UserSessionsEnded', data: common } as const,
+    heldBy('user:a'),
   ])
     t.equal(epochAfter(event), 1, event.type)
   for (const event of [secondFactor, signedIn(null), { type: 'UserEnabled', data: common } as const])

@@ -36,7 +36,10 @@ export const areas: Areas = {
   'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
   // Secrets, passwords, tokens and hash codes.
-  security: { areas: [], packages: ['@node-rs/argon2', 'fast-jwt', 'ipaddr.js', 'otpauth'] },
+  security: {
+    areas: [],
+    packages: ['@node-rs/argon2', '@zxcvbn-ts/language-common', 'fast-jwt', 'ipaddr.js', 'otpauth'],
+  },
   // Traces, and metric labels with a bounded number of values.
   tracing: {
     areas: ['domain', 'event-store'],

@@ -14,7 +14,7 @@ export type AuditRecord = ReturnType<typeof auditRecord>
 export const withheldFields: ReadonlySet<string> = new Set([
   ...['secretKey', 'secretKeys', 'webhookSecret', 'previousWebhookSecret', 'secret', 'email', 'phone'],
   ...['secondFactor', 'sealed'],
-  ...['apiKeySha256', 'passwordHash', 'emailMac'],
+  ...['apiKeySha256', 'passwordHash', 'emailMac', 'codeDigest', 'codeDigests'],
   ...['challengeId', 'device', 'codeCounter'],
 ])
 

@@ -39,14 +39,18 @@ function addressProblem(
   return { field: 'allowIps', ...violate('ip-range-invalid', { range: JSON.stringify(wrong.slice(0, 64)) }) }
 }
 
-/** Changes settings. A new callback URL also enables callbacks, because it is not the endpoint that was disabled. */
+/**
+ * Changes settings. A new callback URL also enables callbacks, because it is not the endpoint that was disabled. A user of the dashboard
+ * only proposes to raise or remove the threshold (docs/decisions/0041-second-administrator.md).
+ */
 export async function changeMerchantSettings(
   merchants: Pick<MerchantCommands, 'execute'>,
   merchantId: string,
   changes: Partial<MerchantSettings>,
   context: CommandContext,
 ): Promise<MerchantResult> {
-  const result = await merchants.execute(merchantId, { type: 'ChangeSettings', changes }, context)
+  const heldBy = context.actor.startsWith('user:') ? context.actor : undefined
+  const result = await merchants.execute(merchantId, { type: 'ChangeSettings', changes, heldBy }, context)
   if (!result.accepted || changes.callbackUrl === undefined || result.merchant.callbacksDisabled === null) return result
   const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, context)
   return enabled.accepted ? { ...enabled, changed: true } : enabled

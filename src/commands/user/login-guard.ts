@@ -131,25 +131,31 @@ export function createLoginGuard<Subject extends object, Event extends DomainEve
 export interface SignInAttempt extends ClaimedIdentity, Pick<GuardedAttempt<object>, 'deviceCookie'> {
   /** The party that the slow hash is queued for. */
   readonly address: string
-  /** Starts a session or confirms an action, with the code if the user has a second factor; or checks the password alone. */
-  readonly purpose: 'SignIn' | 'Confirm' | 'PasswordOnly'
+  /** Starts a session or confirms an action, both with the code if the user has a second factor. */
+  readonly purpose: 'SignIn' | 'Confirm'
 }
 
 /** Checks a user as often as the login guard allows. @throws TooManyPasswordsError, StoreUnavailableError, TooMuchContentionError */
-export type SignIn = (attempt: SignInAttempt, context: CommandContext) => Promise<Guarded<User>>
+export type SignIn = (attempt: SignInAttempt, context: CommandContext) => Promise<Guarded<SignedIn>>
+
+export interface SignedIn {
+  readonly user: User
+  readonly usedRecoveryCode: boolean
+}
 
 export function createSignIn(store: EventStore, box: MacBox, clock: Clock, users: UserCommands): SignIn {
   const purposes = { account: 'user sign-in', device: 'sign-in device' }
   const guard = createLoginGuard({ store, box, clock, decider: signInDecider, streamOf: userSignInsStream, purposes })
-  const compare = async (attempt: SignInAttempt, context: CommandContext): Promise<Compared<User>> => {
+  const compare = async (attempt: SignInAttempt, context: CommandContext): Promise<Compared<SignedIn>> => {
     const { address, purpose, ...claimed } = attempt
     const proof = await users.prove(claimed, address)
     if (proof.outcome === 'wrong') return { outcome: 'refused', isAccount: proof.isUser }
-    if (purpose === 'PasswordOnly') return { outcome: 'accepted', value: proof.user }
     if (proof.outcome === 'code-needed') return { outcome: 'unfinished' }
-    const recorded = await users.execute(proof.user.userId, { type: purpose, codeCounter: proof.codeCounter }, context)
+    const { user, codeCounter, recoveryCode } = proof
+    const recorded = await users.execute(user.userId, { type: purpose, codeCounter, recoveryCode }, context)
     // The user has just been disabled, or another request has used the code.
-    return recorded.accepted ? { outcome: 'accepted', value: recorded.user } : { outcome: 'refused', isAccount: true }
+    if (!recorded.accepted) return { outcome: 'refused', isAccount: true }
+    return { outcome: 'accepted', value: { user: recorded.user, usedRecoveryCode: recoveryCode !== undefined } }
   }
   return (attempt, context) => {
     const { email, deviceCookie } = attempt

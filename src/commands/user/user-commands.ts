@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { normalEmail, passwordProblem } from '../../domain/password-rules.js'
 import { streamPrefix, userEmailStream, userStream } from '../../domain/streams.js'
 import {
+  isActive,
   type User,
   type UserCommand,
   type UserEvent,
@@ -10,10 +11,11 @@ import {
   userEmailReservation,
 } from '../../domain/user/user.js'
 import { encodeEvent, type UnreadableEventError } from '../../event-store/event-codec.js'
-import type { Append, EventStore } from '../../event-store/event-store.js'
-import { type Refused, refuse, refuseField, violate } from '../../kernel/rules.js'
+import { type Append, comparePositions, type EventStore } from '../../event-store/event-store.js'
+import { type Refused, refuse, refuseField, type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import type { Clock } from '../../kernel/time.js'
+import { isCommonPassword } from '../../security/common-passwords.js'
 import { createPasswords, type Passwords } from '../../security/passwords.js'
 import { type SecretBox, SecretBoxError } from '../../security/secret-box.js'
 import { codeCounter, newTotpSecret, totpUri } from '../../security/totp.js'
@@ -36,7 +38,14 @@ export type UserResult = { readonly accepted: true; readonly user: User; readonl
 /** A user with a password that is shown once and must be changed at the first sign-in. */
 export type IssuedUser = { readonly accepted: true; readonly user: User; readonly password: string } | Refused
 
-/** `code` is the code of the second factor. */
+export type IssuedRecoveryCodes = { readonly accepted: true; readonly codes: readonly string[] } | Refused
+
+interface NewPassword {
+  readonly current: string
+  readonly next: string
+}
+
+/** `code` is the code of the second factor, or a recovery code. */
 export interface ClaimedIdentity {
   readonly email: string
   readonly password: string
@@ -44,7 +53,13 @@ export interface ClaimedIdentity {
 }
 
 export type Proof =
-  | { readonly outcome: 'proven'; readonly user: User; readonly codeCounter: number | null }
+  | {
+      readonly outcome: 'proven'
+      readonly user: User
+      readonly codeCounter: number | null
+      /** The digest of the recovery code that was sent instead. */
+      readonly recoveryCode?: string
+    }
   /** The password is correct, and the user has a second factor. */
   | { readonly outcome: 'code-needed'; readonly user: User }
   | { readonly outcome: 'wrong'; readonly isUser: boolean }
@@ -52,7 +67,9 @@ export type Proof =
 const maxNameLength = 128
 /** Excludes characters that look alike, because a person reads and types the password. */
 const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
+/** 99 bits. */
 const issuedLength = 20
+const recoveryCodeCount = 10
 const nonexistentUserId = '00000000-0000-0000-0000-000000000000'
 
 /** Keeps all users of the dashboard in memory, folded from the log. Sessions are checked against them. */
@@ -74,6 +91,8 @@ interface UserCommandsParts {
   readonly box: SecretBox
   readonly passwords: Passwords
   readonly isMerchant: (merchantId: string) => boolean | Promise<boolean>
+  /** Returns whether one of these merchants (null for all) has a threshold above which withdrawals need two people. */
+  readonly hasThreshold?: (merchantIds: readonly string[] | null) => Promise<boolean>
 }
 
 /** Runs every command on users of the dashboard. Each method may throw StoreUnavailableError or TooMuchContentionError. */
@@ -88,6 +107,9 @@ export class UserCommands {
     if (email === undefined) return refuseField('email', violate('email-invalid'))
     const problem = nameProblem(request.name) ?? (await this.#merchantsProblem(merchantIds))
     if (problem) return problem
+    const weakness = password !== undefined && (await this.#passwordProblem(password, email))
+    if (weakness) return refuseField('password', weakness)
+    const heldBy = await this.#heldBy(context, request)
     const emailMac = this.#emailMac(email)
     const reservation = userEmailStream(emailMac)
     const issued = password ?? issuePassword()
@@ -99,7 +121,7 @@ export class UserCommands {
       const sealed = box.seal(email, userSecretOwner(userId, 'email'))
       const position = { name: request.name.trim(), role, merchantIds: unique(merchantIds) }
       const secret = { passwordHash: await this.#hash(userId, issued), temporary: password === undefined }
-      const command = { type: 'Create', userId, emailMac, email: sealed, ...position, ...secret, at } as const
+      const command = { type: 'Create', userId, emailMac, email: sealed, ...position, ...secret, heldBy, at } as const
       const decision = userDecider.decide(command, userDecider.initialState)
       if (!decision.accepted) return decision
       const reserve = { type: 'UserEmailReserved', data: { userId, at } } as const
@@ -124,6 +146,14 @@ export class UserCommands {
   /** Returns every event of a user, oldest first. @throws UnreadableEventError */
   history(userId: string): Promise<readonly HistoryEntry<UserEvent>[]> {
     return readHistory(this.parts.store, userStream(userId))
+  }
+
+  /** Returns every event of all users, oldest first. @throws UnreadableEventError */
+  async historyOfAll(): Promise<readonly HistoryEntry<UserEvent>[]> {
+    const { directory } = this.parts
+    await directory.catchUp()
+    const histories = await Promise.all(directory.all().map(({ userId }) => this.history(userId)))
+    return histories.flat().sort((a, b) => comparePositions(a.position, b.position))
   }
 
   async findByEmail(email: string): Promise<User | undefined> {
@@ -156,7 +186,23 @@ export class UserCommands {
     const problem = await this.#merchantsProblem(merchantIds)
     if (problem) return problem
     if (role !== 'administrator' && (await this.#isLastAdministrator(userId))) return lastAdministrator
-    return this.execute(userId, { type: 'ChangeRole', role, merchantIds: unique(merchantIds) }, context)
+    const { role: roleBefore, merchantIds: before = [] } = (await this.find(userId)) ?? {}
+    const isGain = role !== roleBefore || !!merchantIds?.some((merchantId) => !before?.includes(merchantId))
+    const heldBy = isGain ? await this.#heldBy(context, { role, merchantIds }) : undefined
+    return this.execute(userId, { type: 'ChangeRole', role, merchantIds: unique(merchantIds), heldBy }, context)
+  }
+
+  /** Confirms the changes of another administrator, after which the user can sign in (docs/decisions/0041-second-administrator.md). */
+  confirmAccess(userId: string, context: CommandContext): Promise<UserResult> {
+    return this.execute(userId, { type: 'ConfirmAccess', by: context.actor }, context)
+  }
+
+  async enable(userId: string, context: CommandContext): Promise<UserResult> {
+    return this.execute(
+      userId,
+      { type: 'Enable', heldBy: await this.#heldBy(context, await this.find(userId)) },
+      context,
+    )
   }
 
   async disable(userId: string, context: CommandContext): Promise<UserResult> {
@@ -168,18 +214,21 @@ export class UserCommands {
   async reset(userId: string, context: CommandContext): Promise<IssuedUser> {
     const password = issuePassword()
     const passwordHash = await this.#hash(userId, password)
-    const result = await this.execute(userId, { type: 'Reset', passwordHash }, context)
+    const heldBy = await this.#heldBy(context, await this.find(userId))
+    const result = await this.execute(userId, { type: 'Reset', passwordHash, heldBy }, context)
     return result.accepted ? { accepted: true, user: result.user, password } : result
   }
 
-  async changePassword(
-    user: User,
-    { current, next }: { readonly current: string; readonly next: string },
-    context: CommandContext,
-  ): Promise<UserResult> {
-    const problem = next === current ? violate('unchanged') : passwordProblem(next, this.emailOf(user))
-    if (problem) return refuseField('next', problem)
-    const passwordHash = await this.#hash(user.userId, next)
+  /** Returns why the user cannot choose this password, or `undefined`. */
+  async passwordRefusal(user: User, { current, next }: NewPassword): Promise<Refused | undefined> {
+    const problem = next === current ? violate('unchanged') : await this.#passwordProblem(next, this.emailOf(user))
+    return problem && refuseField('next', problem)
+  }
+
+  async changePassword(user: User, passwords: NewPassword, context: CommandContext): Promise<UserResult> {
+    const refused = await this.passwordRefusal(user, passwords)
+    if (refused) return refused
+    const passwordHash = await this.#hash(user.userId, passwords.next)
     return this.execute(user.userId, { type: 'SetPassword', passwordHash }, context)
   }
 
@@ -195,6 +244,16 @@ export class UserCommands {
     if (counter === undefined) return refuseField('code', violate('wrong-code'))
     const sealed = this.parts.box.seal(secret, userSecretOwner(userId, 'second factor'))
     return this.execute(userId, { type: 'SetSecondFactor', secret: sealed, codeCounter: counter }, context)
+  }
+
+  /** Issues recovery codes, which replace all earlier ones. Each replaces the code of the second factor once, and the log has only digests. */
+  async issueRecoveryCodes(userId: string, context: CommandContext): Promise<IssuedRecoveryCodes> {
+    const codes = Array.from({ length: recoveryCodeCount }, issuePassword)
+    const codeDigests = codes.map((code) => this.#recoveryCodeDigest(userId, code))
+    const result = await this.execute(userId, { type: 'IssueRecoveryCodes', codeDigests }, context)
+    return result.accepted
+      ? { accepted: true, codes: codes.map((code) => code.replaceAll(/.{5}(?=.)/g, '$&-')) }
+      : result
   }
 
   /** Runs a command without further checks: `Disable` disables the last administrator too. `SignIn` and `Confirm` use up the code. */
@@ -213,9 +272,16 @@ export class UserCommands {
     const user = await this.findByEmail(claimed.email)
     const keyed = this.#keyed(user?.userId ?? nonexistentUserId, claimed.password)
     const matches = await passwords.verify(user?.passwordHash, keyed, queuedFor)
-    if (!user || !matches || user.disabled) return { outcome: 'wrong', isUser: user !== undefined }
+    if (!user || !matches || !isActive(user)) return { outcome: 'wrong', isUser: user !== undefined }
     if (user.secondFactor === null) return { outcome: 'proven', user, codeCounter: null }
     if (claimed.code === undefined) return { outcome: 'code-needed', user }
+    if (claimed.code.length >= issuedLength) {
+      const recoveryCode = this.#recoveryCodeDigest(user.userId, claimed.code)
+      const isUnused = user.recoveryCodes.includes(recoveryCode)
+      return isUnused
+        ? { outcome: 'proven', user, codeCounter: null, recoveryCode }
+        : { outcome: 'wrong', isUser: true }
+    }
     const secret = box.open(user.secondFactor, userSecretOwner(user.userId, 'second factor'))
     const counter = codeCounter(secret, claimed.code, Date.parse(clock()))
     const isFresh = counter !== undefined && counter > user.lastCodeCounter
@@ -226,8 +292,25 @@ export class UserCommands {
   async #isLastAdministrator(userId: string): Promise<boolean> {
     const { directory } = this.parts
     await directory.catchUp()
-    const left = directory.all().filter(({ role, disabled }) => role === 'administrator' && !disabled)
+    const left = directory.all().filter((user) => user.role === 'administrator' && isActive(user))
     return left.length === 1 && left[0]!.userId === userId
+  }
+
+  /**
+   * Returns the actor of a change that gives this access, if a second administrator must confirm it: the user could approve withdrawals, or
+   * confirm such a change. An operator on the machine is not held, because the master key allows everything.
+   */
+  async #heldBy({ actor }: CommandContext, access: Pick<User, 'role' | 'merchantIds'> | undefined) {
+    const { hasThreshold } = this.parts
+    if (!access || !hasThreshold || !actor.startsWith('user:')) return undefined
+    const { role, merchantIds } = access
+    const isPowerful = role === 'approver' || role === 'administrator'
+    return isPowerful && (await hasThreshold(merchantIds)) ? actor : undefined
+  }
+
+  async #passwordProblem(password: string, email: string): Promise<Violation | undefined> {
+    const problem = passwordProblem(password, email)
+    return problem ?? ((await isCommonPassword(password)) ? violate('common-password') : undefined)
   }
 
   async #merchantsProblem(merchantIds: readonly string[] | null) {
@@ -239,6 +322,11 @@ export class UserCommands {
 
   #emailMac(email: string): string {
     return this.parts.box.mac('user email', email)
+  }
+
+  /** A keyed digest is enough, because a code is random. */
+  #recoveryCodeDigest(userId: string, code: string): string {
+    return this.parts.box.mac('user recovery code', `${userId}:${code.toLowerCase().replaceAll(/[ -]/g, '')}`)
   }
 
   #hash(userId: string, password: string): Promise<string> {

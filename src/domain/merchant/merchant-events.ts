@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/typebox.js'
 import { Data, type EventsOf, Nullable, OneOf, type ValueOf } from '../event.js'
-import { Count, Id, Index, Minor, Sealed, Text, Time } from '../fields.js'
+import { Actor, Count, Id, Index, Minor, Sealed, Text, Time } from '../fields.js'
 import { scopes } from './api-key.js'
 
 /** A secret that is sealed with the master key. */
@@ -67,6 +67,8 @@ export const merchantEvents = {
     ...merchant,
     changes: Type.Partial(MerchantSettings, { additionalProperties: false }),
   }),
+  /** `by` wants to raise or remove the threshold. It stays until a second administrator confirms, which changes the settings. */
+  ApprovalThresholdProposed: Data({ ...merchant, by: Actor, approvalAboveMinor: Nullable(Minor) }),
   /** The main key was replaced: the one that a merchant is registered with, with the usual scopes and no expiry. */
   ApiKeyRotated: Data({ ...rotation, apiKeySha256: Sha256 }),
   ApiKeyCreated: Data({

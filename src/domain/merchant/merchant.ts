@@ -32,6 +32,8 @@ export interface Merchant {
   readonly secretKeys: SecretKeys
   readonly webhookSecret: Rotating<SealedSecret>
   readonly suspended: boolean
+  /** The higher threshold that waits for the confirmation of a second administrator. */
+  readonly proposedThreshold: OfMerchant<'ApprovalThresholdProposed'> | null
   /** Why callbacks are held back; null while they are sent. */
   readonly callbacksDisabled: string | null
   readonly createdAt: string
@@ -42,7 +44,9 @@ type OfMerchant<Type extends MerchantEvent['type']> = Omit<DataOf<MerchantEvent,
 
 export type MerchantCommand =
   | ({ readonly type: 'Register' } & DataOf<MerchantEvent, 'MerchantRegistered'>)
-  | ({ readonly type: 'ChangeSettings' } & OfMerchant<'MerchantSettingsChanged'>)
+  /** `heldBy`: the actor whose rise or removal of the threshold needs the confirmation of another one. */
+  | ({ readonly type: 'ChangeSettings'; readonly heldBy?: string | undefined } & OfMerchant<'MerchantSettingsChanged'>)
+  | { readonly type: 'ConfirmThreshold'; readonly by: string; readonly at: string }
   | ({ readonly type: 'RotateApiKey' } & OfMerchant<'ApiKeyRotated'>)
   | ({ readonly type: 'CreateApiKey' } & OfMerchant<'ApiKeyCreated'>)
   | ({ readonly type: 'RevokeApiKey' } & OfMerchant<'ApiKeyRevoked'>)
@@ -72,8 +76,21 @@ function change(command: Exclude<MerchantCommand, { type: 'Register' }>, merchan
   const common = { merchantId, at: command.at }
   switch (command.type) {
     case 'ChangeSettings': {
-      const changes = changed(merchant.settings, command.changes)
-      if (Object.keys(changes).length === 0) return accept()
+      const { heldBy: by } = command
+      const { approvalAboveMinor, ...others } = changed(merchant.settings, command.changes)
+      const isHeld = by !== undefined && isLooser(approvalAboveMinor, merchant.settings)
+      const changes = isHeld || approvalAboveMinor === undefined ? others : { ...others, approvalAboveMinor }
+      const events: MerchantEvent[] = []
+      if (Object.keys(changes).length > 0)
+        events.push({ type: 'MerchantSettingsChanged', data: { ...common, changes } })
+      if (isHeld) events.push({ type: 'ApprovalThresholdProposed', data: { ...common, by, approvalAboveMinor } })
+      return accept(...events)
+    }
+    case 'ConfirmThreshold': {
+      const { proposedThreshold: proposed } = merchant
+      if (!proposed) return accept()
+      if (proposed.by === command.by) return refuse('conflict', 'second-administrator-needed')
+      const changes = { approvalAboveMinor: proposed.approvalAboveMinor }
       return accept({ type: 'MerchantSettingsChanged', data: { ...common, changes } })
     }
     case 'RotateApiKey':
@@ -128,6 +145,11 @@ function change(command: Exclude<MerchantCommand, { type: 'Register' }>, merchan
   }
 }
 
+/** Returns whether payments that need an approval now would not need one with this threshold. */
+function isLooser(next: bigint | null | undefined, { approvalAboveMinor }: MerchantSettings): next is bigint | null {
+  return next !== undefined && approvalAboveMinor !== null && (next === null || next > approvalAboveMinor)
+}
+
 function fieldsOf<Command extends MerchantCommand>({ type: _, ...fields }: Command): Omit<Command, 'type'> {
   return fields
 }
@@ -152,13 +174,18 @@ function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
       ...{ merchantId, settings, apiKeys: [mainKey(apiKeySha256, at)] },
       secretKeys: { all: [{ number: 0, sealed: secretKey, validUntil: null }], takenUp: 0 },
       webhookSecret: { current: webhookSecret },
-      ...{ suspended: false, callbacksDisabled: null, createdAt: at },
+      ...{ suspended: false, proposedThreshold: null, callbacksDisabled: null, createdAt: at },
     }
   }
   if (state.merchantId === null) throw new Error('a merchant changed before it was registered')
   switch (event.type) {
-    case 'MerchantSettingsChanged':
-      return { ...state, settings: { ...state.settings, ...event.data.changes } }
+    case 'MerchantSettingsChanged': {
+      const { changes } = event.data
+      const proposedThreshold = changes.approvalAboveMinor === undefined ? state.proposedThreshold : null
+      return { ...state, settings: { ...state.settings, ...changes }, proposedThreshold }
+    }
+    case 'ApprovalThresholdProposed':
+      return { ...state, proposedThreshold: event.data }
     case 'ApiKeyRotated':
       return { ...state, apiKeys: rotateMainKey(state.apiKeys, event.data) }
     case 'ApiKeyCreated': {

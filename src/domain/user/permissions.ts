@@ -40,6 +40,13 @@ export const permissions = {
 
 export type Permission = keyof typeof permissions
 
+/** The permissions to move money, or to change who can: every change under them needs a recent sign-in. */
+const sensitive: readonly Permission[] = [
+  ...(['transfers:approve', 'merchants:manage', 'users:manage', 'integrity:resume', 'privacy:manage'] as const),
+]
+
+export const needsRecentSignIn = (permission: Permission): boolean => sensitive.includes(permission)
+
 export function isAllowed(role: Role, permission: Permission): boolean {
   return (permissions[permission] as readonly Role[]).includes(role)
 }

@@ -29,6 +29,8 @@ export const StatusName = OneOf(Object.keys(statusCodes) as Status[])
 const RoleName = OneOf<readonly Role[]>(roles)
 const PermissionName = OneOf(Object.keys(permissions) as Permission[])
 const SixDigits = Type.String({ pattern: '^[0-9]{6}$' })
+/** Six digits, or a recovery code with or without its hyphens, in any case. */
+const Code = Type.String({ pattern: '^([0-9]{6}|[A-Za-z2-9 -]{20,32})$' })
 const Password = Type.String({ minLength: 1, maxLength: 256 })
 const Limit = Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,2}$' }))
 const Cursor = Type.Optional(Type.String({ maxLength: 400 }))
@@ -40,14 +42,16 @@ export const MerchantParams = Type.Object({ merchantId: Text })
 export const SignInRequest = Type.Object({
   email: Type.String({ minLength: 1, maxLength: 254 }),
   password: Password,
-  /** Six digits, required after the refusal `second-factor-needed`. */
-  code: Type.Optional(SixDigits),
+  /** Required after the refusal `second-factor-needed`. */
+  code: Type.Optional(Code),
 })
 /** Confirms the user's identity for actions that need a recent sign-in. */
 export const ConfirmRequest = Type.Omit(SignInRequest, ['email'])
 export const ChangePasswordRequest = Type.Object({
   current: Password,
   next: Type.String({ minLength: 12, maxLength: 256 }),
+  /** Required if the user has a second factor. */
+  code: Type.Optional(Code),
 })
 
 export const SessionItem = Type.Object({
@@ -66,6 +70,9 @@ export const SessionsAnswer = Items(SessionItem)
 export const SecondFactorOffer = Type.Object({ secret: Text, uri: Text })
 export const SecondFactorCode = Type.Object({ code: SixDigits })
 
+/** Shown once. They replace all earlier ones. */
+export const RecoveryCodes = Type.Object({ codes: List(Text) })
+
 export const UserItem = Type.Object({
   userId: Text,
   email: Text,
@@ -74,6 +81,8 @@ export const UserItem = Type.Object({
   /** Null for all merchants. */
   merchantIds: Nullable(List(Text)),
   disabled: Type.Boolean(),
+  /** The administrators whose changes wait for the confirmation of another one. Until then, the user cannot sign in. */
+  heldBy: List(Text),
   mustChangePassword: Type.Boolean(),
   hasSecondFactor: Type.Boolean(),
   createdAt: Time,
@@ -81,7 +90,10 @@ export const UserItem = Type.Object({
 })
 /** The signed-in user, and the settings that the pages need at the start. */
 export const SessionAnswer = Type.Object({
-  user: Type.Pick(UserItem, ['userId', 'email', 'name', 'role', 'merchantIds', 'hasSecondFactor']),
+  user: Type.Intersect([
+    Type.Pick(UserItem, ['userId', 'email', 'name', 'role', 'merchantIds', 'hasSecondFactor']),
+    Type.Object({ recoveryCodesLeft: Type.Integer() }),
+  ]),
   permissions: List(PermissionName),
   /** The value of the header `x-csrf-token` of every change. */
   csrfToken: Text,
@@ -384,6 +396,8 @@ export const MerchantItem = Type.Object({
   settings: MerchantSettingsView,
   keys: List(KeyItem),
   suspended: Type.Boolean(),
+  /** The higher threshold (null for none) that waits for the confirmation of a second administrator. */
+  proposedThreshold: Nullable(Type.Object({ approvalAboveMinor: Nullable(Minor), by: Text, at: Time })),
   callbacksDisabled: Nullable(Text),
   createdAt: Time,
 })

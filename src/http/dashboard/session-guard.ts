@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 import type { CommandContext } from '../../commands/handle-command.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
-import { isAllowed, type Permission } from '../../domain/user/permissions.js'
+import { isAllowed, needsRecentSignIn, type Permission } from '../../domain/user/permissions.js'
 import type { User } from '../../domain/user/user.js'
 import { violate } from '../../kernel/rules.js'
 import { isLoopback } from '../payment-page/device-cookie.js'
@@ -30,14 +30,22 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The permission that a dashboard route requires. */
     readonly permission?: Permission
+    /** Whether the route requires a recent sign-in. */
+    readonly recent?: Recent | undefined
   }
 }
 
+/**
+ * Whether a route requires a sign-in or confirmation in the last ten minutes, with the second factor if the user has one: always, or for a
+ * payment above the merchant's threshold, which the handler checks with `askRecent`.
+ */
+export type Recent = 'always' | 'large payments'
+
 interface Needs {
-  /** Requires a password entry in the last ten minutes. */
-  readonly recent?: true
+  /** Defaults to `always` for permissions that concern money ({@link needsRecentSignIn}). */
+  readonly recent?: Recent | undefined
   /** Also allows a user who must change the initial password first. */
-  readonly withFirstPassword?: true
+  readonly withFirstPassword?: true | undefined
 }
 
 const csrfHeader = 'x-csrf-token'
@@ -57,10 +65,11 @@ class Viewers {
    * user with this permission, and for changes a request from our own pages. Runs before the body is read, so that unauthorized requests
    * cost little.
    */
-  allow(permission: Permission, needs: Needs = {}) {
+  allow(permission: Permission, { recent, withFirstPassword }: Needs = {}) {
+    const needs = { recent: recent ?? (needsRecentSignIn(permission) ? 'always' : undefined), withFirstPassword }
     const options = {
       onRequest: (request: FastifyRequest) => this.#admit(request, permission, needs),
-      config: { permission },
+      config: { permission, recent: needs.recent },
     }
     function route<Parts extends FastifySchema>(parts?: Parts): typeof options & { schema: Parts }
     function route<Parts extends FastifySchema, Answer extends TSchema>(
@@ -74,12 +83,18 @@ class Viewers {
   }
 
   /** Starts a new session for each sign-in, so that a session id from before the sign-in never becomes valid. */
-  async begin(user: User, request: FastifyRequest, reply: FastifyReply): Promise<Visit> {
+  async begin(user: User, request: FastifyRequest, reply: FastifyReply, authenticatedAt?: string): Promise<Visit> {
     const { headers, ip: address } = request
-    const { token, visit } = await this.sessions.begin(user, { address, userAgent: headers['user-agent'] ?? '' })
+    const seen = { address, userAgent: headers['user-agent'] ?? '' }
+    const { token, visit } = await this.sessions.begin(user, seen, authenticatedAt)
     this.cookies.setSession(reply, token)
     request.visit = visit
     return visit
+  }
+
+  /** @throws RequestError unless the user has recently signed in or confirmed it */
+  requireRecent({ visit }: FastifyRequest): void {
+    if (!this.sessions.isRecent(visit!.session)) throw new RequestError('recent-sign-in-needed')
   }
 
   async #admit(request: FastifyRequest, permission: Permission, { recent, withFirstPassword }: Needs): Promise<void> {
@@ -97,7 +112,7 @@ class Viewers {
     if (!isAllowed(visit.user.role, permission)) {
       throw new RequestError('permission-missing', { violation: violate('permission-missing', { permission }) })
     }
-    if (recent && !this.sessions.isRecent(visit.session)) throw new RequestError('recent-sign-in-needed')
+    if (recent === 'always') this.requireRecent(request)
   }
 }
 

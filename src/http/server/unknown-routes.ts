@@ -18,6 +18,8 @@ interface KnownRoute {
   readonly scope: Scope | undefined
   /** The permission that a route of the dashboard requires. */
   readonly permission: Permission | undefined
+  /** Whether the route requires a recent sign-in. */
+  readonly recent: string | undefined
   readonly schema: FastifySchema | undefined
   readonly pattern: RegExp
 }
@@ -39,8 +41,8 @@ export const unknownRoutes = fp(async (app) => {
       .replaceAll(/[.+()]/g, '\\$&')
       .replaceAll(/:\w+/g, '[^/]+')
       .replace('*', '.*')
-    const { scope, permission } = config ?? {}
-    const route = { url, scope, permission, schema, pattern: new RegExp(`^${path}$`) }
+    const { scope, permission, recent } = config ?? {}
+    const route = { url, scope, permission, recent, schema, pattern: new RegExp(`^${path}$`) }
     for (const each of [method].flat()) routes.push({ method: each, ...route })
   })
   app.addHook('onRequest', (request, _reply, done) => {

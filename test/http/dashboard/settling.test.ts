@@ -166,6 +166,8 @@ t.test('a payment above the threshold needs the approval of another user and a r
     'an operator needs the permission',
   )
   t.ok((await seen(cem, trackingId)).actions.includes('approve'))
+  t.match(await act(cem, trackingId, 'approve', { revision: 1 }), { status: 403, code: 40307 }, 'not recent')
+  t.equal((await cem.post('/session/confirm', { password })).statusCode, 200)
   const { transfer: approved } = await act(cem, trackingId, 'approve', { revision: 1 })
   t.match(approved.approval, { needed: true, by: { name: 'Cem', at: now, amountMinor: 100_50 } })
   t.match(await act(dan, trackingId, 'complete', { revision: 1 }), {
@@ -180,6 +182,7 @@ t.test('a payment above the threshold needs the approval of another user and a r
 })
 
 t.test('completes, returns, resolves, reopens and reviews deposits', async (t) => {
+  t.equal((await cem.post('/session/confirm', { password })).statusCode, 200)
   const created = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
   const { trackingId } = created.json().result
   const receipt = { receivedAmountMinor: 95_00n, receiptUrl: null }

@@ -45,7 +45,7 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
     if (started) await requestVerification(readModels, clock())
     return { started }
   })
-  const resume = viewers.allow('integrity:resume', { recent: true })({ body: ResumePayoutsBody }, ResumePayoutsAnswer)
+  const resume = viewers.allow('integrity:resume')({ body: ResumePayoutsBody }, ResumePayoutsAnswer)
   app.post('/audit/resume-payouts', resume, async (request) => {
     const reason = request.body.reason.trim()
     if (reason === '') throw invalid('reason', 'blank')

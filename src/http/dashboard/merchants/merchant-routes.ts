@@ -20,28 +20,27 @@ import {
   MerchantParams as params,
   RotateRequest,
 } from '../api.js'
-import { changedBy, contextOf, requireOwn, seenMerchants } from '../session-guard.js'
+import { actorNames, changedBy, contextOf, requireOwn, seenMerchants } from '../session-guard.js'
 
 /** Adds the routes for merchants, their settings, keys and secrets. Issued keys appear only in the response. */
 export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { merchants, directory } = app.services
   const read = app.viewers.allow('merchants:read')
   const manage = app.viewers.allow('merchants:manage')
-  const recently = app.viewers.allow('merchants:manage', { recent: true })
   const ownId = (request: FastifyRequest<{ Params: { merchantId: string } }>) =>
     requireOwn(request, request.params.merchantId)
 
   app.get('/merchants', read({}, MerchantsAnswer), async (request) => {
     const latestFirst = seenMerchants(request).sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
-    return { items: latestFirst.map(itemOf) }
+    return { items: latestFirst.map((merchant) => itemOf(request, merchant)) }
   })
   app.get('/merchants/:merchantId', read({ params }, MerchantItem), async (request) => {
     const merchantId = ownId(request)
     const merchant = directory.byId(merchantId)
-    if (merchant) return itemOf(merchant)
+    if (merchant) return itemOf(request, merchant)
     throw directory.problemOf(merchantId) ?? new RequestError('unknown-merchant')
   })
-  app.post('/merchants', recently({ body: CreateMerchantRequest }, IssuedMerchant), async (request) => {
+  app.post('/merchants', manage({ body: CreateMerchantRequest }, IssuedMerchant), async (request) => {
     const { name, callbackUrl, allowIps, sandbox = false } = request.body
     const settings: MerchantSettings = { ...defaultSettings(sandbox), name, callbackUrl, allowIps }
     refuseSettings({}, settings)
@@ -62,50 +61,44 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
       refuseSettings(before.settings, changes)
       const result = await changeMerchantSettings(merchants, merchantId, changes, contextOf(request))
       const { changed, merchant } = accepted('merchant', result)
-      return changed ? noteMerchantChange(request, 'settings', merchantId, merchant) : itemOf(merchant)
+      return changed ? noteMerchantChange(request, 'settings', merchantId, merchant) : itemOf(request, merchant)
     },
   )
   for (const [action, type, change] of [
     ['suspend', 'Suspend', 'suspended'],
     ['resume', 'Resume', 'resumed'],
+    ['confirm-threshold', 'ConfirmThreshold', 'threshold-confirmed'],
   ] as const) {
     app.post(`/merchants/:merchantId/${action}`, manage({ params }, MerchantItem), async (request) => {
-      const result = await merchants.execute(ownId(request), { type }, contextOf(request))
+      const context = contextOf(request)
+      const result = await merchants.execute(ownId(request), { type, by: context.actor }, context)
       const { merchant } = accepted('merchant', result)
       return noteMerchantChange(request, change, merchant.merchantId, merchant)
     })
   }
-  app.post(
-    '/merchants/:merchantId/keys',
-    recently({ params, body: CreateKeyRequest }, IssuedSecret),
-    async (request) => {
-      const merchantId = ownId(request)
-      const created = await merchants.createApiKey(merchantId, keyOf(request.body), contextOf(request))
-      const { webApiKey: value } = accepted('merchant', created)
-      return { merchant: await noteMerchantChange(request, 'key-created', merchantId), value }
-    },
-  )
+  app.post('/merchants/:merchantId/keys', manage({ params, body: CreateKeyRequest }, IssuedSecret), async (request) => {
+    const merchantId = ownId(request)
+    const created = await merchants.createApiKey(merchantId, keyOf(request.body), contextOf(request))
+    const { webApiKey: value } = accepted('merchant', created)
+    return { merchant: await noteMerchantChange(request, 'key-created', merchantId), value }
+  })
   const ofKey = Type.Object({ merchantId: Type.String(), keyId: Type.String() })
-  app.delete('/merchants/:merchantId/keys/:keyId', recently({ params: ofKey }, MerchantItem), async (request) => {
+  app.delete('/merchants/:merchantId/keys/:keyId', manage({ params: ofKey }, MerchantItem), async (request) => {
     const merchantId = ownId(request)
     const { keyId } = request.params
     accepted('merchant', await merchants.execute(merchantId, { type: 'RevokeApiKey', keyId }, contextOf(request)))
     return noteMerchantChange(request, 'key-revoked', merchantId)
   })
-  app.post(
-    '/merchants/:merchantId/rotate',
-    recently({ params, body: RotateRequest }, IssuedSecret),
-    async (request) => {
-      const merchantId = ownId(request)
-      const { secret, overlapMinutes: minutes = overlapMinutes.usual } = request.body
-      const context = contextOf(request)
-      const value =
-        secret === 'webApiKey'
-          ? accepted('merchant', await merchants.rotateApiKey(merchantId, minutes, context)).webApiKey
-          : accepted('merchant', await merchants.rotateSecret(merchantId, secret, minutes, context)).value
-      return { merchant: await noteMerchantChange(request, `${secret}-rotated`, merchantId), value }
-    },
-  )
+  app.post('/merchants/:merchantId/rotate', manage({ params, body: RotateRequest }, IssuedSecret), async (request) => {
+    const merchantId = ownId(request)
+    const { secret, overlapMinutes: minutes = overlapMinutes.usual } = request.body
+    const context = contextOf(request)
+    const value =
+      secret === 'webApiKey'
+        ? accepted('merchant', await merchants.rotateApiKey(merchantId, minutes, context)).webApiKey
+        : accepted('merchant', await merchants.rotateSecret(merchantId, secret, minutes, context)).value
+    return { merchant: await noteMerchantChange(request, `${secret}-rotated`, merchantId), value }
+  })
 
   /** @throws RequestError that names the field */
   function refuseSettings(before: Partial<MerchantSettings>, given: Partial<MerchantSettings>): void {
@@ -126,7 +119,7 @@ export async function noteMerchantChange(
   await directory.catchUp()
   const changed = merchant ?? (await merchants.find(merchantId))
   if (!changed) throw new Error('a merchant that was changed is not in the log')
-  return itemOf(changed)
+  return itemOf(request, changed)
 }
 
 /** @throws RequestError that names the field */
@@ -141,11 +134,23 @@ function keyOf(body: Static<typeof CreateKeyRequest>) {
 }
 
 /** Returns a merchant without its secrets, and without anything that helps to guess a key. */
-function itemOf(merchant: Merchant): Static<typeof MerchantItem> {
-  const { merchantId, settings, apiKeys, suspended, callbacksDisabled, createdAt } = merchant
+function itemOf(request: FastifyRequest, merchant: Merchant): Static<typeof MerchantItem> {
+  const {
+    merchantId,
+    settings,
+    apiKeys,
+    suspended,
+    proposedThreshold: proposed,
+    callbacksDisabled,
+    createdAt,
+  } = merchant
   const amount = (minor: bigint | null) => (minor === null ? null : Number(minor))
   return {
     ...{ merchantId, suspended, callbacksDisabled, createdAt },
+    proposedThreshold: proposed && {
+      approvalAboveMinor: amount(proposed.approvalAboveMinor),
+      ...{ by: actorNames(request)(proposed.by), at: proposed.at },
+    },
     settings: {
       ...settings,
       mismatchToleranceMinor: Number(settings.mismatchToleranceMinor),

@@ -30,14 +30,14 @@ const fileTypes = {
 /** Pays withdrawals as a batch. Each is decided individually. */
 export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { transfers, clock } = app.services
-  const settle = app.viewers.allow('transfers:settle')
-  const bulk = { bodyLimit, ...settle({ body: BulkAction }, BulkAnswer) }
-  app.post('/withdrawals/claim', bulk, (request) =>
+  const claim = app.viewers.allow('transfers:settle')
+  const pay = app.viewers.allow('transfers:settle', { recent: 'large payments' })
+  app.post('/withdrawals/claim', { bodyLimit, ...claim({ body: BulkAction }, BulkAnswer) }, (request) =>
     oneByOne(request, request.body.items, ({ trackingId, revision }) =>
       transfers.act(trackingId, { type: 'Claim' }, contextOf(request), { revision }),
     ),
   )
-  app.post('/withdrawals/complete', bulk, async (request) => {
+  app.post('/withdrawals/complete', { bodyLimit, ...pay({ body: BulkAction }, BulkAnswer) }, async (request) => {
     const { items } = request.body
     for (const { receiptUrl } of items) {
       checkTexts({ receiptUrl })
@@ -53,7 +53,7 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
       })
     })
   })
-  app.post('/withdrawals/bank-file', { bodyLimit, ...settle({ body: BankFileRequest }) }, async (request, reply) => {
+  app.post('/withdrawals/bank-file', { bodyLimit, ...pay({ body: BankFileRequest }) }, async (request, reply) => {
     const text = await fileFor(request, request.body)
     const [extension, type] = fileTypes[request.body.format]
     return sendFile(reply, `withdrawals-${clock().slice(0, 10)}.${extension}`, type, text)

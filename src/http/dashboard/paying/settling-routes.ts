@@ -5,7 +5,7 @@ import type { TransferResult } from '../../../commands/transfer/transfer-request
 import { needsApproval } from '../../../domain/transfer/settling.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
-import { accepted, RequestError } from '../../refusals.js'
+import { accepted } from '../../refusals.js'
 import { checkedAmount, checkReceipt, checkTexts } from '../../settlement-checks.js'
 import {
   ApproveAction,
@@ -29,7 +29,10 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { transfers, currency } = app.services
   const url = <Action extends TransferAction>(action: Action) => `/transfers/:trackingId/${action}` as const
   const options = <Body extends TSchema>(action: TransferAction, body: Body) =>
-    app.viewers.allow(permissionOf[action])({ params, body }, TransferDetail)
+    app.viewers.allow(permissionOf[action], action === 'complete' ? { recent: 'large payments' } : {})(
+      { params, body },
+      TransferDetail,
+    )
   const act = async (request: About, action: (trackingId: string, found: Transfer) => Promise<TransferResult>) => {
     const { transfer } = await seenTransfer(request, request.params.trackingId)
     return detailOf(request, acceptedOf(request, await action(transfer.trackingId, transfer)))
@@ -110,7 +113,6 @@ export function acceptedOf(request: FastifyRequest, result: TransferResult): Fou
 
 /** Requires a recent sign-in for a large payment. @throws RequestError */
 export function askRecent(request: FastifyRequest, transfer: Transfer, amountMinor = transfer.amountMinor): void {
-  if (request.server.viewers.sessions.isRecent(request.visit!.session)) return
   const isLarge = needsApproval(transfer, amountMinor, actorOf(request, transfer).approvalAboveMinor)
-  if (isLarge) throw new RequestError('recent-sign-in-needed')
+  if (isLarge) request.server.viewers.requireRecent(request)
 }

@@ -21,7 +21,7 @@ const maxNamed = 20
 export const privacyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { privacy, directory } = app.services
   const count = new PrivacyStatusCount(privacy.raw, privacy.keys)
-  const manage = app.viewers.allow('privacy:manage', { recent: true })
+  const manage = app.viewers.allow('privacy:manage')
 
   app.get('/privacy/status', app.viewers.allow('privacy:read')({}, PrivacyStatusAnswer), () =>
     count.status(

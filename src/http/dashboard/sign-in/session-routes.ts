@@ -14,6 +14,7 @@ import { accepted, RequestError } from '../../refusals.js'
 import {
   ChangePasswordRequest,
   ConfirmRequest,
+  RecoveryCodes,
   SecondFactorCode,
   SecondFactorOffer,
   SessionAnswer,
@@ -30,12 +31,11 @@ const proofs = { perSecond: 0.5, burst: 30 }
 /** Adds the routes to sign in and out, and those for the user's own sessions, password and second factor. */
 export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { viewers } = app
-  const { users, directory, currency, paymentMethods, inSandbox, secretBox, signIn } = app.services
+  const { users, directory, currency, paymentMethods, inSandbox, secretBox, securityLog, signIn } = app.services
   const own = viewers.allow('account:own')
-  const recently = viewers.allow('account:own', { recent: true })
+  const recently = viewers.allow('account:own', { recent: 'always' })
   const withFirstPassword = viewers.allow('account:own', { withFirstPassword: true })
   const chargeSignIn = app.gate.limitEach(proofs)
-  const chargePasswordChange = app.gate.limitEach(proofs)
 
   const schema = { body: SignInRequest, response: { 200: SessionAnswer } }
   app.post('/session', { onRequest: refuseCrossSite, schema }, async (request, reply) => {
@@ -60,14 +60,15 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     withFirstPassword({ body: ChangePasswordRequest }, SessionAnswer),
     async (request, reply) => {
       const { user: before, session } = request.visit!
-      const { current, next } = request.body
-      // The sign-in of this session has already checked the code.
-      await prove({ email: users.emailOf(before), password: current, purpose: 'PasswordOnly' }, request, reply)
+      const { current, next, code } = request.body
+      // Check the new password first, because the proof uses up the code.
+      accepted('user', (await users.passwordRefusal(before, { current, next })) ?? { accepted: true })
+      await prove({ email: users.emailOf(before), password: current, code, purpose: 'Confirm' }, request, reply)
       const { user } = accepted('user', await users.changePassword(before, { current, next }, contextOf(request)))
       noteUserChange(request, 'password')
       // This ends all sessions, including this one, so that a stolen session becomes useless.
       await viewers.sessions.end(user.userId, session.sessionId)
-      return answerOf(await viewers.begin(user, request, reply))
+      return answerOf(await viewers.begin(user, request, reply, session.authenticatedAt))
     },
   )
   app.post('/session/second-factor', recently({}, SecondFactorOffer), async ({ visit }) => {
@@ -90,6 +91,12 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const { user } = accepted('user', removed)
     noteUserChange(request, 'second-factor-removed')
     return answerOf({ user, session, csrfToken })
+  })
+  app.post('/session/recovery-codes', recently({}, RecoveryCodes), async (request) => {
+    const issued = await users.issueRecoveryCodes(request.viewer.userId, contextOf(request))
+    const { codes } = accepted('user', issued)
+    noteUserChange(request, 'recovery-codes-issued')
+    return { codes }
   })
   app.get('/sessions', own({}, SessionsAnswer), async ({ viewer }) => {
     const sessions = await viewers.sessions.ofUser(viewer.userId)
@@ -114,15 +121,15 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<User> {
-    if (claim.purpose === 'PasswordOnly') chargePasswordChange(request)
-    else chargeSignIn(request)
+    chargeSignIn(request)
     const deviceCookie = viewers.cookies.device(request)
     const context = { actor: 'system:sign-in', $correlationId: request.id, $causationId: request.id }
     const result = await signIn({ ...claim, deviceCookie, address: bucketOf(request.ip) }, context)
     switch (result.outcome) {
       case 'accepted':
         viewers.cookies.setDevice(reply, result.deviceCookie)
-        return result.value
+        if (result.value.usedRecoveryCode) noteRecoveryCode(request, result.value.user)
+        return result.value.user
       case 'locked':
         throw new RequestError('login-throttled', { retryAfterSeconds: result.retryAfterSeconds })
       case 'unfinished':
@@ -134,12 +141,17 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
     }
   }
 
+  function noteRecoveryCode({ id: requestId, ip: address }: FastifyRequest, { userId }: User): void {
+    const change = 'recovery-code-used'
+    securityLog.note('security.user_changed', { requestId, address, userId, subject: userId, change })
+  }
+
   function answerOf({ session, user, csrfToken }: Visit): Static<typeof SessionAnswer> {
     const { userId, name, role, merchantIds, mustChangePassword } = user
-    const hasSecondFactor = user.secondFactor !== null
+    const [hasSecondFactor, recoveryCodesLeft] = [user.secondFactor !== null, user.recoveryCodes.length]
     const seen = directory.all().filter(({ merchantId }) => merchantIds?.includes(merchantId) ?? true)
     return {
-      user: { userId, email: users.emailOf(user), name, role, merchantIds, hasSecondFactor },
+      user: { userId, email: users.emailOf(user), name, role, merchantIds, hasSecondFactor, recoveryCodesLeft },
       permissions: permissionsOf(role),
       csrfToken,
       mustChangePassword,

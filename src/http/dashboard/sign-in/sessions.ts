@@ -1,5 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { User } from '../../../domain/user/user.js'
+import { isActive, type User } from '../../../domain/user/user.js'
 import { addMs, hourMs, leftOfWaitMs, minuteMs } from '../../../kernel/time.js'
 import type { Document } from '../../../read-models/read-models.js'
 import type { HttpServices } from '../../services.js'
@@ -51,8 +51,8 @@ export class Sessions {
 
   constructor(private readonly services: HttpServices) {}
 
-  /** Starts a session. Only the browser receives the token. */
-  async begin(user: User, seen: { readonly address: string; readonly userAgent: string }) {
+  /** Starts a session. Only the browser receives the token. `authenticatedAt` is that of the session it replaces, if any. */
+  async begin(user: User, seen: { readonly address: string; readonly userAgent: string }, authenticatedAt?: string) {
     const token = randomBytes(tokenBytes).toString('base64url')
     const now = this.services.clock()
     const session: Session = {
@@ -63,7 +63,7 @@ export class Sessions {
       createdAt: now,
       lastSeenAt: now,
       expiresAt: addMs(now, longestMs),
-      authenticatedAt: now,
+      authenticatedAt: authenticatedAt ?? now,
       address: seen.address,
       userAgent: seen.userAgent.slice(0, maxUserAgent),
       offeredSecret: null,
@@ -152,7 +152,7 @@ export class Sessions {
     const session = { sessionId: _id, ...fields } as Session
     if (!isEqual(String(mac), this.#macOf(session))) return undefined
     const user = this.services.userDirectory.byId(session.userId)
-    if (!user || user.disabled || !isSameEpoch(user, session)) return undefined
+    if (!user || !isActive(user) || !isSameEpoch(user, session)) return undefined
     return this.services.clock() < endOf(session) ? { session, user } : undefined
   }
 

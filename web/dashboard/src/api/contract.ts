@@ -16,6 +16,7 @@ export type SessionItem = Static<Schemas['SessionItem']>
 export type SessionsAnswer = Static<Schemas['SessionsAnswer']>
 export type SecondFactorOffer = Static<Schemas['SecondFactorOffer']>
 export type SecondFactorCode = Static<Schemas['SecondFactorCode']>
+export type RecoveryCodes = Static<Schemas['RecoveryCodes']>
 export type UserItem = Static<Schemas['UserItem']>
 export type UsersAnswer = Static<Schemas['UsersAnswer']>
 export type CreateUserRequest = Static<Schemas['CreateUserRequest']>

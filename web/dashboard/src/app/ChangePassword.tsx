@@ -5,6 +5,7 @@ import { useAction } from '../api/use-action'
 import { Form } from '../components/Form'
 import { TextField } from '../components/TextField'
 import { setSession, useSession } from './current-session'
+import { CodeField, codeOf } from './SignIn'
 import { useText } from './texts'
 
 interface ChangePasswordProps {
@@ -27,7 +28,8 @@ export function ChangePassword({ currentLabel, onChanged }: ChangePasswordProps)
       onChanged?.()
     },
   })
-  const submit = (data: FormData) => start({ current: String(data.get('current')), next: String(data.get('next')) })
+  const submit = (data: FormData) =>
+    start({ current: String(data.get('current')), next: String(data.get('next')), ...codeOf(data) })
   return (
     <Form key={round} onSubmit={submit} error={error} submit={text('shell.changePassword')} pending={pending}>
       {/* Tells password managers which account the password belongs to. */}
@@ -61,6 +63,7 @@ export function ChangePassword({ currentLabel, onChanged }: ChangePasswordProps)
         required
         validate={(again) => (again === next ? null : text('shell.passwordsDiffer'))}
       />
+      {user.hasSecondFactor && <CodeField />}
     </Form>
   )
 }

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { api } from '../api/api-client'
 import type { ConfirmRequest, Session, SignInRequest } from '../api/contract'
 import { useAction } from '../api/use-action'
+import { Button } from '../components/Button'
 import { Dialog } from '../components/Dialog'
 import { Form } from '../components/Form'
 import { TextField } from '../components/TextField'
@@ -56,26 +57,52 @@ function useLatch(isOn: boolean): boolean {
   return isOn || wasOn
 }
 
-function CodeField({ autoFocus = false }: { readonly autoFocus?: boolean }) {
+/** Asks for the code of the authenticator app, or for a recovery code. */
+export function CodeField({ autoFocus = false }: { readonly autoFocus?: boolean }) {
   const text = useText()
+  const [isRecovery, setRecovery] = useState(false)
   return (
-    <TextField
-      name="code"
-      label={text('shell.code')}
-      description={text('shell.codeHelp')}
-      inputMode="numeric"
-      autoComplete="one-time-code"
-      pattern="[0-9]{6}"
-      maxLength={6}
-      required
-      autoFocus={autoFocus}
-    />
+    <>
+      {isRecovery ? (
+        <TextField
+          key="recovery"
+          name="code"
+          label={text('shell.recoveryCode')}
+          description={text('shell.recoveryCodeHelp')}
+          autoComplete="off"
+          pattern="[A-Za-z2-9 \-]{20,32}"
+          maxLength={32}
+          required
+          autoFocus
+        />
+      ) : (
+        <TextField
+          key="app"
+          name="code"
+          label={text('shell.code')}
+          description={text('shell.codeHelp')}
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          pattern="[0-9]{6}"
+          maxLength={6}
+          required
+          autoFocus={autoFocus}
+        />
+      )}
+      <Button look="quiet" onPress={() => setRecovery(!isRecovery)}>
+        {text(isRecovery ? 'shell.useApp' : 'shell.useRecoveryCode')}
+      </Button>
+    </>
   )
 }
 
 function credentialsOf(data: FormData): ConfirmRequest {
-  const code = String(data.get('code') ?? '')
-  return { password: String(data.get('password')), ...(code === '' ? {} : { code }) }
+  return { password: String(data.get('password')), ...codeOf(data) }
+}
+
+export function codeOf(data: FormData): { code?: string } {
+  const code = String(data.get('code') ?? '').trim()
+  return code === '' ? {} : { code }
 }
 
 /** Asks for the password again when the server requires a recent sign-in. The rejected request is then repeated. */

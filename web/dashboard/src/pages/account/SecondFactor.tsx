@@ -15,12 +15,14 @@ import { Problem } from '../../components/Problem'
 import { TextField } from '../../components/TextField'
 import { notify } from '../../components/Toasts'
 import { QrCode } from './QrCode'
+import { RecoveryCodesDialog, RecoveryCodesLeft } from './RecoveryCodes'
 
 const path = '/session/second-factor'
 
 export function SecondFactor() {
   const text = useText()
   const { hasSecondFactor } = useSession().user
+  const [isIssuing, setIssuing] = useState(false)
   const [offer, setOffer] = useState<SecondFactorOffer>()
   const [isRemoving, setRemoving] = useState(false)
   const setup = useAction({ run: () => api.send<SecondFactorOffer>('POST', path), onSuccess: setOffer })
@@ -38,19 +40,24 @@ export function SecondFactor() {
         <Badge tone={hasSecondFactor ? 'good' : 'off'}>{text(hasSecondFactor ? 'common.on' : 'common.off')}</Badge>
       </div>
       <p>{text(hasSecondFactor ? 'account.twoFactorOn' : 'account.twoFactorOff')}</p>
+      {hasSecondFactor && <RecoveryCodesLeft />}
       {setup.error && <Problem error={setup.error} />}
       <div className="row">
         {hasSecondFactor ? (
-          <Button look="danger" onPress={() => setRemoving(true)}>
-            {text('account.turnOff')}
-          </Button>
+          <>
+            <Button onPress={() => setIssuing(true)}>{text('account.newRecoveryCodes')}</Button>
+            <Button look="danger" onPress={() => setRemoving(true)}>
+              {text('account.turnOff')}
+            </Button>
+          </>
         ) : (
           <Button look="primary" pending={setup.pending} onPress={() => setup.start()}>
             {text('account.setUp')}
           </Button>
         )}
       </div>
-      {offer && <Offer offer={offer} onClose={() => setOffer(undefined)} />}
+      {offer && <Offer offer={offer} onClose={() => setOffer(undefined)} onTurnedOn={() => setIssuing(true)} />}
+      {isIssuing && <RecoveryCodesDialog onClose={() => setIssuing(false)} />}
       <Confirm
         title={text('account.turnOffTitle')}
         open={isRemoving}
@@ -67,7 +74,13 @@ export function SecondFactor() {
   )
 }
 
-function Offer({ offer, onClose }: { readonly offer: SecondFactorOffer; readonly onClose: () => void }) {
+interface OfferProps {
+  readonly offer: SecondFactorOffer
+  readonly onClose: () => void
+  readonly onTurnedOn: () => void
+}
+
+function Offer({ offer, onClose, onTurnedOn }: OfferProps) {
   const text = useText()
   const { start, pending, error } = useAction({
     run: (proof: SecondFactorCode) => api.send<Session>('PUT', path, proof),
@@ -75,6 +88,7 @@ function Offer({ offer, onClose }: { readonly offer: SecondFactorOffer; readonly
       setSession(session)
       onClose()
       notify(text('account.turnedOn'))
+      onTurnedOn()
     },
   })
   return (

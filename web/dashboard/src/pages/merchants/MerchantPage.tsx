@@ -15,6 +15,7 @@ import { ChangeHistory } from '../users/ChangeHistory'
 import { EndpointTab } from './EndpointTab'
 import { KeysTab } from './KeysTab'
 import { MerchantState } from './MerchantState'
+import { ProposedThreshold } from './ProposedThreshold'
 import { SettingsFacts } from './SettingsFacts'
 import { SettingsForm } from './SettingsForm'
 import { SuspendDialog } from './SuspendDialog'
@@ -54,8 +55,10 @@ function Merchant({ merchant }: { readonly merchant: MerchantItem }) {
   const text = useText()
   const canManage = usePermission('merchants:manage')
   const canReadChanges = usePermission('users:read')
-  const { merchantId, createdAt } = merchant
+  const { merchantId, createdAt, proposedThreshold } = merchant
   const Settings = canManage ? SettingsForm : SettingsFacts
+  // A proposal restarts the form with the settings that still apply.
+  const settings = <Settings key={proposedThreshold?.at} merchant={merchant} />
   const changes = {
     id: 'changes',
     label: text('merchants.history'),
@@ -70,10 +73,11 @@ function Merchant({ merchant }: { readonly merchant: MerchantItem }) {
           {text('fields.createdAt')} <Time at={createdAt} />
         </span>
       </div>
+      <ProposedThreshold merchant={merchant} />
       <Tabs
         label={text('merchants.sections')}
         items={[
-          { id: 'settings', label: text('fields.settings'), content: <Settings merchant={merchant} /> },
+          { id: 'settings', label: text('fields.settings'), content: settings },
           { id: 'endpoint', label: text('fields.endpoint'), content: <EndpointTab merchant={merchant} /> },
           { id: 'keys', label: text('fields.keys'), content: <KeysTab merchant={merchant} /> },
           ...(canReadChanges ? [changes] : []),

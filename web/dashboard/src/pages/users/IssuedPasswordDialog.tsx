@@ -9,10 +9,11 @@ interface IssuedPasswordDialogProps {
 
 export function IssuedPasswordDialog({ issued: { user, password }, onClose }: IssuedPasswordDialogProps) {
   const text = useText()
+  const held = user.heldBy.length === 0 ? '' : text('users.heldHelp', { names: user.heldBy.join(', ') })
   return (
     <SecretsDialog
       title={text('users.passwordTitle', { name: user.name })}
-      help={text('users.passwordHelp', { name: user.name })}
+      help={[text('users.passwordHelp', { name: user.name }), held].join(' ').trim()}
       secrets={[{ label: text('users.temporaryPassword'), value: password }]}
       confirm={text('users.passwordSent')}
       onClose={onClose}

@@ -71,6 +71,14 @@ function Managing({ user }: { readonly user: UserItem }) {
   if (!canManage) return null
   return (
     <>
+      {user.heldBy.length > 0 && (
+        <div className="notice stack">
+          <span>{text('users.heldHelp', { names: user.heldBy.join(', ') })}</span>
+          <div className="row">
+            <Button onPress={() => setTask('confirm')}>{text('users.confirm')}</Button>
+          </div>
+        </div>
+      )}
       <div className="row">
         <Button onPress={() => setTask('role')}>{text('users.changeRole')}</Button>
         <Button onPress={() => setTask('reset')}>{text('users.reset')}</Button>

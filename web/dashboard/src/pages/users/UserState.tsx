@@ -12,6 +12,7 @@ export function UserState({ user }: UserProps) {
   return (
     <span className="row">
       <Badge tone={user.disabled ? 'bad' : 'good'}>{text(user.disabled ? 'users.disabled' : 'users.enabled')}</Badge>
+      {user.heldBy.length > 0 && <Badge tone="check">{text('users.held')}</Badge>}
       {user.mustChangePassword && <Badge tone="wait">{text('users.temporaryPassword')}</Badge>}
       {user.hasSecondFactor && <Badge tone="info">{text('users.twoFactor')}</Badge>}
     </span>

@@ -11,7 +11,7 @@ import { IssuedPasswordDialog } from './IssuedPasswordDialog'
 import { RoleFields, roleOf } from './RoleFields'
 import { userKeys } from './use-users'
 
-export type Task = 'role' | 'reset' | 'enable' | 'disable'
+export type Task = 'role' | 'reset' | 'enable' | 'disable' | 'confirm'
 
 interface TaskProps {
   readonly user: UserItem
@@ -75,7 +75,7 @@ function ResetConfirm({ user, onClose }: TaskProps) {
   )
 }
 
-function SwitchConfirm({ user, change, onClose }: TaskProps & { readonly change: 'enable' | 'disable' }) {
+function SwitchConfirm({ user, change, onClose }: TaskProps & { readonly change: 'enable' | 'disable' | 'confirm' }) {
   const text = useText()
   const { userId, name } = user
   const action = useAction<void, UserItem>({

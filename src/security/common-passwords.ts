@@ -1,0 +1,19 @@
+let loading: Promise<ReadonlySet<string>> | undefined
+
+/**
+ * Returns whether a password is on a list of 49,000 common ones (NIST SP 800-63B), in any case. Most of them are shorter than the service
+ * requires, so one that is lengthened with digits or signs at its ends, or repeated, is common too: `Password2026!`, `qwertyqwerty`.
+ */
+export async function isCommonPassword(password: string): Promise<boolean> {
+  // Loaded on first use, because few processes ever set a password: 4 MB in memory.
+  loading ??= loadList()
+  const list = await loading
+  const folded = password.normalize('NFKC').toLowerCase()
+  const withoutEnds = folded.replace(/^\P{L}+|\P{L}+$/gu, '')
+  return [folded, withoutEnds].some((text) => list.has(text) || list.has(text.replace(/^(.+?)\1+$/su, '$1')))
+}
+
+async function loadList(): Promise<ReadonlySet<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common')
+  return new Set(dictionary['passwords-common'].map((each) => each.toLowerCase()))
+}
