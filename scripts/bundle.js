@@ -23,6 +23,7 @@ const entryPoints = {
   'file-checker': 'dist/src/operations/files/file-checker.js',
   'key-writer': 'dist/src/privacy/embedded/key-writer.js',
   'log-writer': 'packages/event-log/dist/src/writer/log-writer.js',
+  reader: 'dist/src/main/reader.js',
   'wal-checkpointer': 'packages/event-log/dist/src/writer/wal-checkpointer.js',
 }
 // These packages are native or read their own files.

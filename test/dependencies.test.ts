@@ -47,7 +47,6 @@ const bounds: { readonly [name: string]: Bounds } = {
   'p-queue': { atLeast: '9.0.0', below: '10.0.0' },
   'p-retry': { atLeast: '7.0.0', below: '8.0.0' },
   pino: { atLeast: '9.0.0' },
-  piscina: { atLeast: '5.0.0', below: '6.0.0' },
   'prom-client': { atLeast: '15.0.0' },
   undici: { atLeast: '7.0.0', below: '8.0.0' },
 }

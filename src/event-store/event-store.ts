@@ -1,6 +1,7 @@
 import {
   comparePositions,
   type EventLog,
+  type EventPlace,
   type RecordedEvent as LogEvent,
   type Page as LogPage,
   type Position,
@@ -31,6 +32,7 @@ export interface Page extends LogPage {
 
 export interface EventStore extends EventLog {
   readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
+  readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>
   subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page>
 }

@@ -113,6 +113,10 @@ export function skipEvents(store: EventStore): EventStore {
       await loaded()
       return mark(await store.readStream(stream, options))
     },
+    async readEvents(places) {
+      await loaded()
+      return mark(await store.readEvents(places))
+    },
     async readAll(options) {
       await loaded()
       return markedPage(await store.readAll(options))

@@ -1,6 +1,6 @@
 import { type NamedCallback, type ResendRequest, resendCallbacks } from '../commands/callback/callback-commands.js'
 import type { CommandContext } from '../commands/handle-command.js'
-import { listParkedSince } from '../queries/callback-queries.js'
+import type { ReadBy } from '../readers/readers.js'
 import { RequestError } from './refusals.js'
 import type { HttpServices } from './services.js'
 
@@ -22,15 +22,15 @@ type Wanted =
 
 /** Requeues callbacks. `more`: there may be further callbacks beyond the limit of one request. @throws RequestError */
 export async function takeUp(
-  { callbacks: commands, readModels }: HttpServices,
+  { callbacks: commands, readers }: HttpServices,
   wanted: Wanted,
-  who: Pick<ResendRequest, 'sees' | 'by'>,
+  { reader, ...who }: Pick<ResendRequest, 'sees' | 'by'> & { readonly reader: ReadBy },
   context: CommandContext,
 ): Promise<{ readonly requeued: number; readonly more: boolean }> {
   const { callbacks, more } =
     'callbacks' in wanted
       ? { callbacks: wanted.callbacks.map(inSmallLetters), more: false }
-      : await listParkedSince(readModels, wanted.merchantId, wanted.parkedSince, maxTakenUp)
+      : await readers.page(reader, 'parkedSince', wanted.merchantId, wanted.parkedSince, maxTakenUp)
   const result = await resendCallbacks(commands, { callbacks, ...who }, context)
   if (result.accepted) return { requeued: result.requeued, more }
   if (result.reason === 'unknown') throw new RequestError('unknown-callback')

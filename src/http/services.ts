@@ -14,6 +14,7 @@ import type { EventStore } from '../event-store/event-store.js'
 import type { Clock } from '../kernel/time.js'
 import type { PrivacyParts } from '../privacy/customer-erasure.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import type { Readers } from '../readers/readers.js'
 import type { SecretBox } from '../security/secret-box.js'
 import type { SecurityLog } from '../security/security-log.js'
 import type { OutboxMessage } from '../wallet/messages.js'
@@ -39,6 +40,8 @@ type TestEndpoint = (merchantId: string) => Promise<
 export interface HttpServices {
   readonly eventStore: EventStore
   readonly readModels: ReadModels
+  /** Runs every read that can look at more than a few rows. */
+  readonly readers: Readers
   readonly secretBox: SecretBox
   readonly clock: Clock
   /** The clock for rates. */

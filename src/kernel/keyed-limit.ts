@@ -14,14 +14,6 @@ export class KeyedLimit {
     return this.#queueWithRoom(key).add(task)
   }
 
-  /** Occupies a place of the key until the returned function is called. @throws as {@link run} */
-  hold(key: string): () => void {
-    let release = () => {}
-    const held = new Promise<void>((resolve) => (release = resolve))
-    void this.#queueWithRoom(key).add(() => held)
-    return release
-  }
-
   #queueWithRoom(key: string): PQueue {
     const { concurrency, maxWaiting } = this.limits
     const queue = this.#queues.get(key)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { type Transferable, Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
-import type { BackgroundData, FromBackground, ToBackground } from './background.js'
+import type { FromBackground, ThreadData, ToBackground } from './background.js'
 
 const firstRestartMs = 500
 const maxRestartMs = 30_000
@@ -23,7 +23,7 @@ export type BackgroundThread = ReturnType<typeof startBackgroundThread>
 
 export interface BackgroundThreadOptions {
   /** Creates the data for each start of the thread, and the list of objects to transfer. */
-  readonly data: () => { readonly data: BackgroundData; readonly transfer: readonly Transferable[] }
+  readonly data: () => { readonly data: ThreadData; readonly transfer: readonly Transferable[] }
   readonly logger: Logger
   /** Called once, when the thread has crashed too often to be restarted. */
   readonly onGivenUp: (reason: Error) => void

@@ -29,8 +29,8 @@ import { WalletCollections } from '../wallet/payments/collections.js'
 import { createWallet } from './compose-wallet.js'
 import { startTracing } from './start-tracing.js'
 
-/** The data that the thread starts with. */
-export interface BackgroundData {
+/** The data that a thread with stores of its own starts with. */
+export interface ThreadData {
   readonly configuration: Configuration
   readonly keyRing: KeyRing
   /** Transferred to the thread; undefined if each thread has its own connection. */
@@ -49,7 +49,7 @@ const aliveEveryMs = 2_500
 
 type Running = { readonly registry: Registry; stop(): Promise<void> }
 
-async function run(port: MessagePort, data: BackgroundData): Promise<void> {
+async function run(port: MessagePort, data: ThreadData): Promise<void> {
   // Only Linux has priorities per thread; on other systems this would slow down the whole process.
   if (process.platform === 'linux') setPriority(0, niceness)
   const send = (message: FromBackground) => port.postMessage(message)
@@ -74,7 +74,7 @@ async function run(port: MessagePort, data: BackgroundData): Promise<void> {
   send({ kind: 'started' })
 }
 
-async function start({ configuration, keyRing, eventStore }: BackgroundData, stopping: AbortSignal): Promise<Running> {
+async function start({ configuration, keyRing, eventStore }: ThreadData, stopping: AbortSignal): Promise<Running> {
   const logger = createLogger(configuration.logLevel, 'background')
   const clock = systemClock()
   const rawStore = await attachEventStore(configuration.eventStore, eventStore)
@@ -153,4 +153,4 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
 }
 
 if (!parentPort) throw new Error('background.js runs as a worker thread')
-await run(parentPort, workerData as BackgroundData)
+await run(parentPort, workerData as ThreadData)

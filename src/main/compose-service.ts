@@ -1,4 +1,5 @@
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
+import type { MessagePort } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { createTestEventSender } from '../callbacks/deliver/callback-signing.js'
@@ -24,6 +25,7 @@ import { allProjections } from '../projections/all-projections.js'
 import { openProblems, placeOf } from '../projections/event-problems.js'
 import { projectionLags } from '../projections/projection-status.js'
 import { pausedProjections } from '../projections/projection-tasks.js'
+import { Readers } from '../readers/readers.js'
 import { isSandbox, messageWarnings } from '../sandbox/sandbox.js'
 import { createPasswords } from '../security/passwords.js'
 import { WalletCollections } from '../wallet/payments/collections.js'
@@ -51,6 +53,8 @@ export interface Ports {
   readonly backgroundProblem: () => string | undefined
   /** `undefined` without a sandbox. */
   readonly outboxToken: () => string | undefined
+  /** Starts a thread that serves reads, and returns its port. */
+  readonly startReader: () => MessagePort
 }
 
 export type ComposedService = Awaited<ReturnType<typeof composeService>>
@@ -104,6 +108,8 @@ export async function composeService(
   })
   const securityLog = createSecurityLog(logger, metrics, monotonicMs)
   onStop(async () => securityLog.close())
+  const readers = new Readers(ports.startReader, monotonicMs)
+  onStop(async () => readers.close())
 
   const unreadable = () => [...directory.problems().map(({ problem }) => problem), ...userDirectory.problems()]
   const names = allProjections.map(({ name }) => name)
@@ -111,7 +117,7 @@ export async function composeService(
   const commands = { directory, userDirectory, merchants, users, transfers, callbacks, walletPayments }
   const { paymentMethods, currency, trustedProxies, roles, traced } = configuration
   const http: HttpServices = {
-    ...{ ...commands, clock, monotonicMs, publicUrl, logger, metrics, securityLog, readModels, inSandbox },
+    ...{ ...commands, clock, monotonicMs, publicUrl, logger, metrics, securityLog, readModels, readers, inSandbox },
     ...{ paymentMethods, currency, trustedProxies, traced, eventStore, secretBox: box },
     connections: { ...configuration, requestTimeoutMs },
     merchantsServed: roles.has('api'),

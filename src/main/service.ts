@@ -20,6 +20,7 @@ import { tracedStore } from '../tracing/tracing.js'
 import { type BackgroundThread, startBackgroundThread } from './background-thread.js'
 import { composeService } from './compose-service.js'
 import { listen, reserveAddress } from './listening.js'
+import { ReaderThread } from './reader-thread.js'
 import { startTracing } from './start-tracing.js'
 
 export interface Service {
@@ -80,12 +81,20 @@ async function startParts(
   let sandbox: SandboxCredentials | undefined
   const metrics = new ServiceRegistry(async () => (await background?.metrics()) ?? '')
   installationMetrics(metrics, configuration)
+  const threadData = () => {
+    const eventStore = stores.shareEventStore()
+    const data = { configuration, keyRing: stores.keyRing, eventStore }
+    return { data, transfer: eventStore ? [eventStore.port] : [] }
+  }
+  const reader = new ReaderThread({ data: threadData, logger })
+  onStop(() => reader.stop())
   const service = await composeService(
     configuration,
     {
       ...{ stores, clock, logger, metrics, publicUrl: baseUrl, monotonicMs: () => performance.now() },
       backgroundProblem: () => background?.problem(),
       outboxToken: () => sandbox?.outboxToken,
+      startReader: () => reader.start(),
     },
     onStop,
   )
@@ -98,12 +107,7 @@ async function startParts(
   const failed = new Promise<Error>((onGivenUp) => {
     if (!configuration.roles.has('projections') && !configuration.roles.has('callbacks')) return
     background = startBackgroundThread({
-      data: () => {
-        const eventStore = stores.shareEventStore()
-        const data = { configuration, keyRing: stores.keyRing, eventStore }
-        return { data, transfer: eventStore ? [eventStore.port] : [] }
-      },
-      ...{ logger, onGivenUp },
+      ...{ data: threadData, logger, onGivenUp },
     })
   })
   onStop(async () => background?.stop())

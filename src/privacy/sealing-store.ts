@@ -95,6 +95,7 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
       return raw.appendInOrder(sealed, options)
     },
     readStream: async (stream, options) => open(await raw.readStream(stream, options)),
+    readEvents: async (places) => open(await raw.readEvents(places)),
     readAll: async (options) => openPage(await raw.readAll(options)),
     async *subscribeToAll(options) {
       for await (const page of raw.subscribeToAll(options)) yield await openPage(page)

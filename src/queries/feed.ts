@@ -1,7 +1,13 @@
-import type { HistoryEntry } from '../commands/handle-command.js'
-import type { TransferCommands } from '../commands/transfer/transfers.js'
+import { transferStream } from '../domain/streams.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
-import { type Position, parsePosition } from '../event-store/event-store.js'
+import {
+  type EventStore,
+  eventAt,
+  type Position,
+  parsePosition,
+  type RecordedEvent,
+} from '../event-store/event-store.js'
+import { readableEvent } from '../event-store/read-event.js'
 import { collections, feedAfter, feedId, feedOrder, type TransferEventDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 
@@ -21,8 +27,13 @@ interface FeedPosition {
 }
 
 interface Sources {
-  readonly transfers: Pick<TransferCommands, 'history' | 'isUnreadable'>
+  readonly store: Pick<EventStore, 'readStream' | 'readEvents'>
   readonly readModels: ReadModels
+}
+
+export interface FeedPage {
+  readonly after: FeedPosition | undefined
+  readonly limit: number
 }
 
 /** Parses a cursor of a feed. Returns `undefined` if it is invalid. */
@@ -38,43 +49,39 @@ export function parseFeedPosition(text: string): FeedPosition | undefined {
  * the position to continue from, if there are any events. Returns `undefined` if the event of `after` is not in the log.
  * @throws ReadModelsUnavailableError, StoreUnavailableError
  */
-export async function listFeed(
-  sources: Sources,
-  merchantId: string,
-  { after, limit }: { readonly after: FeedPosition | undefined; readonly limit: number },
-) {
-  const { readModels, transfers } = sources
-  const from = after && (await positionOf(sources, merchantId, after))
+export async function listFeed({ store, readModels }: Sources, merchantId: string, { after, limit }: FeedPage) {
+  const from = after && (await positionOf({ store, readModels }, merchantId, after))
   if (after && !from) return undefined
   const entries = (await readModels
     .collection(collections.transferEvents)
     .find(feedAfter(merchantId, from), { sort: feedOrder, limit })) as readonly TransferEventDocument[]
-  const ids = [...new Set(entries.map(({ trackingId }) => trackingId))]
-  const histories = new Map(
-    await Promise.all(ids.map(async (id) => [id, await transfers.history(id, 'omit')] as const)),
-  )
+  const places = entries.map(({ trackingId, revision, position }) => {
+    return { stream: transferStream(trackingId), revision, position: parsePosition(position)! }
+  })
+  const keyOf = ({ stream, revision }: Pick<RecordedEvent, 'stream' | 'revision'>) => `${revision}@${stream}`
+  const found = new Map((await store.readEvents(places)).map((recorded) => [keyOf(recorded), recorded]))
   const items: (Place & { readonly id: string; readonly position: string; readonly event: TransferEvent })[] = []
   let next: string | undefined
   for (const { trackingId, revision, position } of entries) {
-    // The log decides whose event it is, because anyone who can write to the read models could show it to another merchant.
-    const isOwn = (each: HistoryEntry<TransferEvent>) => each.event.data.merchantId === merchantId
-    const recorded = histories.get(trackingId)?.find((each) => each.revision === revision && isOwn(each))
+    const recorded = found.get(keyOf({ stream: transferStream(trackingId), revision }))
+    const event = recorded && (readableEvent(recorded) as TransferEvent | undefined)
     // A newer version on another node has applied it. A merchant that continued after it here would never receive it.
-    if (!recorded && (await transfers.isUnreadable(trackingId, revision))) break
+    if (recorded && !event && !recorded.isSkipped) break
     next = `${position}.${trackingId}.${revision}`
     // The event is skipped, or the log was restored to an earlier state and the read model is not rebuilt yet.
-    if (recorded) items.push({ id: recorded.id, position, trackingId, revision, event: recorded.event })
+    // The log decides whose event it is, because anyone who can write to the read models could show it to another merchant.
+    if (event?.data.merchantId === merchantId) items.push({ id: recorded!.id, position, trackingId, revision, event })
   }
   return { items, next }
 }
 
 /** Returns the present position of the event, or `undefined` if it is not in the log. */
-async function positionOf({ readModels, transfers }: Sources, merchantId: string, { position, event }: FeedPosition) {
+async function positionOf({ store, readModels }: Sources, merchantId: string, { position, event }: FeedPosition) {
   if (!event) return position
   const { trackingId, revision } = event
   const entry = await readModels.collection(collections.transferEvents).findOne({ _id: feedId(merchantId, position) })
   if (entry?.trackingId === trackingId && entry.revision === revision) return position
-  const history = await transfers.history(trackingId, 'omit')
-  const recorded = history.find((each) => each.revision === revision)
-  return recorded?.event.data.merchantId === merchantId ? recorded.position : undefined
+  const recorded = await eventAt(store, { stream: transferStream(trackingId), revision })
+  const found = recorded && (readableEvent(recorded) as TransferEvent | undefined)
+  return found?.data.merchantId === merchantId ? recorded?.position : undefined
 }

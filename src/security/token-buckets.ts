@@ -27,6 +27,12 @@ export class TokenBuckets {
     bucket.tokens -= tokens
     return 0
   }
+
+  /** Charges a cost that was unknown before. The tokens can become negative, so that the next {@link take} waits for longer. */
+  spend(key: string, tokens: number): void {
+    const bucket = this.#buckets.get(key)
+    if (bucket) bucket.tokens -= tokens
+  }
 }
 
 /** Returns the key that an address is counted under. IPv6 callers share one per /64, because a host can choose among 2^64 addresses. */

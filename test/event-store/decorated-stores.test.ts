@@ -16,6 +16,7 @@ const members = {
   appendInOrder: true,
   appendsInOneTransaction: true,
   readStream: true,
+  readEvents: true,
   readAll: true,
   subscribeToAll: true,
   persistentSubscriptions: true,

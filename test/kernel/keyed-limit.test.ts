@@ -59,16 +59,3 @@ t.test('a task starts as soon as the previous one has ended', async (t) => {
   const limit = new KeyedLimit({ concurrency: 1, maxWaiting: 0 }, tooMany)
   for (let n = 0; n < 100; n++) t.equal(await limit.run('one', async () => n), n)
 })
-
-t.test('a hold occupies a place until it is released', async (t) => {
-  const limit = new KeyedLimit({ concurrency: 2, maxWaiting: 0 }, tooMany)
-  const [first, second] = [limit.hold('one'), limit.hold('one')]
-  t.throws(() => limit.hold('one'), { message: 'too many for one' })
-  first()
-  first()
-  await new Promise(setImmediate)
-  const third = limit.hold('one')
-  t.throws(() => limit.hold('one'), { message: 'too many for one' })
-  second()
-  third()
-})

@@ -37,7 +37,7 @@ export const areas: Areas = {
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
   // Secrets, passwords, tokens and hash codes.
   security: {
-    areas: [],
+    areas: ['kernel'],
     packages: ['@node-rs/argon2', '@zxcvbn-ts/language-common', 'fast-jwt', 'ipaddr.js', 'otpauth'],
   },
   // Traces, and metric labels with a bounded number of values.
@@ -108,6 +108,11 @@ export const areas: Areas = {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'projections', 'queries'],
     packages: [],
   },
+  // The thread of the reads that look at many rows, and the requests to it.
+  readers: {
+    areas: ['kernel', 'domain', 'event-store', 'read-models', 'security', 'commands', 'queries', 'audit/history'],
+    packages: [],
+  },
   http: {
     areas: [
       'kernel',
@@ -124,6 +129,7 @@ export const areas: Areas = {
       'audit/integrity',
       'audit/proofs',
       'audit/history',
+      'readers',
     ],
     packages: [
       transparencyLog,
@@ -208,6 +214,7 @@ export const areas: Areas = {
       'callbacks',
       'processes',
       'privacy',
+      'readers',
       'http',
       'operations',
       'sandbox',

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -15,6 +16,7 @@ import { type Configuration, readConfiguration } from '../../src/operations/conf
 import { openLogOver } from '../../src/operations/stores/stores.js'
 import { startProjections } from '../../src/projections/start-projections.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
+import { serveReads } from '../../src/readers/reader-server.js'
 import type { SecretBox } from '../../src/security/secret-box.js'
 import { WalletCollections } from '../../src/wallet/payments/collections.js'
 import { openTestEventStore } from './event-store.js'
@@ -79,7 +81,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const logLines: string[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) })
   const closing: (() => Promise<unknown>)[] = [() => stores.close(), () => readModels.close()]
-  const service = await composeService(
+  // Reads pass through the same messages as those of the reader thread.
+  const startReader = () => {
+    const { port1, port2 } = new MessageChannel()
+    serveReads(port2, { store: eventStore, readModels, merchants: service.directory })
+    return port1
+  }
+  const service: ComposedService = await composeService(
     configuration,
     {
       stores: { ...stores, eventStore, readModels },
@@ -88,6 +96,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       metrics: overrides.metrics ?? new Registry(),
       backgroundProblem: () => undefined,
       outboxToken: () => undefined,
+      startReader,
     },
     (close) => closing.push(close),
   )

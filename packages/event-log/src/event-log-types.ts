@@ -65,6 +65,9 @@ export interface ReadAllOptions {
   readonly includeStored?: true
 }
 
+/** The place of an event, by which an engine finds it as fast as it can. */
+export type EventPlace = Pick<RecordedEvent, 'stream' | 'revision' | 'position'>
+
 /** A page of events in the global order. */
 export interface Page {
   readonly events: readonly RecordedEvent[]
@@ -199,6 +202,8 @@ export interface EventLog {
   readonly appendsInOneTransaction?: true
   /** Returns the events of a stream, or none if the stream does not exist. */
   readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
+  /** Returns the events at these places in their order, without those of places at which there is no event of the stream and revision. */
+  readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>
   /**
    * Yields pages until the signal aborts and reads each page on demand. On an idle log it waits, except that it always yields one

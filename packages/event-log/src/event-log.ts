@@ -52,6 +52,7 @@ function eventLogOf(log: Log, closeWriter: () => Promise<void>): EventLog {
     appendInOrder: (appends) => log.appendInOrder(appends),
     appendsInOneTransaction: true,
     readStream: (stream, options) => log.readStream(stream, options),
+    readEvents: (places) => log.readEvents(places),
     readAll: (options) => log.readAll(options),
     subscribeToAll: (options) => log.subscribeToAll(options),
     persistentSubscriptions,

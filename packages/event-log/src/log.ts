@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Append,
   type AppendResult,
+  type EventPlace,
   type ExpectedRevision,
   type NewEvent,
   type Page,
@@ -174,6 +175,14 @@ export class Log {
       from = (events.at(-1)?.revision ?? from) + (direction === 'forwards' ? 1 : -1)
       await nextTurn()
     }
+  }
+
+  async readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]> {
+    const found = this.reader.readPositions(places.map(({ position }) => Number(position.commit)))
+    return places.flatMap(({ stream, revision, position }) => {
+      const event = found.get(Number(position.commit))
+      return event?.stream === stream && event.revision === revision ? [event] : []
+    })
   }
 
   async readAll(options: ReadAllOptions): Promise<Page> {

@@ -7,7 +7,6 @@ import type { MismatchPolicy, TransferCommand } from '../../domain/transfer/tran
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import { whyUnreadable } from '../../event-store/read-event.js'
 import { refuse } from '../../kernel/rules.js'
 import { addMs, type Clock, minuteMs } from '../../kernel/time.js'
 import {
@@ -59,13 +58,6 @@ export class TransferCommands {
 
   history(trackingId: string, unreadable?: Unreadable): Promise<readonly HistoryEntry<TransferEvent>[]> {
     return readHistory(this.store, transferStream(trackingId), unreadable)
-  }
-
-  /** Returns whether the event exists, is unreadable, and is not skipped. */
-  async isUnreadable(trackingId: string, revision: number): Promise<boolean> {
-    const [recorded] = await this.store.readStream(transferStream(trackingId), { fromRevision: revision, maxCount: 1 })
-    if (recorded?.revision !== revision || recorded.isSkipped) return false
-    return whyUnreadable(recorded) !== undefined
   }
 
   /** Returns whether payouts are stopped. Reads the log, so every node knows it immediately. */

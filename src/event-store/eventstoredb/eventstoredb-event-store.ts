@@ -9,7 +9,15 @@ import {
 } from '../event-store.js'
 import { type Appended, Appender } from './appender.js'
 import { Connection } from './eventstoredb-connection.js'
-import { checkCount, Feed, lastPosition, readStream, type StreamFilter, streamFilter } from './eventstoredb-reads.js'
+import {
+  checkCount,
+  Feed,
+  lastPosition,
+  readEvents,
+  readStream,
+  type StreamFilter,
+  streamFilter,
+} from './eventstoredb-reads.js'
 import { eventStoreDbPersistentSubscriptions } from './eventstoredb-subscriptions.js'
 import { parseConnectionUrl } from './eventstoredb-url.js'
 
@@ -37,6 +45,7 @@ export function openEventStoreDb(options: { readonly url: string; readonly deadl
       return results
     },
     readStream: (stream, read) => readStream(connection, stream, read),
+    readEvents: (places) => readEvents(connection, places),
     readAll: (read) => readAll(connection, read),
     subscribeToAll: (subscribe) => subscribeToAll(connection, subscribe),
     persistentSubscriptions: eventStoreDbPersistentSubscriptions(connection),

@@ -3,6 +3,7 @@ import streams, { type ReadReq, type ReadResp } from '@eventstore/db-client/gene
 import {
   comparePositions,
   type Direction,
+  type EventPlace,
   type Page,
   type Position,
   type ReadStreamOptions,
@@ -94,6 +95,24 @@ export async function readStream(
   const what = 'reading a stream'
   const events = await connection.use(what, (client) => client.readEvents(what, readStreamRequest(stream, options)))
   return events.map(toRecordedEvent)
+}
+
+/** The number of events that are read concurrently by their places. The protocol has no request for several. */
+const concurrentReads = 16
+
+export async function readEvents(
+  connection: Connection,
+  places: readonly EventPlace[],
+): Promise<readonly RecordedEvent[]> {
+  const found: RecordedEvent[] = []
+  for (let from = 0; from < places.length; from += concurrentReads) {
+    const some = places.slice(from, from + concurrentReads).map(async ({ stream, revision }) => {
+      const events = await readStream(connection, stream, { fromRevision: revision, maxCount: 1 })
+      return events.filter((event) => event.revision === revision)
+    })
+    found.push(...(await Promise.all(some)).flat())
+  }
+  return found
 }
 
 export function checkCount(what: string, value: number, least: number): void {

@@ -1,35 +1,53 @@
 import { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
-import { KeyedLimit } from '../../kernel/keyed-limit.js'
-import { violate } from '../../kernel/rules.js'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { RequestError } from '../refusals.js'
 
-/** Limits the concurrent operations per user in this process. A further operation is rejected with RequestError. */
-export function limitPerUser(most: number): KeyedLimit {
-  return new KeyedLimit({ concurrency: most, maxWaiting: 0 }, () => {
-    const violation = violate('too-many-open', { most })
-    return new RequestError('too-many-requests', { violation, retryAfterSeconds: 5 })
-  })
-}
-
-/** Occupies a place of the user until the response has been sent, or its reader has left. @throws RequestError */
-export function holdWhileSent(limit: KeyedLimit, reply: FastifyReply): void {
-  const end = limit.hold(reply.request.viewer.userId)
-  reply.raw.once('close', end)
-  // A reader that left during the session check triggers no further close event.
-  if (reply.raw.closed) end()
-}
+/** The time after which a reader that does not read is disconnected. */
+const stalledAfterMs = 60_000
 
 const types = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson' }
 
-/** Sends lines as they are produced, no faster than the reader reads. */
-export function sendLines(reply: FastifyReply, name: string, format: keyof typeof types, lines: AsyncIterable<string>) {
-  return sendFile(
-    reply,
-    `${name}.${format}`,
-    types[format],
-    Readable.from(lines, { objectMode: false, highWaterMark: 1 }),
-  )
+/** The options of a route whose response can be long: a HEAD request would produce it in vain. */
+export const withoutHead = { exposeHeadRoute: false } as const
+
+/** Returns a signal that aborts when the response has been sent or its reader has left. */
+export function closeOf({ raw }: FastifyReply): AbortSignal {
+  const closing = new AbortController()
+  raw.once('close', () => closing.abort())
+  // A reader that left during the session check triggers no further close event.
+  if (raw.closed) closing.abort()
+  return closing.signal
+}
+
+/** Sends the pages of a file as they are produced, no faster than the reader reads, and while its session lasts. */
+export function sendPages(
+  reply: FastifyReply,
+  name: string,
+  format: keyof typeof types,
+  pages: AsyncIterable<Uint8Array>,
+): FastifyReply {
+  const content = Readable.from(watched(reply, pages), { objectMode: false, highWaterMark: 1 })
+  return sendFile(reply, `${name}.${format}`, types[format], content)
+}
+
+/** Throws when the session has ended, which breaks the transfer: a file that only ended early would look complete. */
+async function* watched({ request, raw }: FastifyReply, pages: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const page of pages) {
+    await checkSession(request)
+    const stalled = setTimeout(() => raw.destroy(), stalledAfterMs)
+    try {
+      if (page.length > 0) yield page
+    } finally {
+      clearTimeout(stalled)
+    }
+  }
+}
+
+/** @throws RequestError if the session of the user has ended since the request started */
+export async function checkSession({ viewer, server }: FastifyRequest): Promise<void> {
+  // Unavailable read models end no session. The next check decides.
+  const isUnderWay = await server.viewers.sessions.isUnderWay(viewer.sessionId).catch(() => true)
+  if (!isUnderWay) throw new RequestError('not-signed-in')
 }
 
 /** Sends a file for the browser to save. */

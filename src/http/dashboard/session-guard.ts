@@ -8,6 +8,8 @@ import type { Merchant } from '../../domain/merchant/merchant.js'
 import { isAllowed, needsRecentSignIn, type Permission } from '../../domain/user/permissions.js'
 import type { User } from '../../domain/user/user.js'
 import { violate } from '../../kernel/rules.js'
+import type { ReadBy } from '../../readers/readers.js'
+import { TokenBuckets } from '../../security/token-buckets.js'
 import { isLoopback } from '../payment-page/device-cookie.js'
 import { refuseCrossSite } from '../payment-page/page-layout.js'
 import { type RefusalName, RequestError } from '../refusals.js'
@@ -51,13 +53,18 @@ interface Needs {
 const csrfHeader = 'x-csrf-token'
 const deviceMaxAgeSeconds = 180 * 24 * 60 * 60
 
+/** The reads of each user. A page of the dashboard starts with about ten. */
+const reads = { perSecond: 20, burst: 300, maxKeys: 10_000 }
+
 class Viewers {
   readonly sessions: Sessions
+  readonly #reads: TokenBuckets
   readonly cookies: ReturnType<typeof dashboardCookies>
 
   constructor(private readonly services: HttpServices) {
     this.sessions = new Sessions(services)
     this.cookies = dashboardCookies(services.publicUrl)
+    this.#reads = new TokenBuckets(services.monotonicMs, reads.maxKeys)
   }
 
   /**
@@ -97,6 +104,11 @@ class Viewers {
     if (!this.sessions.isRecent(visit!.session)) throw new RequestError('recent-sign-in-needed')
   }
 
+  #chargeRead(userId: string): void {
+    const retryAfterSeconds = this.#reads.take(userId, reads.perSecond, reads.burst)
+    if (retryAfterSeconds > 0) throw new RequestError('too-many-requests', { retryAfterSeconds })
+  }
+
   async #admit(request: FastifyRequest, permission: Permission, { recent, withFirstPassword }: Needs): Promise<void> {
     const isChange = request.method !== 'GET' && request.method !== 'HEAD'
     if (isChange) {
@@ -107,6 +119,7 @@ class Viewers {
     const visit = await this.sessions.visit(this.cookies.session(request))
     if (!visit) throw new RequestError('not-signed-in')
     request.visit = visit
+    if (!isChange) this.#chargeRead(visit.user.userId)
     if (isChange && !isSame(request.headers[csrfHeader], visit.csrfToken)) throw new RequestError('csrf')
     if (visit.user.mustChangePassword && !withFirstPassword) throw new RequestError('password-change-needed')
     if (!isAllowed(visit.user.role, permission)) {
@@ -158,6 +171,14 @@ function viewerOf(this: FastifyRequest): Viewer {
 function isSame(given: string | string[] | undefined, expected: string): boolean {
   if (typeof given !== 'string' || given.length !== expected.length) return false
   return timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(expected, 'latin1'))
+}
+
+/** Rows per second: a page of a list looks at some hundreds, and an audit search at up to 20,000. */
+const rows = { perSecond: 10_000, burst: 200_000 }
+
+/** Returns the user of a request as a reader, whose reads are limited. */
+export function readBy({ viewer }: FastifyRequest): ReadBy {
+  return { key: `user:${viewer.userId}`, rows }
 }
 
 /** Returns the user of an authenticated request. */

@@ -8,6 +8,7 @@ import { UnreadableEventError } from '../../event-store/event-codec.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
 import { violate } from '../../kernel/rules.js'
 import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
+import { TooManyReadsError } from '../../readers/readers.js'
 import { merchantIdOfApiKey } from '../../security/api-keys.js'
 import { TooManyPasswordsError } from '../../security/passwords.js'
 import { failureEnvelope, invalidFields, type RefusalName, RequestError, refusals } from '../refusals.js'
@@ -92,6 +93,11 @@ export function toRequestError(error: unknown): RequestError {
     error instanceof TooManyPasswordsError
   ) {
     return new RequestError('unavailable', { retryAfterSeconds: unavailableRetryAfterSeconds })
+  }
+  if (error instanceof TooManyReadsError) {
+    const { retryAfterSeconds, most } = error
+    const violation = most === undefined ? undefined : violate('too-many-open', { most })
+    return new RequestError('too-many-requests', { retryAfterSeconds, ...(violation && { violation }) })
   }
   if (error instanceof UnreadableEventError) {
     const refusal = streamKind(error.stream) === streamPrefix.merchant ? 'merchant-out-of-service' : 'unreadable'

@@ -4,7 +4,6 @@ import type { HistoryEntry } from '../../commands/handle-command.js'
 import type { CallbackEvent, Requeued } from '../../domain/callback.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'
-import { listCallbacks } from '../../queries/callback-queries.js'
 import { endpointHealth } from '../../queries/endpoint-queries.js'
 import { TokenBuckets } from '../../security/token-buckets.js'
 import { takeUp, tested } from '../callback-endpoints.js'
@@ -22,7 +21,7 @@ import {
   ResendManyRequest,
   ResendRequest,
 } from './callback-schemas.js'
-import { cursorOf, keyRoutes, limitOf, ownTransfer, timeOf } from './requests.js'
+import { cursorOf, keyRoutes, limitOf, ownTransfer, readBy, timeOf } from './requests.js'
 import { TransferParams as params } from './v1-schemas.js'
 
 /** Requests to enable an endpoint are limited: one that responds 410 is disabled again immediately, and both are events. */
@@ -32,7 +31,7 @@ const maxAttemptsShown = 100
 
 /** Adds the routes for a merchant's callbacks and callback endpoint. */
 export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { callbacks, merchants, readModels, testEndpoint, monotonicMs } = app.services
+  const { callbacks, merchants, readers, testEndpoint, monotonicMs } = app.services
   const read = keyRoutes(app, 'read', 'Queries')
   const enables = new TokenBuckets(monotonicMs, enabling.maxKeys)
   app.get(
@@ -72,7 +71,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const { status, limit, cursor } = request.query
       const merchantIds = [request.merchant!.merchantId]
       const filter = { merchantIds, status, limit: limitOf(limit), cursor: cursorOf(cursor) }
-      const { items, nextCursor } = await listCallbacks(readModels, filter)
+      const { items, nextCursor } = await readers.page(readBy(request), 'callbacks', filter)
       return { items: items.map(({ dueAt: nextAttemptAt, ...each }) => ({ ...each, nextAttemptAt })), nextCursor }
     },
   )
@@ -92,7 +91,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const { merchantId } = request.merchant!
       const since = timeOf('parkedSince', parkedSince)
       const wanted = named ? { callbacks: named } : { merchantId, parkedSince: since! }
-      const who = { sees: (each: string) => each === merchantId, by: 'merchant' } as const
+      const who = { sees: (each: string) => each === merchantId, by: 'merchant', reader: readBy(request) } as const
       return reply.code(202).send(await takeUp(app.services, wanted, who, contextOf(request)))
     },
   )

@@ -3,6 +3,7 @@ import type { Scope } from '../../domain/merchant/api-key.js'
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import { parseTime } from '../../kernel/time.js'
 import { parseCursor, type SortKey } from '../../queries/list-page.js'
+import type { ReadBy } from '../../readers/readers.js'
 import { invalid, keyFailures, RequestError } from '../refusals.js'
 
 export const maxLimit = 100
@@ -21,6 +22,14 @@ export function keyRoutes({ gate }: FastifyInstance, scope: Scope, tag: string) 
     ...gate.requireKey(scope),
     schema: { tags: [tag], operationId, summary, ...schema, response: { ...keyFailures, ...schema.response } },
   })
+}
+
+/** Rows per second. A reader of the feed is allowed 20 full pages per second, after a burst of 200. */
+const rows = { perSecond: 2_000, burst: 20_000 }
+
+/** Returns the merchant of a request as a reader, whose reads are limited. */
+export function readBy({ merchant }: FastifyRequest): ReadBy {
+  return { key: merchant!.merchantId, rows }
 }
 
 /** Finds a transfer in the log, so it is never behind. @throws RequestError if it is missing or another merchant's, without a difference */

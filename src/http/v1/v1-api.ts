@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { listFeed, parseFeedPosition } from '../../queries/feed.js'
-import { listByReferenceId, listTransfers } from '../../queries/transfer-queries.js'
+import { parseFeedPosition } from '../../queries/feed.js'
+import { listByReferenceId } from '../../queries/transfer-queries.js'
 import { badRequest, invalid, RequestError, unknownTransfer } from '../refusals.js'
 import { callbackRoutes } from './callback-routes.js'
-import { cursorOf, keyRoutes, limitOf, ownTransfer, statusOf, streamId, timeOf } from './requests.js'
+import { cursorOf, keyRoutes, limitOf, ownTransfer, readBy, statusOf, streamId, timeOf } from './requests.js'
 import { settlementRoutes } from './settlement-routes.js'
 import {
   FeedAnswer,
@@ -18,7 +18,7 @@ import { viewOfDocument, viewOfEvent, viewOfHistory, viewOfTransfer } from './v1
 
 /** Adds what the specification lacks: a merchant's transfers, their history and their callbacks. */
 export const v1: FastifyPluginAsyncTypebox = async (app) => {
-  const { transfers, readModels } = app.services
+  const { transfers, readers } = app.services
   const read = keyRoutes(app, 'read', 'Queries')
   app.get(
     '/v1/transfers/:trackingId',
@@ -47,7 +47,7 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
         cursor: cursorOf(cursor),
       }
       if (referenceId === undefined) {
-        const { items, nextCursor } = await listTransfers(readModels, merchantId, filter)
+        const { items, nextCursor } = await readers.page(readBy(request), 'ownTransfers', merchantId, filter)
         return { items: items.map(viewOfDocument), nextCursor }
       }
       const { items, nextCursor } = await listByReferenceId(transfers, [merchantId], referenceId, filter)
@@ -79,7 +79,7 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
       const place = after === undefined ? undefined : parseFeedPosition(after)
       if (after !== undefined && !place) throw invalid('after', 'cursor-invalid')
       const { merchantId } = request.merchant!
-      const page = await listFeed({ transfers, readModels }, merchantId, { after: place, limit: limitOf(limit) })
+      const page = await readers.page(readBy(request), 'feed', merchantId, { after: place, limit: limitOf(limit) })
       if (!page) throw invalid('after', 'event-not-found')
       const items = page.items.map((item) => {
         const { position, trackingId } = item

@@ -64,6 +64,8 @@ export interface Statements {
   /** Returns the revisions of a stream's last two events, the last one first. */
   readonly lastTwo: Statement<[stream: number], number>
   readonly event: Statement<[stream: number, revision: number], Row>
+  /** Returns the events at the positions of a JSON array. */
+  readonly positions: Statement<[positions: string], Row>
   readonly stream: {
     readonly [direction in Direction]: Statement<
       [stream: number, from: number, to: number, notBeforeMs: number, count: number],
@@ -88,6 +90,7 @@ export function prepareStatements(db: Database): Statements {
     lastPosition: db.prepare<[], number | null>('SELECT max(position) FROM events').pluck(),
     lastTwo: lastOf<number>('revision', 2).pluck(),
     event: rows('stream = ? AND revision = ?'),
+    positions: rows('position IN (SELECT value FROM json_each(?))'),
     stream: {
       forwards: rows(`${visible} ${order.forwards} LIMIT ?`),
       backwards: rows(`${visible} ${order.backwards} LIMIT ?`),

@@ -109,6 +109,14 @@ export class LogReader {
     })
   }
 
+  /** Returns the events at these positions with one statement, by position. @throws BrokenLogError */
+  readPositions(positions: readonly number[]): ReadonlyMap<number, RecordedEvent> {
+    return this.#connection.read((statements) => {
+      const rows = statements.positions.all(JSON.stringify(positions))
+      return new Map(rows.map((row) => [row[0], toRecorded(row)]))
+    })
+  }
+
   /** @throws BrokenLogError, RangeError */
   readAll({ after: position, streamPrefixes, maxCount, includeStored }: ReadAllOptions): Page {
     const ranges = nameRanges(streamPrefixes)

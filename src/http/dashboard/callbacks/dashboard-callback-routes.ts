@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Status, statusCodes } from '../../../domain/transfer/transfer.js'
-import { type ListedCallback, listCallbacks, listCallbacksOfTransfer } from '../../../queries/callback-queries.js'
-import { endpointHealth } from '../../../queries/endpoint-queries.js'
+import { type ListedCallback, listCallbacksOfTransfer } from '../../../queries/callback-queries.js'
 import { takeUp, tested } from '../../callback-endpoints.js'
 import { accepted } from '../../refusals.js'
 import { cursorOf, limitOf, timeOf } from '../../v1/requests.js'
@@ -16,16 +15,14 @@ import {
   TestAnswer,
 } from '../api.js'
 import { noteMerchantChange } from '../merchants/merchant-routes.js'
-import { contextOf, merchantsOf, requireOwn, seenMerchants, sees } from '../session-guard.js'
+import { contextOf, merchantsOf, readBy, requireOwn, seenMerchants, sees } from '../session-guard.js'
 
 /** Allows 200 callback ids. */
 const bodyLimit = 64 * 1024
-/** The number of endpoints that are read concurrently for the list. */
-const endpointsAtOnce = 16
 
 /** Adds the routes for callbacks and endpoints. */
 export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { transfers, callbacks, merchants, readModels, testEndpoint } = app.services
+  const { transfers, callbacks, merchants, readers, testEndpoint } = app.services
   const read = app.viewers.allow('transfers:read')
   const manage = app.viewers.allow('endpoints:manage')
   const resend = app.viewers.allow('callbacks:resend')
@@ -34,7 +31,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const merchantIds = merchantsOf(request, merchantId)
     const filter = { merchantIds, status, limit: limitOf(limit), cursor: cursorOf(cursor) }
     if (trackingId === undefined) {
-      const { items, nextCursor } = await listCallbacks(readModels, filter)
+      const { items, nextCursor } = await readers.page(readBy(request), 'callbacks', filter)
       return { items: items.map(rowOf), nextCursor }
     }
     const id = trackingId.toLowerCase()
@@ -47,19 +44,21 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const wanted = 'callbacks' in body ? body : { ...body, parkedSince: timeOf('parkedSince', body.parkedSince)! }
     if ('merchantId' in wanted) requireOwn(request, wanted.merchantId)
     const by = viewer.merchantIds === null ? 'operator' : 'merchant'
-    return takeUp(app.services, wanted, { sees: (id) => sees(viewer, id), by }, contextOf(request))
+    return takeUp(
+      app.services,
+      wanted,
+      { sees: (id) => sees(viewer, id), by, reader: readBy(request) },
+      contextOf(request),
+    )
   })
   app.get('/endpoints', read({}, EndpointsAnswer), async (request) => {
     const seen = seenMerchants(request)
-    const items = []
-    for (let from = 0; from < seen.length; from += endpointsAtOnce) {
-      const lot = seen.slice(from, from + endpointsAtOnce).map(async (merchant) => ({
-        merchantId: merchant.merchantId,
-        merchantName: merchant.settings.name,
-        ...(await endpointHealth(app.services, merchant)),
-      }))
-      items.push(...(await Promise.all(lot)))
-    }
+    const ids = seen.map(({ merchantId }) => merchantId)
+    const health = await readers.page(readBy(request), 'endpoints', ids)
+    const items = seen.flatMap(({ merchantId, settings: { name: merchantName } }) => {
+      const found = health.get(merchantId)
+      return found ? [{ merchantId, merchantName, ...found }] : []
+    })
     return { items: items.sort((a, b) => a.merchantName.localeCompare(b.merchantName)) }
   })
   app.post('/merchants/:merchantId/endpoint/test', manage({ params }, TestAnswer), async (request) =>

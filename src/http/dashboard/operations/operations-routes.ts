@@ -4,12 +4,12 @@ import type { FastifyRequest } from 'fastify'
 import { skipEvent } from '../../../commands/skip-events.js'
 import { minuteMs } from '../../../kernel/time.js'
 import { Type } from '../../../kernel/typebox.js'
-import { type StuckReason, stuckReasons, stuckTransfers } from '../../../queries/stuck.js'
+import { type StuckReason, stuckReasons } from '../../../queries/stuck.js'
 import { nodeOfHolder, ownNodeId } from '../../../read-models/lease-holder.js'
 import { listLeases } from '../../../read-models/leases.js'
 import { listNodes } from '../../../read-models/nodes.js'
 import { accepted, RequestError } from '../../refusals.js'
-import { changedBy, contextOf } from '../session-guard.js'
+import { changedBy, contextOf, readBy } from '../session-guard.js'
 import {
   ChecksAnswer,
   NodesAnswer,
@@ -29,7 +29,7 @@ const params = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) 
 
 /** Adds the routes for projections, unreadable events, nodes, stuck transfers and checks. */
 export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { projectionControls: controls, eventStore: store, readModels, directory, clock, checks } = app.services
+  const { projectionControls: controls, eventStore: store, readModels, readers, clock, checks } = app.services
   const read = app.viewers.allow('operations:read')
   const manage = app.viewers.allow('operations:manage')
   app.get('/operations/projections', read({}, ProjectionsAnswer), async () => ({ items: await controls.list() }))
@@ -83,10 +83,9 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
       })),
     }
   })
-  app.get('/operations/stuck', read({}, StuckAnswer), async () => {
+  app.get('/operations/stuck', read({}, StuckAnswer), async (request) => {
     const at = clock()
-    const approvalAboveMinor = (id: string) => directory.byId(id)?.settings.approvalAboveMinor ?? null
-    const { items, more } = await stuckTransfers({ readModels, approvalAboveMinor }, at)
+    const { items, more } = await readers.page(readBy(request), 'stuck', at)
     const reasons = (Object.keys(stuckReasons) as StuckReason[]).map((reason) => ({
       reason,
       afterMinutes: stuckReasons[reason].afterMs / minuteMs,

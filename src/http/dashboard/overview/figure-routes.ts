@@ -3,56 +3,44 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { type Currency, formatAmount } from '../../../domain/money.js'
 import { isAllowed } from '../../../domain/user/permissions.js'
-import { type PeopleCsv, peopleCsv, peopleCsvHead } from '../../../kernel/csv.js'
+import { peopleCsv, peopleCsvHead } from '../../../kernel/csv.js'
 import { dayMs } from '../../../kernel/time.js'
-import { bucketsOf, countOpen, type OverviewRange, oldestPending, timeToCompletion } from '../../../queries/overview.js'
-import { type StatementLine, statementOf } from '../../../queries/statement.js'
+import type { OverviewRange } from '../../../queries/overview.js'
+import type { StatementLine } from '../../../queries/statement.js'
 import { invalid } from '../../refusals.js'
 import { timeOf } from '../../v1/requests.js'
 import { OverviewAnswer, RangeQuery, StatementAnswer } from '../api.js'
-import { sendLines } from '../downloads.js'
-import { merchantsOf, seenMerchants } from '../session-guard.js'
+import { sendFile } from '../downloads.js'
+import { merchantsOf, readBy } from '../session-guard.js'
 import { rowOf } from '../transfers/dashboard-transfer-view.js'
 
 const maxRangeMs = 400 * dayMs
 
 export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { readModels, callbacks, currency, projectionLags } = app.services
+  const { readers, currency, projectionLags } = app.services
   const read = app.viewers.allow('transfers:read')
   app.get('/overview', read({ querystring: RangeQuery }, OverviewAnswer), async (request) => {
-    const range = rangeOf(request, request.query)
-    const { merchantIds } = range
-    const oldest = await oldestPending(readModels, merchantIds)
+    const { oldestPending, ...figures } = await readers.page(
+      readBy(request),
+      'overview',
+      rangeOf(request, request.query),
+    )
     return {
-      ...(await bucketsOf(readModels, range)),
-      ...(await countOpen(readModels, merchantIds)),
-      timeToCompletion: await timeToCompletion(readModels, range),
-      oldestPending: oldest.map((document) => rowOf(request, document)),
-      failingEndpoints: await failingEndpoints(request, merchantIds),
+      ...figures,
+      oldestPending: oldestPending.map((document) => rowOf(request, document)),
       projections: isAllowed(request.viewer.role, 'operations:read') ? await projectionLags() : [],
     }
   })
-  app.get('/statement', read({ querystring: RangeQuery }, StatementAnswer), async (request) => {
+  const statement = (request: FastifyRequest<{ Querystring: Static<typeof RangeQuery> }>) => {
     const range = rangeOf(request, request.query)
-    return { items: await statementOf(readModels, range.merchantIds, range) }
-  })
-  app.get('/statement.csv', read({ querystring: RangeQuery }), async (request, reply) => {
-    const range = rangeOf(request, request.query)
-    const lines = await statementOf(readModels, range.merchantIds, range)
-    return sendLines(reply, 'statement', 'csv', statementCsv(lines, currency))
-  })
-
-  /** Counts the endpoints that fail or are disabled. */
-  async function failingEndpoints(request: FastifyRequest, merchantIds: readonly string[] | undefined) {
-    const merchants = seenMerchants(request).filter(({ merchantId }) => merchantIds?.includes(merchantId) ?? true)
-    const failing = await Promise.all(
-      merchants.map(
-        async ({ merchantId, callbacksDisabled }) =>
-          callbacksDisabled !== null || (await callbacks.endpointFailingSince(merchantId)) !== null,
-      ),
-    )
-    return failing.filter(Boolean).length
+    return readers.page(readBy(request), 'statement', range.merchantIds, range)
   }
+  app.get('/statement', read({ querystring: RangeQuery }, StatementAnswer), async (request) => {
+    return { items: await statement(request) }
+  })
+  app.get('/statement.csv', read({ querystring: RangeQuery }), async (request, reply) =>
+    sendFile(reply, 'statement.csv', 'text/csv; charset=utf-8', statementCsv(await statement(request), currency)),
+  )
 }
 
 /** @throws RequestError */
@@ -71,15 +59,12 @@ const statementHeader = [
   ...['openCount', 'open'],
 ]
 
-async function* statementCsv(lines: readonly StatementLine[], currency: Currency): AsyncGenerator<PeopleCsv> {
+function statementCsv(lines: readonly StatementLine[], currency: Currency): string {
   const amount = (minor: number) => (minor < 0 ? '-' : '') + formatAmount(currency, BigInt(Math.abs(minor)))
-  yield peopleCsvHead(statementHeader)
-  for (const line of lines) {
-    const cells = [
-      ...[line.day, line.kind, currency.code, line.requestedCount, amount(line.requestedMinor), line.completedCount],
-      ...[amount(line.completedMinor), amount(line.mismatchMinor), amount(line.returnedMinor), line.openCount],
-      amount(line.openMinor),
-    ]
-    yield peopleCsv([cells])
-  }
+  const rows = lines.map((line) => [
+    ...[line.day, line.kind, currency.code, line.requestedCount, amount(line.requestedMinor), line.completedCount],
+    ...[amount(line.completedMinor), amount(line.mismatchMinor), amount(line.returnedMinor), line.openCount],
+    amount(line.openMinor),
+  ])
+  return peopleCsvHead(statementHeader) + peopleCsv(rows)
 }

@@ -1,15 +1,19 @@
 import { PassThrough } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { FairQueue } from '../../../kernel/fair-queue.js'
 import { Type } from '../../../kernel/typebox.js'
 import { LiveView } from '../../../queries/live-changes.js'
+import { TooManyReadsError } from '../../../readers/readers.js'
 import { LiveMessage } from '../api.js'
-import { limitPerUser } from '../downloads.js'
+import { withoutHead } from '../downloads.js'
 import { merchantsOf } from '../session-guard.js'
 import { rowOf } from '../transfers/dashboard-transfer-view.js'
 
 const LiveQuery = Type.Object({ merchantId: Type.Optional(Type.String()) })
 
-const maxViews = 6
+/** The limits of open streams per user and in all. */
+const maxViews = { concurrencyPerKey: 6, concurrency: 300, maxWaitingPerKey: 0, maxWaiting: 0 }
+const retryAfterSeconds = 5
 const lookEveryMs = 3_000
 /** The interval of keep-alive messages and session checks. Proxies close connections that stay silent for longer. */
 const looksPerHeartbeat = 5
@@ -21,14 +25,18 @@ const againAfterMs = 3_000
 export const liveRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { eventStore: store, readModels, logger } = app.services
   const view = new LiveView({ store, readModels, onError: (err) => logger.warn({ err }, 'live view') })
-  const watching = limitPerUser(maxViews)
+  const { concurrencyPerKey } = maxViews
+  const watching = new FairQueue(maxViews, (limit) => {
+    return new TooManyReadsError(retryAfterSeconds, limit === 'key' ? concurrencyPerKey : undefined)
+  })
   app.addHook('preClose', (done) => {
     view.close()
     done()
   })
-  app.get('/live', app.viewers.allow('transfers:read')({ querystring: LiveQuery }), async (request, reply) => {
+  const live = { ...withoutHead, ...app.viewers.allow('transfers:read')({ querystring: LiveQuery }) }
+  app.get('/live', live, async (request, reply) => {
     const merchantIds = merchantsOf(request, request.query.merchantId) ?? null
-    const end = watching.hold(request.viewer.userId)
+    const end = await watching.enter(request.viewer.userId)
     // Wait for a slow reader: unread data stays buffered, and nothing more is written.
     const events = new PassThrough()
     events.once('close', end)

@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { FairQueue, TooManyPasswordsError } from '../../src/security/passwords.js'
+import { FairQueue } from '../../src/kernel/fair-queue.js'
 
 /** A queue whose work ends only when the test ends it. */
-function scene(concurrency: number, concurrencyPerKey: number, maxWaitingPerKey: number) {
-  const limits = { concurrency, concurrencyPerKey, maxWaitingPerKey }
-  const queue = new FairQueue(limits, () => new TooManyPasswordsError('too many'))
+function scene(concurrency: number, concurrencyPerKey: number, maxWaitingPerKey: number, maxWaiting = 1_000) {
+  const limits = { concurrency, concurrencyPerKey, maxWaitingPerKey, maxWaiting }
+  const queue = new FairQueue(limits, () => new Error('too many'))
   const started: string[] = []
   const open: (() => void)[] = []
   const ask = (key: string, name: string) =>
@@ -15,7 +16,7 @@ function scene(concurrency: number, concurrencyPerKey: number, maxWaitingPerKey:
   /** Ends the oldest running work and lets the next work start. */
   const endOne = async () => {
     open.shift()?.()
-    await new Promise((resolve) => setImmediate(resolve))
+    await nextTurn()
   }
   return { started, ask, endOne, open }
 }
@@ -26,6 +27,7 @@ t.test('starts another merchant’s work next, regardless of how much waits for 
   ask('shop', 'shop 0')
   ask('shop', 'shop 1')
   ask('other', 'other 0')
+  await nextTurn()
   for (let n = 0; n < 8; n++) await endOne()
   t.same(started, [
     ...['flood 0', 'flood 1', 'flood 2', 'shop 0', 'other 0', 'flood 3', 'shop 1', 'flood 4', 'flood 5', 'flood 6'],
@@ -35,8 +37,10 @@ t.test('starts another merchant’s work next, regardless of how much waits for 
 t.test('one merchant never occupies every slot, so another merchant’s work starts immediately', async (t) => {
   const { started, ask, endOne } = scene(3, 2, 100)
   for (let n = 0; n < 50; n++) ask('flood', `flood ${n}`)
+  await nextTurn()
   t.same(started, ['flood 0', 'flood 1'])
   ask('shop', 'shop 0')
+  await nextTurn()
   t.same(started.slice(2), ['shop 0'])
   ask('other', 'other 0')
   ask('shop', 'shop 1')
@@ -47,7 +51,7 @@ t.test('one merchant never occupies every slot, so another merchant’s work sta
 t.test('rejects excess work of one merchant without affecting another', async (t) => {
   const { started, ask, endOne, open } = scene(1, 1, 3)
   const results = ['a', 'b', 'c', 'd', 'e'].map((name) => ask('flood', name))
-  await t.rejects(results[4]!, TooManyPasswordsError)
+  await t.rejects(results[4]!, { message: 'too many' })
   const shop = ask('shop', 'shop')
   for (let n = 0; n < 5; n++) await endOne()
   await Promise.all([...results.slice(0, 4), shop])
@@ -57,7 +61,7 @@ t.test('rejects excess work of one merchant without affecting another', async (t
 
 t.test('failed work frees its slot, and an idle queue starts work immediately', async (t) => {
   const queue = new FairQueue(
-    { concurrency: 1, concurrencyPerKey: 1, maxWaitingPerKey: 3 },
+    { concurrency: 1, concurrencyPerKey: 1, maxWaitingPerKey: 3, maxWaiting: 3 },
     () => new Error('too many'),
   )
   const failing = queue.run('a', async () => {
@@ -67,4 +71,27 @@ t.test('failed work frees its slot, and an idle queue starts work immediately', 
   await t.rejects(failing, { message: 'broken' })
   t.equal(await after, 'done')
   t.equal(await queue.run('b', async () => 'again'), 'again')
+})
+
+t.test('rejects the work of all parties together beyond the limit', async (t) => {
+  const { ask, endOne } = scene(1, 1, 10, 2)
+  const running = ask('a', 'running')
+  const waiting = [ask('b', 'first'), ask('c', 'second')]
+  await t.rejects(ask('d', 'third'), { message: 'too many' })
+  await nextTurn()
+  for (let n = 0; n < 3; n++) await endOne()
+  await Promise.all([running, ...waiting])
+})
+
+t.test('leaving a place twice frees one place', async (t) => {
+  const queue = new FairQueue(
+    { concurrency: 1, concurrencyPerKey: 1, maxWaitingPerKey: 0, maxWaiting: 0 },
+    () => new Error('too many'),
+  )
+  const leave = await queue.enter('a')
+  await t.rejects(queue.enter('a'), { message: 'too many' })
+  leave()
+  leave()
+  await queue.enter('a')
+  await t.rejects(queue.enter('b'), { message: 'too many' })
 })

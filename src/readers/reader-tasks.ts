@@ -1,0 +1,126 @@
+import { type ExportQuery, exportPages, headOf, measuredExport } from '../audit/history/export.js'
+import { type ActionsQuery, actionsPage } from '../audit/history/records.js'
+import { CallbackCommands } from '../commands/callback/callback-commands.js'
+import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import { TransferCommands } from '../commands/transfer/transfers.js'
+import type { EventStore } from '../event-store/event-store.js'
+import { systemClock } from '../kernel/time.js'
+import { type CallbackFilter, listCallbacks, listParkedSince } from '../queries/callback-queries.js'
+import { endpointHealth } from '../queries/endpoint-queries.js'
+import { type FeedPage, listFeed } from '../queries/feed.js'
+import {
+  bucketsOf,
+  countOpen,
+  type OverviewRange,
+  oldestPending,
+  type Period,
+  timeToCompletion,
+} from '../queries/overview.js'
+import { changesOf } from '../queries/recent-changes.js'
+import { search } from '../queries/search.js'
+import { type StateKind, stateAsOf } from '../queries/state-as-of.js'
+import { statementOf } from '../queries/statement.js'
+import { stuckTransfers } from '../queries/stuck.js'
+import { auditedHistory } from '../queries/transfer-history.js'
+import { listTransfers, type TransferFilter } from '../queries/transfer-queries.js'
+import { searchTransfers, type TransferSearch } from '../queries/transfer-search.js'
+import type { PointInTime } from '../queries/walk-log.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { type TransferNames, transfersCsv } from './transfers-csv.js'
+
+export interface ReaderSources {
+  readonly store: EventStore
+  readonly readModels: ReadModels
+  readonly merchants: Pick<MerchantDirectory, 'all' | 'byId' | 'catchUp'>
+}
+
+type MerchantIds = readonly string[] | undefined
+type EndpointHealth = Awaited<ReturnType<typeof endpointHealth>>
+type Named = Parameters<typeof search>[0]['users']
+
+/** The reads that end after a limited number of rows. */
+export const pages = {
+  transfers: (sources: ReaderSources, wanted: TransferSearch) =>
+    searchTransfers(sources.readModels, () => merchantIdsOf(sources), wanted),
+  ownTransfers: ({ readModels }: ReaderSources, merchantId: string, filter: TransferFilter) =>
+    listTransfers(readModels, merchantId, filter),
+  callbacks: ({ readModels }: ReaderSources, filter: CallbackFilter) => listCallbacks(readModels, filter),
+  parkedSince: ({ readModels }: ReaderSources, merchantId: string, since: string, limit: number) =>
+    listParkedSince(readModels, merchantId, since, limit),
+  feed: (sources: ReaderSources, merchantId: string, page: FeedPage) => listFeed(sources, merchantId, page),
+  statement: ({ readModels }: ReaderSources, merchantIds: MerchantIds, period: Period) =>
+    statementOf(readModels, merchantIds, period),
+  overview: async (sources: ReaderSources, range: OverviewRange) => {
+    const { readModels, merchants } = sources
+    const { merchantIds = merchantIdsOf(sources) } = range
+    const callbacks = callbacksOf(sources)
+    let failingEndpoints = 0
+    for (const id of merchantIds) {
+      const isDisabled = (merchants.byId(id)?.callbacksDisabled ?? null) !== null
+      if (isDisabled || (await callbacks.endpointFailingSince(id)) !== null) failingEndpoints++
+    }
+    return {
+      ...(await bucketsOf(readModels, range)),
+      ...(await countOpen(readModels, range.merchantIds)),
+      timeToCompletion: await timeToCompletion(readModels, range),
+      oldestPending: await oldestPending(readModels, range.merchantIds),
+      failingEndpoints,
+    }
+  },
+  endpoints: async (sources: ReaderSources, merchantIds: readonly string[]) => {
+    const parts = { callbacks: callbacksOf(sources), readModels: sources.readModels }
+    const found = new Map<string, EndpointHealth>()
+    for (const id of merchantIds) {
+      const merchant = sources.merchants.byId(id)
+      if (merchant) found.set(id, await endpointHealth(parts, merchant))
+    }
+    return found
+  },
+  stuck: ({ readModels, merchants }: ReaderSources, now: string) => {
+    const approvalAboveMinor = (id: string) => merchants.byId(id)?.settings.approvalAboveMinor ?? null
+    return stuckTransfers({ readModels, approvalAboveMinor }, now)
+  },
+  changes: ({ store }: ReaderSources, of: Parameters<typeof changesOf>[1]) => changesOf(store, of),
+  search: ({ store, readModels }: ReaderSources, merchants: Named, users: Named, text: string) => {
+    const transfers = new TransferCommands(store, systemClock(), async () => undefined)
+    return search({ transfers, readModels, merchants, users }, text)
+  },
+  story: ({ store }: ReaderSources, trackingId: string, asOf?: PointInTime) => auditedHistory(store, trackingId, asOf),
+  state: ({ store }: ReaderSources, of: StateKind, id: string, asOf?: PointInTime) => stateAsOf(store, of, id, asOf),
+  actions: ({ store }: ReaderSources, query: ActionsQuery, limits: Parameters<typeof actionsPage>[2]) =>
+    actionsPage(store, query, limits),
+}
+
+/** The reads of a whole log. */
+export const walks = {
+  state: pages.state,
+  manifest: ({ store }: ReaderSources, query: ExportQuery, name: string) => measuredExport(store, query, name),
+}
+
+const filePageSize = 500
+
+/** The files, a page per text. The text is empty if no line of the page matches. */
+export const files = {
+  transfers: (
+    sources: ReaderSources,
+    wanted: Omit<TransferSearch, 'limit' | 'cursor'>,
+    catalogue: Pick<TransferNames, 'currency' | 'paymentMethods'>,
+  ) => {
+    const merchantName = (id: string) => sources.merchants.byId(id)?.settings.name ?? id
+    const pageAfter = (cursor: string | undefined) =>
+      pages.transfers(sources, { ...wanted, limit: filePageSize, cursor })
+    return transfersCsv(pageAfter, { ...catalogue, merchantName })
+  },
+  async *events({ store }: ReaderSources, query: ExportQuery): AsyncGenerator<string> {
+    yield headOf(query.format)
+    for await (const { lines } of exportPages(store, query)) yield lines.join('')
+  },
+}
+
+function merchantIdsOf({ merchants }: ReaderSources): readonly string[] {
+  return merchants.all().map(({ merchantId }) => merchantId)
+}
+
+function callbacksOf({ store }: ReaderSources): CallbackCommands {
+  return new CallbackCommands(store, systemClock())
+}
