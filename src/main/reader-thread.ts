@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { MessageChannel, type MessagePort, type Transferable, Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import type { ThreadData } from './background.js'
@@ -31,7 +30,7 @@ export class ReaderThread {
     worker.on('error', (err) =>
       this.options.logger.error({ err }, 'the reader thread failed; the next read restarts it'),
     )
-    this.#ended = once(worker, 'exit').then(() => port.close())
+    this.#ended = new Promise<void>((resolve) => worker.once('exit', () => resolve())).then(() => port.close())
     return port
   }
 
