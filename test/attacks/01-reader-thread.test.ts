@@ -48,7 +48,12 @@ t.test('starts with the first read, serves all reads, and reads what was appende
   const merchant = { of: 'merchant', id: '00000000-0000-4000-8000-000000000001' } as const
   t.equal(await readers.page(by, 'state', merchant.of, merchant.id), undefined)
   await stores.eventStore.append('user-1', 'no_stream', [
-    { id: '00000000-0000-4000-8000-000000000002', type: 'Unknown', data: {}, metadata: { ...context, schemaVersion: 1 } },
+    {
+      id: '00000000-0000-4000-8000-000000000002',
+      type: 'Unknown',
+      data: {},
+      metadata: { ...context, schemaVersion: 1 },
+    },
   ])
   const { items } = await readers.page(by, 'actions', {}, { limit: 10, maxLookedAt: 100 })
   t.match(items, [{ stream: 'user-1', revision: 0 }])
