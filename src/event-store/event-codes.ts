@@ -89,6 +89,7 @@ export function checkEventCodes(raw: EventStore, key: EventKey, onForged?: (even
   return {
     ...raw,
     readStream: async (stream, options) => check(await raw.readStream(stream, options)),
+    readEvents: async (places) => check(await raw.readEvents(places)),
     readAll: async (options) => checkPage(await raw.readAll(options)),
     async *subscribeToAll(options) {
       for await (const page of raw.subscribeToAll(options)) yield await checkPage(page)

@@ -2,11 +2,9 @@ import { once } from 'node:events'
 import { setPriority } from 'node:os'
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
-import { skipEvents } from '../event-store/read-event.js'
 import { systemClock } from '../kernel/time.js'
 import { createLogger } from '../operations/logging/logger.js'
-import { attachEventStore, openCustomerKeys, openReadModels } from '../operations/stores/stores.js'
-import { sealing } from '../privacy/sealing-store.js'
+import { attachEventStore, openCustomerKeys, openReadModels, protectedStore } from '../operations/stores/stores.js'
 import { serveReads } from '../readers/reader-server.js'
 import { createSecretBox } from '../security/secret-box.js'
 import type { ThreadData } from './background.js'
@@ -22,7 +20,7 @@ async function run({ configuration, keyRing, eventStore, port }: ThreadData & { 
   const logger = createLogger(configuration.logLevel, 'reader')
   const box = createSecretBox(keyRing)
   const attached = await attachEventStore(configuration.eventStore, eventStore)
-  const store = skipEvents(sealing(attached, openCustomerKeys(configuration, box)))
+  const store = protectedStore(attached, box, openCustomerKeys(configuration, box))
   const readModels = await openReadModels(configuration.readModels)
   const merchants = new MerchantDirectory(store, box, systemClock(), (err) =>
     logger.error({ err }, 'merchant directory'),

@@ -37,4 +37,9 @@ t.test('each decorated store has every member of the port', async (t) => {
   for (const [decorator, decorate] of Object.entries(decorators)) {
     for (const name of names) t.ok(decorate(store)[name] !== undefined, `${decorator}: ${name}`)
   }
+  const { skipEvents: marks, sealing: opens, checkEventCodes: checks } = decorators
+  for (const [decorator, decorate] of Object.entries({ marks, opens, checks })) {
+    for (const name of ['readStream', 'readEvents', 'readAll', 'subscribeToAll'] as const)
+      t.not(decorate(store)[name], store[name], `${decorator} what ${name} returns`)
+  }
 })
