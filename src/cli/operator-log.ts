@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { CommandContext } from '../commands/handle-command.js'
 import type { Clock } from '../kernel/time.js'
+import type { MacBox } from '../operations/logging/security-log-chain.js'
 
 /** The last words of the commands that change nothing without `--report`. Every other command leaves a line in the security log. */
 const reading = new Set([
@@ -32,6 +32,8 @@ export interface Logging {
   readonly configuration: { readonly dataDirectory: string }
   readonly clock: Clock
   readonly context: CommandContext
+  /** Present if the command has opened the log. */
+  readonly box?: MacBox
 }
 
 /** Returns the security log for a command that opens no stores. */
@@ -41,7 +43,7 @@ export function securityLogIn(dataDirectory: string): Logging {
 
 /** Runs the action of a command and records its outcome in the security log, unless it is a command that changes nothing. */
 export async function withSecurityLog<Result>(
-  { configuration, clock, context }: Partial<Logging>,
+  { configuration, clock, context, ...opened }: Partial<Logging>,
   command: Command,
   action: () => Promise<Result>,
 ): Promise<Result> {
@@ -49,11 +51,11 @@ export async function withSecurityLog<Result>(
   if (!configuration || !clock || !context || !changes) return action()
   try {
     const result = await action()
-    log({ configuration, clock, context }, command, 'done', result)
+    await log({ configuration, clock, context, ...opened }, command, 'done', result)
     return result
   } catch (error) {
     const outcome = error instanceof Error && error.name === 'Refused' ? 'refused' : 'failed'
-    log({ configuration, clock, context }, command, outcome)
+    await log({ configuration, clock, context, ...opened }, command, outcome)
     throw error
   }
 }
@@ -62,16 +64,17 @@ export async function withSecurityLog<Result>(
  * Appends a line to `<dataDirectory>/security.log`, because stderr belongs to the script that runs a command, and commands that only read or
  * copy the log append no event. The file is opened for each line, so it can be moved away at any time.
  */
-function log({ configuration, clock, context }: Logging, command: Command, outcome: string, result?: unknown): void {
+async function log(logging: Logging, command: Command, outcome: string, result?: unknown): Promise<void> {
+  const { configuration, clock, context, box } = logging
   const { dataDirectory } = configuration
   const { actor, $correlationId: correlationId } = context
   const fields = { actor, command: pathOf(command), subject: subjectOf(command, result), outcome, correlationId }
-  const line = JSON.stringify({ time: clock(), event: 'security.operator_command', ...fields })
   try {
     // Otherwise the directory would exist, and the next restore into it would be rejected.
     if (outcome !== 'done' && !existsSync(dataDirectory)) return
-    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
-    appendFileSync(join(dataDirectory, 'security.log'), `${line}\n`, { mode: 0o600 })
+    // Import late: it loads SQLite, which a wrong option does not need.
+    const { appendToSecurityLog } = await import('../operations/logging/security-log-chain.js')
+    appendToSecurityLog(dataDirectory, { time: clock(), event: 'security.operator_command', ...fields }, box)
   } catch (error) {
     // The command has already taken effect, and most of its effects are events that name the actor.
     const { writeErr } = command.configureOutput()

@@ -56,7 +56,8 @@ t.test('every command that can change something logs one line with actor, comman
     ],
   )
   for (const line of lines) {
-    t.strictSame(Object.keys(line), ['time', 'event', ...securityEvents['security.operator_command']])
+    const names = ['time', 'event', ...securityEvents['security.operator_command'], 'line', 'previous']
+    t.strictSame(Object.keys(line), names)
     t.match(line, { time: /Z$/, event: 'security.operator_command', actor: `cli:${userInfo().username}` })
   }
   const path = join(directory, 'data', 'security.log')

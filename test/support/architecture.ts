@@ -169,7 +169,7 @@ export const areas: Areas = {
       'audit/integrity',
       'audit/proofs',
     ],
-    packages: [transparencyLog, typebox, eventLog, 'lru-cache', 'pino', 'prom-client'],
+    packages: [transparencyLog, typebox, eventLog, 'better-sqlite3', 'lru-cache', 'pino', 'prom-client'],
   },
   'operations/backup': {
     areas: ['kernel', 'read-models', 'privacy', 'privacy/embedded', 'audit/integrity', 'operations'],

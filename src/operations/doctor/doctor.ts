@@ -17,6 +17,7 @@ import {
   versionCheck,
 } from './machine.js'
 import { endpointCertificateCheck, portCheck, publicCertificateCheck } from './network.js'
+import { securityLogCheck } from './security-log-check.js'
 import {
   callbackCheck,
   customerKeysCheck,
@@ -46,6 +47,7 @@ export async function serverChecks(
     async () => clockCheck(nowMs(), await newestEventMs(readModels), await nodes()),
     async () => auditCheck(configuration.audit.directory, await newestEventMs(readModels), auditKey),
     () => backupCheck(configuration.dataDirectory, nowMs()),
+    () => securityLogCheck(configuration, rawEventStore, box),
     async () => versionCheck(await nodes()),
     async () => roleCheck(await nodes()),
     () => sealedCheck(directory),
