@@ -41,7 +41,12 @@ t.test(
       Object.keys(areas).filter((area) =>
         [...(areas[area]?.packages ?? []), ...(areas[area]?.areas ?? [])].includes(name),
       )
-    t.strictSame(importersOf('better-sqlite3'), ['read-models/embedded', 'privacy/embedded', 'operations', 'operations/backup'])
+    t.strictSame(importersOf('better-sqlite3'), [
+      'read-models/embedded',
+      'privacy/embedded',
+      'operations',
+      'operations/backup',
+    ])
     t.strictSame(importersOf('@eventstore/db-client'), ['event-store/eventstoredb'])
     t.strictSame(importersOf('mongodb'), ['read-models/mongodb'])
     const adapters = Object.keys(areas).filter((area) => /^(event-store|read-models|wallet)\/(?!payments)/.test(area))
