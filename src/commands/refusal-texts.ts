@@ -16,6 +16,7 @@ export const changeTexts: { readonly [type in TransferEvent['type']]: string } =
   TransferReopened: 'reopened it',
   WithdrawalClaimed: 'claimed it',
   WithdrawalReleased: 'released it',
+  WithdrawalAddedToBankFile: 'put it into a bank file',
   WithdrawalApproved: 'approved it',
   PersonalDataErased: "erased its customer's data",
 }

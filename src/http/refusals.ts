@@ -82,6 +82,8 @@ export const commonRefusals = {
   'findings-stand': answer(40930, 'The log has findings that you have not accepted.'),
   'not-sealed': answer(40928, 'No checkpoint covers this transfer yet. One is signed every minute.'),
   'not-verified': answer(40929, 'The log and its tree disagree, so nothing can be proven.'),
+  'held-in-bank-file': answer(40933, 'Another user has put this withdrawal into a bank file.'),
+  'done-before': answer(40934, 'This was already done by another request.'),
   'projection-conflict': answer(40931, 'The projection does not allow this now.'),
   'event-readable': answer(40932, ruleTexts['event-readable']),
   'body-too-large': answer(41301, ruleTexts['body-too-large']),

@@ -25,7 +25,15 @@ const kinds = {
   ...({ requested: 'amount', returned: 'amount', smallest: 'amount' } as const),
   ...({ days: 'number', least: 'number', limit: 'number', megabytes: 'number', method: 'number' } as const),
   ...({ findings: 'number', most: 'number', revision: 'number' } as const),
-  ...({ until: 'time', by: 'actor', status: 'status', role: 'role', task: 'task', changes: 'changes' } as const),
+  ...({
+    until: 'time',
+    done: 'time',
+    by: 'actor',
+    status: 'status',
+    role: 'role',
+    task: 'task',
+    changes: 'changes',
+  } as const),
 }
 
 export function kindOf(name: string): ValueKind {
@@ -62,14 +70,19 @@ export const ruleTexts = {
   'claim-needed': 'Claim the withdrawal before you settle it.',
   'claim-expired': 'Your claim expired at {until}. Claim the withdrawal again.',
   'claimed-by-another': '{by} has claimed the withdrawal until {until}.',
-  'claim-limit': 'The withdrawal was claimed and approved {most} times. Only the operator can settle it now.',
+  'held-in-bank-file': '{by} holds the withdrawal, because it is in the bank file {file}.',
+  'in-bank-file':
+    '{by} put the withdrawal into the bank file {file} at {done}. The bank may have paid it. To put it into another file, give a reason.',
+  'done-before': '{by} already did this at {done}. Nothing was changed.',
+  'claim-limit': 'You have claimed or approved the withdrawal {most} times. Another user must settle it.',
   'four-eyes': 'A withdrawal cannot be approved and paid by the same user.',
   'approval-needed': 'Another user must first approve a payment of {amount} to this account.',
   'approval-not-needed': 'This withdrawal needs no approval.',
-  'already-paid': 'The withdrawal is already paid.',
   'sepa-euros-only': 'A SEPA file contains euros, but the currency of the service is {currency}.',
   'sepa-amount-too-large': 'The amount is above {largest}, the largest SEPA payment.',
   'account-not-iban': 'The account number is not a valid IBAN.',
+  'iban-not-sepa': 'SEPA payments cannot reach the country {country}.',
+  'name-not-payable': 'The name must contain a letter or digit that banks accept in payments in {currency}.',
   // Callbacks
   'unknown-callback': 'Callback not found.',
   'resent-too-often': 'This callback was resent just now.',
@@ -162,6 +175,7 @@ export const ruleTexts = {
   'min-above-max': 'The minimum amount must not be greater than the maximum amount.',
   // Times and places in a list
   'time-invalid': '{field} must be an ISO 8601 date, or a time with a time zone.',
+  'time-zone-invalid': '{field} must be a time zone, such as Europe/Istanbul.',
   'time-passed': '{field} must be in the future.',
   'not-after': '{field} must be after {other}.',
   'range-too-long': 'The range must not be longer than {days} days.',

@@ -44,6 +44,12 @@ export const hourMs = 60 * minuteMs
 export const dayMs = 24 * hourMs
 export const addMs = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString()
 
+/** Returns the day of a time in a time zone, such as `2026-03-01`. @throws RangeError for an unknown zone */
+export function dateIn(timeZone: string, time: string): string {
+  // Swedish dates are those of ISO 8601.
+  return new Date(time).toLocaleDateString('sv-SE', { timeZone })
+}
+
 const pattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/
 

@@ -70,13 +70,18 @@ function whyUnpaid(
   approvalAboveMinor: bigint | null,
   now: string,
 ): { readonly reason: StuckReason; readonly since: string } | undefined {
-  const { claim = null, approval = null, steps = 0 } = payout ?? {}
-  if (claim && now < claim.until) return undefined
+  const { claim = null, approval = null, files = [] } = payout ?? {}
+  if (claim && (files.length > 0 || now < claim.until)) return undefined
   const isApproved = approval?.amountMinor === amountMinor && approval.accountNumber === accountNumber
   if (approvalAboveMinor !== null && BigInt(amountMinor) > approvalAboveMinor && !isApproved)
     return { reason: 'awaiting-approval', since: createdAt }
-  if (claim && steps - (approval ? 1 : 0) >= lapsingSteps) return { reason: 'claims-lapse', since: claim.until }
+  if (claim && stepsOf(payout) - (approval ? 1 : 0) >= lapsingSteps)
+    return { reason: 'claims-lapse', since: claim.until }
   return { reason: 'unpaid', since: createdAt }
+}
+
+function stepsOf(payout: TransferDocument['payout']): number {
+  return (payout?.steps ?? []).reduce((sum, { count }) => sum + count, 0)
 }
 
 async function pastExpiry(readModels: ReadModels, now: string) {
@@ -99,6 +104,6 @@ function shown(
   reason: StuckReason,
   since: string,
 ) {
-  const transfer = { trackingId, merchantId, referenceId, kind, status, amountMinor, steps: payout?.steps ?? 0 }
+  const transfer = { trackingId, merchantId, referenceId, kind, status, amountMinor, steps: stepsOf(payout) }
   return { ...transfer, reason, next: stuckReasons[reason].next, since }
 }

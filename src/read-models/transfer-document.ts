@@ -33,7 +33,7 @@ export function documentOf(transfer: Transfer, revision: number): TransferDocume
 function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
   if (transfer.kind === 'withdrawal') {
     const { accountNumber, identityNumber, payout } = transfer
-    return { accountNumber, identityNumber, ...(payout.steps > 0 && { payout: payoutWith(payout, Number) }) }
+    return { accountNumber, identityNumber, ...(payout.steps.length > 0 && { payout: payoutWith(payout, Number) }) }
   }
   const { channel, expiresAt, funds, autoCancelledAmountMinor, cancelReason, reopened } = transfer
   return {
@@ -94,9 +94,9 @@ function fundsWith<From, To>(funds: FundsOf<From>, convert: (amount: From) => To
 }
 
 function payoutWith<From, To>(payout: PayoutOf<From>, convert: (amount: From) => To): PayoutOf<To> {
-  const { claim, claimants, approval, steps } = payout
+  const { approval } = payout
   const converted = approval && { ...approval, amountMinor: convert(approval.amountMinor) }
-  return { claim, claimants, approval: converted, steps }
+  return { ...payout, approval: converted }
 }
 
 /**

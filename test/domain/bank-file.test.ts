@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bankFile, parseIban } from '../../src/domain/bank-file.js'
+import { type Batch, bankFile } from '../../src/domain/bank-file.js'
 import type { Transfer } from '../../src/domain/transfer/transfer.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
@@ -21,35 +21,12 @@ function withdrawal(changes: object = {}, ...history: TransferEvent[]): Transfer
   return fold([{ ...withdrawalCreated, data: { ...withdrawalCreated.data, ...changes } }, ...history]) as Transfer
 }
 
-function file(format: 'csv' | 'pain.001', transfers: readonly Transfer[], changes: object = {}) {
-  const withdrawals = transfers.map((transfer) => ({ transfer, actor }))
-  return bankFile({ format, debtor, currency: euros, messageId: 'batch-1', withdrawals, at: later, ...changes })
+function file(format: 'csv' | 'pain.001', transfers: readonly Transfer[], changes: Partial<Batch> = {}) {
+  const withdrawals = transfers.map((transfer) => ({ transfer, approvalAboveMinor: null }))
+  const settler = { by: actor.by, underClaim: true, at: later }
+  const addition = { type: 'AddToBankFile', ...settler, format, messageId: 'batch-1', reason: null } as const
+  return bankFile({ addition, debtor, currency: euros, withdrawals, date: '2026-03-02', ...changes })
 }
-
-t.test('accepts only an IBAN with the length of its country and correct check digits', async (t) => {
-  for (const text of [
-    'DE89370400440532013000',
-    'TR330006100519786457841326',
-    'GB82 WEST 1234 5698 7654 32',
-    'no9386011117947',
-  ])
-    t.equal(parseIban(text), text.replaceAll(' ', '').toUpperCase())
-  const invalid = [
-    '',
-    'DE',
-    'DE88370400440532013000',
-    'DE8937040044053201300',
-    'ZZ89370400440532013000',
-    'DE89 3704 0044 0532 0130 O0',
-    '481920375566',
-  ]
-  for (const text of invalid) t.equal(parseIban(text), undefined, text)
-  // The check digits detect every wrong digit.
-  for (let at = 4; at < iban.length; at++) {
-    const other = (Number(iban[at]) + 1) % 10
-    t.equal(parseIban(iban.slice(0, at) + other + iban.slice(at + 1)), undefined, `digit ${at}`)
-  }
-})
 
 t.test('writes a batch as CSV', async (t) => {
   const [one, two] = [withdrawal({ name: '=HYPERLINK("x")' }, claimed), withdrawal({ referenceId: '-a' }, claimed)]
@@ -70,7 +47,7 @@ t.test('writes a batch as CSV', async (t) => {
 t.test(
   'writes a batch as SEPA with amounts and their sum, accounts, escaped names, and a stable batch id',
   async (t) => {
-    const name = `Ada "O'Neil" & <Söhne>\u0001`
+    const name = `Ada "O'Neil" & <Söhne>`
     const transfers = [
       withdrawal({ accountNumber: 'de89 3704 0044 0532 0130 00', name }, claimed),
       withdrawal({ accountNumber: iban, amountMinor: 12_345n }, claimed),
@@ -91,13 +68,11 @@ t.test(
     t.strictSame(all('IBAN'), ['DE02120300000000202051', iban, iban])
     t.strictSame(all('BICFI'), ['BYLADEM1001'])
     t.strictSame(all('Nm'), [
-      'Shop &amp; Sons &lt;GmbH&gt;',
-      'Shop &amp; Sons &lt;GmbH&gt;',
-      'Ada &quot;O&apos;Neil&quot; &amp; &lt;Söhne&gt;',
-      'Ayşe Yılmaz',
+      ...['Shop + Sons .GmbH.', 'Shop + Sons .GmbH.'],
+      ...["Ada .O'Neil. + .Sohne.", 'Ayse Yilmaz'],
     ])
     t.strictSame(all('MsgId'), ['batch-1'])
-    t.strictSame(all('Dt'), ['2026-03-01'])
+    t.strictSame(all('Dt'), ['2026-03-02'])
     for (const id of all('EndToEndId')) t.match(id, /^[0-9a-f]{32}$/)
     t.strictSame(all('Ustrd'), ['order-1001', 'order-1001'])
     t.strictSame(file('pain.001', transfers), written, 'the same batch gives the same file')
@@ -121,11 +96,11 @@ t.test('rejects a whole batch and names every withdrawal that the user cannot pa
     refused.problems.map((problem) => 'transfer' in problem && [problem.transfer.trackingId, problem.rule]),
     [
       ['unclaimed', 'claim-needed'],
-      ['paid', 'already-paid'],
+      ['paid', 'status-final'],
       [deposit.trackingId, 'withdrawal-required'],
     ],
   )
-  const large = { transfer: own, actor: { ...actor, approvalAboveMinor: 1_00n } }
+  const large = { transfer: own, approvalAboveMinor: 1_00n }
   const rule = 'approval-needed'
   t.match(file('csv', [], { withdrawals: [large] }), { accepted: false, problems: [{ rule }] })
 })

@@ -29,7 +29,7 @@ function withdrawal(createdAt: string, changes: Changes = {}): TransferDocument 
 }
 
 const claim = (until: string) => ({ by: 'user:ada', at: ago(60), until })
-const payout = { claim: null, claimants: [], approval: null, steps: 0 }
+const payout = { claim: null, claimants: [], files: [], approval: null, steps: [{ by: 'user:ada', count: 0 }] }
 const approval = { by: 'user:eve', at: ago(50), accountNumber: 'TR33', amountMinor: 60_000 }
 const large: Changes = { merchantId: quietMerchant, amountMinor: 60_000 }
 
@@ -49,26 +49,32 @@ const cases: { readonly [name: string]: readonly [TransferDocument, StuckReason 
   'a withdrawal created just now': [withdrawal(ago(30)), undefined],
   'a withdrawal without a claim': [withdrawal(ago(90)), 'unpaid', ago(90)],
   'a withdrawal that is being paid': [
-    withdrawal(ago(90), { payout: { ...payout, claim: claim(ago(-1)), steps: 5 } }),
+    withdrawal(ago(90), { payout: { ...payout, claim: claim(ago(-1)), steps: [{ by: 'user:ada', count: 5 }] } }),
     undefined,
   ],
   'a withdrawal whose only claim has lapsed': [
-    withdrawal(ago(90), { payout: { ...payout, claim: claim(ago(3)), steps: 1 } }),
+    withdrawal(ago(90), { payout: { ...payout, claim: claim(ago(3)), steps: [{ by: 'user:ada', count: 1 }] } }),
     'unpaid',
     ago(90),
   ],
   'a withdrawal whose claims keep lapsing': [
-    withdrawal(ago(50), { payout: { ...payout, claim: claim(ago(3)), steps: 2 } }),
+    withdrawal(ago(50), { payout: { ...payout, claim: claim(ago(3)), steps: [{ by: 'user:ada', count: 2 }] } }),
     'claims-lapse',
     ago(3),
   ],
   'a large withdrawal': [withdrawal(ago(20), large), 'awaiting-approval', ago(20)],
   'a large withdrawal that was approved and claimed once': [
-    withdrawal(ago(40), { ...large, payout: { ...payout, approval, claim: claim(ago(3)), steps: 2 } }),
+    withdrawal(ago(40), {
+      ...large,
+      payout: { ...payout, approval, claim: claim(ago(3)), steps: [{ by: 'user:ada', count: 2 }] },
+    }),
     undefined,
   ],
   'a large withdrawal that was approved for a different amount': [
-    withdrawal(ago(40), { ...large, payout: { ...payout, approval: { ...approval, amountMinor: 59_999 }, steps: 1 } }),
+    withdrawal(ago(40), {
+      ...large,
+      payout: { ...payout, approval: { ...approval, amountMinor: 59_999 }, steps: [{ by: 'user:ada', count: 1 }] },
+    }),
     'awaiting-approval',
     ago(40),
   ],

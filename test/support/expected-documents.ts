@@ -92,7 +92,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       _id: trackingId,
       ...(asNumbers(fields) as object),
       ...(funds.receivedMinor > 0n && { funds: asNumbers(funds) }),
-      ...(payout.steps > 0 && { payout: asNumbers(payout) }),
+      ...(payout.steps.length > 0 && { payout: asNumbers(payout) }),
       ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
       ...(cancelReason !== null && { cancelReason }),
       ...(reopened && { reopened }),
@@ -160,6 +160,7 @@ const statusReached: { readonly [type in TransferEvent['type']]: transfer.Status
   AttentionResolved: null,
   WithdrawalClaimed: null,
   WithdrawalReleased: null,
+  WithdrawalAddedToBankFile: null,
   WithdrawalApproved: null,
   PersonalDataErased: null,
 }

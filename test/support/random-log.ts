@@ -116,7 +116,11 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
       }
     case 3:
       if (amount % 3 === 0) return { type: 'Reopen', reason: 'the money arrived', at }
-      if (amount % 3 === 1) return { type: amount % 2 === 0 ? 'Claim' : 'Release', by: by.by, at }
+      if (amount % 3 === 1) return { type: amount % 2 === 0 ? 'Claim' : 'Release', ...by, at }
+      if (amount % 5 === 0) {
+        const file = { messageId: `file-${amount}`, format: 'csv', sha256: 'ab', reason: message } as const
+        return { type: 'AddToBankFile', ...by, ...file, approvalAboveMinor: null, at }
+      }
       return { type: 'SendToManualControl', message, ...by, at }
     case 4:
       if (amount % 4 === 0) return { type: 'ResolveAttention', reason: 'settled with the customer', at }

@@ -42,6 +42,7 @@ const silentTypes: ReadonlySet<string> = new Set<TransferEvent['type']>([
   'AttentionResolved',
   'WithdrawalClaimed',
   'WithdrawalReleased',
+  'WithdrawalAddedToBankFile',
   'WithdrawalApproved',
   'PersonalDataErased',
 ])

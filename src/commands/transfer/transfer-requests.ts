@@ -1,3 +1,4 @@
+import type { BankFileProblem, Debtor } from '../../domain/bank-file.js'
 import { type Currency, isPayable } from '../../domain/money.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import type {
@@ -7,6 +8,7 @@ import type {
   ReturnFunds,
   Settle,
 } from '../../domain/transfer/transfer-commands.js'
+import type { BankFormat } from '../../domain/transfer/transfer-events.js'
 import { type Refused, type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import type { RequestHash } from './hash-uniqueness.js'
@@ -36,6 +38,29 @@ export type Action =
   | Pick<ChangeStatus, 'type' | 'message'>
   | Pick<ReturnFunds, 'type' | 'amountMinor' | 'receiptUrl'>
   | Pick<Settle, 'type' | 'reason'>
+
+export interface BankFileRequest {
+  readonly format: BankFormat
+  /** Existing transfers, each once. */
+  readonly trackingIds: readonly string[]
+  readonly debtor?: Debtor | undefined
+  /** The time zone of the day on which the bank pays. */
+  readonly timeZone: string
+  /** Why withdrawals that are in a file already are in another one. */
+  readonly again?: string | undefined
+  readonly underClaim: boolean
+}
+
+/** `sha256` is the digest of the text, in hex. */
+export type ProducedFile =
+  | {
+      readonly accepted: true
+      readonly messageId: string
+      readonly date: string
+      readonly sha256: string
+      readonly text: string
+    }
+  | { readonly accepted: false; readonly problems: readonly BankFileProblem[] }
 
 export interface Acting {
   /** The revision that the user saw. If the transfer has changed since, the action is rejected. */

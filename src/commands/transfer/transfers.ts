@@ -1,14 +1,18 @@
+import { hash } from 'node:crypto'
+import { bankFile } from '../../domain/bank-file.js'
 import { integrityDecider } from '../../domain/integrity.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
+import type { Currency } from '../../domain/money.js'
 import { openCollection, paymentDecider } from '../../domain/payment.js'
 import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
 import type { Transfer, TransferState } from '../../domain/transfer/transfer.js'
 import type { MismatchPolicy, TransferCommand } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
+import { encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { refuse } from '../../kernel/rules.js'
-import { addMs, type Clock, minuteMs } from '../../kernel/time.js'
+import { addMs, type Clock, dateIn, minuteMs } from '../../kernel/time.js'
 import {
   type CommandContext,
   type CommandResult,
@@ -17,11 +21,20 @@ import {
   handleCommand,
   loadStream,
   readHistory,
+  retryOnConflict,
   type Unreadable,
 } from '../handle-command.js'
-import { derivedEventId, trackingIdOf } from '../ids.js'
+import { derivedEventId, trackingIdOf, uuidV5 } from '../ids.js'
 import { type CreateCommand, createWithUniqueHash, type RequestHash, wasCreatedWithHash } from './hash-uniqueness.js'
-import type { Acting, Action, CreateRequest, FoundTransfer, TransferResult } from './transfer-requests.js'
+import type {
+  Acting,
+  Action,
+  BankFileRequest,
+  CreateRequest,
+  FoundTransfer,
+  ProducedFile,
+  TransferResult,
+} from './transfer-requests.js'
 
 export const defaultCompletionGuardFactor = 10
 /** A rejection because of a stale revision shows at most this many of the latest changes. */
@@ -94,6 +107,44 @@ export class TransferCommands {
       default:
         return this.#execute(trackingId, { ...action, ...settler() }, context, options)
     }
+  }
+
+  /**
+   * Produces a file from which a bank pays withdrawals, and records it on each of them, or on none. The file exists for its caller only once
+   * every record is in the log, so no two files contain the same withdrawal without a reason.
+   */
+  produceBankFile(request: BankFileRequest, currency: Currency, context: CommandContext): Promise<ProducedFile> {
+    const { format, trackingIds, debtor, timeZone, again: reason = null, underClaim } = request
+    return retryOnConflict('bank file', async () => {
+      const [at, payoutsStopped] = [this.clock(), await this.arePayoutsStopped()]
+      const found = await Promise.all(trackingIds.map((trackingId) => this.find(trackingId)))
+      const withdrawals = await Promise.all(
+        found.map(async (each, n) => {
+          const settings = each && (await this.settingsOf(each.transfer.merchantId))
+          if (!settings) throw new Error(`no merchant or transfer of ${trackingIds[n]}`)
+          return { ...each, approvalAboveMinor: settings.approvalAboveMinor }
+        }),
+      )
+      // Each record changes a revision, so no two files have the same id. Banks reject an id that they have seen.
+      const seen = withdrawals.map(({ transfer, revision }) => `${transfer.trackingId}@${revision}`).sort()
+      const messageId = uuidV5(JSON.stringify([format, debtor?.iban, seen]), trackingIds[0]!).replaceAll('-', '')
+      const settler = { by: context.actor, underClaim, payoutsStopped, at }
+      const addition = { type: 'AddToBankFile', ...settler, messageId, format, reason } as const
+      const date = dateIn(timeZone, at)
+      const file = bankFile({ addition, withdrawals, debtor, currency, date })
+      if (!file.accepted) return file
+      const sha256 = hash('sha256', file.text)
+      const appends = withdrawals.map(({ transfer, revision, approvalAboveMinor }) => {
+        const decision = transferDecider.decide({ ...addition, approvalAboveMinor, sha256 }, transfer)
+        if (!decision.accepted) throw new Error('a withdrawal of an accepted file was refused')
+        const events = decision.events.map((event) => encodeEvent(event, context))
+        return { stream: transferStream(transfer.trackingId), expectedRevision: revision, events }
+      })
+      // An engine with one transaction rejects a changed withdrawal before it writes any record.
+      const checks = appends.map((append) => ({ ...append, events: [] }))
+      await this.store.appendInOrder([...checks, ...appends])
+      return { ...file, messageId, date, sha256 }
+    })
   }
 
   /** Records the money of a `collection` (from 1) once. It completes a Pending deposit or sends it to ManualControl, or needs attention. */

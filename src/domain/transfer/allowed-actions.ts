@@ -1,4 +1,3 @@
-import { type Refusal, refuse } from '../../kernel/rules.js'
 import { validApproval } from './settling.js'
 import { availableMinor, type Transfer, unsettledMinor } from './transfer.js'
 import type { Complete, TransferCommand } from './transfer-commands.js'
@@ -18,7 +17,7 @@ const mismatchPolicy = { toleranceMinor: 0n, autoCancel: false }
 /** Each action as a command whose texts and amounts are acceptable. */
 const trials = {
   claim: (_, { by, payoutsStopped = false, at }) => ({ type: 'Claim', by, payoutsStopped, at }),
-  release: (_, { by, at }) => ({ type: 'Release', by, at }),
+  release: (_, { by, at }) => ({ type: 'Release', by, underClaim: true, at }),
   approve: (_, actor) => ({ type: 'Approve', ...actor }),
   complete: (transfer, actor) => completion(likelyMinor(transfer), actor),
   cancel: (_, { by, at }) => ({ type: 'Cancel', message: null, by, underClaim: true, at }),
@@ -39,13 +38,6 @@ export function possibleActions(transfer: Transfer, actor: Actor): readonly Acti
     const decision = decide(trials[action](transfer, actor), transfer)
     return decision.accepted && decision.events.length > 0
   })
-}
-
-/** Returns why this actor cannot pay the requested amount of a withdrawal now, or `undefined`. */
-export function paymentRefusal(transfer: Transfer, actor: Actor): Refusal | undefined {
-  const decision = decide(completion(transfer.amountMinor, actor), transfer)
-  if (!decision.accepted) return decision.refusal
-  return decision.events.length > 0 ? undefined : refuse('conflict', 'already-paid').refusal
 }
 
 function completion(amountMinor: bigint, { by, approvalAboveMinor, payoutsStopped = false, at }: Actor): Complete {

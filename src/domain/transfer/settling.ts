@@ -2,15 +2,16 @@ import { accept, type Decision, type Refused, refuse } from '../../kernel/rules.
 import { addMs, minuteMs } from '../../kernel/time.js'
 import type { DataOf } from '../event.js'
 import {
-  type Claim as ActiveClaim,
   type Approval,
   availableMinor,
+  type Claim,
   heldMinor,
   isTerminal,
+  stepsBy,
   type Transfer,
   type Withdrawal,
 } from './transfer.js'
-import type { Approve, Claim, Complete, Release, Settler } from './transfer-commands.js'
+import type { AddToBankFile, Approve, Claim as ClaimCommand, Complete, Release, Settler } from './transfer-commands.js'
 import type { CancelReason, TransferEvent } from './transfer-events.js'
 
 export function common(state: Transfer, at: string) {
@@ -112,27 +113,45 @@ function unlikelyAmount(command: Complete, amount: bigint, state: Transfer): Ref
 const claimMs = 15 * minuteMs
 /** A claim with more time left than this is not renewed, so that a page that claims every minute does not fill the stream. */
 const renewedWithinMs = 5 * minuteMs
-/** Stops an actor who claims and releases in a loop. A withdrawal usually needs a few steps. */
+/** Stops an actor who claims and releases in a loop, and no one else. A withdrawal usually needs a few steps. */
 export const maxSteps = 200
 
-export function claim({ by, payoutsStopped, at }: Claim, state: Transfer): Decision<TransferEvent> {
+export function claim({ by, payoutsStopped, at }: ClaimCommand, state: Transfer): Decision<TransferEvent> {
   const open = unlessPayable(state, payoutsStopped)
   if ('accepted' in open) return open
   const active = activeClaim(open, at)
   if (active && active.by !== by) return claimedBy(active)
-  if (active && addMs(at, renewedWithinMs) < active.until) return accept()
-  const { approval, steps } = open.payout
-  if (approval?.by === by) return refuse('conflict', 'four-eyes')
-  if (steps >= maxSteps) return tooManySteps()
+  if (active && (active.until === null || addMs(at, renewedWithinMs) < active.until)) return accept()
+  if (open.payout.approval?.by === by) return refuse('conflict', 'four-eyes')
+  if (stepsBy(by, open.payout) >= maxSteps) return tooManySteps()
   return accept({ type: 'WithdrawalClaimed', data: { ...common(open, at), by, until: addMs(at, claimMs) } })
 }
 
-export function release({ by, at }: Release, state: Transfer): Decision<TransferEvent> {
+export function release({ by, underClaim, at }: Release, state: Transfer): Decision<TransferEvent> {
   if (state.kind !== 'withdrawal') return refuse('conflict', 'withdrawal-required')
   const active = activeClaim(state, at)
   if (!active) return accept()
-  if (active.by !== by) return claimedBy(active)
+  if (underClaim && active.by !== by) return claimedBy(active)
   return accept({ type: 'WithdrawalReleased', data: { ...common(state, at), by } })
+}
+
+/** A second file needs a reason, because the bank may have paid the first one. The record claims the withdrawal until it has ended. */
+export function addToBankFile(command: AddToBankFile, state: Transfer): Decision<TransferEvent> {
+  const open = unlessPayable(state, command.payoutsStopped)
+  if ('accepted' in open) return open
+  const { by, messageId, format, sha256, at } = command
+  const unpaid = claimRefusal(command, open) ?? approvalRefusal(command, open, open.amountMinor)
+  if (unpaid) return unpaid
+  const last = open.payout.files.at(-1)
+  const reason = last ? command.reason : null
+  if (last && reason === null)
+    return refuse('conflict', 'in-bank-file', { file: last.messageId, by: last.by, done: last.at })
+  if (open.payout.approval?.by === by) return refuse('conflict', 'four-eyes')
+  if (stepsBy(by, open.payout) >= maxSteps) return tooManySteps()
+  return accept({
+    type: 'WithdrawalAddedToBankFile',
+    data: { ...common(open, at), by, messageId, format, sha256, reason },
+  })
 }
 
 export function approve(command: Approve, state: Transfer): Decision<TransferEvent> {
@@ -140,10 +159,9 @@ export function approve(command: Approve, state: Transfer): Decision<TransferEve
   if ('accepted' in open) return open
   const { by, amountMinor: approvedAmountMinor = open.amountMinor, approvalAboveMinor, at } = command
   if (!needsApproval(open, approvedAmountMinor, approvalAboveMinor)) return refuse('conflict', 'approval-not-needed')
-  const { claimants, steps } = open.payout
-  if (claimants.includes(by)) return refuse('conflict', 'four-eyes')
+  if (open.payout.claimants.includes(by)) return refuse('conflict', 'four-eyes')
   if (validApproval(open, approvedAmountMinor)) return accept()
-  if (steps >= maxSteps) return tooManySteps()
+  if (stepsBy(by, open.payout) >= maxSteps) return tooManySteps()
   const data = { ...common(open, at), by, accountNumber: open.accountNumber, approvedAmountMinor }
   return accept({ type: 'WithdrawalApproved', data })
 }
@@ -178,11 +196,16 @@ export function approvalRefusal(
   return approval.by === by ? refuse('conflict', 'four-eyes') : undefined
 }
 
+/** A claim in effect. `until` is null while a bank may be paying a file that contains the withdrawal. */
+export type ActiveClaim = Omit<Claim, 'until'> & { readonly until: string | null; readonly file: string | null }
+
 /** Returns the claim under which a withdrawal is being paid at that time, or null if anyone can claim it. */
 export function activeClaim(transfer: Transfer, at: string): ActiveClaim | null {
   if (transfer.kind === 'deposit' || isTerminal(transfer.status)) return null
-  const { claim } = transfer.payout
-  return claim && at < claim.until ? claim : null
+  const { claim, files } = transfer.payout
+  const file = files.at(-1)?.messageId ?? null
+  if (!claim || (file === null && at >= claim.until)) return null
+  return { ...claim, until: file === null ? claim.until : null, file }
 }
 
 /** Returns whether a payment of this amount needs an approval, which it never does if the merchant's `approvalAboveMinor` is null. */
@@ -205,5 +228,9 @@ function unlessPayable(state: Transfer, payoutsStopped: boolean | undefined): Wi
   return stopRefusal({ payoutsStopped }, state) ?? state
 }
 
-const claimedBy = ({ by, until }: ActiveClaim): Refused => refuse('conflict', 'claimed-by-another', { by, until })
+function claimedBy({ by, until, file }: ActiveClaim): Refused {
+  if (until !== null) return refuse('conflict', 'claimed-by-another', { by, until })
+  return refuse('conflict', 'held-in-bank-file', { by, file: file! })
+}
+
 const tooManySteps = (): Refused => refuse('conflict', 'claim-limit', { most: maxSteps })

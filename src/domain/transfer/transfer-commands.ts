@@ -24,7 +24,17 @@ export interface Settler extends ByActor {
 
 /** Withdrawals only: no other actor can settle it for a while. */
 export type Claim = { readonly type: 'Claim' } & ByActor & PayingOut
-export type Release = { readonly type: 'Release' } & ByActor
+/** `underClaim`: only the actor's own claim. The operator of the service can end any. */
+export type Release = { readonly type: 'Release' } & Settler
+
+/** Withdrawals only: a bank pays it, because a file contains it. The actor must be allowed to pay it now. */
+export interface AddToBankFile
+  extends Settler,
+    PayingOut,
+    Pick<DataOf<TransferEvent, 'WithdrawalAddedToBankFile'>, 'messageId' | 'format' | 'sha256' | 'reason'> {
+  readonly type: 'AddToBankFile'
+  readonly approvalAboveMinor: bigint | null
+}
 
 /** Withdrawals above the merchant's threshold: a second person approves. */
 export interface Approve extends ByActor, PayingOut {
@@ -91,6 +101,7 @@ export type TransferCommand =
   | ChangeStatus
   | Claim
   | Release
+  | AddToBankFile
   | Approve
   /** Cancels a deposit that was not paid in time, and changes no other transfer. */
   | { readonly type: 'Expire'; readonly at: string }

@@ -1,6 +1,17 @@
 import { accept, type Decider, type Decision, refuse } from '../../kernel/rules.js'
 import { formatTwoDecimals } from '../money.js'
-import { approve, book, cancelled, claim, claimRefusal, common, complete, isMismatch, release } from './settling.js'
+import {
+  addToBankFile,
+  approve,
+  book,
+  cancelled,
+  claim,
+  claimRefusal,
+  common,
+  complete,
+  isMismatch,
+  release,
+} from './settling.js'
 import {
   type Deposit,
   evolve,
@@ -46,6 +57,8 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       return claim(command, state)
     case 'Release':
       return release(command, state)
+    case 'AddToBankFile':
+      return addToBankFile(command, state)
     case 'Approve':
       return approve(command, state)
     case 'Expire':

@@ -7,6 +7,9 @@ export type TransferKind = ValueOf<typeof TransferKind>
 const DepositChannel = OneOf('hosted', 'native')
 export type DepositChannel = ValueOf<typeof DepositChannel>
 
+const BankFormat = OneOf('csv', 'pain.001')
+export type BankFormat = ValueOf<typeof BankFormat>
+
 /** `requested`: by the merchant or an operator. */
 const CancelReason = OneOf('requested', 'expired', 'amount-mismatch')
 export type CancelReason = ValueOf<typeof CancelReason>
@@ -96,6 +99,17 @@ export const transferEvents = {
   /** An actor is paying this withdrawal, and no one else settles it until then. The end of a claim is not an event. */
   WithdrawalClaimed: Data({ ...claim, until: Time }),
   WithdrawalReleased: Data(claim),
+  /** A file for a bank contains the withdrawal. The actor holds its claim until it is completed, cancelled, failed or released. */
+  WithdrawalAddedToBankFile: Data({
+    ...claim,
+    /** The id of the file, which is the MsgId of pain.001. */
+    messageId: Id,
+    format: BankFormat,
+    /** The SHA-256 of the file's bytes, in hex. */
+    sha256: Id,
+    /** Why it is in another file; null for the first one. */
+    reason: Nullable(Text),
+  }),
   /** A second person approved this payment to this account. */
   WithdrawalApproved: Data({ ...claim, accountNumber: Personal(Text), approvedAmountMinor: PositiveMinor }),
   /** The customer was erased. The event repeats what a transfer is found by, because its creation cannot be read completely. */

@@ -46,10 +46,15 @@ export interface Payout {
   /** Everyone who ever claimed the withdrawal. None of them can approve it. */
   readonly claimants: readonly string[]
   readonly approval: Approval | null
-  readonly steps: number
+  /** How often each actor claimed or approved the withdrawal, or put it into a file. */
+  readonly steps: readonly { readonly by: string; readonly count: number }[]
+  /** The files for banks that contain the withdrawal, oldest first. */
+  readonly files: readonly BankFileEntry[]
 }
 
-/** The withdrawal can be claimed again from `until` on. */
+export type BankFileEntry = Pick<DataOf<TransferEvent, 'WithdrawalAddedToBankFile'>, 'by' | 'at' | 'messageId'>
+
+/** The withdrawal can be claimed again from `until` on, unless it is in a bank file. */
 export type Claim = Pick<DataOf<TransferEvent, 'WithdrawalClaimed'>, 'by' | 'at' | 'until'>
 
 /** An approval of one payment: this amount to this account. */
@@ -57,7 +62,7 @@ export interface Approval extends Pick<DataOf<TransferEvent, 'WithdrawalApproved
   readonly amountMinor: bigint
 }
 
-export const noPayout: Payout = { claim: null, claimants: [], approval: null, steps: 0 }
+export const noPayout: Payout = { claim: null, claimants: [], approval: null, steps: [], files: [] }
 export type Transfer = Deposit | Withdrawal
 export type TransferState = { readonly kind: 'none' } | Transfer
 export const initialState: TransferState = { kind: 'none' }
@@ -108,16 +113,20 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     }
     case 'WithdrawalClaimed': {
       const { by, at, until } = event.data
-      const { claimants, steps } = withdrawal(state).payout
-      const all = claimants.includes(by) ? claimants : [...claimants, by]
-      return withPayout(state, at, { claim: { by, at, until }, claimants: all, steps: steps + 1 })
+      return withPayout(state, at, claimedBy(withdrawal(state), { by, at, until }))
     }
     case 'WithdrawalReleased':
       return withPayout(state, event.data.at, { claim: null })
+    case 'WithdrawalAddedToBankFile': {
+      const { by, at, messageId } = event.data
+      const before = withdrawal(state)
+      const files = [...before.payout.files, { by, at, messageId }]
+      return withPayout(state, at, { ...claimedBy(before, { by, at, until: at }), files })
+    }
     case 'WithdrawalApproved': {
       const { by, at, accountNumber, approvedAmountMinor: amountMinor } = event.data
-      const { steps } = withdrawal(state).payout
-      return withPayout(state, at, { approval: { by, at, accountNumber, amountMinor }, steps: steps + 1 })
+      const steps = oneMoreBy(by, withdrawal(state).payout)
+      return withPayout(state, at, { approval: { by, at, accountNumber, amountMinor }, steps })
     }
     case 'PersonalDataErased':
       return erased(existing(state), event.data.at)
@@ -196,6 +205,20 @@ function withdrawal(state: TransferState): Withdrawal {
   const before = existing(state)
   if (before.kind !== 'withdrawal') throw new Error('a deposit was claimed or approved')
   return before
+}
+
+function claimedBy({ payout }: Withdrawal, claim: Claim): Partial<Payout> {
+  const { claimants } = payout
+  const all = claimants.includes(claim.by) ? claimants : [...claimants, claim.by]
+  return { claim, claimants: all, steps: oneMoreBy(claim.by, payout) }
+}
+
+export function stepsBy(by: string, { steps }: Payout): number {
+  return steps.find((each) => each.by === by)?.count ?? 0
+}
+
+function oneMoreBy(by: string, payout: Payout): Payout['steps'] {
+  return [...payout.steps.filter((each) => each.by !== by), { by, count: stepsBy(by, payout) + 1 }]
 }
 
 function withPayout(state: TransferState, updatedAt: string, changes: Partial<Payout>): Withdrawal {
@@ -282,6 +305,7 @@ const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] 
   AttentionResolved: [],
   WithdrawalClaimed: [],
   WithdrawalReleased: [],
+  WithdrawalAddedToBankFile: [],
   WithdrawalApproved: [],
   PersonalDataErased: [],
 }

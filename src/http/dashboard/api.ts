@@ -159,8 +159,8 @@ export const ClaimView = Type.Object({
   /** The displayed name of the claimant. */
   name: Text,
   at: Time,
-  /** The end of the claim. */
-  until: Time,
+  /** The end of the claim; null while a bank file contains the withdrawal. */
+  until: Nullable(Time),
   mine: Type.Boolean(),
 })
 
@@ -182,6 +182,8 @@ export const TransferRow = Type.Object({
   /** Withdrawals only. */
   accountNumber: Nullable(Text),
   claim: Nullable(ClaimView),
+  /** The latest bank file that contains the withdrawal. The bank may have paid it. */
+  bankFile: Nullable(Type.Object({ messageId: Text, name: Text, at: Time })),
   createdAt: Time,
   updatedAt: Time,
   /** Deposits only. */
@@ -278,7 +280,7 @@ export const BulkAnswer = Items(
     ),
   }),
 )
-/** For withdrawals that the viewer has claimed. pain.001 requires accounts that are IBANs. */
+/** For withdrawals that the viewer has claimed. pain.001 requires IBANs of SEPA countries. */
 export const BankFileRequest = Type.Object({
   format: OneOf(['csv', 'pain.001']),
   trackingIds: Type.Array(Text, { minItems: 1, maxItems: 200 }),
@@ -286,6 +288,10 @@ export const BankFileRequest = Type.Object({
   debtor: Type.Optional(
     Type.Object({ name: Type.String({ minLength: 1, maxLength: 70 }), iban: Text, bic: Type.Optional(Text) }),
   ),
+  /** Of the day on which the bank pays; defaults to the time zone of the server. */
+  timeZone: Type.Optional(Type.String({ maxLength: 64 })),
+  /** Why withdrawals that are in a file already are in another one. */
+  again: Type.Optional(Reason),
 })
 /** The address of an uploaded file (PDF, PNG or JPEG of at most 5 MB, sent as the body with its content type). */
 export const StoredReceipt = Type.Object({ receiptUrl: Text })

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { payeeNameProblem } from '../../domain/bank-file.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { type Currency, formatShortest, formatTwoDecimals, isPayable, parseAmount } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
@@ -20,6 +21,7 @@ export interface CheckedAmount {
 interface Body {
   readonly amount?: unknown
   readonly paymentMethod?: unknown
+  readonly name?: unknown
 }
 
 /** The fields of a create that users see. */
@@ -69,6 +71,8 @@ export class CreateRequestChecks {
     const problems = hiddenTexts(body)
     const wrongAmount =
       amountMinor === undefined ? undefined : this.#wrongAmount(amountMinor, [method, merchant?.settings])
+    const name = this.kind === 'withdrawal' && payeeNameProblem(this.#currency, String(body.name))
+    if (name) problems.push({ field: 'name', ...name })
     if (wrongAmount) problems.unshift({ field: 'amount', ...wrongAmount })
     if (!method) {
       problems.unshift({ field: 'paymentMethod', ...violate('method-unavailable', { kind: this.kind }) })

@@ -57,7 +57,9 @@ export const settlementRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const options = settle(operationId, summary, WithdrawalAction)
     app.post(`/v1/withdrawals/:trackingId/${action}`, options, (request) => {
       const { revision } = request.body
-      return act(request, (trackingId) => transfers.act(trackingId, { type }, contextOf(request), { revision }))
+      return act(request, (trackingId) =>
+        transfers.act(trackingId, { type }, contextOf(request), { revision, underClaim: true }),
+      )
     })
   }
   app.post(

@@ -53,7 +53,13 @@ export const TransferAnswer = Type.Object(
     accountNumber: NullableString({ description: 'Withdrawals only.' }),
     identityNumber: NullableString({ description: 'Withdrawals only.' }),
     claimedBy: NullableString({ description: 'Withdrawals: the user who has claimed it, while it is open.' }),
-    claimedUntil: NullableString({ format: 'date-time', description: 'The end of the claim.' }),
+    claimedUntil: NullableString({
+      format: 'date-time',
+      description: 'The end of the claim; null while a bank file contains the withdrawal.',
+    }),
+    bankFile: NullableString({
+      description: 'Withdrawals: the id of the latest bank file that contains it. The bank may have paid it.',
+    }),
     approvedAmount: Type.Unsafe<number | null>({
       type: ['number', 'null'],
       description: 'Withdrawals: the amount that a second user has approved.',

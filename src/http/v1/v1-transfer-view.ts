@@ -51,12 +51,14 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
 }
 
 function payoutView(transfer: Transfer) {
-  if (transfer.kind === 'deposit') return { claimedBy: null, claimedUntil: null, approvedAmount: null }
-  const { claim, approval } = transfer.payout
+  if (transfer.kind === 'deposit') return { claimedBy: null, claimedUntil: null, bankFile: null, approvedAmount: null }
+  const { claim, approval, files } = transfer.payout
   const shown = isTerminal(transfer.status) ? null : claim
+  const file = files.at(-1)
   return {
     claimedBy: shown ? shownActor(shown.by) : null,
-    claimedUntil: shown?.until ?? null,
+    claimedUntil: file ? null : (shown?.until ?? null),
+    bankFile: file?.messageId ?? null,
     approvedAmount: approval ? toJsonNumber(approval.amountMinor) : null,
   }
 }

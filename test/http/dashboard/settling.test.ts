@@ -294,28 +294,30 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   }
   t.match(refused.json(), { error: { code: 40001, rule: 'invalid-request', validationErrors: [problem] } })
   await act(ada, two, 'claim', { revision: 0 })
-  const csv = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, two] })
+  const csv = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, one.toUpperCase(), one] })
   t.equal(csv.statusCode, 200)
   t.match(csv.headers, {
     'content-type': 'text/csv; charset=utf-8',
-    'content-disposition': /^attachment; filename="withdrawals-\d{4}-\d\d-\d\d.csv"$/,
+    'content-disposition': /^attachment; filename="withdrawals-\d{4}-\d\d-\d\d-[0-9a-f]{32}.csv"$/,
   })
   t.match(csv.body, `,=1+1,DE89370400440532013000,100.50,EUR`)
-  const twice = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, one.toUpperCase(), one] })
-  t.equal(
-    twice.body.trimEnd().split('\r\n').length,
-    2,
-    'a withdrawal is included once, regardless of the case of its id',
-  )
+  t.equal(csv.body.trimEnd().split('\r\n').length, 2, 'a withdrawal is included once, regardless of the case of its id')
   const debtor = { name: 'Shop', iban: 'DE02120300000000202051' }
-  const sepa = await ada.post('/withdrawals/bank-file', { format: 'pain.001', trackingIds: [one, two], debtor })
+  const again = 'the bank rejected the first file'
+  const batch = { format: 'pain.001', trackingIds: [one, two], debtor, timeZone: 'Pacific/Auckland' }
+  const messageId = /-([0-9a-f]{32}).csv/.exec(String(csv.headers['content-disposition']))![1]
+  const second = { rule: 'in-bank-file', values: { by: 'Ada', file: messageId, done: now } }
+  t.match((await ada.post('/withdrawals/bank-file', batch)).json(), {
+    error: { validationErrors: [{ members: ['trackingIds/0'], ...second }] },
+  })
+  const sepa = await ada.post('/withdrawals/bank-file', { ...batch, again })
   t.match(sepa.headers, { 'content-type': 'application/xml; charset=utf-8' })
   t.match(sepa.body, /<CtrlSum>201.00<\/CtrlSum>/)
-  const again = await ada.post('/withdrawals/bank-file', { format: 'pain.001', trackingIds: [two, one], debtor })
-  const messageId = (text: string) => /<MsgId>([^<]+)/.exec(text)?.[1]
-  t.equal(messageId(again.body), messageId(sepa.body), 'the same batch has the same message id')
+  t.match(sepa.body, /<Dt>2026-11-21<\/Dt>/)
+  const zone = await ada.post('/withdrawals/bank-file', { ...batch, again, timeZone: 'Mars/Olympus' })
+  t.match(zone.json(), { error: { validationErrors: [{ members: ['timeZone'], rule: 'time-zone-invalid' }] } })
   const others = await bob.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one] })
-  t.match(others.body, /Ada has claimed the withdrawal until/)
+  t.match(others.body, /Ada holds the withdrawal, because it is in the bank file/)
+  t.match(await seen(bob, one), { bankFile: { name: 'Ada', at: now }, claim: { name: 'Ada', until: null } })
   t.equal((await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [randomUUID()] })).statusCode, 404)
-  t.strictSame(await typesOf(one), ['WithdrawalCreated', 'WithdrawalClaimed'], 'the export changes nothing')
 })

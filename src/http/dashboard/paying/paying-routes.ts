@@ -1,11 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import { uuidV5 } from '../../../commands/ids.js'
 import type { TransferResult } from '../../../commands/transfer/transfer-requests.js'
-import { bankFile } from '../../../domain/bank-file.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
-import { type InvalidField, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
+import { type InvalidField, invalid, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
 import { toRequestError } from '../../server/error-handler.js'
 import { checkReceipt, checkTexts } from '../../settlement-checks.js'
 import { streamId } from '../../v1/requests.js'
@@ -13,7 +11,7 @@ import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from '../api.j
 import { ruleOfFailure } from '../dashboard-failure.js'
 import { sendFile } from '../downloads.js'
 import { actorNames, contextOf } from '../session-guard.js'
-import { actorOf, detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
+import { detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
 import { acceptedOf, askRecent } from './settling-routes.js'
 
 type Item = Static<typeof BulkAction>['items'][number]
@@ -29,7 +27,7 @@ const fileTypes = {
 
 /** Pays withdrawals as a batch. Each is decided individually. */
 export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { transfers, clock } = app.services
+  const { transfers } = app.services
   const claim = app.viewers.allow('transfers:settle')
   const pay = app.viewers.allow('transfers:settle', { recent: 'large payments' })
   app.post('/withdrawals/claim', { bodyLimit, ...claim({ body: BulkAction }, BulkAnswer) }, (request) =>
@@ -54,9 +52,9 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
     })
   })
   app.post('/withdrawals/bank-file', { bodyLimit, ...pay({ body: BankFileRequest }) }, async (request, reply) => {
-    const text = await fileFor(request, request.body)
+    const { date, messageId, text } = await fileFor(request, request.body)
     const [extension, type] = fileTypes[request.body.format]
-    return sendFile(reply, `withdrawals-${clock().slice(0, 10)}.${extension}`, type, text)
+    return sendFile(reply, `withdrawals-${date}-${messageId}.${extension}`, type, text)
   })
   app.get('/payouts', app.viewers.allow('transfers:read')({}, PayoutsAnswer), async () => ({
     stopped: await transfers.arePayoutsStopped(),
@@ -104,28 +102,36 @@ async function seenOrNone(request: FastifyRequest, trackingId: string): Promise<
 }
 
 /** @throws RequestError that names every problem of the batch */
-async function fileFor(
-  request: FastifyRequest,
-  { format, trackingIds, debtor }: Static<typeof BankFileRequest>,
-): Promise<string> {
-  const { currency, clock, transfers } = request.server.services
+async function fileFor(request: FastifyRequest, { trackingIds, ...asked }: Static<typeof BankFileRequest>) {
+  const { currency, transfers } = request.server.services
   if (await transfers.arePayoutsStopped()) throw new RequestError('payouts-stopped')
+  checkTexts({ reason: asked.again })
   // An upper-case id is the same id and would otherwise be paid twice.
   const distinct = [...new Set(trackingIds.map(streamId))]
   const found = await Promise.all(distinct.map((trackingId) => seenTransfer(request, trackingId)))
   // Uploading the file to a bank pays the withdrawals.
   for (const { transfer } of found) askRecent(request, transfer)
-  const withdrawals = found.map(({ transfer }) => ({ transfer, actor: actorOf(request, transfer) }))
-  const ids = found.map(({ transfer }) => transfer.trackingId).sort()
-  const messageId = uuidV5(JSON.stringify([debtor?.iban, ids]), ids[0]!).replaceAll('-', '')
-  const file = bankFile({ format, debtor, currency, messageId, withdrawals, at: clock() })
-  if (file.accepted) return file.text
+  const timeZone = knownZone(asked.timeZone)
+  const wanted = { ...asked, timeZone, trackingIds: distinct, underClaim: true }
+  const file = await transfers.produceBankFile(wanted, currency, contextOf(request))
+  if (file.accepted) return file
   const fields = file.problems.map((problem): InvalidField => {
-    if (problem.about !== 'trackingIds') return { field: problem.about, rule: problem.rule, values: problem.values }
+    if (problem.about !== 'trackingIds') {
+      return { field: problem.about, rule: problem.rule, values: problem.values }
+    }
     const { trackingId, referenceId } = problem.transfer
     // Each withdrawal is a field: a page shows only the first violation of a field.
     const field = `trackingIds/${distinct.indexOf(trackingId)}`
     return { field, subject: referenceId, ...withNames(problem, actorNames(request)) }
   })
   throw invalidFields(fields)
+}
+
+/** Returns the time zone of the server if none is given. @throws RequestError for an unknown one */
+function knownZone(timeZone: string | undefined): string {
+  try {
+    return new Intl.DateTimeFormat(undefined, { timeZone }).resolvedOptions().timeZone
+  } catch {
+    throw invalid('timeZone', 'time-zone-invalid')
+  }
 }

@@ -47,7 +47,9 @@ export const settlingRoutes: FastifyPluginAsyncTypebox = async (app) => {
   ] as const) {
     app.post(url(action), options(action, PlainAction), (request) => {
       const { revision } = request.body
-      return act(request, (trackingId) => transfers.act(trackingId, { type }, contextOf(request), { revision }))
+      return act(request, (trackingId) =>
+        transfers.act(trackingId, { type }, contextOf(request), { revision, underClaim: true }),
+      )
     })
   }
   app.post(url('approve'), options('approve', ApproveAction), (request) => {

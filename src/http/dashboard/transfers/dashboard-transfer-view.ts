@@ -35,9 +35,11 @@ export function rowOf(
 ): TransferRowView {
   const { _id: trackingId, accountNumber = null, expiresAt = null } = document
   const claim = activeClaim(transfer, request.server.services.clock())
+  const file = transfer.kind === 'withdrawal' ? transfer.payout.files.at(-1) : undefined
   return {
     ...document,
     ...{ trackingId, accountNumber, expiresAt, needsAttention: needsAttention(transfer) },
+    bankFile: file ? { ...file, name: actorNames(request)(file.by) } : null,
     claim: claim ? { ...claim, ...personOf(request, claim.by), mine: claim.by === userActor(request) } : null,
   }
 }

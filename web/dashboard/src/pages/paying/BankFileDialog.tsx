@@ -6,6 +6,7 @@ import { useSession } from '../../app/current-session'
 import { preference, setPreference } from '../../app/preferences'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
+import { Button } from '../../components/Button'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { fieldText } from '../../components/form-data'
@@ -43,16 +44,26 @@ interface BankFileDialogProps {
   readonly onClose: () => void
 }
 
-export function BankFileDialog({ transfers, onClose }: BankFileDialogProps) {
+/** The field of a request that names one of its withdrawals. */
+const withdrawalField = /^trackingIds\/(\d+)$/
+
+export function BankFileDialog({ transfers: claimed, onClose }: BankFileDialogProps) {
   const text = useText()
   const { currency } = useSession()
   const [format, setFormat] = useState<Format>('csv')
   const [debtor] = useState(rememberedDebtor)
+  // The selection when the dialog opened. The queue behind the dialog keeps changing.
+  const [transfers, setTransfers] = useState(claimed)
   const action = useAction({
     run: async (data: FormData) => {
-      const trackingIds = transfers.map(({ trackingId }) => trackingId)
-      const body: BankFileRequest =
-        format === 'csv' ? { format, trackingIds } : { format, trackingIds, debtor: debtorOf(data) }
+      const again = fieldText(data, 'again')
+      const body: BankFileRequest = {
+        format,
+        trackingIds: transfers.map(({ trackingId }) => trackingId),
+        timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
+        ...(format === 'pain.001' && { debtor: debtorOf(data) }),
+        ...(again !== '' && { again }),
+      }
       await api.download('/withdrawals/bank-file', body)
       if (body.debtor) setPreference(preferenceName, JSON.stringify(body.debtor))
     },
@@ -61,6 +72,11 @@ export function BankFileDialog({ transfers, onClose }: BankFileDialogProps) {
       onClose()
     },
   })
+  const refused = Object.keys(action.error?.fields ?? {}).flatMap((field) => withdrawalField.exec(field)?.[1] ?? [])
+  const leaveOut = () => {
+    setTransfers(transfers.filter((_, n) => !refused.includes(String(n))))
+    action.reset()
+  }
   const totalMinor = transfers.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
   return (
     <Dialog title={text('paying.fileTitle')} open onClose={onClose}>
@@ -84,6 +100,12 @@ export function BankFileDialog({ transfers, onClose }: BankFileDialogProps) {
           value={format}
           onChange={(value) => setFormat(value === 'pain.001' ? value : 'csv')}
         />
+        {transfers.some(({ bankFile }) => bankFile) && (
+          <TextField name="again" label={text('paying.fileAgain')} description={text('paying.fileAgainHelp')} />
+        )}
+        {refused.length > 0 && refused.length < transfers.length && (
+          <Button onPress={leaveOut}>{text('paying.fileLeaveOut', { count: refused.length })}</Button>
+        )}
         {format === 'pain.001' && (
           <>
             <TextField

@@ -2,7 +2,7 @@ import type { TransferRow } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
-import { activeClaim, minutesAndSeconds } from './claim-time'
+import { activeClaim, leftMs, minutesAndSeconds } from './claim-time'
 import { useSecondClock } from './claim-timers'
 
 /** Shows who holds the claim and the remaining time, or nothing once the claim has ended. */
@@ -12,12 +12,13 @@ export function ClaimChip({ claim }: Pick<TransferRow, 'claim'>) {
   const nowMs = useSecondClock()
   const active = activeClaim(claim, nowMs)
   if (!active) return null
-  const left = minutesAndSeconds(Date.parse(active.until) - nowMs)
+  const [name, isEndless] = [actorName(active.name), active.until === null]
+  const left = isEndless ? '' : minutesAndSeconds(leftMs(active, nowMs))
   return (
     <Badge tone={active.mine ? 'info' : 'off'}>
       {active.mine
-        ? text('paying.claimMine', { left })
-        : text('paying.claimOther', { name: actorName(active.name), left })}
+        ? text(isEndless ? 'paying.holdMine' : 'paying.claimMine', { left })
+        : text(isEndless ? 'paying.holdOther' : 'paying.claimOther', { name, left })}
     </Badge>
   )
 }

@@ -12,6 +12,7 @@ import { Problem } from '../../components/Problem'
 import { Time } from '../../components/Time'
 import { useAmounts } from '../../components/use-amounts'
 import { Approval } from '../transfer/Approval'
+import { BankFileChip } from './BankFileChip'
 import { ClaimChip } from './ClaimChip'
 import { CopyLine } from './CopyLine'
 import { actionKeys, type KeyedAction } from './paying-keys'
@@ -35,6 +36,7 @@ export function PayPanel({ transfer, hasChanged, pending, error, onAction }: Pay
       <div className="row">
         <StatusBadge status={transfer.status} />
         <ClaimChip claim={transfer.claim} />
+        <BankFileChip bankFile={transfer.bankFile} />
         <output>{hasChanged && <span className="PayPanel-changed">{text('paying.changed')}</span>}</output>
       </div>
       <PayTo transfer={transfer} />

@@ -5,6 +5,7 @@ import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { StatusBadge } from '../../components/Badge'
 import { Time } from '../../components/Time'
+import { BankFileChip } from './BankFileChip'
 import { ClaimChip } from './ClaimChip'
 
 interface QueueListProps {
@@ -50,6 +51,7 @@ export function QueueList({ items, currentId, onCurrent, selected, onSelect }: Q
           <span className="QueueList-state">
             {row.status !== 'Pending' && <StatusBadge status={row.status} />}
             <ClaimChip claim={row.claim} />
+            <BankFileChip bankFile={row.bankFile} />
           </span>
           <span className="QueueList-time muted">
             <Time at={row.createdAt} />

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import type { TransferRow } from '../../api/contract'
+import { leftMs } from './claim-time'
 
 const warningMs = 120_000
 
@@ -23,9 +24,10 @@ export function useClaimTimers(transfers: readonly TransferRow[], { onEndsSoon, 
   useEffect(() => {
     const timers = transfers.flatMap((transfer) => {
       if (!transfer.claim?.mine) return []
-      const leftMs = Date.parse(transfer.claim.until) - Date.now()
-      const warning = leftMs > warningMs ? [setTimeout(() => onEndsSoon(transfer), leftMs - warningMs)] : []
-      return leftMs > 0 ? [...warning, setTimeout(() => onEnded(transfer), leftMs)] : []
+      const left = leftMs(transfer.claim, Date.now())
+      if (left === Number.POSITIVE_INFINITY) return []
+      const warning = left > warningMs ? [setTimeout(() => onEndsSoon(transfer), left - warningMs)] : []
+      return left > 0 ? [...warning, setTimeout(() => onEnded(transfer), left)] : []
     })
     return () => timers.forEach(clearTimeout)
   }, [transfers, onEndsSoon, onEnded])

@@ -8,6 +8,7 @@ import { CopyableId } from '../../components/Copyable'
 import { Facts } from '../../components/Facts'
 import { ReceiptLink } from '../../components/ReceiptLink'
 import { exactTime, Time } from '../../components/Time'
+import { BankFileChip } from '../paying/BankFileChip'
 import { Approval } from './Approval'
 
 /** Shows all fields of a transfer. */
@@ -20,7 +21,7 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
     label,
     value: value === null ? undefined : <CopyableId value={value} label={label} />,
   })
-  const { claim, approval, channel, expiresAt, receiptUrl, message } = detail
+  const { claim, bankFile, approval, channel, expiresAt, receiptUrl, message } = detail
   return (
     <Card title={text('transfer.details')}>
       <Facts
@@ -45,6 +46,15 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
           { label: text('fields.message'), value: message === null ? undefined : <bdi>{message}</bdi> },
           { label: text('fields.claim'), value: claim ? <Claimed claim={claim} /> : undefined },
           {
+            label: text('fields.bankFile'),
+            value: bankFile && (
+              <>
+                <CopyableId value={bankFile.messageId} label={text('fields.bankFile')} />{' '}
+                <BankFileChip bankFile={bankFile} />
+              </>
+            ),
+          },
+          {
             label: text('fields.approval'),
             value: approval.needed || approval.by ? <Approval approval={approval} /> : undefined,
           },
@@ -59,6 +69,7 @@ function Claimed({ claim: { name, until, mine } }: { claim: ClaimView }) {
   const text = useText()
   const actorName = useActorName()
   const intl = useIntl()
+  if (until === null) return <bdi>{mine ? text('transfers.you') : actorName(name)}</bdi>
   const untilExact = exactTime(intl, until)
   return (
     <bdi>

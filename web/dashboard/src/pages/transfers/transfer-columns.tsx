@@ -8,6 +8,7 @@ import { Badge, StatusBadge } from '../../components/Badge'
 import type { Column } from '../../components/DataTable'
 import { Time } from '../../components/Time'
 import { TransferLink } from '../../components/TransferLink'
+import { leftMs } from '../paying/claim-time'
 import type { Orders } from './list-search'
 
 export function useColumns(kind: Kind, orders: Orders): readonly Column<TransferRow>[] {
@@ -101,6 +102,6 @@ function ActualAmount({ row: { transactionAmountMinor, hasAmountMismatch } }: { 
 function Claim({ row: { claim } }: { row: TransferRow }) {
   const text = useText()
   const actorName = useActorName()
-  if (!claim || Date.parse(claim.until) <= Date.now()) return null
+  if (!claim || leftMs(claim, Date.now()) <= 0) return null
   return <bdi>{claim.mine ? text('transfers.you') : actorName(claim.name)}</bdi>
 }
