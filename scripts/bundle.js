@@ -21,6 +21,7 @@ const entryPoints = {
   [program]: 'dist/src/cli/main.js',
   background: 'dist/src/main/background.js',
   'file-checker': 'dist/src/operations/files/file-checker.js',
+  'log-verifier': 'dist/src/operations/audit/log-verifier.js',
   'key-writer': 'dist/src/privacy/embedded/key-writer.js',
   'log-writer': 'packages/event-log/dist/src/writer/log-writer.js',
   reader: 'dist/src/main/reader.js',

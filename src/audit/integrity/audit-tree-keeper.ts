@@ -1,20 +1,23 @@
 import { formatVerifier, type NoteSigner, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import { type IntegrityCommands, integrityContext } from '../../commands/integrity/integrity-commands.js'
-import type { Finding } from '../../domain/integrity.js'
-import type { Clock } from '../../kernel/time.js'
+import { type Finding, maxFindings } from '../../domain/integrity.js'
+import { type Clock, dayMs } from '../../kernel/time.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../../subscriptions/under-lease.js'
 import { CheckpointPublisher, type PublisherOptions } from './checkpoint-publisher.js'
 import {
   integrityStatus,
+  type Round,
   saveIntegrityStatus,
+  savedRound,
+  saveRound,
   type VerificationStatus,
   verificationRequestedAt,
 } from './integrity-status.js'
 import { LogSealer, signedCheckpoint, type TreeParts } from './log-sealer.js'
-import { verifySealedLog } from './log-verification.js'
+import type { RunVerification, VerificationStep } from './log-verification.js'
 
 const leaseName = 'audit-tree'
 /** The pause between two pages of the log, so that the thread's other work comes first. */
@@ -23,8 +26,8 @@ const pagePauseMs = 5
 const lastFollowMs = 3_000
 /** The number of newest leaves that a start verifies: those that were written last before the stop. */
 const newestLeaves = 2_000
-/** The resting time per working time of a verification. At rest it uses 2 % of a core, and on request half of one. */
-const pausePerWork = { start: 0, rest: 49, asked: 1 } as const
+/** An older verification starts again, so that saved progress cannot spare a part of the log from verification for long. */
+const maxRoundMs = dayMs
 const maxVerifications = 10
 
 /** The intervals of sealing and verification. Tests pass shorter ones. */
@@ -35,7 +38,7 @@ const defaultTiming = {
   sealMs: 60_000,
   /** The pause after a failure. */
   retryMs: 10_000,
-  /** How often the progress of a verification is saved. */
+  /** How often the progress of a verification is saved, and its findings are recorded. */
   progressMs: 2_000,
   /** The time between two verifications at rest. */
   restMs: 3_600_000,
@@ -54,11 +57,9 @@ interface TreeKeeperOptions extends TreeParts, Omit<PublisherOptions, 'tiles'> {
   readonly keepKey: (signer: NoteSigner) => void
   /** Whether this node has signed before. If so, a missing tree was removed. */
   readonly hasKey: () => boolean
-  /** Returns the problems of the log's file. At a start the check must be fast. */
-  readonly checkFile?: (
-    occasion: VerificationStatus['occasion'],
-    signal: AbortSignal,
-  ) => readonly string[] | Promise<readonly string[]>
+  readonly verify: RunVerification
+  /** Authenticates the saved progress of a verification. */
+  readonly mac: (text: string) => string
   /** Returns the problems of the service's other files. They do not stop payouts, because no decision depends on these files. */
   readonly checkOthers?: (signal: AbortSignal) => Promise<readonly string[]>
 }
@@ -111,10 +112,11 @@ class TreeKeeper {
     const { tiles, hasKey, readModels } = this.options
     const before = await whileUnavailable(this.options, this.signal, () => integrityStatus(readModels))
     this.#signedAt = before?.signedAt ?? null
-    this.#verifications = (before?.verifications ?? []).filter(({ finishedAt }) => finishedAt !== null)
+    this.#verifications = before?.verifications ?? []
     const size = (await signedCheckpoint(tiles, this.signer).catch(() => undefined))?.size ?? 0
     const hasTree = hasKey() || (await tiles.read('checkpoint')) !== undefined
-    const verifyNewest = () => this.#verify('start', Math.max(0, size - newestLeaves))
+    const newest = { occasion: 'start', startedAt: this.options.clock(), verified: Math.max(0, size - newestLeaves) } as const
+    const verifyNewest = () => this.#verify(newest, this.signal)
     if (hasTree) await whileUnavailable(this.options, this.signal, verifyNewest)
     await Promise.all([this.#keepSealing(), this.#keepVerifying(hasTree)])
     if (this.stopping.aborted) await this.#sealLast()
@@ -185,64 +187,98 @@ class TreeKeeper {
   }
 
   async #keepVerifying(hasTree: boolean): Promise<void> {
+    const { clock, readModels, mac, logger } = this.options
     const { pollMs, retryMs, restMs } = this.#timing
+    let round = await whileUnavailable(this.options, this.signal, () => savedRound(readModels, mac))
+    if (round && Date.parse(clock()) - Date.parse(round.startedAt) > maxRoundMs) round = { ...round, isDone: true }
     let dueAtMs = hasTree ? 0 : performance.now() + restMs
-    let handled = ''
     while (!this.signal.aborted) {
       try {
-        const requestedAt = (await verificationRequestedAt(this.options.readModels)) ?? ''
-        const isRequested = requestedAt > handled && this.#note !== null
+        const request = (await verificationRequestedAt(readModels)) ?? ''
+        const isRequested = request > (round?.request ?? '') && (hasTree || this.#note !== null)
         if (isRequested || performance.now() >= dueAtMs) {
-          await this.#verify(isRequested ? 'asked' : 'rest', 0)
-          handled = requestedAt
-          dueAtMs = performance.now() + restMs
+          if (isRequested || !round || round.isDone) {
+            const occasion = isRequested ? 'asked' : 'rest'
+            round = { occasion, startedAt: clock(), verified: 0, request, isDone: false }
+          }
+          const isContinued = round.verified > 0
+          round = await this.#verifyRound(round)
+          // While the service was stopped, someone can have edited events that were verified before.
+          if (round.isDone) dueAtMs = isContinued ? 0 : performance.now() + restMs
         }
       } catch (error) {
-        this.options.logger.warn({ err: error }, 'the verification of the log failed')
+        logger.warn({ err: error }, 'the verification of the log failed')
         await pause(retryMs, this.signal)
       }
       await pause(pollMs, this.signal)
     }
   }
 
-  async #verify(occasion: VerificationStatus['occasion'], from: number): Promise<void> {
-    const { store, tiles, clock, checkFile, metrics } = this.options
-    let status: VerificationStatus = {
-      ...{ occasion, startedAt: clock(), finishedAt: null, verified: 0, treeSize: 0, findings: [] },
+  /** Continues a round, and returns it with its new progress. At rest, a request of an auditor ends it. */
+  async #verifyRound(start: Round): Promise<Round> {
+    let round = start
+    const requested = new AbortController()
+    const signal = AbortSignal.any([this.signal, requested.signal])
+    const watching = start.occasion === 'rest' ? this.#untilRequested(start, signal) : undefined
+    void watching?.then(() => requested.abort())
+    try {
+      await this.#verify(start, signal, async ({ verified }, isDone) => {
+        const progress = { ...round, verified, isDone }
+        await saveRound(this.options.readModels, progress, this.options.mac)
+        round = progress
+      })
+      return round
+    } finally {
+      requested.abort()
     }
-    const others = this.#verifications.filter(({ finishedAt }) => finishedAt !== null)
-    const update = (changes: Partial<VerificationStatus>) => {
-      status = { ...status, ...changes }
+  }
+
+  async #untilRequested({ request }: Round, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await pause(this.#timing.pollMs, signal)
+      const newest = await verificationRequestedAt(this.options.readModels).catch(() => undefined)
+      if (newest !== undefined && newest > request) return
+    }
+  }
+
+  /** Verifies the log from the leaf `verified` on. `save` saves the progress, after the findings before it are recorded. */
+  async #verify(
+    { occasion, startedAt, verified: from }: Pick<VerificationStatus, 'occasion' | 'startedAt' | 'verified'>,
+    signal: AbortSignal,
+    save = async (_step: VerificationStep, _isDone: boolean): Promise<void> => undefined,
+  ): Promise<void> {
+    const { verify, clock, metrics, logger, checkOthers } = this.options
+    const earlier = this.#verifications.find((each) => each.startedAt === startedAt)?.findings ?? []
+    const others = this.#verifications.filter((each) => each.finishedAt !== null || occasion === 'start')
+    if (occasion !== 'start' && from === 0) {
+      this.#fileTroubles = (await checkOthers?.(signal)) ?? []
+      if (this.#fileTroubles.length > 0) logger.error({ findings: this.#fileTroubles }, 'files are damaged')
+    }
+    let recorded = 0
+    const record = async (step: VerificationStep, finishedAt: string | null) => {
+      const { verified, treeSize } = step
+      const findings = [...earlier, ...step.findings].slice(0, maxFindings)
+      const status = { occasion, startedAt, finishedAt, verified, treeSize, findings }
       this.#verifications = [status, ...others].slice(0, maxVerifications)
+      await this.#report(step.findings.slice(recorded), treeSize)
+      recorded = step.findings.length
+      await save(step, finishedAt !== null)
+      await this.#saveStatus()
     }
-    if (occasion !== 'start') this.#fileTroubles = (await this.options.checkOthers?.(this.signal)) ?? []
-    if (occasion !== 'start' && this.#fileTroubles.length > 0)
-      this.options.logger.error({ findings: this.#fileTroubles }, 'files are damaged')
-    let restedAtMs = performance.now()
-    let savedAtMs = Number.NEGATIVE_INFINITY
+    let recording = Promise.resolve()
+    const onStep = (step: VerificationStep) => {
+      recording = recording
+        .then(() => record(step, null))
+        .catch((err) => logger.warn({ err }, 'the progress of the verification was not saved'))
+    }
     const copied = await this.#publisher.copied()
-    const verification = await verifySealedLog({
-      ...{ store, tiles, verifier: this.signer, signal: this.signal, from },
-      ...(checkFile && { checkFile: () => checkFile(occasion, this.signal) }),
-      kept: copied ? [{ name: 'the copy', note: copied }] : [],
-      pause: async () => {
-        if (this.#note !== null && performance.now() - savedAtMs >= this.#timing.progressMs) {
-          savedAtMs = performance.now()
-          await this.#saveStatus()
-        }
-        await pause(Math.ceil((performance.now() - restedAtMs) * pausePerWork[occasion]), this.signal)
-        restedAtMs = performance.now()
-      },
-      onProgress: (verified, treeSize) => update({ verified, treeSize }),
-    })
-    const { findings, checkpoint } = verification
-    const treeSize = checkpoint?.size ?? 0
-    // A verification that a damaged database ended has finished too.
-    const finishedAt = this.signal.aborted ? null : clock()
-    update({ verified: verification.to - verification.from, treeSize, findings, finishedAt })
-    metrics.setFindings(verification.count)
-    await this.#report(findings, treeSize)
-    await this.#saveStatus()
+    const kept = copied ? [{ name: 'the copy', note: copied }] : []
+    const stepMs = this.#timing.progressMs
+    const result = await verify({ occasion, verifier: this.signer, kept, from, stepMs }, onStep, signal)
+    await recording
+    if (!result) return
+    metrics.setFindings(earlier.length + result.count)
+    await record(result, clock())
   }
 
   async #report(findings: readonly Finding[], treeSize: number): Promise<void> {

@@ -24,7 +24,16 @@ export interface IntegrityStatus {
   readonly troubles: readonly string[]
 }
 
+/** A verification of the whole log, saved with its progress so that it continues after a restart or on another node. */
+export interface Round extends Pick<VerificationStatus, 'startedAt' | 'verified'> {
+  readonly occasion: 'rest' | 'asked'
+  /** The time of the last request before the start, or '' if there was none. */
+  readonly request: string
+  readonly isDone: boolean
+}
+
 const statusId = 'status'
+const roundId = 'round'
 const requestId = 'asked'
 
 /** Returns `undefined` before the first checkpoint. @throws ReadModelsUnavailableError */
@@ -45,6 +54,18 @@ export function requestVerification(readModels: ReadModels, at: string): Promise
 /** Returns the time of the last request. @throws ReadModelsUnavailableError */
 export async function verificationRequestedAt(readModels: ReadModels): Promise<string | undefined> {
   return (await find<{ readonly at: string }>(readModels, requestId))?.at
+}
+
+/** @throws ReadModelsUnavailableError */
+export function saveRound(readModels: ReadModels, round: Round, mac: (text: string) => string): Promise<void> {
+  const text = JSON.stringify(round)
+  return save(readModels, { _id: roundId, text, mac: mac(text) })
+}
+
+/** Returns `undefined` also for a forged one, which would spare a part of the log from verification. @throws ReadModelsUnavailableError */
+export async function savedRound(readModels: ReadModels, mac: (text: string) => string): Promise<Round | undefined> {
+  const found = await find<{ readonly text: string; readonly mac: string }>(readModels, roundId)
+  return found && mac(found.text) === found.mac ? JSON.parse(found.text) : undefined
 }
 
 async function find<Found>(readModels: ReadModels, _id: string): Promise<(Document & Found) | null> {

@@ -14,6 +14,7 @@ import {
 } from '@transferd/transparency-log'
 import { type Finding, forgedProblem } from '../../domain/integrity.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
+import type { VerificationStatus } from './integrity-status.js'
 import { checkStreams, Findings, LogComparison } from './log-comparison.js'
 import { checkpointPath, positionAfter, signedCheckpoint, storedPages, type TreeParts } from './log-sealer.js'
 
@@ -52,10 +53,33 @@ export interface VerifyOptions extends TreeParts {
   readonly checkFile?: () => readonly string[] | Promise<readonly string[]>
   /** Stops the verification between two pages. */
   readonly signal?: AbortSignal
-  readonly onProgress?: (verified: number, treeSize: number) => void
+  readonly onProgress?: (verified: number, treeSize: number, findings: readonly Finding[]) => void
   /** Awaited after each page. */
   readonly pause?: () => Promise<void>
 }
+
+/** The progress of a verification, or its result. */
+export interface VerificationStep {
+  /** The number of verified leaves, from the first leaf of the tree; at a start, from the first leaf that is verified then. */
+  readonly verified: number
+  readonly treeSize: number
+  /** The first hundred findings since the verification started or continued. */
+  readonly findings: readonly Finding[]
+  readonly count: number
+}
+
+interface VerificationTask extends Required<Pick<VerifyOptions, 'verifier' | 'kept' | 'from'>> {
+  readonly occasion: VerificationStatus['occasion']
+  /** The time between two steps. */
+  readonly stepMs: number
+}
+
+/** Verifies the log and calls `onStep` with its progress. Resolves with `undefined` if the signal aborts. @throws if it cannot be determined */
+export type RunVerification = (
+  task: VerificationTask,
+  onStep: (step: VerificationStep) => void,
+  signal: AbortSignal,
+) => Promise<VerificationStep | undefined>
 
 export type Verification = Awaited<ReturnType<typeof verifySealedLog>>
 
@@ -140,7 +164,7 @@ async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, 
     isDone ||= await comparison.isDone()
     if (through) await checkStreams(store, events, through, findings)
     await tree.append(leaves.splice(0))
-    onProgress?.(comparison.index, size)
+    onProgress?.(comparison.index, size, findings.list)
     if (signal?.aborted) return { from, to: comparison.index, unsealed, isComplete: false }
     if (!atEnd) await pause?.()
   }

@@ -1,4 +1,3 @@
-import { checkLogFile } from '@transferd/event-log'
 import { DirectoryTiles, parseVerifier, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
@@ -12,10 +11,11 @@ import type { ReadModels } from '../../read-models/read-models.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import type { Part } from '../../subscriptions/under-lease.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
-import { checkLogAtRest, checkOtherFiles } from '../files/file-checks.js'
+import { checkOtherFiles } from '../files/file-checks.js'
 import { gaugesOf } from '../metrics.js'
 import { markedStore, type OpenedLog } from '../stores/stores.js'
 import { auditKeyOf, keepAuditKey, readAuditKey } from './audit-files.js'
+import { verificationsOf } from './log-verifications.js'
 
 export function startAuditTree(parts: {
   readonly configuration: Configuration
@@ -28,7 +28,7 @@ export function startAuditTree(parts: {
   readonly registry: Registry
 }): Part {
   const { configuration, rawStore, store, readModels, box, clock, logger, registry } = parts
-  const { audit, dataDirectory, eventStore } = configuration
+  const { audit, dataDirectory } = configuration
   const commands = new IntegrityCommands(store, clock)
   const { publishFailed, ...metrics } = treeMetrics(registry, commands)
   return startTreeKeeper({
@@ -38,12 +38,8 @@ export function startAuditTree(parts: {
     signer: () => auditKeyOf(dataDirectory, rawStore, box),
     hasKey: () => readAuditKey(dataDirectory, box) !== undefined,
     keepKey: (signer) => keepAuditKey(dataDirectory, box, signer),
-    ...(eventStore.engine === 'embedded' && {
-      checkFile: (occasion, signal) =>
-        occasion === 'start'
-          ? checkLogFile(eventStore.directory, 'positions')
-          : checkLogAtRest(eventStore.directory, signal),
-    }),
+    verify: verificationsOf(configuration, rawStore),
+    mac: (text) => box.mac('progress of a verification', text),
     checkOthers: (signal) => checkOtherFiles(configuration, signal),
     copyTo: audit.copyTo,
     witnesses: witnessesOf(configuration),

@@ -5,16 +5,6 @@ import { Worker } from 'node:worker_threads'
 import { keyFileIn } from '../../privacy/embedded/embedded-key-store.js'
 import type { Configuration } from '../configuration/configuration.js'
 
-/** A SQLite file of the data directory. */
-export type FileToCheck =
-  | { readonly kind: 'log'; readonly directory: string }
-  | { readonly kind: 'database'; readonly path: string }
-
-/** Returns the problems that SQLite finds in the log's file, as sentences. */
-export function checkLogAtRest(directory: string, signal: AbortSignal): Promise<readonly string[]> {
-  return check({ kind: 'log', directory }, signal)
-}
-
 /** Returns the problems of the files of read models and customers' keys, with their paths. */
 export async function checkOtherFiles(
   { readModels, dataDirectory }: Pick<Configuration, 'readModels' | 'dataDirectory'>,
@@ -24,14 +14,14 @@ export async function checkOtherFiles(
   const problems: string[] = []
   for (const path of [join(readModels.directory, 'read-models.db'), keyFileIn(dataDirectory)]) {
     if (!existsSync(path)) continue
-    for (const problem of await check({ kind: 'database', path }, signal)) problems.push(`${path}: ${problem}`)
+    for (const problem of await check(path, signal)) problems.push(`${path}: ${problem}`)
   }
   return problems
 }
 
 /** Checks a file in a separate thread, because SQLite reads all of it in one call. Returns no problems if the signal aborts. */
-async function check(file: FileToCheck, signal: AbortSignal): Promise<readonly string[]> {
-  const worker = new Worker(new URL('./file-checker.js', import.meta.url), { workerData: file, name: 'file checker' })
+async function check(path: string, signal: AbortSignal): Promise<readonly string[]> {
+  const worker = new Worker(new URL('./file-checker.js', import.meta.url), { workerData: path, name: 'file checker' })
   try {
     const [problems] = (await once(worker, 'message', { signal })) as [readonly string[]]
     return problems

@@ -24,7 +24,7 @@ export class NoLogError extends Error {
 }
 
 /** Requires an embedded log to exist. @throws NoLogError */
-export function requireLog({ eventStore }: Configuration): void {
+export function requireLog({ eventStore }: Pick<Configuration, 'eventStore'>): void {
   if (eventStore.engine !== 'embedded' || existsSync(logPath(eventStore.directory))) return
   throw new NoLogError(
     `there is no log in ${eventStore.directory}: run this in the service's directory, or with its environment`,

@@ -18,7 +18,7 @@ import type { EventStore } from '../../../src/event-store/event-store.js'
 import type { ReadModels } from '../../../src/read-models/read-models.js'
 import { until as untilTrue } from '../../callbacks/world.js'
 import { openTestReadModels } from '../../support/read-models.js'
-import { appendTransfers, signer, tilesOf, verifyDirectory } from './sealed-log.js'
+import { appendTransfers, signer, tilesOf, verifyDirectory, verifyInProcess } from './sealed-log.js'
 
 const clock = () => new Date().toISOString()
 
@@ -55,6 +55,8 @@ async function openWorld(t: Test): Promise<World> {
         timing: { pollMs: 10, retryMs: 50 },
         publishFailed: () => undefined,
         signer: async () => signer,
+        verify: verifyInProcess(store, tilesOf(directory)),
+        mac: (text) => text,
         checkOthers: async () => damaged,
         keepKey: () => {
           hasKey = true

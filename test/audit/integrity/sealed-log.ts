@@ -2,10 +2,11 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CannotOpenLogError, checkLogFile, logPath, openEventLog } from '@transferd/event-log'
-import { DirectoryTiles, generateSigner, type NoteSigner, parseSigner } from '@transferd/transparency-log'
+import { DirectoryTiles, generateSigner, type NoteSigner, parseSigner, type TileStore } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import { LogSealer } from '../../../src/audit/integrity/log-sealer.js'
 import {
+  type RunVerification,
   type Verification,
   type VerifyOptions,
   verifySealedLog,
@@ -74,6 +75,17 @@ export async function onCopy<Result>(directory: string, work: (copy: string) => 
     return await work(copy)
   } finally {
     rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+/** Verifies in this thread, with a step after each page. */
+export function verifyInProcess(store: EventStore, tiles: TileStore): RunVerification {
+  return async ({ verifier, kept, from }, onStep, signal) => {
+    const { to, checkpoint, findings, count } = await verifySealedLog({
+      ...{ store, tiles, verifier, kept, from, signal },
+      onProgress: (verified, treeSize, found) => onStep({ verified, treeSize, findings: [...found], count: found.length }),
+    })
+    return signal.aborted ? undefined : { verified: to, treeSize: checkpoint?.size ?? 0, findings, count }
   }
 }
 

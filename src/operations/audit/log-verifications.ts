@@ -1,0 +1,62 @@
+import { Worker } from 'node:worker_threads'
+import { checkLogFile } from '@transferd/event-log'
+import { DirectoryTiles, formatVerifier } from '@transferd/transparency-log'
+import { type RunVerification, type VerificationStep, verifySealedLog } from '../../audit/integrity/log-verification.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import type { Configuration } from '../configuration/configuration.js'
+import type { VerifierData } from './log-verifier.js'
+
+/**
+ * The resting time per working time. At rest, a verification uses a third of a core. On request it uses what the other threads leave, because
+ * its thread has the lowest priority.
+ */
+const restPerWork = { rest: 2, asked: 0 } as const
+/** The heap that a verification needs is far smaller. Without a limit, V8 collects garbage later. */
+const maxHeapMiB = 256
+
+/** Returns a function that verifies the newest part in this thread and the whole log in a separate one. */
+export function verificationsOf(
+  { audit: { directory }, eventStore }: Pick<Configuration, 'audit' | 'eventStore'>,
+  rawStore: EventStore,
+): RunVerification {
+  return async ({ occasion, verifier, kept, from, stepMs }, onStep, signal) => {
+    if (occasion !== 'start') {
+      const given = { eventStore, directory, verifier: formatVerifier(verifier), kept, from, stepMs }
+      return runThread({ ...given, restPerWork: restPerWork[occasion] }, onStep, signal)
+    }
+    const { from: first, to, checkpoint, findings, count } = await verifySealedLog({
+      ...{ store: rawStore, tiles: new DirectoryTiles(directory), verifier, kept, from, signal },
+      ...(eventStore.engine === 'embedded' && { checkFile: () => checkLogFile(eventStore.directory, 'positions') }),
+    })
+    if (signal.aborted) return undefined
+    return { verified: to - first, treeSize: checkpoint?.size ?? 0, findings, count }
+  }
+}
+
+async function runThread(
+  workerData: VerifierData,
+  onStep: (step: VerificationStep) => void,
+  signal: AbortSignal,
+): Promise<VerificationStep | undefined> {
+  if (signal.aborted) return undefined
+  const resourceLimits = { maxOldGenerationSizeMb: maxHeapMiB }
+  const worker = new Worker(new URL('./log-verifier.js', import.meta.url), {
+    ...{ workerData, resourceLimits, name: 'log verifier' },
+  })
+  const stop = () => void worker.terminate()
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    return await new Promise<VerificationStep | undefined>((resolve, reject) => {
+      worker.on('message', ({ isDone, ...step }: VerificationStep & { readonly isDone: boolean }) =>
+        isDone ? resolve(step) : onStep(step),
+      )
+      worker.on('error', reject)
+      worker.on('exit', (code) =>
+        signal.aborted ? resolve(undefined) : reject(new Error(`the verification ended with code ${code}`)),
+      )
+    })
+  } finally {
+    signal.removeEventListener('abort', stop)
+    stop()
+  }
+}
