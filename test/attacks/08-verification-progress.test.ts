@@ -96,7 +96,13 @@ t.test('progress is saved only after the findings before it are recorded', async
 
 t.test('forged or old progress spares no event from verification', async (t) => {
   const { start, readModels, round, tasks, set } = await openWorld(t)
-  const forged = { occasion: 'rest', startedAt: '2026-11-23T10:00:00.000Z', verified: 9, request: '', isDone: false } as const
+  const forged = {
+    occasion: 'rest',
+    startedAt: '2026-11-23T10:00:00.000Z',
+    verified: 9,
+    request: '',
+    isDone: false,
+  } as const
   await saveRound(readModels, forged, () => 'forged')
   t.equal(await round(), undefined)
   const first = start(untilInterrupted({ ...nothing, verified: 7 }))

@@ -4,16 +4,26 @@ import { logPath, openEventLog } from '@transferd/event-log'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { VerificationStep } from '../../src/audit/integrity/log-verification.js'
+import { addEventCodes } from '../../src/event-store/event-codes.js'
 import { verificationsOf } from '../../src/operations/audit/log-verifications.js'
+import { eventKeyIn } from '../../src/operations/keys/key-ring.js'
+import { markedStore } from '../../src/operations/stores/stores.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
 import { createSealedLog, onCopy, signer } from '../audit/integrity/sealed-log.js'
 
-const sealed = await createSealedLog(400)
+const keyRing = { current: Buffer.alloc(32, 1) }
+const box = createSecretBox(keyRing)
+const sealed = await createSealedLog(400, (store) => addEventCodes(store, eventKeyIn(box)))
 t.teardown(() => rmSync(sealed, { recursive: true }))
 
 /** Returns the priority of each thread of this process, where 19 is the lowest. */
 function niceValues(): number[] {
   const tasks = readdirSync('/proc/self/task')
-  const fields = tasks.map((task) => readFileSync(`/proc/self/task/${task}/stat`, 'utf8').replace(/^.*\) /s, '').split(' '))
+  const fields = tasks.map((task) =>
+    readFileSync(`/proc/self/task/${task}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' '),
+  )
   return fields.map((each) => Number(each[16]))
 }
 
@@ -28,7 +38,7 @@ async function verify(
     audit: { directory: join(directory, 'audit'), copyTo: undefined, witnesses: [] },
     eventStore: { engine: 'embedded', directory } as const,
   }
-  const run = verificationsOf(configuration, store)
+  const run = verificationsOf(configuration, keyRing, markedStore(store, box))
   return run({ occasion: 'asked', verifier: signer, kept: [], from, stepMs: 0 }, onStep, signal)
 }
 
@@ -51,7 +61,7 @@ t.test('finds an edit after every step from which it can continue', async (t) =>
     db.close()
     for (const from of [0, 256, 700, 899]) {
       const { findings, verified } = (await verify(t, copy, { from }))!
-      t.match(findings, [{ kind: 'log', leafIndex: 899 }], `from ${from}`)
+      t.match(findings[0], { kind: 'log', leafIndex: 899 }, `from ${from}`)
       t.equal(verified, 1_000)
     }
   })

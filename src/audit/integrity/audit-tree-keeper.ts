@@ -10,8 +10,8 @@ import { CheckpointPublisher, type PublisherOptions } from './checkpoint-publish
 import {
   integrityStatus,
   type Round,
-  saveIntegrityStatus,
   savedRound,
+  saveIntegrityStatus,
   saveRound,
   type VerificationStatus,
   verificationRequestedAt,
@@ -115,7 +115,11 @@ class TreeKeeper {
     this.#verifications = before?.verifications ?? []
     const size = (await signedCheckpoint(tiles, this.signer).catch(() => undefined))?.size ?? 0
     const hasTree = hasKey() || (await tiles.read('checkpoint')) !== undefined
-    const newest = { occasion: 'start', startedAt: this.options.clock(), verified: Math.max(0, size - newestLeaves) } as const
+    const newest = {
+      occasion: 'start',
+      startedAt: this.options.clock(),
+      verified: Math.max(0, size - newestLeaves),
+    } as const
     const verifyNewest = () => this.#verify(newest, this.signal)
     if (hasTree) await whileUnavailable(this.options, this.signal, verifyNewest)
     await Promise.all([this.#keepSealing(), this.#keepVerifying(hasTree)])

@@ -8,7 +8,7 @@ import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proo
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import type { SecretBox } from '../../security/secret-box.js'
+import type { KeyRing, SecretBox } from '../../security/secret-box.js'
 import type { Part } from '../../subscriptions/under-lease.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { checkOtherFiles } from '../files/file-checks.js'
@@ -23,22 +23,24 @@ export function startAuditTree(parts: {
   readonly store: EventStore
   readonly readModels: ReadModels
   readonly box: SecretBox
+  readonly keyRing: KeyRing
   readonly clock: () => string
   readonly logger: Logger
   readonly registry: Registry
 }): Part {
-  const { configuration, rawStore, store, readModels, box, clock, logger, registry } = parts
+  const { configuration, rawStore, store, readModels, box, keyRing, clock, logger, registry } = parts
+  const marked = markedStore(rawStore, box)
   const { audit, dataDirectory } = configuration
   const commands = new IntegrityCommands(store, clock)
   const { publishFailed, ...metrics } = treeMetrics(registry, commands)
   return startTreeKeeper({
     ...{ readModels, commands, clock, logger, metrics, publishFailed },
-    store: markedStore(rawStore, box),
+    store: marked,
     tiles: new DirectoryTiles(audit.directory),
     signer: () => auditKeyOf(dataDirectory, rawStore, box),
     hasKey: () => readAuditKey(dataDirectory, box) !== undefined,
     keepKey: (signer) => keepAuditKey(dataDirectory, box, signer),
-    verify: verificationsOf(configuration, rawStore),
+    verify: verificationsOf(configuration, keyRing, marked),
     mac: (text) => box.mac('progress of a verification', text),
     checkOthers: (signal) => checkOtherFiles(configuration, signal),
     copyTo: audit.copyTo,

@@ -3,6 +3,7 @@ import { checkLogFile } from '@transferd/event-log'
 import { DirectoryTiles, formatVerifier } from '@transferd/transparency-log'
 import { type RunVerification, type VerificationStep, verifySealedLog } from '../../audit/integrity/log-verification.js'
 import type { EventStore } from '../../event-store/event-store.js'
+import type { KeyRing } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
 import type { VerifierData } from './log-verifier.js'
 
@@ -17,15 +18,22 @@ const maxHeapMiB = 256
 /** Returns a function that verifies the newest part in this thread and the whole log in a separate one. */
 export function verificationsOf(
   { audit: { directory }, eventStore }: Pick<Configuration, 'audit' | 'eventStore'>,
-  rawStore: EventStore,
+  keyRing: KeyRing,
+  store: EventStore,
 ): RunVerification {
   return async ({ occasion, verifier, kept, from, stepMs }, onStep, signal) => {
     if (occasion !== 'start') {
-      const given = { eventStore, directory, verifier: formatVerifier(verifier), kept, from, stepMs }
+      const given = { eventStore, directory, verifier: formatVerifier(verifier), keyRing, kept, from, stepMs }
       return runThread({ ...given, restPerWork: restPerWork[occasion] }, onStep, signal)
     }
-    const { from: first, to, checkpoint, findings, count } = await verifySealedLog({
-      ...{ store: rawStore, tiles: new DirectoryTiles(directory), verifier, kept, from, signal },
+    const {
+      from: first,
+      to,
+      checkpoint,
+      findings,
+      count,
+    } = await verifySealedLog({
+      ...{ store, tiles: new DirectoryTiles(directory), verifier, kept, from, signal },
       ...(eventStore.engine === 'embedded' && { checkFile: () => checkLogFile(eventStore.directory, 'positions') }),
     })
     if (signal.aborted) return undefined

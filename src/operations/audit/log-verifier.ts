@@ -4,13 +4,15 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { checkLogFile } from '@transferd/event-log'
 import { DirectoryTiles, parseVerifier } from '@transferd/transparency-log'
 import { type KeptCheckpoint, verifySealedLog } from '../../audit/integrity/log-verification.js'
+import { createSecretBox, type KeyRing } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { openEventStore, requireLog } from '../stores/stores.js'
+import { markedStore, openEventStore, requireLog } from '../stores/stores.js'
 
 export interface VerifierData {
   readonly eventStore: Configuration['eventStore']
   readonly directory: string
   readonly verifier: string
+  readonly keyRing: KeyRing
   readonly kept: readonly KeptCheckpoint[]
   readonly from: number
   /** The resting time per working time. */
@@ -23,9 +25,19 @@ const niceness = 19
 
 // On Linux each thread has its own priority. Elsewhere this would slow the whole process.
 if (process.platform === 'linux') setPriority(0, niceness)
-const { eventStore: location, directory, verifier, kept, from, restPerWork, stepMs } = workerData as VerifierData
+const {
+  eventStore: location,
+  directory,
+  verifier,
+  keyRing,
+  kept,
+  from,
+  restPerWork,
+  stepMs,
+} = workerData as VerifierData
 requireLog({ eventStore: location })
-const { eventStore: store } = await openEventStore(location)
+const { eventStore: rawStore } = await openEventStore(location)
+const store = markedStore(rawStore, createSecretBox(keyRing))
 let workedFromMs = performance.now()
 let postedAtMs = workedFromMs
 const { to, checkpoint, findings, count } = await verifySealedLog({

@@ -49,11 +49,14 @@ export function tilesOf(directory: string): DirectoryTiles {
   return new DirectoryTiles(join(directory, 'audit'))
 }
 
-/** Creates a data directory with a log of `transfers` transfers and its tree. */
-export async function createSealedLog(transfers: number): Promise<string> {
+/** Creates a data directory with a log of `transfers` transfers and its tree. `writer` decorates the store for the appends. */
+export async function createSealedLog(
+  transfers: number,
+  writer: (store: EventStore) => EventStore = (store) => store,
+): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-sealed-'))
   const store = await openEventLog({ directory })
-  await appendTransfers(store, 0, transfers)
+  await appendTransfers(writer(store), 0, transfers)
   await seal(store, directory)
   await store.close()
   checkpointWal(directory)
