@@ -2,7 +2,13 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CannotOpenLogError, checkLogFile, logPath, openEventLog } from '@transferd/event-log'
-import { DirectoryTiles, generateSigner, type NoteSigner, parseSigner, type TileStore } from '@transferd/transparency-log'
+import {
+  DirectoryTiles,
+  generateSigner,
+  type NoteSigner,
+  parseSigner,
+  type TileStore,
+} from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import { LogSealer } from '../../../src/audit/integrity/log-sealer.js'
 import {
@@ -86,7 +92,8 @@ export function verifyInProcess(store: EventStore, tiles: TileStore): RunVerific
   return async ({ verifier, kept, from }, onStep, signal) => {
     const { to, checkpoint, findings, count } = await verifySealedLog({
       ...{ store, tiles, verifier, kept, from, signal },
-      onProgress: (verified, treeSize, found) => onStep({ verified, treeSize, findings: [...found], count: found.length }),
+      onProgress: (verified, treeSize, found) =>
+        onStep({ verified, treeSize, findings: [...found], count: found.length }),
     })
     return signal.aborted ? undefined : { verified: to, treeSize: checkpoint?.size ?? 0, findings, count }
   }
