@@ -42,7 +42,7 @@ const notPersonal = new Set([
     'revision',
     'position',
   ],
-  ...['codeCounter', 'transfers'],
+  ...['codeCounter', 'codeDigest', 'codeDigests', 'transfers', 'approvalAboveMinor'],
 ])
 
 /** Fields with the same names in events that do not concern customers. */

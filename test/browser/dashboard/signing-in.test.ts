@@ -85,6 +85,17 @@ else {
     await other.getByRole('button', { name: 'Sign in' }).click()
     await other.getByRole('heading', { name: 'Overview', ...heading }).waitFor()
     t.equal(await other.getByRole('navigation').count(), 1)
+
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Create recovery codes' }).click()
+    const codes = (await page.getByRole('dialog').locator('code').innerText()).trim().split('\n')
+    await page.getByRole('button', { name: 'I have saved them' }).click()
+    await page.getByText('You have 10 recovery codes left').waitFor()
+    const withoutPhone = await openSignedOut()
+    await signIn(withoutPhone, emailOf('operator'))
+    await withoutPhone.getByRole('button', { name: 'Use a recovery code instead' }).click()
+    await withoutPhone.getByLabel('Recovery code', heading).fill(codes[0]!.toUpperCase())
+    await withoutPhone.getByRole('button', { name: 'Sign in' }).click()
+    await withoutPhone.getByRole('heading', { name: 'Overview', ...heading }).waitFor()
   })
 
   t.test('signing out everywhere ends the sessions of other browsers', async (t) => {

@@ -1,5 +1,7 @@
+import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { signIn, startDashboard } from '../../browser/dashboard/dashboard-service.js'
+import { password } from '../../browser/dashboard/dashboard-client.js'
+import { context, signIn, startDashboard } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
 import { startReceiver } from '../../callbacks/receiver.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
@@ -147,6 +149,58 @@ else {
     await signIn(nora, 'nora@red.example', second)
     await nora.getByRole('alert').filter({ hasText: 'wrong' }).waitFor()
   })
+
+  t.test(
+    'a new approver and a higher threshold wait for a second administrator, who enters the password',
+    async (t) => {
+      const { shop, time, baseUrl } = world
+      await service.merchants.execute(
+        shop.id,
+        { type: 'ChangeSettings', changes: { approvalAboveMinor: 100_00n } },
+        context,
+      )
+      const page = await openAs('administrator', '/dashboard/users')
+      await page.getByRole('button', { name: 'Create user' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Name', { exact: true }).fill('Ayla Approver')
+      await dialog.getByLabel('Email address').fill('ayla@red.example')
+      await dialog.getByRole('button', { name: /Role/ }).click()
+      await page.getByRole('option', { name: 'Approver' }).click()
+      await dialog.getByText('Blue Shop').click()
+      await dialog.getByRole('button', { name: 'Create' }).click()
+      await page.getByRole('dialog').getByText('Ayla Approver can sign in when another administrator').waitFor()
+      await page.getByRole('button', { name: 'I have sent it' }).click()
+      await page.getByText('Waits for a second administrator').first().waitFor()
+      const confirmIn = async (page: Page) => {
+        await page.getByRole('button', { name: 'Confirm access' }).click()
+        await page.getByRole('alertdialog').getByRole('button', { name: 'Confirm access' }).click()
+      }
+      await confirmIn(page)
+      await page.getByRole('alertdialog').getByText('Another administrator has to confirm this').waitFor()
+      const { pathname } = new URL(page.url())
+      await page.goto(`${baseUrl}/dashboard/merchants/${shop.id}`)
+      await page.getByLabel('Approval for withdrawals above').fill('5000')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('wants to raise the approval threshold').waitFor()
+      t.equal(await page.getByLabel('Approval for withdrawals above').inputValue(), '100.00', 'the old one applies')
+
+      const second = { email: 'second@blue.example', name: 'Second', role: 'administrator', merchantIds: null } as const
+      await service.users.create(second, context, password)
+      const other = await openSignedOut(pathname)
+      await signIn(other, second.email)
+      await other.getByRole('button', { name: 'Confirm access' }).waitFor()
+      time.aheadMs += 11 * 60_000
+      await confirmIn(other)
+      const confirmation = other.getByRole('dialog').filter({ hasText: 'Confirm your password' })
+      await confirmation.getByLabel('Password', { exact: true }).fill(password)
+      await confirmation.getByRole('button', { name: 'Confirm', exact: true }).click()
+      await other.getByText('Ayla Approver can sign in.').waitFor()
+      await other.goto(`${baseUrl}/dashboard/merchants/${shop.id}`)
+      await other.getByRole('button', { name: 'Confirm threshold' }).click()
+      await other.getByText('The new threshold applies.').waitFor()
+      t.equal(await other.getByLabel('Approval for withdrawals above').inputValue(), '5000.00')
+    },
+  )
 
   t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))
 }

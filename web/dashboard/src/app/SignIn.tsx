@@ -89,9 +89,11 @@ export function CodeField({ autoFocus = false }: { readonly autoFocus?: boolean 
           autoFocus={autoFocus}
         />
       )}
-      <Button look="quiet" onPress={() => setRecovery(!isRecovery)}>
-        {text(isRecovery ? 'shell.useApp' : 'shell.useRecoveryCode')}
-      </Button>
+      <div className="row">
+        <Button look="quiet" onPress={() => setRecovery(!isRecovery)}>
+          {text(isRecovery ? 'shell.useApp' : 'shell.useRecoveryCode')}
+        </Button>
+      </div>
     </>
   )
 }

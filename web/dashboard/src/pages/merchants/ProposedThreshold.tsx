@@ -22,20 +22,22 @@ export function ProposedThreshold({ merchant }: { readonly merchant: MerchantIte
   if (!proposedThreshold) return null
   const { approvalAboveMinor, by } = proposedThreshold
   return (
-    <div className="notice stack">
-      <span>
-        {approvalAboveMinor === null
-          ? text('merchants.thresholdRemovalHeld', { by })
-          : text('merchants.thresholdHeld', { by, amount: format(approvalAboveMinor) })}
-      </span>
-      {action.error && <Problem error={action.error} />}
-      {canManage && (
-        <div className="row">
-          <Button pending={action.pending} onPress={() => action.start()}>
-            {text('merchants.confirmThreshold')}
-          </Button>
-        </div>
-      )}
+    <div className="notice">
+      <div className="stack">
+        <span>
+          {approvalAboveMinor === null
+            ? text('merchants.thresholdRemovalHeld', { by })
+            : text('merchants.thresholdHeld', { by, amount: format(approvalAboveMinor) })}
+        </span>
+        {action.error && <Problem error={action.error} />}
+        {canManage && (
+          <div className="row">
+            <Button pending={action.pending} onPress={() => action.start()}>
+              {text('merchants.confirmThreshold')}
+            </Button>
+          </div>
+        )}
+      </div>
     </div>
   )
 }

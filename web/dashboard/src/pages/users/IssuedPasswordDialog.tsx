@@ -9,7 +9,7 @@ interface IssuedPasswordDialogProps {
 
 export function IssuedPasswordDialog({ issued: { user, password }, onClose }: IssuedPasswordDialogProps) {
   const text = useText()
-  const held = user.heldBy.length === 0 ? '' : text('users.heldHelp', { names: user.heldBy.join(', ') })
+  const held = user.heldBy.length === 0 ? '' : text('users.passwordHeld', { name: user.name })
   return (
     <SecretsDialog
       title={text('users.passwordTitle', { name: user.name })}

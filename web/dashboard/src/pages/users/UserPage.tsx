@@ -72,10 +72,12 @@ function Managing({ user }: { readonly user: UserItem }) {
   return (
     <>
       {user.heldBy.length > 0 && (
-        <div className="notice stack">
-          <span>{text('users.heldHelp', { names: user.heldBy.join(', ') })}</span>
-          <div className="row">
-            <Button onPress={() => setTask('confirm')}>{text('users.confirm')}</Button>
+        <div className="notice">
+          <div className="stack">
+            <span>{text('users.heldHelp', { names: user.heldBy.join(', ') })}</span>
+            <div className="row">
+              <Button onPress={() => setTask('confirm')}>{text('users.confirm')}</Button>
+            </div>
           </div>
         </div>
       )}

@@ -9,10 +9,12 @@ interface UserProps {
 
 export function UserState({ user }: UserProps) {
   const text = useText()
+  const isHeld = user.heldBy.length > 0
   return (
     <span className="row">
-      <Badge tone={user.disabled ? 'bad' : 'good'}>{text(user.disabled ? 'users.disabled' : 'users.enabled')}</Badge>
-      {user.heldBy.length > 0 && <Badge tone="check">{text('users.held')}</Badge>}
+      {user.disabled && <Badge tone="bad">{text('users.disabled')}</Badge>}
+      {isHeld && <Badge tone="check">{text('users.held')}</Badge>}
+      {!user.disabled && !isHeld && <Badge tone="good">{text('users.enabled')}</Badge>}
       {user.mustChangePassword && <Badge tone="wait">{text('users.temporaryPassword')}</Badge>}
       {user.hasSecondFactor && <Badge tone="info">{text('users.twoFactor')}</Badge>}
     </span>
