@@ -3,8 +3,10 @@ import type { MerchantDirectory } from '../commands/merchant/merchant-directory.
 import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { Clock } from '../kernel/time.js'
+import { allProjections } from '../projections/all-projections.js'
 import { openProblems } from '../projections/event-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
+import { pausedProjections } from '../projections/projection-tasks.js'
 import { stuckReasons, stuckTransfers } from '../queries/stuck.js'
 import { collections, type PointerDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
@@ -74,6 +76,11 @@ export function backlogMetrics(registry: Registry, { store, readModels, director
     })
     return reading
   }
+  gauge('transferd_projection_paused', '1 while an operator has paused the projection.', 'projection', async (set) => {
+    const names = allProjections.map(({ name }) => name)
+    const paused = await pausedProjections(readModels, names)
+    for (const each of names) set(paused.some(({ name }) => name === each) ? 1 : 0, each)
+  })
   const lag = 'Events that a projection has not applied yet; counting stops at 1,000.'
   gauge('transferd_projection_lag_events', lag, 'projection', async (set) => {
     for (const { name, lagEvents } of await projections()) set(lagEvents, name)

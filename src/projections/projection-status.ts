@@ -6,7 +6,7 @@ import {
   type RecordedEvent,
 } from '../event-store/event-store.js'
 import type { Clock } from '../kernel/time.js'
-import type { PointerDocument, ProjectionBuild } from '../read-models/documents.js'
+import { collections, type PointerDocument, type ProjectionBuild } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { allProjections } from './all-projections.js'
@@ -135,4 +135,11 @@ async function holderOf(readModels: ReadModels, projection: Projection): Promise
   const lease = await readModels.collection('leases').findOne({ _id: leaseName(projection) })
   const holder = lease?.holder
   return typeof holder === 'string' && !isDeadHolder(holder) ? holder : null
+}
+
+/** Returns when the newest event was recorded that any projection has applied. @throws ReadModelsUnavailableError */
+export async function newestEventMs(readModels: ReadModels): Promise<number | null> {
+  const stored = (await readModels.collection(collections.pointers).find({})) as readonly PointerDocument[]
+  const times = stored.flatMap(({ served }) => served.progress.lastEvent?.recordedAtMs ?? [])
+  return times.length === 0 ? null : Math.max(...times)
 }

@@ -154,7 +154,8 @@ class TreeKeeper {
     if (note !== undefined || this.#note === null) {
       const checkpoint = await signedCheckpoint(this.options.tiles, this.signer)
       this.#note = checkpoint?.note ?? null
-      this.#signedAt = note === undefined ? this.#signedAt : this.options.clock()
+      // Without new events, a checkpoint from before a loss of the read models covers all of them.
+      this.#signedAt = note === undefined ? (this.#signedAt ?? this.options.clock()) : this.options.clock()
     }
     if (sealer.sealedSize > 0) this.options.keepKey(this.signer)
     this.options.metrics.setTreeSize(sealer.sealedSize)

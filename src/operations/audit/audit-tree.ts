@@ -7,6 +7,7 @@ import { integrityStatus } from '../../audit/integrity/integrity-status.js'
 import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proofs/transfer-proof.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { EventStore } from '../../event-store/event-store.js'
+import { newestEventMs } from '../../projections/projection-status.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import type { KeyRing, SecretBox } from '../../security/secret-box.js'
 import type { Part } from '../../subscriptions/under-lease.js'
@@ -32,7 +33,7 @@ export function startAuditTree(parts: {
   const marked = markedStore(rawStore, box)
   const { audit, dataDirectory } = configuration
   const commands = new IntegrityCommands(store, clock)
-  const { publishFailed, ...metrics } = treeMetrics(registry, commands)
+  const { publishFailed, ...metrics } = treeMetrics(registry, commands, readModels, clock)
   return startTreeKeeper({
     ...{ readModels, commands, clock, logger, metrics, publishFailed },
     store: marked,
@@ -48,7 +49,13 @@ export function startAuditTree(parts: {
   })
 }
 
-function treeMetrics(registry: Registry, commands: IntegrityCommands) {
+/** Adds the gauges of the tree. Those of shared stores show the same on every node. */
+export function treeMetrics(
+  registry: Registry,
+  commands: IntegrityCommands,
+  readModels: ReadModels,
+  clock: () => string,
+) {
   const now = { size: 0, findings: 0, stopped: 0 }
   const gauge = gaugesOf(registry)
   const size = 'Events in the newest checkpoint; 0 on a node without the tree.'
@@ -62,6 +69,27 @@ function treeMetrics(registry: Registry, commands: IntegrityCommands) {
     if (state) now.stopped = state.stoppedSince === null ? 0 : 1
     set(now.stopped)
   })
+  const age = 'Age of the newest checkpoint while it does not cover all events; 0 while it does; +Inf without one.'
+  gauge('transferd_audit_checkpoint_age_seconds', age, null, async (set) => {
+    const signedAt = (await integrityStatus(readModels))?.signedAt ?? null
+    const signedMs = signedAt === null ? Number.NEGATIVE_INFINITY : Date.parse(signedAt)
+    const newest = await newestEventMs(readModels)
+    set(newest === null || newest <= signedMs ? 0 : Math.max(0, Date.parse(clock()) - signedMs) / 1_000)
+  })
+  const lastComplete = async () => {
+    const verifications = (await integrityStatus(readModels))?.verifications ?? []
+    const last = verifications.find(({ occasion, finishedAt }) => occasion !== 'start' && finishedAt !== null)
+    return { startMs: Date.parse(last?.startedAt ?? '') || 0, endMs: Date.parse(last?.finishedAt ?? '') || 0 }
+  }
+  const duration = 'Duration of the last verification of the whole log; 0 before the first.'
+  gauge('transferd_audit_verification_duration_seconds', duration, null, async (set) => {
+    const { startMs, endMs } = await lastComplete()
+    set((endMs - startMs) / 1_000)
+  })
+  const verified = 'Start of the last complete verification of the whole log; 0 before the first.'
+  gauge('transferd_audit_verified_timestamp_seconds', verified, null, async (set) =>
+    set((await lastComplete()).startMs / 1_000),
+  )
   const failures = new Counter({
     name: 'transferd_audit_publish_failures_total',
     help: 'Checkpoints that a witness did not cosign, or that could not be copied.',

@@ -1,6 +1,6 @@
 import { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import { UserDirectory } from '../../commands/user/user-commands.js'
-import { collections, type PointerDocument } from '../../read-models/documents.js'
+import { newestEventMs } from '../../projections/projection-status.js'
 import { listNodes, type Node } from '../../read-models/nodes.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { auditKeyOf } from '../audit/audit-files.js'
@@ -122,12 +122,6 @@ function roleCheck(nodes: readonly Node[]): Check {
       'Start one: docs/operating/several-nodes.md.',
     )
   return running.ok(`${alive.length} alive; together they have all roles.`)
-}
-
-async function newestEventMs(readModels: ReadModels): Promise<number | null> {
-  const stored = (await readModels.collection(collections.pointers).find({})) as readonly PointerDocument[]
-  const times = stored.flatMap(({ served }) => served.progress.lastEvent?.recordedAtMs ?? [])
-  return times.length === 0 ? null : Math.max(...times)
 }
 
 async function tryOpenLog(configuration: Configuration, checks: Check[]): Promise<OpenedLog | undefined> {
