@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
-import type { TransferResult } from '../commands/transfer/transfer-requests.js'
+import { type Action, hasEffect, type TransferResult } from '../commands/transfer/transfer-requests.js'
 import { formatTwoDecimals, toJsonNumber } from '../domain/money.js'
-import { type Status, statusCodes } from '../domain/transfer/transfer.js'
+import { type Status, statusCodes, type Transfer } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import type { FoundTransfer } from '../queries/transfer-queries.js'
+import { addBankFileCommand } from './cli-bank-files.js'
 import type { CommandStores } from './cli-stores.js'
 import { AlreadyDone, defineCommand, findMerchant, type Listing, listed, Refused, UsageError } from './command.js'
 import {
@@ -72,6 +73,7 @@ export function addTransferCommands(program: Command): void {
     text: (page, stores) => listed(page, transferTable(stores), stores),
   })
   addSettlingCommands(transfers)
+  addBankFileCommand(transfers)
 }
 
 function transferTable({ configuration: { currency } }: CommandStores): Listing<ShownTransfer> {
@@ -120,128 +122,93 @@ async function walletCollections({ eventStore }: CommandStores, trackingId: stri
 }
 
 const statusChanges = [
-  {
-    name: 'manual',
-    type: 'SendToManualControl',
-    description: 'send a transfer to manual review',
-    events: ['TransferSentToManualControl', 'TransferReopened'],
-  },
-  {
-    name: 'cancel',
-    type: 'Cancel',
-    description: 'cancel a transfer without payment',
-    events: ['TransferCancelled'],
-  },
-  {
-    name: 'fail',
-    type: 'Fail',
-    description: 'record that a transfer could not be paid',
-    events: ['TransferFailed'],
-  },
+  { name: 'manual', type: 'SendToManualControl', description: 'send a transfer to manual review' },
+  { name: 'cancel', type: 'Cancel', description: 'cancel a transfer without payment' },
+  { name: 'fail', type: 'Fail', description: 'record that a transfer could not be paid' },
 ] as const
 
 /** Adds the commands that settle a transfer and its money. */
 function addSettlingCommands(transfers: Command): void {
   const amountDefault = 'the transferred amount (default: the received amount, or the requested one)'
-  settles(transfers, 'complete', 'record that the money has arrived or was paid', {
-    options: {
+  settles(
+    transfers,
+    'complete',
+    'record that the money has arrived or was paid',
+    {
       amount: option('<amount>', amountDefault, amount),
       confirmAmount: option('<amount>', 'repeats an unlikely amount', amount),
       reason: option('<text>', 'required if the amount differs from the received one', reason),
       receiptUrl: option('<url>', 'the address of the receipt', url),
       message: option('<text>', 'for the merchant', message),
     },
-    async decide({ transfers, context, notify }, id, { amount, confirmAmount, reason, receiptUrl, message }) {
-      const amounts = { transactionAmountMinor: amount, confirmedAmountMinor: confirmAmount }
-      const result = await transfers.act(id, { type: 'Complete', ...amounts, reason, receiptUrl, message }, context)
-      if (result.accepted && result.transfer.status === 'Cancelled')
-        notify('the deposit was cancelled because the amount differs from the requested one: nothing is booked')
-      return result
+    ({ amount: transactionAmountMinor, confirmAmount: confirmedAmountMinor, reason, receiptUrl, message }) => {
+      return { type: 'Complete', transactionAmountMinor, confirmedAmountMinor, reason, receiptUrl, message }
     },
-    hasEffect: ({ type, data }) =>
-      type === 'TransferCompleted' || ('autoCancelledAmountMinor' in data && data.autoCancelledAmountMinor !== null),
-  })
-  for (const { name, type, description, events } of statusChanges) {
-    settles(transfers, name, description, {
-      options: { message: option('<text>', 'for the merchant', message) },
-      decide: ({ transfers, context }, id, options) =>
-        transfers.act(id, { type, message: options.message ?? null }, context),
-      hasEffect: (event) => events.some((each) => each === event.type),
-    })
+  )
+  for (const { name, type, description } of statusChanges) {
+    const options = { message: option('<text>', 'for the merchant', message) }
+    settles(transfers, name, description, options, ({ message = null }) => ({ type, message }))
   }
-  settles(transfers, 'reopen', 'put a cancelled or failed deposit into ManualControl', {
-    options: { reason: required(option('<text>', 'for the merchant', reason)) },
-    decide: ({ transfers, context }, id, { reason }) => transfers.act(id, { type: 'Reopen', reason }, context),
-    hasEffect: ({ type }) => type === 'TransferReopened',
+  settles(transfers, 'release', "end a user's claim of a withdrawal, also of one in a bank file", {}, () => ({
+    type: 'Release',
+  }))
+  const why = { reason: required(option('<text>', 'for the merchant', reason)) }
+  settles(transfers, 'reopen', 'put a cancelled or failed deposit into ManualControl', why, ({ reason }) => {
+    return { type: 'Reopen', reason }
   })
   const receipt = "the address of the return's receipt; each receipt stands for one return"
-  settles(transfers, 'return', 'record that money of a deposit was paid back', {
-    options: {
+  settles(
+    transfers,
+    'return',
+    'record that money of a deposit was paid back',
+    {
       amount: required(option('<amount>', 'the returned amount, such as 95.00', amount)),
       receiptUrl: required(option('<url>', receipt, url)),
     },
-    decide: ({ transfers, context }, id, { amount: amountMinor, receiptUrl }) =>
-      transfers.act(id, { type: 'ReturnFunds', amountMinor, receiptUrl }, context),
-    hasEffect: ({ type, data }, { receiptUrl }) => type === 'FundsReturned' && data.receiptUrl === receiptUrl,
+    ({ amount: amountMinor, receiptUrl }) => ({ type: 'ReturnFunds', amountMinor, receiptUrl }),
+  )
+  const how = { reason: required(option('<text>', 'how it was settled', reason)) }
+  settles(transfers, 'resolve', 'end the need for attention of a deposit', how, ({ reason }) => {
+    return { type: 'ResolveAttention', reason }
   })
-  settles(transfers, 'resolve', 'end the need for attention of a deposit', {
-    options: { reason: required(option('<text>', 'how it was settled', reason)) },
-    decide: ({ transfers, context }, id, { reason }) =>
-      transfers.act(id, { type: 'ResolveAttention', reason }, context),
-    hasEffect: ({ type }) => type === 'AttentionResolved',
-  })
-}
-
-interface Settling<Options extends OptionSpecs> {
-  readonly options: Options
-  readonly decide: (stores: CommandStores, trackingId: string, options: Values<Options>) => Promise<TransferResult>
-  /** Returns whether an event has the effect of the command. */
-  readonly hasEffect: (event: TransferEvent, options: Values<Options>) => boolean
 }
 
 function settles<Options extends OptionSpecs>(
   transfers: Command,
   name: string,
   description: string,
-  { options, decide, hasEffect }: Settling<Options>,
+  options: Options,
+  actionOf: (given: Values<Options>) => Action,
 ): void {
   defineCommand(transfers, `${name} <trackingId>`, description, {
     options,
-    async run(stores, given, trackingId: string) {
-      const result = await decide(stores, trackingId, given)
-      return settled(stores, trackingId, result, (event) => hasEffect(event, given))
-    },
+    run: (stores, given, trackingId: string) => settled(stores, trackingId, actionOf(given)),
   })
 }
 
 /**
- * Returns the transfer after the command. If the command changed nothing, looks for the earlier event that had its effect, to report the
- * user. @throws Refused, AlreadyDone
+ * Returns the transfer after the action. If it changed nothing, looks for the earlier event that had its effect, to report the user.
+ * @throws Refused, AlreadyDone
  */
-async function settled(
-  stores: CommandStores,
-  trackingId: string,
-  result: TransferResult,
-  hasEffect: (event: TransferEvent) => boolean,
-) {
-  const { transfers, context } = stores
+async function settled(stores: CommandStores, trackingId: string, action: Action) {
+  const { transfers, context, notify } = stores
+  const result = await transfers.act(trackingId, action, context)
   if (!result.accepted) throw await refusalOf(stores, trackingId, result)
-  const { changed, revision } = result
+  const { changed, transfer } = result
+  if (action.type === 'Complete' && transfer.status === 'Cancelled')
+    notify('the deposit was cancelled because the amount differs from the requested one: nothing is booked')
   const shown = { ...(await shownTransfer(stores, (await transfers.find(trackingId))!)), changed }
   if (changed) return shown
-  const history = await transfers.history(trackingId)
-  const done = history.findLast((entry) => entry.revision <= revision && hasEffect(entry.event))
-  if (!done) {
-    stores.notify('nothing was changed: there is nothing to do')
-    return shown
-  }
-  const [{ actor }, { at }] = [done.metadata, done.event.data]
-  const { status, transactionAmountMinor } = result.transfer
-  const state = `${status} with ${formatTwoDecimals(transactionAmountMinor)}`
-  const notice = `nothing was changed: ${actor} did it at ${at}, and the transfer was already ${state}`
-  if (actor !== context.actor) throw new AlreadyDone(notice, { ...shown, doneBy: { actor, at } })
-  stores.notify(notice)
+  const done = (await transfers.history(trackingId)).findLast(({ event }) => hasEffect(action, event))
+  notify(
+    done ? noticeOf(done.metadata.actor, done.event.data.at, transfer) : 'nothing was changed: there is nothing to do',
+  )
   return shown
+}
+
+function noticeOf(actor: string, at: string, { status, transactionAmountMinor }: Transfer): string {
+  const state = `${status} with ${formatTwoDecimals(transactionAmountMinor)}`
+  return `nothing was changed: ${actor} did it at ${at}, and the transfer was already ${state}`
 }
 
 const ends: readonly TransferEvent['type'][] = ['TransferCompleted', 'TransferCancelled', 'TransferFailed']
@@ -254,6 +221,12 @@ async function refusalOf(
 ): Promise<Refused> {
   const { transfers, context } = stores
   const text = refusalText(refusal)
+  if (refusal.rule === 'done-before') {
+    const found = (await transfers.find(trackingId))!
+    const [actor, at] = [String(refusal.values.by), String(refusal.values.done)]
+    const shown = { ...(await shownTransfer(stores, found)), changed: false, doneBy: { actor, at } }
+    return new AlreadyDone(noticeOf(actor, at, found.transfer), shown)
+  }
   if (refusal.rule !== 'status-final' && refusal.rule !== 'booking-final') return new Refused(text)
   const end = (await transfers.history(trackingId)).findLast(({ event }) => ends.includes(event.type))
   if (!end) return new Refused(text)

@@ -83,7 +83,7 @@ function definer<Opened extends Parts>(
   open: (command: Command, log: 'must exist' | 'may be new') => Promise<Opened>,
   prepare?: (command: Command, opened: Opened) => Promise<void>,
 ) {
-  return <Result, Arguments extends (string | number)[], Options extends OptionSpecs>(
+  return <Result, Arguments extends (string | number | readonly string[])[], Options extends OptionSpecs>(
     parent: Command,
     usage: string,
     description: string,

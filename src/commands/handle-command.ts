@@ -62,7 +62,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   const attempt = async (): Promise<CommandResult<State, Event, Rule>> => {
     const { state, revision, isDone } = known ?? (await loadStream(store, decider, stream, { onceId }))
     known = undefined
-    if (isDone) return { accepted: true, state, events: [], revision }
+    if (isDone) return { accepted: true, state, events: [], revision, isDone }
     const isStale = seenRevision !== undefined && revision !== 'no_stream' && revision !== seenRevision
     const decision = isStale ? changedMeanwhile : decider.decide(command, state)
     if (!decision.accepted) return { accepted: false, refusal: decision.refusal, state }

@@ -8,7 +8,7 @@ import type {
   ReturnFunds,
   Settle,
 } from '../../domain/transfer/transfer-commands.js'
-import type { BankFormat } from '../../domain/transfer/transfer-events.js'
+import type { BankFormat, TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { type Refused, type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import type { RequestHash } from './hash-uniqueness.js'
@@ -69,7 +69,33 @@ export interface Acting {
   readonly underClaim?: boolean
 }
 
-export type TransferResult = (FoundTransfer & { readonly accepted: true; readonly changed: boolean }) | Refused
+/** Returns whether an event has the effect of an action that can be done once. */
+export function hasEffect(action: Action, { type, data }: TransferEvent): boolean {
+  switch (action.type) {
+    case 'Complete':
+      return type === 'TransferCompleted' || (type === 'TransferCancelled' && data.autoCancelledAmountMinor !== null)
+    case 'Cancel':
+      return type === 'TransferCancelled'
+    case 'Fail':
+      return type === 'TransferFailed'
+    case 'SendToManualControl':
+      return type === 'TransferSentToManualControl' || type === 'TransferReopened'
+    case 'Reopen':
+      return type === 'TransferReopened'
+    case 'ReturnFunds':
+      return type === 'FundsReturned' && data.receiptUrl === action.receiptUrl
+    case 'ResolveAttention':
+      return type === 'AttentionResolved'
+    default:
+      // Claims and approvals are renewed by a repeat.
+      return false
+  }
+}
+
+/** `isRepeat`: the same actor did the same on the same revision, and changed the transfer then. */
+export type TransferResult =
+  | (FoundTransfer & { readonly accepted: true; readonly changed: boolean; readonly isRepeat?: boolean })
+  | Refused
 export type FoundTransfer = { readonly transfer: Transfer; readonly revision: number }
 
 // The rules for the input of everyone who settles transfers: merchants' programs, users of the dashboard and the command line.

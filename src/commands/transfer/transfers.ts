@@ -26,14 +26,15 @@ import {
 } from '../handle-command.js'
 import { derivedEventId, trackingIdOf, uuidV5 } from '../ids.js'
 import { type CreateCommand, createWithUniqueHash, type RequestHash, wasCreatedWithHash } from './hash-uniqueness.js'
-import type {
-  Acting,
-  Action,
-  BankFileRequest,
-  CreateRequest,
-  FoundTransfer,
-  ProducedFile,
-  TransferResult,
+import {
+  type Acting,
+  type Action,
+  type BankFileRequest,
+  type CreateRequest,
+  type FoundTransfer,
+  hasEffect,
+  type ProducedFile,
+  type TransferResult,
 } from './transfer-requests.js'
 
 export const defaultCompletionGuardFactor = 10
@@ -79,8 +80,21 @@ export class TransferCommands {
     return state.stoppedSince !== null
   }
 
-  /** Applies an action of the context's actor. A claim lasts 15 minutes. A return is recorded once for each receipt. */
+  /**
+   * Applies an action of the context's actor. A claim lasts 15 minutes. A return is recorded once for each receipt. An action that was done
+   * before is a conflict, because its caller may have paid a second time, unless the same caller repeats the same request.
+   */
   async act(trackingId: string, action: Action, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
+    const result = await this.#act(trackingId, action, context, acting)
+    if (!result.accepted || result.changed || result.isRepeat) return result
+    const history = await this.history(trackingId)
+    const done = history.findLast(({ revision, event }) => revision <= result.revision && hasEffect(action, event))
+    const isOwn = done?.metadata.actor === context.actor && acting.revision === undefined
+    if (!done || isOwn) return result
+    return refuse('conflict', 'done-before', { by: done.metadata.actor, done: done.event.data.at })
+  }
+
+  async #act(trackingId: string, action: Action, context: CommandContext, acting: Acting): Promise<TransferResult> {
     const options = once(trackingId, acting, context, action)
     const settler = () => ({ by: context.actor, underClaim: acting.underClaim ?? false, at: this.clock() })
     switch (action.type) {
@@ -239,7 +253,7 @@ function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
 
 function toResult(result: CommandResult<TransferState, TransferEvent>): TransferResult {
   if (!result.accepted) return result
-  const { state, revision, events } = result
+  const { state, revision, events, isDone: isRepeat = false } = result
   if (state.kind === 'none' || revision === 'no_stream') throw new Error('an accepted command left no transfer')
-  return { accepted: true, transfer: state, changed: events.length > 0, revision }
+  return { accepted: true, transfer: state, changed: events.length > 0, revision, isRepeat }
 }

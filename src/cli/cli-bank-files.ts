@@ -1,0 +1,78 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { refusalText } from '../commands/refusal-texts.js'
+import type { BankFileProblem } from '../domain/bank-file.js'
+import { writeFileDurably } from '../operations/files/durable-file.js'
+import type { CommandStores } from './cli-stores.js'
+import { defineCommand, Refused, UsageError } from './command.js'
+import { choice, flag, option, path, reason, required, trackingId, type Values } from './options.js'
+
+const maxWithdrawals = 200
+
+const options = {
+  format: required(choice('<format>', 'the format of the file', ['csv', 'pain.001'] as const)),
+  out: required(option('<file>', 'a new file', path)),
+  debtorName: option('<name>', 'pain.001: the owner of the account that pays'),
+  debtorIban: option('<iban>', 'pain.001: the account that pays'),
+  debtorBic: option('<bic>', 'pain.001: its bank'),
+  again: option('<reason>', 'why withdrawals that are in a file already are in another one', reason),
+  leaveOut: flag('leave out the withdrawals that cannot be in the file, and make the rest'),
+}
+
+export function addBankFileCommand(transfers: Command): void {
+  defineCommand(transfers, 'bank-file <trackingIds...>', 'write a file from which a bank pays withdrawals', {
+    options,
+    async run(stores, given, trackingIds: readonly string[]) {
+      const wanted = [...new Set(trackingIds.map(trackingId))]
+      if (wanted.length > maxWithdrawals) throw new UsageError(`a file has at most ${maxWithdrawals} withdrawals`)
+      for (const each of wanted)
+        if (!(await stores.transfers.find(each))) throw new Refused(`Transfer ${each} not found.`)
+      // Fails before anything is recorded if the file exists or cannot be written.
+      writeFileSync(given.out, '', { flag: 'wx', mode: 0o600 })
+      try {
+        const { text, ...produced } = await produce(stores, given, wanted)
+        writeFileDurably(given.out, text)
+        return { file: given.out, ...produced }
+      } catch (error) {
+        rmSync(given.out, { force: true })
+        throw error
+      }
+    },
+  })
+}
+
+/** @throws Refused that names every problem */
+async function produce(stores: CommandStores, given: Values<typeof options>, wanted: readonly string[]) {
+  const { transfers, configuration, context, notify } = stores
+  const { format, debtorName: name, debtorIban: iban, debtorBic: bic, again } = given
+  const debtor = name === undefined || iban === undefined ? undefined : { name, iban, bic }
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+  const leftOut: string[] = []
+  for (;;) {
+    const trackingIds = wanted.filter((each) => !leftOut.includes(each))
+    const request = { format, trackingIds, debtor, timeZone, again, underClaim: false }
+    const file = await transfers.produceBankFile(request, configuration.currency, context)
+    if (file.accepted) {
+      const { messageId, date, sha256, text } = file
+      return { messageId, date, sha256, trackingIds, leftOut, text }
+    }
+    const texts = file.problems.map(textOf)
+    const refused = new Set(file.problems.map((each) => (each.about === 'trackingIds' ? each.transfer.trackingId : '')))
+    if (!given.leaveOut || refused.has('') || refused.size === trackingIds.length) throw new Refused(texts.join('\n'))
+    for (const each of texts) notify(`left out: ${each}`)
+    leftOut.push(...refused)
+  }
+}
+
+const fields = {
+  format: '--format',
+  debtor: '--debtor-name with --debtor-iban',
+  name: '--debtor-name',
+  iban: '--debtor-iban',
+  bic: '--debtor-bic',
+}
+
+function textOf(problem: BankFileProblem): string {
+  if (problem.about !== 'trackingIds') return refusalText(problem, fields[problem.about])
+  return `${problem.transfer.trackingId}: ${refusalText(problem)}`
+}

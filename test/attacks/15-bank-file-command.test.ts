@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import { openStores } from '../../src/operations/stores/stores.js'
+import { runCli } from '../cli/in-process.js'
+import { temporaryDirectory } from '../support/processes.js'
+
+t.test('the command writes a file once, and another one only with --again', async (t) => {
+  const directory = temporaryDirectory(t)
+  const environment = { CURRENCY: 'EUR' }
+  const run = (...args: string[]) => runCli(directory, args, environment)
+  const callback = ['--callback-url', 'https://shop.example/callback']
+  const registered = await run('merchants', 'create', '--name', 'Shop', ...callback, '--json')
+  const { id: merchantId } = JSON.parse(registered.stdout)
+  const stores = await openStores(readConfiguration({ EVENT_STORE_URL: `embedded:${directory}/data`, ...environment }))
+  t.teardown(() => stores.close())
+  const clock = () => new Date().toISOString()
+  const merchants = new MerchantCommands(stores.eventStore, clock, stores.box)
+  const transfers = new TransferCommands(stores.eventStore, clock, async (id) => (await merchants.find(id))?.settings)
+  const ada = { actor: 'user:ada', $correlationId: 'c', $causationId: 'c' }
+  const withdrawal = async (referenceId: string, accountNumber: string) => {
+    const customer = { userId: '1', name: 'Ayşe', username: 'ayse', accountNumber, identityNumber: null }
+    const request = { merchantId, referenceId, amountMinor: 10_000n, paymentMethod: 1, told: false, ...customer }
+    const created = await transfers.create(request, ada)
+    if (!created.accepted) throw new Error(created.refusal.rule)
+    return created.transfer.trackingId
+  }
+  const good = await withdrawal('good', 'DE89370400440532013000')
+  const turkish = await withdrawal('turkish', 'TR330006100519786457841326')
+  const claimed = await withdrawal('claimed', 'DE89370400440532013000')
+  await transfers.act(claimed, { type: 'Claim' }, ada)
+  const out = join(directory, 'batch.xml')
+  const debtor = ['--debtor-name', 'Shop', '--debtor-iban', 'DE02120300000000202051']
+  const write = (ids: string[], ...more: string[]) =>
+    run('transfers', 'bank-file', ...ids, '--format', 'pain.001', '--out', out, ...more, '--json')
+
+  const refused = await write([good, turkish, claimed], ...debtor)
+  t.equal(refused.status, 1)
+  t.match(refused.stderr, `${turkish}: SEPA payments cannot reach the country TR.`)
+  t.match(refused.stderr, /user:ada has claimed the withdrawal until/)
+  t.notOk(existsSync(out))
+  t.match(await write([good]), { status: 1, stderr: /--debtor-name with --debtor-iban is required/ })
+
+  const written = await write([good, turkish, claimed], ...debtor, '--leave-out')
+  const { messageId, sha256, trackingIds, leftOut } = JSON.parse(written.stdout)
+  t.same({ trackingIds, leftOut: leftOut.sort() }, { trackingIds: [good], leftOut: [claimed, turkish].sort() })
+  t.equal(createHash('sha256').update(readFileSync(out)).digest('hex'), sha256)
+  t.match(readFileSync(out, 'utf8'), `<MsgId>${messageId}</MsgId>`)
+  t.equal(statSync(out).mode & 0o077, 0)
+  t.match(await write([good], ...debtor), { status: 1, stderr: /file already exists/ }, 'overwrites no file')
+
+  const other = join(directory, 'other.xml')
+  const second = await write([good], ...debtor, '--out', other)
+  t.match(second, { status: 1, stderr: new RegExp(`put the withdrawal into the bank file ${messageId}`) })
+  t.equal((await write([good], ...debtor, '--out', other, '--again', 'the bank rejected it')).status, 0)
+  t.match(await transfers.act(good, { type: 'Claim' }, ada), { refusal: { rule: 'held-in-bank-file' } })
+  t.match(await run('transfers', 'release', good, '--json'), { status: 0, stdout: /"changed":true/ })
+  t.match(await transfers.act(good, { type: 'Claim' }, ada), { changed: true })
+})
