@@ -46,6 +46,17 @@ export function currencyOf(code: string): Currency | string {
   return `has ${decimals} decimals, but amounts have at most two`
 }
 
+/** Returns why the currency cannot be used with transfers in a different one, as the end of a sentence that starts with CURRENCY. */
+export function currencyMismatch(
+  { currency, decimals }: { readonly currency: string; readonly decimals: number },
+  configured: Currency,
+): string | undefined {
+  if (currency === configured.code && decimals === configured.decimals) return undefined
+  const counted = currency === configured.code ? ` with ${decimals} decimals` : ''
+  const remedy = `Set CURRENCY=${currency}, or use a different log (EVENT_STORE_URL).`
+  return `is ${configured.code}, but the transfers in the log are in ${currency}${counted}. ${remedy}`
+}
+
 /** Returns whether the amount can be paid in the currency's coins. */
 export function isPayable({ decimals }: Currency, amountMinor: bigint): boolean {
   return decimals === 2 || amountMinor % 100n === 0n

@@ -56,6 +56,15 @@ export const masterKeyEvents = {
   }),
 }
 
+export const currencyEvents = {
+  /** The first transfer is about to be created. All amounts of the log are in this currency, of which they are hundredths. */
+  CurrencyBound: Data({
+    currency: Type.String({ pattern: '^[A-Z]{3}$' }),
+    decimals: Type.Integer({ minimum: 0, maximum: 2 }),
+    at: Time,
+  }),
+}
+
 export const directoryEvents = {
   /** The list of streams that a start reads, extended from `after` to `through`. A null `after` restarts the list. */
   StreamsListed: Data({

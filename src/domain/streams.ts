@@ -18,6 +18,7 @@ export const streamPrefix = {
   integrity: 'integrity-',
   privacy: 'privacy-',
   directory: 'directory-',
+  installation: 'installation-',
 } as const
 
 export type StreamPrefix = (typeof streamPrefix)[keyof typeof streamPrefix]
@@ -65,5 +66,7 @@ export const integrityStream = `${streamPrefix.integrity}log`
 /** The erasure of a customer, named only by the id of the customer's key. */
 export const privacyStream = (erasureId: string) => `${streamPrefix.privacy}${erasureId}`
 export const listedStreamsStream = `${streamPrefix.directory}streams`
+/** The currency of the log's transfers. */
+export const currencyStream = `${streamPrefix.installation}currency`
 export const copiedStream = '$transferd-copy'
 export const verifiedStream = '$transferd-copy-verified'

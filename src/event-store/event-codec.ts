@@ -6,6 +6,7 @@ import { integrityEvents } from '../domain/integrity.js'
 import { merchantEvents } from '../domain/merchant/merchant-events.js'
 import { codeCapEvents, paymentEvents, walletLoginEvents } from '../domain/payment.js'
 import {
+  currencyEvents,
   directoryEvents,
   hashEvents,
   masterKeyEvents,
@@ -40,6 +41,7 @@ const schemasByStream = {
   [streamPrefix.masterKeys]: masterKeyEvents,
   [streamPrefix.integrity]: integrityEvents,
   [streamPrefix.directory]: directoryEvents,
+  [streamPrefix.installation]: currencyEvents,
 } as const satisfies { readonly [prefix in StreamPrefix]: { readonly [type: string]: TObject } }
 
 export const eventSchemas: { readonly [type: string]: TObject } = Object.assign({}, ...Object.values(schemasByStream))

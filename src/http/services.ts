@@ -5,6 +5,7 @@ import type { ProofOutcome } from '../audit/proofs/transfer-proof.js'
 import type { CallbackCommands } from '../commands/callback/callback-commands.js'
 import type { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
 import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import type { currencyBinder } from '../commands/transfer/log-currency.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { SignIn } from '../commands/user/login-guard.js'
 import type { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
@@ -77,6 +78,8 @@ export interface HttpServices {
   /** Runs the checks of `transferd doctor` that a process can perform on itself. */
   readonly checks: () => Promise<readonly Check[]>
   readonly currency: Currency
+  /** Ensures before a create that the log has no transfers in another currency. */
+  readonly bindCurrency: ReturnType<typeof currencyBinder>
   readonly paymentMethods: readonly PaymentMethod[]
   /** The URL that merchants and customers use, without a trailing slash. It can contain a path. */
   readonly publicUrl: string

@@ -8,6 +8,7 @@ import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { IntegrityCommands } from '../commands/integrity/integrity-commands.js'
 import { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import { currencyBinder } from '../commands/transfer/log-currency.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
 import { createSignIn } from '../commands/user/login-guard.js'
 import { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
@@ -127,6 +128,7 @@ export async function composeService(
       ...{ merchants: directory, resolve: createHostResolver(), clock, timeoutMs: configuration.callbackTimeoutMs },
     }),
     projectionControls: new ProjectionControls({ store: eventStore, readModels }, clock, unreadable),
+    bindCurrency: currencyBinder(eventStore, currency, clock),
     projectionLags: () => projectionLags({ store: rawEventStore, readModels }, clock),
     privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, box, readModels, transfers, clock },
     proofOf: proofs(configuration, stores),

@@ -44,6 +44,7 @@ const knownTypes: { readonly [prefix: string]: string } = {
   'integrity-': 'PayoutsResumed',
   'privacy-': 'CustomerErased',
   'directory-': 'StreamsListed',
+  'installation-': 'CurrencyBound',
 }
 
 /** The three kinds of bad events. */

@@ -42,7 +42,7 @@ const notPersonal = new Set([
     'revision',
     'position',
   ],
-  ...['codeCounter', 'codeDigest', 'codeDigests', 'transfers', 'approvalAboveMinor'],
+  ...['codeCounter', 'codeDigest', 'codeDigests', 'transfers', 'approvalAboveMinor', 'currency', 'decimals'],
 ])
 
 /** Fields with the same names in events that do not concern customers. */

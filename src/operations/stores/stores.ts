@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { attachEventLog, type EventLogHandle, logPath, openEventLog } from '@transferd/event-log'
 import { IntegrityCommands, integrityContext } from '../../commands/integrity/integrity-commands.js'
+import { currencyProblem } from '../../commands/transfer/log-currency.js'
 import { forgedProblem, maxFindings } from '../../domain/integrity.js'
 import { addEventCodes, checkEventCodes } from '../../event-store/event-codes.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
@@ -47,7 +48,7 @@ export async function openStores(configuration: Configuration) {
   }
 }
 
-/** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError */
+/** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError also if the log is in another currency */
 export async function openLog(configuration: Configuration) {
   // The key comes first: a log without its key looks like a log whose key is lost.
   const { keys, notices } = await masterKeysOf(configuration)
@@ -68,6 +69,8 @@ export async function openLogOver(
     await requireEventKey(rawEventStore, eventKeyIn(box))
     const customerKeys = openCustomerKeys(configuration, box)
     const eventStore = protectedStore(rawEventStore, box, customerKeys)
+    const problem = await currencyProblem(eventStore, configuration.currency)
+    if (problem !== undefined) throw new ConfigurationError([`CURRENCY ${problem}`])
     return { eventStore, rawEventStore, customerKeys, box, keyRing, close: () => eventStore.close() }
   } catch (error) {
     await rawEventStore.close()
