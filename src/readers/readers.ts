@@ -119,14 +119,17 @@ export class Readers {
     const { id } = message
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
-      this.#pending.set(id, { resolve, reject })
+      const waiting = { resolve, reject }
+      this.#pending.set(id, waiting)
       const port = this.#connected()
       port.postMessage(message)
       if (message.kind === 'next') return
       signal?.addEventListener('abort', () => {
         port.postMessage({ id, kind: 'cancel' } satisfies ToReader)
-        this.#pending.get(id)?.reject(new Error('the response was closed'))
+        const pending = this.#pending.get(id)
         this.#pending.delete(id)
+        // The handler is left waiting: its response has closed, and an error would be logged as a failure of the service.
+        if (pending !== waiting) pending?.reject(new Error('the response has closed'))
       })
     })
   }

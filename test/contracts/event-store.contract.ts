@@ -627,6 +627,28 @@ function readAllRules(t: Test, store: EventStore): void {
     t.equal(plain.events.length, 2)
   })
 
+  t.test('returns the events at places in their order, without places that hold no such event', async (t) => {
+    const letters = new Letters()
+    const [one, other] = [newStream(), newStream()]
+    await store.append(one, 'no_stream', letters.events('a', 'b'))
+    await store.append(other, 'no_stream', letters.events('c'))
+    await store.append(one, 1, letters.events('d'))
+    const [a, b, d] = await store.readStream(one)
+    const [c] = await store.readStream(other)
+    const places = [d!, c!, a!].map(({ stream, revision, position }) => ({ stream, revision, position }))
+    t.strictSame(await store.readEvents(places), [d, c, a])
+    const end = await endOf(store)
+    const beyond = { commit: end.commit + 1_000n, prepare: end.prepare + 1_000n }
+    const wrong = [
+      { stream: newStream(), revision: 0, position: beyond },
+      { stream: one, revision: 9, position: beyond },
+    ]
+    t.strictSame(await store.readEvents([...wrong, b!]), [b])
+    t.strictSame(await store.readEvents([]), [])
+    const many = Array.from({ length: 100 }, (_, n) => [a!, b!, c!, d!][n % 4]!)
+    t.equal((await store.readEvents(many)).length, 100)
+  })
+
   t.test('a page after the end is empty', async (t) => {
     const end = await endOf(store)
     const beyond = { commit: end.commit + 1_000_000n, prepare: end.prepare + 1_000_000n }
