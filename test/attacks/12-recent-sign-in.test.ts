@@ -34,11 +34,11 @@ async function signInAllRoles(running: Running) {
   return sessions
 }
 
-/** The permissions under which a change moves no money, or asks for a recent sign-in by its route. */
+/** The permissions under which a change moves no money, or whose routes declare the recent sign-in themselves. */
 const otherPermissions: ReadonlySet<Permission | undefined> = new Set([
   // Claiming, cancelling and recording returns pay nothing. Paying declares a recent sign-in for large payments.
   ...(['transfers:settle', 'callbacks:resend', 'endpoints:manage', 'operations:manage', 'audit:verify'] as const),
-  // The second factor and the recovery codes declare it. A new password asks for both factors itself.
+  // The second factor and the recovery codes declare it. A new password requires both factors itself.
   'account:own',
 ])
 

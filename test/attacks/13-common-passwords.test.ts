@@ -1,3 +1,4 @@
+import { dictionary } from '@zxcvbn-ts/language-common'
 import t from 'tap'
 import { isCommonPassword } from '../../src/security/common-passwords.js'
 import { password, postSession, signIn, signInAs } from '../support/dashboard.js'
@@ -23,6 +24,12 @@ const chosen = [
 t.test('finds common passwords in any case, lengthened at their ends or repeated, and no others', async (t) => {
   for (const each of common) t.equal(await isCommonPassword(each), true, each)
   for (const each of chosen) t.equal(await isCommonPassword(each), false, each)
+})
+
+t.test('the list is long enough to help and small enough to keep in memory', async (t) => {
+  const list = dictionary['passwords-common']
+  t.ok(list.length > 40_000 && list.length < 60_000)
+  t.ok(list.join('').length < 600_000)
 })
 
 t.test(

@@ -57,7 +57,7 @@ function useLatch(isOn: boolean): boolean {
   return isOn || wasOn
 }
 
-/** Asks for the code of the authenticator app, or for a recovery code. */
+/** A field for the code of the authenticator app, or for a recovery code. */
 export function CodeField({ autoFocus = false }: { readonly autoFocus?: boolean }) {
   const text = useText()
   const [isRecovery, setRecovery] = useState(false)
