@@ -1,5 +1,8 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { Command } from 'commander'
+import type { SignedManifest } from '../audit/proofs/export-signature.js'
 import { defineBareCommand, defineCommand, defineStandaloneCommand, Refused, UsageError } from './command.js'
 import { interruptSignal, progressReporter } from './long-running.js'
 import { flag, integer, option, path, repeatable, required } from './options.js'
@@ -44,6 +47,36 @@ export function addProofCommands(audit: Command): void {
       return checkProof(contentOf(file), verifier, kept === undefined ? undefined : await checkpointIn(kept))
     },
   })
+  const checkingExport = 'verify an export with the public key only, without a data directory or network'
+  defineBareCommand(audit, 'check-export <manifest>', checkingExport, {
+    args: { manifest: { description: 'the manifest, next to the files that it describes' } },
+    options: { key: required(option('<key>', 'the verifier key, the output of `audit key`')) },
+    async run(_, { key }, file: string) {
+      const { openManifest } = await import('../audit/proofs/export-signature.js')
+      const { manifest, checkpoint } = openManifest(contentOf(file), await verifierOf(key))
+      await requireFiles(file, manifest.files)
+      const { origin, size: treeSize } = checkpoint
+      const events = manifest.files.reduce((sum, each) => sum + each.events, 0)
+      return { valid: true, events, until: manifest.until, files: manifest.files.length, origin, treeSize }
+    },
+  })
+}
+
+/** Compares the files of an export with its manifest. @throws VerificationError */
+async function requireFiles(manifest: string, files: SignedManifest['files']): Promise<void> {
+  const { VerificationError } = await import('@transferd/transparency-log')
+  for (const { name, bytes, sha256 } of files) {
+    const path = join(dirname(manifest), basename(name))
+    if (!existsSync(path)) throw new VerificationError(`${name} is missing next to the manifest`)
+    const hash = createHash('sha256')
+    let found = 0
+    for await (const chunk of createReadStream(path)) {
+      hash.update(chunk)
+      found += chunk.length
+    }
+    if (found !== bytes || hash.digest('hex') !== sha256)
+      throw new VerificationError(`${name} is not the file that the manifest describes`)
+  }
 }
 
 /** Adds the commands that verify the whole log. */

@@ -99,7 +99,11 @@ export function addAuditCommands(program: Command): void {
     async run(stores, { out, format, merchant, from = null, to = null }) {
       if (merchant !== undefined) await findMerchant(stores, merchant)
       const { exportToFiles } = await import('../audit/history/export-files.js')
-      const { readAuditCheckpoint } = await import('../operations/audit/audit-files.js')
+      const { sealingOf } = await import('../operations/audit/audit-tree.js')
+      const sealing = sealingOf(stores.configuration, stores)
+      const sealed = await sealing.end()
+      if (sealed && (await stores.rawEventStore.readAll({ after: sealed, maxCount: 1 })).events.length > 0)
+        stores.notify('newer events are not sealed yet and not included: the next checkpoint follows within a minute')
       const manifest = await exportToFiles(
         stores.eventStore,
         { format, merchantId: merchant ?? null, from, to },
@@ -113,7 +117,7 @@ export function addAuditCommands(program: Command): void {
             stores.notify,
             ({ events, at, until }) => `${events} events, ${percentOf(at, until)} % of the log`,
           ),
-          checkpoint: () => readAuditCheckpoint(stores.configuration.audit.directory),
+          ...sealing,
         },
       )
       if (!manifest) throw new Refused('interrupted: run the same command again to resume')

@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import type { ExportSealing } from '../audit/proofs/export-signature.js'
 import type { ProofOutcome } from '../audit/proofs/transfer-proof.js'
 import type { CallbackCommands } from '../commands/callback/callback-commands.js'
 import type { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
@@ -65,8 +66,7 @@ export interface HttpServices {
   readonly projectionControls: ProjectionControls
   readonly projectionLags: () => Promise<Static<typeof OverviewAnswer>['projections']>
   readonly proofOf: (trackingId: string) => Promise<ProofOutcome>
-  /** The signed checkpoint of the log's tree, if there is one. */
-  readonly auditCheckpoint: () => Promise<string | undefined>
+  readonly exportSealing: ExportSealing
   /** Returns the messages, newest first, or `undefined` outside sandbox mode or with a wrong token. */
   readonly outbox: (token: string) => Promise<readonly OutboxMessage[] | undefined>
   /** Returns whether there is no live merchant. */

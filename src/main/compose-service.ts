@@ -15,8 +15,7 @@ import { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
 import { isManual } from '../domain/payment-method.js'
 import type { HttpServices } from '../http/services.js'
 import type { Clock } from '../kernel/time.js'
-import { readAuditCheckpoint } from '../operations/audit/audit-files.js'
-import { integrityDetails, proofs } from '../operations/audit/audit-tree.js'
+import { integrityDetails, proofs, sealingOf } from '../operations/audit/audit-tree.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import { onceRestored } from '../operations/files/restored-mark.js'
 import { createSecurityLog } from '../operations/logging/security-log-writer.js'
@@ -132,7 +131,7 @@ export async function composeService(
     projectionLags: () => projectionLags({ store: rawEventStore, readModels }, clock),
     privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, box, readModels, transfers, clock },
     proofOf: proofs(configuration, stores),
-    auditCheckpoint: () => readAuditCheckpoint(configuration.audit.directory),
+    exportSealing: sealingOf(configuration, stores),
     outbox: async (token) => (inSandbox() && isSame(token, ports.outboxToken()) ? configured.outbox.list() : undefined),
     readiness: async () => [ports.backgroundProblem() ?? []].flat(),
     details: async () => [

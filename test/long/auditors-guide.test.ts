@@ -26,10 +26,9 @@ t.test(
   async (t) => {
     const directory = temporaryDirectory(t)
     mkdirSync(join(directory, 'packages/transparency-log/examples'), { recursive: true })
-    copyFileSync(
-      'packages/transparency-log/examples/check_proof.py',
-      join(directory, 'packages/transparency-log/examples/check_proof.py'),
-    )
+    const examples = 'packages/transparency-log/examples'
+    for (const name of ['check_proof.py', 'check_export.py'])
+      copyFileSync(join(examples, name), join(directory, examples, name))
     /** Creates a deposit. The service seals all events when it stops. */
     const createDeposit = async () => {
       const service = await startServiceProcess(t, { directory })

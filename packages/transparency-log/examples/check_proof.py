@@ -114,8 +114,8 @@ def consistent(size, root, newer_size, newer_root, proof):
     return climb(place, last, proof[0], proof[0], proof[1:]) == (root, newer_root)
 
 
-def open_checkpoint(note, key):
-    """Returns the size and root of a checkpoint that the key has signed."""
+def open_note(note, key):
+    """Returns the text of a note that the key has signed, and the name of the key."""
     name, key_id, raw = key.split("+", 2)
     raw = decoded(raw)
     require(len(raw) == 33 and raw[0] == 1, "a key that is not Ed25519")
@@ -127,7 +127,13 @@ def open_checkpoint(note, key):
     require(all(len(each) == 3 and each[0] == "\u2014" for each in signatures), "an invalid signature line")
     ours = [decoded(each[2]) for each in signatures if each[1] == name]
     ours = [each[4:] for each in ours if each[:4].hex() == key_id]
-    require(ours and signed(raw[1:], text.encode(), ours[0]), "a checkpoint that the key has not signed")
+    require(ours and signed(raw[1:], text.encode(), ours[0]), "a note that the key has not signed")
+    return text, name
+
+
+def open_checkpoint(note, key):
+    """Returns the size and root of a checkpoint that the key has signed."""
+    text, name = open_note(note, key)
     origin, size, root = text.split("\n")[:3]
     require(origin == name, "a checkpoint of a different log")
     require(size.isascii() and size.isdigit() and str(int(size)) == size, "an invalid tree size")

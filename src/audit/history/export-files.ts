@@ -2,13 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import {
-  type EventStore,
-  endOfLog,
-  formatPosition,
-  type Position,
-  parsePosition,
-} from '../../event-store/event-store.js'
+import { type EventStore, formatPosition, type Position, parsePosition } from '../../event-store/event-store.js'
 import {
   type Exported,
   type ExportedFile,
@@ -19,7 +13,7 @@ import {
   manifestOf,
 } from './export.js'
 
-type Store = Pick<EventStore, 'readAll' | 'readStream' | 'subscribeToAll'>
+type Store = Pick<EventStore, 'readAll' | 'readStream'>
 
 /** The files cannot be written there, or differ from those of an interrupted export. */
 export class ExportError extends Error {
@@ -43,8 +37,9 @@ const defaultLimits: ExportLimits = { eventsPerFile: 100_000, pagesPerSave: 20 }
 export interface ExportOptions {
   readonly signal: AbortSignal
   readonly onProgress: (progress: { readonly events: number; readonly at: Position; readonly until: Position }) => void
-  /** Returns the signed checkpoint of the log's tree. */
-  readonly checkpoint: () => Promise<string | undefined>
+  /** Returns the position at which the export ends. */
+  readonly end: () => Promise<Position | undefined>
+  readonly sign: (manifest: Manifest) => Promise<Manifest>
   readonly limits?: ExportLimits
 }
 
@@ -81,12 +76,12 @@ export async function exportToFiles(
     await rm(places.progress)
     return JSON.parse(await readFile(places.manifest, 'utf8')) as Manifest
   }
-  const progress = found ?? (await begin(store, request, places))
+  const progress = found ?? (await begin(request, places, options))
   const query = { ...request, until: positionIn(progress.until) ?? null }
   const files = await ExportFiles.open(places, progress)
   try {
     if (!(await writeAll(store, query, files, options))) return undefined
-    const manifest = manifestOf(query, await files.finish(), await options.checkpoint())
+    const manifest = await options.sign(manifestOf(query, await files.finish()))
     await writeDurably(places.manifest, `${JSON.stringify(manifest, null, 2)}\n`)
     await rm(places.progress)
     return manifest
@@ -95,12 +90,16 @@ export async function exportToFiles(
   }
 }
 
-async function begin(store: Store, request: Omit<ExportQuery, 'until'>, places: Places): Promise<Progress> {
+async function begin(
+  request: Omit<ExportQuery, 'until'>,
+  places: Places,
+  { end: endOf }: ExportOptions,
+): Promise<Progress> {
   const name = places.nameOf(1)
   if (await exists(join(places.directory, name))) {
     throw new ExportError(`${join(places.directory, name)} already exists: choose another path`)
   }
-  const end = await endOfLog(store)
+  const end = await endOf()
   const nothing = { at: null, first: null, last: null, done: [], writing: { name, events: 0, bytes: 0 } }
   const progress: Progress = { query: request, until: end ? formatPosition(end) : null, ...nothing }
   await mkdir(places.directory, { recursive: true })

@@ -91,18 +91,13 @@ export interface Exported {
 export type Manifest = ReturnType<typeof manifestOf>
 
 /** Returns the contents of an export, with which recipients can check that the files are complete and unchanged. */
-export function manifestOf(
-  { format, merchantId, from, to, until }: ExportQuery,
-  { first, last, files }: Exported,
-  checkpoint: string | undefined,
-) {
+export function manifestOf({ format, merchantId, from, to, until }: ExportQuery, { first, last, files }: Exported) {
   return {
     ...{ format, merchantId, from, to, until: until && formatPosition(until) },
     events: files.reduce((sum, { events }) => sum + events, 0),
     firstPosition: first ? formatPosition(first) : null,
     lastPosition: last ? formatPosition(last) : null,
     files,
-    ...(checkpoint !== undefined && { checkpoint }),
   }
 }
 

@@ -5,7 +5,7 @@ import { formatSigner, type NoteSigner, parseSigner, signerOf } from '@transferd
 import { leafOf } from '../../audit/integrity/event-leaf.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { SecretBox } from '../../security/secret-box.js'
-import { createFileDurably, readIfExists } from '../files/durable-file.js'
+import { createFileDurably } from '../files/durable-file.js'
 
 /** The purpose that the encrypted key is bound to. */
 export const auditKeyOwner = 'audit key'
@@ -47,9 +47,4 @@ export async function firstAuditKey(rawStore: EventStore, box: SecretBox): Promi
   const log = createHash('sha256').update(leafOf(events[0])).digest('hex')
   const seed = Buffer.from(box.mac('audit signing key', log), 'base64url')
   return signerOf(`transferd/${log.slice(0, 16)}`, 'log', seed)
-}
-
-/** Returns the signed checkpoint of the log's tree, or `undefined` before the first one. */
-export function readAuditCheckpoint(auditDirectory: string): Promise<string | undefined> {
-  return readIfExists(join(auditDirectory, 'checkpoint'))
 }

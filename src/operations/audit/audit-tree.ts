@@ -4,6 +4,7 @@ import { Counter, type Registry } from 'prom-client'
 import { startTreeKeeper } from '../../audit/integrity/audit-tree-keeper.js'
 import type { Witness } from '../../audit/integrity/checkpoint-publisher.js'
 import { integrityStatus } from '../../audit/integrity/integrity-status.js'
+import { type ExportSealing, exportSealing } from '../../audit/proofs/export-signature.js'
 import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proofs/transfer-proof.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { EventStore } from '../../event-store/event-store.js'
@@ -129,6 +130,15 @@ export async function integrityDetails(commands: IntegrityCommands, readModels: 
   const more = others.length > 0 ? `, and ${others.length} more` : ''
   const stopped = `payouts are stopped since ${stoppedSince}, as the log does not verify: ${first.place}: ${first.problem}`
   return [`${stopped}${more} (transferd audit verify)`, ...troubles]
+}
+
+/** Returns the signer of exports, which uses the tree in this node's directory. */
+export function sealingOf(
+  { audit, dataDirectory }: Configuration,
+  { rawEventStore: store, box }: Pick<OpenedLog, 'rawEventStore' | 'box'>,
+): ExportSealing {
+  const parts = { store, tiles: new DirectoryTiles(audit.directory) }
+  return exportSealing(parts, () => auditKeyOf(dataDirectory, store, box))
 }
 
 /** Returns a function that proves transfers with the tree in this node's directory. */

@@ -4,10 +4,15 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { type ExportFormat, type ExportQuery, manifestOf, measuredExport } from '../../../src/audit/history/export.js'
-import { ExportError, exportToFiles } from '../../../src/audit/history/export-files.js'
+import {
+  ExportError,
+  type ExportOptions,
+  type ExportTarget,
+  exportToFiles as exportSigned,
+} from '../../../src/audit/history/export-files.js'
 import { type AuditRecord, withheldFields } from '../../../src/audit/history/records.js'
 import { eventSchemas } from '../../../src/event-store/event-codec.js'
-import type { RecordedEvent } from '../../../src/event-store/event-store.js'
+import { endOfLog, type RecordedEvent } from '../../../src/event-store/event-store.js'
 import { logOf, longLog, steps } from '../../support/random-log.js'
 import { type GivenLog, givenLog } from './given-log.js'
 
@@ -15,10 +20,19 @@ const limits = { eventsPerFile: 10, pagesPerSave: 3 }
 const quiet = {
   signal: new AbortController().signal,
   onProgress: () => undefined,
-  checkpoint: async () => undefined,
   limits,
 }
 const everything: Omit<ExportQuery, 'until'> = { format: 'ndjson', merchantId: null, from: null, to: null }
+
+/** Exports to the end of the log without a signature. */
+function exportToFiles(
+  store: GivenLog,
+  request: Omit<ExportQuery, 'until'>,
+  target: ExportTarget,
+  options: Omit<ExportOptions, 'end' | 'sign'>,
+) {
+  return exportSigned(store, request, target, { ...options, end: () => endOfLog(store), sign: async (same) => same })
+}
 
 class Killed extends Error {
   override readonly name = 'Killed'
@@ -99,7 +113,7 @@ t.test('the manifest describes the files, and a measurement without writing retu
       files: [{ name: 'x', events: selected.length, bytes: Buffer.byteLength(text), sha256 }],
     })
     const query = { ...criteria, until }
-    t.strictSame(manifestOf(query, await measuredExport(store, query, 'x'), undefined), manifest)
+    t.strictSame(manifestOf(query, await measuredExport(store, query, 'x')), manifest)
     if (format === 'csv') t.match(text, /^\ufeff"position","recordedAt","at","stream",.*\r\n/)
     else {
       const records = text

@@ -94,7 +94,7 @@ export const AuditExportQuery = Type.Object({
   from: Type.Optional(Text),
   to: Type.Optional(Text),
   format: OneOf(['ndjson', 'csv']),
-  /** The last position to read, as in a manifest. Defaults to the end of the log. */
+  /** The last position to read, as in a manifest. Defaults to the last event that a checkpoint covers. */
   until: Type.Optional(Type.String({ maxLength: 64 })),
 })
 /** The content of an export. Request it first, then the export with its `until`. */
@@ -108,8 +108,10 @@ export const AuditManifestAnswer = Type.Object({
   firstPosition: Nullable(Text),
   lastPosition: Nullable(Text),
   files: List(Type.Object({ name: Text, events: Type.Integer(), bytes: Type.Integer(), sha256: Text })),
-  /** The signed checkpoint of the tree, if there is one. */
+  /** The signed checkpoint that covers all events of the export, if there is one. */
   checkpoint: Type.Optional(Text),
+  /** The signature by the log's key (docs/auditing/README.md#check-an-export). */
+  signature: Type.Optional(Text),
 })
 
 // ── Integrity ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,13 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import { type ExportQuery, manifestOf } from '../../../audit/history/export.js'
-import {
-  type EventStore,
-  endOfLog,
-  formatPosition,
-  type Position,
-  parsePosition,
-} from '../../../event-store/event-store.js'
+import type { ExportSealing } from '../../../audit/proofs/export-signature.js'
+import { formatPosition, type Position, parsePosition } from '../../../event-store/event-store.js'
 import { type PointInTime, parsePointInTime } from '../../../queries/walk-log.js'
 import { invalid, RequestError } from '../../refusals.js'
 import { streamId, timeOf } from '../../v1/requests.js'
@@ -30,7 +25,7 @@ const actionsLimit = 100
 const maxLookedAt = 20_000
 
 export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { eventStore: store, readers, auditCheckpoint } = app.services
+  const { readers, exportSealing } = app.services
   const read = app.viewers.allow('audit:read')
 
   app.get(
@@ -72,24 +67,24 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   const file = { ...withoutHead, ...read({ querystring: AuditExportQuery }) }
   app.get('/audit/export', file, async (request, reply) => {
-    const query = await queryOf(store, request.query)
+    const query = await queryOf(exportSealing, request.query)
     const pages = await readers.file(readBy(request), closeOf(reply), 'events', query)
     return sendPages(reply, 'events', query.format, pages)
   })
   app.get('/audit/manifest', read({ querystring: AuditExportQuery }, AuditManifestAnswer), async (request, reply) => {
-    const query = await queryOf(store, request.query)
+    const query = await queryOf(exportSealing, request.query)
     const name = `events.${query.format}`
     const measured = await readers.walk(readBy(request), closeOf(reply), 'manifest', query, name)
     await checkSession(request)
-    return manifestOf(query, measured, await auditCheckpoint())
+    return exportSealing.sign(manifestOf(query, measured))
   })
 }
 
 /** @throws RequestError */
-async function queryOf(store: EventStore, asked: Static<typeof AuditExportQuery>): Promise<ExportQuery> {
+async function queryOf(sealing: ExportSealing, asked: Static<typeof AuditExportQuery>): Promise<ExportQuery> {
   const { format, merchantId = null, until } = asked
   const [from = null, to = null] = [timeOf('from', asked.from), timeOf('to', asked.to)]
-  const end = until === undefined ? await endOfLog(store) : positionOf('until', until)
+  const end = until === undefined ? await sealing.end() : positionOf('until', until)
   return { format, merchantId, from, to, until: end ?? null }
 }
 
