@@ -162,6 +162,9 @@ t.test('one administrator cannot raise or remove the threshold', async (t) => {
     })
     t.equal(threshold(), 10_00n)
   }
+  const kept = await alice.patch(`/merchants/${id}`, { approvalAboveMinor: 10_00 })
+  t.match(kept.json(), { settings: { approvalAboveMinor: 10_00 }, proposedThreshold: null }, 'a proposal is withdrawn')
+  await alice.patch(`/merchants/${id}`, { approvalAboveMinor: null })
   const bob = await signInAs(running, 'administrator')
   const lower = await bob.patch(`/merchants/${id}`, { approvalAboveMinor: 5_00 })
   t.match(lower.json(), { settings: { approvalAboveMinor: 5_00 }, proposedThreshold: null }, 'a lower one applies')

@@ -77,8 +77,12 @@ function change(command: Exclude<MerchantCommand, { type: 'Register' }>, merchan
   switch (command.type) {
     case 'ChangeSettings': {
       const { heldBy: by } = command
-      const { approvalAboveMinor, ...others } = changed(merchant.settings, command.changes)
-      const isHeld = by !== undefined && isLooser(approvalAboveMinor, merchant.settings)
+      const { proposedThreshold, settings } = merchant
+      const { approvalAboveMinor: threshold, ...others } = changed(settings, command.changes)
+      // Choosing the current threshold again rejects a proposal.
+      const isRejected = proposedThreshold && command.changes.approvalAboveMinor === settings.approvalAboveMinor
+      const approvalAboveMinor = isRejected ? settings.approvalAboveMinor : threshold
+      const isHeld = by !== undefined && isLooser(approvalAboveMinor, settings)
       const changes = isHeld || approvalAboveMinor === undefined ? others : { ...others, approvalAboveMinor }
       const events: MerchantEvent[] = []
       if (Object.keys(changes).length > 0)

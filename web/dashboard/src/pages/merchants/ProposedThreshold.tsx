@@ -14,11 +14,19 @@ export function ProposedThreshold({ merchant }: { readonly merchant: MerchantIte
   const { format } = useAmounts()
   const canManage = usePermission('merchants:manage')
   const { merchantId, proposedThreshold } = merchant
-  const action = useAction<void, MerchantItem>({
-    run: () => api.send<MerchantItem>('POST', `/merchants/${merchantId}/confirm-threshold`),
-    refresh: [['merchant', merchantId], ['merchants'], ['changes']],
+  const path = `/merchants/${merchantId}`
+  const refresh = [['merchant', merchantId], ['merchants'], ['changes']]
+  const confirmation = useAction<void, MerchantItem>({
+    run: () => api.send<MerchantItem>('POST', `${path}/confirm-threshold`),
+    refresh,
     onSuccess: () => notify(text('merchants.thresholdConfirmed')),
   })
+  const rejection = useAction<void, MerchantItem>({
+    run: () => api.send<MerchantItem>('PATCH', path, { approvalAboveMinor: merchant.settings.approvalAboveMinor }),
+    refresh,
+    onSuccess: () => notify(text('merchants.thresholdRejected')),
+  })
+  const error = confirmation.error ?? rejection.error
   if (!proposedThreshold) return null
   const { approvalAboveMinor, by } = proposedThreshold
   return (
@@ -29,11 +37,14 @@ export function ProposedThreshold({ merchant }: { readonly merchant: MerchantIte
             ? text('merchants.thresholdRemovalHeld', { by })
             : text('merchants.thresholdHeld', { by, amount: format(approvalAboveMinor) })}
         </span>
-        {action.error && <Problem error={action.error} />}
+        {error && <Problem error={error} />}
         {canManage && (
           <div className="row">
-            <Button pending={action.pending} onPress={() => action.start()}>
+            <Button pending={confirmation.pending} onPress={() => confirmation.start()}>
               {text('merchants.confirmThreshold')}
+            </Button>
+            <Button pending={rejection.pending} onPress={() => rejection.start()}>
+              {text('merchants.rejectThreshold')}
             </Button>
           </div>
         )}
