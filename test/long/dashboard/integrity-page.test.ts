@@ -52,6 +52,9 @@ else {
     }
   }
 
+  const editOf = (from: string, to: string) =>
+    `UPDATE events SET body = replace(body, '"${from}"', '"${to}"') WHERE name = 'transfer-${trackingId}'`
+
   const auditor = await openAs('auditor', `/dashboard/audit?view=story&id=${trackingId}`)
   const payouts = auditor.getByRole('region', { name: 'Payouts' })
   const proof = auditor.getByRole('button', { name: 'Download proof' })
@@ -72,47 +75,39 @@ else {
   })
 
   t.test('a verification finds an amount changed in the log, and payouts stop', async (t) => {
-    t.equal(
-      edit(
-        'events.db',
-        `UPDATE events SET body = replace(body, '"7500"', '"97500"') WHERE name = 'transfer-${trackingId}'`,
-      ),
-      1,
-    )
+    t.equal(edit('events.db', editOf('7500', '97500')), 1)
     await auditor.getByRole('button', { name: 'Verify everything now' }).click()
     await auditor.getByText('The verification has started.').waitFor()
-    await payouts.getByText(`transfer-${trackingId}@0`).waitFor()
+    await payouts.getByText(`transfer-${trackingId}@0`).first().waitFor()
     await auditor.getByRole('alert').getByText('Payouts are stopped.').waitFor()
-    await auditor.getByRole('region', { name: 'Verifications' }).getByText('1 finding').waitFor()
+    await auditor.getByRole('region', { name: 'Verifications' }).getByText('2 findings').waitFor()
     for (const viewport of [wide, narrow]) {
       await auditor.setViewportSize(viewport)
       await auditor.reload()
-      await payouts.getByText(`transfer-${trackingId}@0`).waitFor()
+      await payouts.getByText(`transfer-${trackingId}@0`).first().waitFor()
       t.strictSame(await faultsOf(auditor), [], `axe, ${viewport.width} px`)
     }
     const tab = await auditor.getByRole('tab', { name: 'Integrity' }).boundingBox()
     t.ok(tab!.x >= 0 && tab!.x + tab!.width <= narrow.width, 'the selected tab is visible on a phone')
     t.equal(await auditor.getByRole('button', { name: 'Resume payouts' }).count(), 0, 'auditors cannot resume payouts')
     await auditor.setViewportSize(wide)
-    await payouts.getByRole('link', { name: `transfer-${trackingId}@0` }).click()
+    await payouts
+      .getByRole('link', { name: `transfer-${trackingId}@0` })
+      .first()
+      .click()
     await proof.click()
     await auditor.getByRole('alert').getByText('so nothing can be proven').waitFor()
   })
 
-  t.test('an administrator resumes payouts with a reason and the password', async () => {
+  t.test('an administrator restores the event and resumes payouts with a reason', async () => {
     const page = await openAs('administrator', integrity)
-    const statement = `UPDATE "c${sessionsTable()}" SET doc = json_set(doc, '$.authenticatedAt', '2026-01-01T00:00:00.000Z')`
-    edit('read-models.db', statement)
+    edit('events.db', editOf('97500', '7500'))
     await page.getByRole('button', { name: 'Resume payouts' }).click()
     const dialog = page.getByRole('dialog', { name: /^Resume payouts/ })
     await dialog.getByRole('button', { name: 'Resume payouts' }).click()
     await dialog.getByText('This field is required.').waitFor()
     await dialog.getByLabel('Reason').fill('We restored that row ourselves')
     await dialog.getByRole('button', { name: 'Resume payouts' }).click()
-    const passwordDialog = page.getByRole('dialog', { name: 'Confirm your password' })
-    const { password } = sandbox!.users.find(({ role }) => role === 'administrator')!
-    await passwordDialog.getByLabel('Password', { exact: true }).fill(password)
-    await passwordDialog.getByRole('button', { name: 'Confirm' }).click()
     await page.getByText('Last resumed by Sandbox administrator').waitFor()
     await page.getByRole('region', { name: 'Payouts' }).getByText('We restored that row ourselves').waitFor()
     await page.getByText('Payouts are stopped.').waitFor({ state: 'detached' })
@@ -121,14 +116,9 @@ else {
     await approver.getByText(/^You claimed /).waitFor()
   })
 
-  function sessionsTable(): number {
-    const db = new Database(join(directory, 'data', 'read-models.db'), { readonly: true })
-    try {
-      return db.prepare("SELECT id FROM collections WHERE name = 'sessions'").pluck().get() as number
-    } finally {
-      db.close()
-    }
-  }
-
-  t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))
+  t.test('no page caused an error or a forbidden request', async (t) => {
+    // The state of the edited transfer cannot be computed.
+    const unexpected = problems.filter((problem) => !/^503 .*[/]audit[/]state[?]/.test(problem))
+    t.strictSame(unexpected, [])
+  })
 }
