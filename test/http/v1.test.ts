@@ -73,6 +73,7 @@ t.test('returns a complete transfer immediately', async (t) => {
     accountNumber: 'TR330006100519786457841326',
     identityNumber: '10000000146',
     claimedBy: null,
+    bankFile: null,
     claimedUntil: null,
     approvedAmount: null,
     createdAt,
