@@ -15,12 +15,7 @@ import { positionAfter, signedCheckpoint, type TreeParts } from '../integrity/lo
 export interface SignedManifest {
   /** The last examined position, as `formatPosition` prints it; null for an empty log. */
   readonly until: string | null
-  readonly files: readonly {
-    readonly name: string
-    readonly events: number
-    readonly bytes: number
-    readonly sha256: string
-  }[]
+  readonly files: readonly { readonly name: string; readonly events: number; readonly sha256: string }[]
   /** The checkpoint that covers every event up to `until`; absent if there is none on this node. */
   readonly checkpoint?: string
   /** A signature line of a C2SP signed note over {@link signedText}; absent if the log is empty or its key cannot be read. */

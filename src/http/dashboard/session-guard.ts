@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import cookie from '@fastify/cookie'
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
@@ -14,7 +13,7 @@ import { isLoopback } from '../payment-page/device-cookie.js'
 import { refuseCrossSite } from '../payment-page/page-layout.js'
 import { type RefusalName, RequestError } from '../refusals.js'
 import type { HttpServices } from '../services.js'
-import { type Session, Sessions, type Visit } from './sign-in/sessions.js'
+import { isSame, type Session, Sessions, type Visit } from './sign-in/sessions.js'
 
 /** The signed-in user, as far as routes need it. */
 export type Viewer = Pick<User, 'userId' | 'role' | 'merchantIds'> & Pick<Session, 'sessionId'>
@@ -165,12 +164,6 @@ function viewerOf(this: FastifyRequest): Viewer {
   const { user, session } = this.visit
   const { userId, role, merchantIds } = user
   return { userId, role, merchantIds, sessionId: session.sessionId }
-}
-
-/** Compares in constant time. */
-function isSame(given: string | string[] | undefined, expected: string): boolean {
-  if (typeof given !== 'string' || given.length !== expected.length) return false
-  return timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(expected, 'latin1'))
 }
 
 /** Rows per second: a page of a list looks at some hundreds, and an audit search at up to 20,000. */

@@ -13,14 +13,6 @@ interface Link {
 
 export type MacBox = Pick<SecretBox, 'mac'>
 
-/** The numbers of the first and the last stored line, 0 without any, and what is wrong, as sentences. */
-export interface SecurityLogState {
-  readonly from: number
-  readonly to: number
-  readonly correlationIds: ReadonlySet<unknown>
-  readonly problems: readonly string[]
-}
-
 const fileName = 'security.log'
 /** Stores the last line, and the last one whose digest has a MAC. It also lets concurrent commands append in turn. */
 const databaseName = 'security-log.db'
@@ -54,8 +46,11 @@ export function appendToSecurityLog(directory: string, fields: object, box?: Mac
   }
 }
 
-/** Verifies the lines in the data directory. @throws Error if a file cannot be read */
-export function verifySecurityLog(directory: string, box: MacBox): SecurityLogState {
+/**
+ * Verifies the lines in the data directory. Returns the numbers of the first and the last one, 0 without any, and the problems as sentences.
+ * @throws Error if a file cannot be read
+ */
+export function verifySecurityLog(directory: string, box: MacBox) {
   const { last, signed } = linksIn(directory)
   const problems: string[] = []
   const correlationIds = new Set<unknown>()

@@ -2,13 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyError } from 'fastify'
 import { violate } from '../../../kernel/rules.js'
 import { Type } from '../../../kernel/typebox.js'
-import {
-  DamagedReceiptError,
-  findReceipt,
-  type ReceiptType,
-  receiptTypes,
-  storeReceipt,
-} from '../../../read-models/receipts.js'
+import { findReceipt, type ReceiptType, receiptTypes, storeReceipt } from '../../../read-models/receipts.js'
 import { digestOfReceipt, receiptName } from '../../../security/receipt-names.js'
 import { TokenBuckets } from '../../../security/token-buckets.js'
 import { RequestError } from '../../refusals.js'
@@ -66,8 +60,12 @@ export const receiptFiles: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/receipts/:name', { schema }, async (request, reply) => {
     app.gate.chargeAddress(request)
     const sha256 = digestOfReceipt(secretBox, request.params.name)
-    const receipt = sha256 === undefined ? undefined : await findReceipt(readModels, sha256).catch(damaged)
+    const receipt = sha256 === undefined ? undefined : await findReceipt(readModels, sha256)
     if (!receipt) throw new RequestError('unknown-route')
+    if (receipt === 'damaged') {
+      logger.error({ sha256 }, 'a receipt is damaged and was not sent')
+      throw new RequestError('receipt-damaged')
+    }
     reply.headers({
       'content-type': receipt.type,
       'content-disposition': `inline; filename="${fileNames[receipt.type]}"`,
@@ -80,12 +78,6 @@ export const receiptFiles: FastifyPluginAsyncTypebox = async (app) => {
     })
     return reply.send(receipt.bytes)
   })
-
-  function damaged(err: unknown): never {
-    if (!(err instanceof DamagedReceiptError)) throw err
-    logger.error({ err }, 'a receipt is damaged and was not sent')
-    throw new RequestError('receipt-damaged')
-  }
 }
 
 /** Replaces the errors about body size and media type by those of receipts. */

@@ -150,7 +150,7 @@ export class Sessions {
     const { _id, endsAt: _, mac, ...fields } = document
     // The MAC shows that this program has written it.
     const session = { sessionId: _id, ...fields } as Session
-    if (!isEqual(String(mac), this.#macOf(session))) return undefined
+    if (!isSame(mac, this.#macOf(session))) return undefined
     const user = this.services.userDirectory.byId(session.userId)
     if (!user || !isActive(user) || !isSameEpoch(user, session)) return undefined
     return this.services.clock() < endOf(session) ? { session, user } : undefined
@@ -195,9 +195,9 @@ function isSameEpoch(user: Pick<User, 'epoch' | 'epochStartedAt'>, session: Sess
 }
 
 /** Compares in constant time. */
-function isEqual(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
-  return a.length === b.length && timingSafeEqual(a, b)
+export function isSame(given: unknown, expected: string): boolean {
+  if (typeof given !== 'string' || given.length !== expected.length) return false
+  return timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(expected, 'latin1'))
 }
 
 function idOf(token: string): string {
