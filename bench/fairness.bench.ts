@@ -9,6 +9,7 @@ import type { Aggressor, FromAggressors } from './support/aggressors.js'
 import { runPart } from './support/bench-part.js'
 import { note, row, title } from './support/bench-report.js'
 import { type BenchMerchant, catchUpSeconds } from './support/bench-service.js'
+import { threadsMs } from './support/cpu-usage.js'
 import { prepareCreates } from './support/create-load.js'
 import { runLoad } from './support/http-load.js'
 
@@ -27,6 +28,8 @@ interface Measured {
   readonly p99Ms: number
   readonly maxMs: number
   readonly latestLiveMs: number
+  /** The share of a core that the main thread of the service used. */
+  readonly mainShare: number
 }
 
 /** Starts the aggressors in a process of their own. Returns a function that stops them and returns their responses by status. */
@@ -45,7 +48,9 @@ function start(aggressors: readonly Aggressor[]): () => Promise<FromAggressors['
 }
 
 /** Measures creates and /health/live at an even rate. */
-async function measure(port: number, merchant: BenchMerchant): Promise<Measured> {
+async function measure(port: number, pid: number, merchant: BenchMerchant): Promise<Measured> {
+  const mainMs = () => threadsMs(pid).get('main') ?? Number.NaN
+  const [startedMs, usedMs] = [performance.now(), mainMs()]
   const count = Math.ceil((perSecond * durationMs) / 1_000) + connections
   const nextRequest = prepareCreates({ ...merchant, path, connections, count })
   const getLive = Buffer.from('GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')
@@ -55,7 +60,8 @@ async function measure(port: number, merchant: BenchMerchant): Promise<Measured>
   ])
   const failed = [creates, live].flatMap(({ statuses }) => Object.keys(statuses)).filter((status) => status !== '200')
   if (failed.length > 0) note(`NOT 200: ${JSON.stringify([creates.statuses, live.statuses])}`)
-  return { p99Ms: creates.p99Ms, maxMs: creates.maxMs, latestLiveMs: live.maxMs }
+  const mainShare = (mainMs() - usedMs) / (performance.now() - startedMs)
+  return { p99Ms: creates.p99Ms, maxMs: creates.maxMs, latestLiveMs: live.maxMs, mainShare }
 }
 
 await runPart(async (cleanup) => {
@@ -64,7 +70,7 @@ await runPart(async (cleanup) => {
   )
   const service = await startService()
   cleanup(() => service.stop())
-  const { baseUrl, sandbox } = service
+  const { baseUrl, sandbox, pid } = service
   const port = Number(new URL(baseUrl).port)
   const create = (name: string) => {
     const limits = ['--sandbox', '--allow-ip', '127.0.0.1', '--rate-limit', '100']
@@ -137,13 +143,13 @@ await runPart(async (cleanup) => {
     ['all of them', [exports, audits, feed, lists, live]],
   ]
   // Discard the first measurement, in which hot code is compiled.
-  await measure(port, quiet)
+  await measure(port, pid, quiet)
   const measured = new Map<string, Measured[]>(loads.map(([name]) => [name, []]))
   const statuses = new Map<string, FromAggressors['statuses']>()
   for (let round = 0; round < rounds; round++) {
     for (const [name, aggressors] of loads) {
       const stop = start(aggressors)
-      measured.get(name)!.push(await measure(port, quiet))
+      measured.get(name)!.push(await measure(port, pid, quiet))
       statuses.set(name, await stop())
     }
   }
@@ -168,6 +174,11 @@ await runPart(async (cleanup) => {
       name,
       'latest /health/live, ms',
       results.map(({ latestLiveMs }) => latestLiveMs),
+    )
+    row(
+      name,
+      'main thread, % of a core',
+      results.map(({ mainShare }) => mainShare * 100),
     )
     note(`${name}: responses to the others by status in the last round: ${JSON.stringify(statuses.get(name))}`)
   }

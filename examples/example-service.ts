@@ -42,6 +42,7 @@ export async function startService(program = transferd) {
   if (service.exitCode !== null) throw new Error(`the service did not start: exit status ${service.exitCode}`)
   return {
     ...(JSON.parse(String(output)) as ServiceInfo),
+    pid: service.pid!,
     /** Runs a command on the service's directory and returns its JSON output. */
     async cli<Output>(...args: string[]): Promise<Output> {
       const { stdout } = await promisify(execFile)(process.execPath, [program, ...args, '--json'], { env })

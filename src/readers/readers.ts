@@ -57,6 +57,7 @@ export class Readers {
   readonly #pending = new Map<number, Pending>()
   #port: MessagePort | undefined
   #lastId = 0
+  #isClosed = false
 
   /** `start` starts a thread that serves reads, with the first read and after a failure. The port closes when the thread ends. */
   constructor(
@@ -93,6 +94,7 @@ export class Readers {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#port?.close()
   }
 
@@ -119,9 +121,9 @@ export class Readers {
     const { id } = message
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
+      const port = this.#connected()
       const waiting = { resolve, reject }
       this.#pending.set(id, waiting)
-      const port = this.#connected()
       port.postMessage(message)
       if (message.kind === 'next') return
       signal?.addEventListener('abort', () => {
@@ -136,6 +138,7 @@ export class Readers {
 
   #connected(): MessagePort {
     if (this.#port) return this.#port
+    if (this.#isClosed) throw new StoreUnavailableError('the service is stopping')
     const port = this.start()
     port.on('message', (message: FromReader) => {
       const { resolve, reject } = this.#pending.get(message.id) ?? {}

@@ -75,3 +75,14 @@ t.test('a thread that fails rejects its reads, and the next read starts another 
   t.same(await read(), [])
   t.equal(started(), 2)
 })
+
+t.test('reads that wait while the service stops start no thread', async (t) => {
+  const { readers, started } = await thread(t)
+  const reads = Array.from({ length: 6 }, () => readers.page(by, 'statement', undefined, range))
+  await reads[0]
+  readers.close()
+  const { status } = (await Promise.allSettled(reads)).at(-1)!
+  t.equal(status, 'rejected')
+  await t.rejects(readers.page(by, 'statement', undefined, range), { name: 'StoreUnavailableError' })
+  t.equal(started(), 1)
+})
