@@ -31,7 +31,7 @@ ENV NODE_ENV=production \
     SANDBOX=off
 COPY --from=build /app /app
 RUN ln -s /app/dist/bin/transferd.js /usr/local/bin/transferd \
- && install --directory --owner=node --group=node --mode=0700 /data
+ && install --directory --owner=node --group=node --mode=0700 /data /audit-copy
 USER node
 # With this working directory, the default directory `./data` is /data. The image does not set the store URLs, because they would
 # conflict with EVENT_STORE_URL_FILE or READ_MODEL_URL_FILE.

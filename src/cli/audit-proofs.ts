@@ -122,6 +122,32 @@ export function addIntegrityCommands(audit: Command): void {
     },
     text: ({ verifierKey }) => `${verifierKey}\n`,
   })
+  const restarting = 'start a new tree, with a new key, over the log as it is now; the earlier tree is set aside'
+  defineCommand(audit, 'restart-tree', restarting, {
+    options: { reason: required(option('<text>', 'why, for the log')) },
+    async run({ configuration, eventStore, rawEventStore, box, context }, { reason }) {
+      const { formatVerifier } = await import('@transferd/transparency-log')
+      const { restartTree } = await import('../operations/audit/audit-files.js')
+      const { origin } = configuration.audit
+      const { earlier, size, root, key } = await restartTree(
+        { eventStore, rawEventStore },
+        box,
+        origin,
+        reason,
+        context,
+      )
+      const lost = earlier
+        ? [
+            `The tree ${earlier.origin} of ${earlier.startedAt}, which covered ${earlier.size} events, no longer continues.`,
+            'Its checkpoints, copies and proofs verify only with its own key, and say nothing about the new tree.',
+            'Witnesses and the copy must accept the new tree: empty the copy, and send the new key to your auditors.',
+          ]
+        : []
+      return { verifierKey: formatVerifier(key), events: size, root: root.toString('base64'), lost }
+    },
+    text: ({ lost, ...summary }) =>
+      [readable(summary), ...lost, 'Payouts stay stopped until you resume them.', ''].join('\n'),
+  })
 }
 
 /** Writes the whole file or nothing. @throws Refused */

@@ -19,6 +19,7 @@ export const streamPrefix = {
   privacy: 'privacy-',
   directory: 'directory-',
   installation: 'installation-',
+  audit: 'audit-',
 } as const
 
 export type StreamPrefix = (typeof streamPrefix)[keyof typeof streamPrefix]
@@ -63,6 +64,8 @@ export const skippedEventsStream = `${streamPrefix.problems}skipped`
 export const digestKeyStream = `${streamPrefix.masterKeys}digests`
 /** Findings that do not verify, and the decisions to resume payouts. */
 export const integrityStream = `${streamPrefix.integrity}log`
+/** The starts of the tree over the log, and what it has sealed. */
+export const auditTreeStream = `${streamPrefix.audit}tree`
 /** The erasure of a customer, named only by the id of the customer's key. */
 export const privacyStream = (erasureId: string) => `${streamPrefix.privacy}${erasureId}`
 export const listedStreamsStream = `${streamPrefix.directory}streams`

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { auditTreeEvents } from '../domain/audit-tree.js'
 import { callbackEvents, endpointEvents } from '../domain/callback.js'
 import { erasedAccountNumber, erasedText } from '../domain/erased-data.js'
 import type { DataOf, EventsOf } from '../domain/event.js'
@@ -42,6 +43,7 @@ const schemasByStream = {
   [streamPrefix.integrity]: integrityEvents,
   [streamPrefix.directory]: directoryEvents,
   [streamPrefix.installation]: currencyEvents,
+  [streamPrefix.audit]: auditTreeEvents,
 } as const satisfies { readonly [prefix in StreamPrefix]: { readonly [type: string]: TObject } }
 
 export const eventSchemas: { readonly [type: string]: TObject } = Object.assign({}, ...Object.values(schemasByStream))

@@ -5,7 +5,7 @@ import { startTreeKeeper } from '../../src/audit/integrity/audit-tree-keeper.js'
 import { requestVerification, savedRound, saveRound } from '../../src/audit/integrity/integrity-status.js'
 import type { RunVerification, VerificationStep } from '../../src/audit/integrity/log-verification.js'
 import { IntegrityCommands } from '../../src/commands/integrity/integrity-commands.js'
-import { appendTransfers, seal, signer, tilesOf } from '../audit/integrity/sealed-log.js'
+import { appendTransfers, seal, signer, startTestTree, tilesOf } from '../audit/integrity/sealed-log.js'
 import { until } from '../callbacks/world.js'
 import { openTestStore, settableClock } from '../support/embedded-store.js'
 import { temporaryDirectory } from '../support/processes.js'
@@ -25,6 +25,7 @@ async function openWorld(t: Test) {
   t.teardown(() => readModels.close())
   const { clock, set } = settableClock('2026-11-23T10:00:00.000Z')
   const commands = new IntegrityCommands(store, clock)
+  const opening = await startTestTree(store)
   await appendTransfers(store, 0, 4)
   await seal(store, directory)
   /** The verifications of the whole log, as they start. */
@@ -32,7 +33,7 @@ async function openWorld(t: Test) {
   const start = (run: RunVerification, recording: Pick<IntegrityCommands, 'report'> = commands) =>
     startTreeKeeper({
       ...{ store, readModels, clock, mac, copyTo: undefined, witnesses: [], publishFailed: () => undefined },
-      ...{ tiles: tilesOf(directory), signer: async () => signer, keepKey: () => undefined, hasKey: () => true },
+      ...{ tiles: tilesOf(directory), ...opening(), keptKey: () => signer },
       commands: Object.assign(Object.create(commands), { report: recording.report.bind(recording) }),
       logger: pino({ level: 'silent' }),
       metrics: { setTreeSize: () => undefined, setFindings: () => undefined },

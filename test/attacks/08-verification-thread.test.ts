@@ -35,11 +35,11 @@ async function verify(
   const store = await openEventLog({ directory })
   t.teardown(() => store.close())
   const configuration = {
-    audit: { directory: join(directory, 'audit'), copyTo: undefined, witnesses: [] },
+    audit: { directory: join(directory, 'audit'), origin: undefined, copyTo: undefined, witnesses: [] },
     eventStore: { engine: 'embedded', directory } as const,
   }
   const run = verificationsOf(configuration, keyRing, markedStore(store, box))
-  return run({ occasion: 'asked', verifier: signer, kept: [], from, stepMs: 0 }, onStep, signal)
+  return run({ occasion: 'asked', verifier: signer, kept: [], recorded: undefined, from, stepMs: 0 }, onStep, signal)
 }
 
 t.test('verifies the whole log in a thread of the lowest priority, in steps', async (t) => {

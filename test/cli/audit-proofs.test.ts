@@ -5,7 +5,7 @@ import t from 'tap'
 import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
-import { keepAuditKey } from '../../src/operations/audit/audit-files.js'
+import { auditKeyOf } from '../../src/operations/audit/audit-files.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openLog } from '../../src/operations/stores/stores.js'
 import { merchantSettings } from '../support/merchant-requests.js'
@@ -13,7 +13,10 @@ import { temporaryDirectory } from '../support/processes.js'
 import { cliJson, runCli } from './in-process.js'
 
 const directory = temporaryDirectory(t)
-const configuration = readConfiguration({ EVENT_STORE_URL: `embedded:${join(directory, 'data')}` })
+const configuration = readConfiguration({
+  EVENT_STORE_URL: `embedded:${join(directory, 'data')}`,
+  AUDIT_ORIGIN: 'log.example/transferd',
+})
 const log = await openLog(configuration)
 t.teardown(() => log.close())
 const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
@@ -23,8 +26,7 @@ const { id: merchantId } = await new MerchantCommands(log.eventStore, clock, log
   context,
 )
 const transfers = new TransferCommands(log.eventStore, clock, async () => merchantSettings)
-const signer = parseSigner(generateSigner('log.example/transferd'))
-keepAuditKey(configuration.dataDirectory, log.box, signer)
+const signer = (await auditKeyOf(configuration.dataDirectory, log.rawEventStore, log.box))!
 
 /** Seals the log, as the service does every minute. */
 async function seal(): Promise<void> {

@@ -8,7 +8,7 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { addEventCodes } from '../../src/event-store/event-codes.js'
 import type { Append } from '../../src/event-store/event-store.js'
-import { firstAuditKey } from '../../src/operations/audit/audit-files.js'
+import { auditKeyOf, startFirstTree } from '../../src/operations/audit/audit-files.js'
 import { eventKeyIn, loadMasterKeys } from '../../src/operations/keys/key-ring.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { appendTransfers, seal } from '../audit/integrity/sealed-log.js'
@@ -83,8 +83,10 @@ t.test('verifies a log with a tree before copying, and rejects an edited log', a
   const { keys } = loadMasterKeys(from)
   const source = await openEventLog({ directory: from })
   const box = createSecretBox(keys[0].key)
-  await appendTransfers(addEventCodes(source, eventKeyIn(box)), 0, 20)
-  await seal(source, from, await firstAuditKey(source, box))
+  const store = addEventCodes(source, eventKeyIn(box))
+  await startFirstTree(store, box, undefined)
+  await appendTransfers(store, 0, 20)
+  await seal(source, from, await auditKeyOf(from, source, box))
   await source.close()
   const copyTo = (to: string) =>
     runCli(directory, ['events', 'copy', '--from', `embedded:${from}`, '--to', `embedded:${join(directory, to)}`])

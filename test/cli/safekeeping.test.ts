@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
-import { keepAuditKey } from '../../src/operations/audit/audit-files.js'
+import { auditKeyOf, keepAuditKey } from '../../src/operations/audit/audit-files.js'
 import type { BackUpReport, RestoreReport } from '../../src/operations/backup/backup-commands.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openLog, openReadModels } from '../../src/operations/stores/stores.js'
@@ -20,8 +20,6 @@ import { runCli } from './in-process.js'
 
 const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
 const clock = () => new Date().toISOString()
-const signer = parseSigner(generateSigner('log.example/transferd'))
-const verifierKey = formatVerifier(signer)
 const otherVerifierKey = formatVerifier(parseSigner(generateSigner('log.example/transferd')))
 
 interface Environment {
@@ -51,6 +49,7 @@ async function world(t: Test, environment: Environment) {
   }
   const [ended, open] = [await deposit('ada'), await deposit('grace')]
   await transfers.act(ended, { type: 'Cancel', message: 'not paid' }, context)
+  const signer = (await auditKeyOf(configuration.dataDirectory, rawEventStore, box))!
   keepAuditKey(configuration.dataDirectory, box, signer)
   const sealer = await LogSealer.open(
     { store: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory) },
@@ -64,7 +63,7 @@ async function world(t: Test, environment: Environment) {
     const { status, stdout, stderr } = await runCli(directory, [...args, '--json'], { ...environment, ...changed })
     return { status, stderr, result: stdout === '' ? undefined : JSON.parse(stdout) }
   }
-  return { directory, configuration, merchantId, ended, open, command }
+  return { directory, configuration, merchantId, ended, open, command, verifierKey: formatVerifier(signer) }
 }
 
 /** Resolves the default data locations against the directory in which the commands run. */
@@ -89,7 +88,7 @@ async function onServers(t: Test, readModels: Environment): Promise<void> {
   t.teardown(() => server.stop())
   const TRANSFERD_MASTER_KEY = randomBytes(32).toString('hex')
   const environment = { TRANSFERD_MASTER_KEY, EVENT_STORE_URL: server.url, PORT: '0', ...readModels }
-  const { directory, configuration, merchantId, ended, open, command } = await world(t, environment)
+  const { directory, configuration, merchantId, ended, open, command, verifierKey } = await world(t, environment)
 
   t.match(await command(['audit', 'verify']), { status: 0, result: { holds: true, unsealed: 0 } })
   t.match(await command(['audit', 'prove', ended, '--out', 'proof.json']), { status: 0, result: { events: 2 } })
@@ -175,7 +174,7 @@ t.test(
 )
 
 t.test('refuses to restore a backup that the given key has not signed', async (t) => {
-  const { directory, command, open } = await world(t, {})
+  const { directory, command, open, verifierKey } = await world(t, {})
   t.match(await command(['backup', 'target']), { status: 0 })
   const notesOf = async (...args: string[]) => {
     const { result, status, stderr } = await command(['restore', 'target', ...args])

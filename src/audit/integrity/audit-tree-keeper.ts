@@ -1,11 +1,13 @@
 import { formatVerifier, type NoteSigner, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import { type IntegrityCommands, integrityContext } from '../../commands/integrity/integrity-commands.js'
+import type { AuditTree } from '../../domain/audit-tree.js'
 import { type Finding, maxFindings } from '../../domain/integrity.js'
 import { type Clock, dayMs } from '../../kernel/time.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../../subscriptions/under-lease.js'
+import { openTree, type TreeOpening } from './audit-tree-opening.js'
 import { CheckpointPublisher, type PublisherOptions } from './checkpoint-publisher.js'
 import {
   integrityStatus,
@@ -29,6 +31,8 @@ const newestLeaves = 2_000
 /** An older verification starts again, so that saved progress cannot spare a part of the log from verification for long. */
 const maxRoundMs = dayMs
 const maxVerifications = 10
+/** The number of new events after which the log records the newest checkpoint. It also does at a stop. */
+const recordEvery = 5_000
 
 /** The intervals of sealing and verification. Tests pass shorter ones. */
 const defaultTiming = {
@@ -44,19 +48,15 @@ const defaultTiming = {
   restMs: 3_600_000,
 }
 
-interface TreeKeeperOptions extends TreeParts, Omit<PublisherOptions, 'tiles'> {
+interface TreeKeeperOptions extends TreeParts, TreeOpening, Omit<PublisherOptions, 'tiles'> {
   readonly readModels: ReadModels
   readonly commands: IntegrityCommands
   readonly logger: Logger
   readonly clock: Clock
   readonly metrics: { setTreeSize(treeSize: number): void; setFindings(count: number): void }
   readonly timing?: Partial<typeof defaultTiming>
-  /** Returns `undefined` while the log is empty. */
-  readonly signer: () => Promise<NoteSigner | undefined>
   /** Saves the key once the tree has a checkpoint. */
   readonly keepKey: (signer: NoteSigner) => void
-  /** Whether this node has signed before. If so, a missing tree was removed. */
-  readonly hasKey: () => boolean
   readonly verify: RunVerification
   /** Authenticates the saved progress of a verification. */
   readonly mac: (text: string) => string
@@ -67,18 +67,25 @@ interface TreeKeeperOptions extends TreeParts, Omit<PublisherOptions, 'tiles'> {
 /** Seals and verifies the log in the process that holds the lease. It works in small steps, so that it never blocks its thread. */
 export function startTreeKeeper(options: TreeKeeperOptions): Part {
   return startUnderLease(options, leaseName, async ({ signal }, _retry, stopping) => {
-    const signer = await waitForSigner(options, signal)
-    if (signer) await new TreeKeeper(options, signer, signal, stopping).run()
+    // A tree that a person starts again has another key.
+    while (!signal.aborted) {
+      const opened = await whileUnavailable(options, signal, () => openTree(options))
+      if (opened && 'signer' in opened) await new TreeKeeper(options, opened, signal, stopping).run()
+      else if (opened) await whileUnavailable(options, signal, () => reportMissing(options, opened.finding))
+      await pause(options.timing?.pollMs ?? defaultTiming.pollMs, signal)
+    }
   })
 }
 
-async function waitForSigner(options: TreeKeeperOptions, signal: AbortSignal): Promise<NoteSigner | undefined> {
-  while (!signal.aborted) {
-    const signer = await whileUnavailable(options, signal, () => options.signer())
-    if (signer) return signer
-    await pause(options.timing?.pollMs ?? defaultTiming.pollMs, signal)
-  }
-  return undefined
+/** Nothing is sealed until a person decides. */
+async function reportMissing({ commands, readModels, logger, metrics }: TreeKeeperOptions, finding: Finding) {
+  const trouble = `The log is not sealed: ${finding.place}: ${finding.problem} (transferd audit restart-tree)`
+  metrics.setFindings(1)
+  const status = (await integrityStatus(readModels)) ?? { note: null, signedAt: null, verifierKey: null, witnesses: [] }
+  const verifications = 'verifications' in status ? status.verifications : []
+  await saveIntegrityStatus(readModels, { ...status, verifications, troubles: [trouble] })
+  if ((await commands.report([finding], 0, integrityContext)) > 0)
+    logger.error({ findings: finding }, 'payouts are stopped: the tree of the log cannot be used')
 }
 
 function whileUnavailable<Result>({ logger }: TreeKeeperOptions, signal: AbortSignal, attempt: () => Promise<Result>) {
@@ -90,6 +97,10 @@ function whileUnavailable<Result>({ logger }: TreeKeeperOptions, signal: AbortSi
 class TreeKeeper {
   readonly #publisher: CheckpointPublisher
   readonly #timing: typeof defaultTiming
+  readonly #signal: AbortSignal
+  readonly #replaced = new AbortController()
+  readonly #signer: NoteSigner
+  readonly #tree: AuditTree
   #sealer: LogSealer | undefined
   #note: string | null = null
   #signedAt: string | null = null
@@ -100,28 +111,31 @@ class TreeKeeper {
   /** @param stopping aborts when the service stops, but not when the lease is lost */
   constructor(
     private readonly options: TreeKeeperOptions,
-    private readonly signer: NoteSigner,
-    private readonly signal: AbortSignal,
+    { signer, tree }: { readonly signer: NoteSigner; readonly tree: AuditTree },
+    signal: AbortSignal,
     private readonly stopping: AbortSignal,
   ) {
+    this.#signer = signer
+    this.#tree = tree
+    this.#signal = AbortSignal.any([signal, this.#replaced.signal])
     this.#publisher = new CheckpointPublisher({ ...options, signer })
     this.#timing = { ...defaultTiming, ...options.timing }
   }
 
   async run(): Promise<void> {
-    const { tiles, hasKey, readModels } = this.options
-    const before = await whileUnavailable(this.options, this.signal, () => integrityStatus(readModels))
+    const { tiles, readModels } = this.options
+    const before = await whileUnavailable(this.options, this.#signal, () => integrityStatus(readModels))
     this.#signedAt = before?.signedAt ?? null
     this.#verifications = before?.verifications ?? []
-    const size = (await signedCheckpoint(tiles, this.signer).catch(() => undefined))?.size ?? 0
-    const hasTree = hasKey() || (await tiles.read('checkpoint')) !== undefined
+    const size = (await signedCheckpoint(tiles, this.#signer).catch(() => undefined))?.size ?? 0
+    const hasTree = (await tiles.read('checkpoint')) !== undefined
     const newest = {
       occasion: 'start',
       startedAt: this.options.clock(),
       verified: Math.max(0, size - newestLeaves),
     } as const
-    const verifyNewest = () => this.#verify(newest, this.signal)
-    if (hasTree) await whileUnavailable(this.options, this.signal, verifyNewest)
+    const verifyNewest = () => this.#verify(newest, this.#signal)
+    if (hasTree) await whileUnavailable(this.options, this.#signal, verifyNewest)
     await Promise.all([this.#keepSealing(), this.#keepVerifying(hasTree)])
     if (this.stopping.aborted) await this.#sealLast()
   }
@@ -129,37 +143,53 @@ class TreeKeeper {
   async #keepSealing(): Promise<void> {
     const { pollMs, sealMs, retryMs } = this.#timing
     let sealedAtMs = Number.NEGATIVE_INFINITY
-    while (!this.signal.aborted) {
+    while (!this.#signal.aborted) {
       try {
-        this.#sealer ??= await LogSealer.open(this.options, this.signer)
+        if ((await this.options.tree.state())?.treeId !== this.#tree.treeId) return this.#replaced.abort()
+        this.#sealer ??= await this.#openSealer()
         const sealer = this.#sealer
-        await sealer.follow(() => pause(pagePauseMs, this.signal), this.signal)
-        if (performance.now() - sealedAtMs >= sealMs && !this.signal.aborted) {
+        await sealer.follow(() => pause(pagePauseMs, this.#signal), this.#signal)
+        if (performance.now() - sealedAtMs >= sealMs && !this.#signal.aborted) {
           sealedAtMs = performance.now()
           await this.#seal(sealer)
           await this.#publish(sealer)
         }
         this.#sealTrouble = undefined
-        await pause(pollMs, this.signal)
+        await pause(pollMs, this.#signal)
       } catch (error) {
         this.#sealer = undefined
         await this.#reportSealFailure(error)
-        await pause(retryMs, this.signal)
+        await pause(retryMs, this.#signal)
       }
     }
+  }
+
+  async #openSealer(): Promise<LogSealer> {
+    const { size, root } = (await this.options.tree.state()) ?? this.#tree
+    return LogSealer.open(this.options, this.#signer, { size, root: Buffer.from(root, 'base64') })
   }
 
   async #seal(sealer: LogSealer): Promise<void> {
     const note = await sealer.seal()
     if (note !== undefined || this.#note === null) {
-      const checkpoint = await signedCheckpoint(this.options.tiles, this.signer)
+      const checkpoint = await signedCheckpoint(this.options.tiles, this.#signer)
       this.#note = checkpoint?.note ?? null
       // Without new events, a checkpoint from before a loss of the read models covers all of them.
       this.#signedAt = note === undefined ? (this.#signedAt ?? this.options.clock()) : this.options.clock()
     }
-    if (sealer.sealedSize > 0) this.options.keepKey(this.signer)
+    if (sealer.sealedSize > 0) this.options.keepKey(this.#signer)
     this.options.metrics.setTreeSize(sealer.sealedSize)
     await this.#saveStatus()
+    await this.#recordSeal(sealer, recordEvery)
+  }
+
+  /** Records in the log that the tree exists, and later what it covers, so that removing the tree does not erase that. */
+  async #recordSeal(sealer: LogSealer, minEvents: number): Promise<void> {
+    const tree = await this.options.tree.state()
+    if (!tree || sealer.sealedSize === 0 || (tree.isSealed && sealer.sealedSize - tree.size < minEvents)) return
+    const { size, root } = sealer.head()
+    const command = { type: 'RecordSeal', treeId: this.#tree.treeId, size, root: root.toString('base64') } as const
+    await this.options.tree.execute(command, integrityContext)
   }
 
   async #publish({ sealedSize }: LogSealer): Promise<void> {
@@ -183,8 +213,13 @@ class TreeKeeper {
   /** Seals the newest events, so that a stopped service leaves none unsealed. */
   async #sealLast(): Promise<void> {
     try {
-      const sealer = this.#sealer ?? (await LogSealer.open(this.options, this.signer))
-      await sealer.follow(async () => undefined, AbortSignal.timeout(lastFollowMs))
+      const sealer = this.#sealer ?? (await this.#openSealer())
+      const follow = () => sealer.follow(async () => undefined, AbortSignal.timeout(lastFollowMs))
+      await follow()
+      await this.#seal(sealer)
+      // More than the event that recorded the last one.
+      await this.#recordSeal(sealer, 2)
+      await follow()
       await this.#seal(sealer)
     } catch (error) {
       this.options.logger.warn({ err: error }, 'the newest events stay unsealed until the next start')
@@ -194,10 +229,10 @@ class TreeKeeper {
   async #keepVerifying(hasTree: boolean): Promise<void> {
     const { clock, readModels, mac, logger } = this.options
     const { pollMs, retryMs, restMs } = this.#timing
-    let round = await whileUnavailable(this.options, this.signal, () => savedRound(readModels, mac))
+    let round = await whileUnavailable(this.options, this.#signal, () => savedRound(readModels, mac))
     if (round && Date.parse(clock()) - Date.parse(round.startedAt) > maxRoundMs) round = { ...round, isDone: true }
     let dueAtMs = hasTree ? 0 : performance.now() + restMs
-    while (!this.signal.aborted) {
+    while (!this.#signal.aborted) {
       try {
         const request = (await verificationRequestedAt(readModels)) ?? ''
         const isRequested = request > (round?.request ?? '') && (hasTree || this.#note !== null)
@@ -213,9 +248,9 @@ class TreeKeeper {
         }
       } catch (error) {
         logger.warn({ err: error }, 'the verification of the log failed')
-        await pause(retryMs, this.signal)
+        await pause(retryMs, this.#signal)
       }
-      await pause(pollMs, this.signal)
+      await pause(pollMs, this.#signal)
     }
   }
 
@@ -223,7 +258,7 @@ class TreeKeeper {
   async #verifyRound(start: Round): Promise<Round> {
     let round = start
     const requested = new AbortController()
-    const signal = AbortSignal.any([this.signal, requested.signal])
+    const signal = AbortSignal.any([this.#signal, requested.signal])
     const watching = start.occasion === 'rest' ? this.#untilRequested(start, signal) : undefined
     void watching?.then(() => requested.abort())
     try {
@@ -278,8 +313,16 @@ class TreeKeeper {
     }
     const copied = await this.#publisher.copied()
     const kept = copied ? [{ name: 'the copy', note: copied }] : []
+    const tree = await this.options.tree.state()
+    const recordedTree = tree?.isSealed
+      ? { size: tree.size, root: tree.root, mayLag: this.options.isShared }
+      : undefined
     const stepMs = this.#timing.progressMs
-    const result = await verify({ occasion, verifier: this.signer, kept, from, stepMs }, onStep, signal)
+    const result = await verify(
+      { occasion, verifier: this.#signer, kept, recorded: recordedTree, from, stepMs },
+      onStep,
+      signal,
+    )
     await recording
     if (!result) return
     metrics.setFindings(earlier.length + result.count)
@@ -302,7 +345,7 @@ class TreeKeeper {
       await saveIntegrityStatus(readModels, {
         note: this.#note,
         signedAt: this.#signedAt,
-        verifierKey: formatVerifier(this.signer),
+        verifierKey: formatVerifier(this.#signer),
         witnesses: this.#publisher.witnesses(this.#note),
         verifications: this.#verifications,
         troubles: [...sealTroubles, ...this.#fileTroubles, ...this.#publisher.troubles()],

@@ -7,8 +7,10 @@ import {
   signNote,
   type TileStore,
   TreeAppender,
+  type TreeHead,
   TreeReader,
   VerificationError,
+  verifyConsistency,
 } from '@transferd/transparency-log'
 import { type EventStore, eventAt, logPages, type Position } from '../../event-store/event-store.js'
 import { leafOf, placeInLeaf } from './event-leaf.js'
@@ -66,6 +68,13 @@ export async function signedCheckpoint(
   return { ...openCheckpoint(note, verifier), note }
 }
 
+const differentEvents = ({ size }: TreeHead) => `the first ${size} events are not those that the log recorded as sealed`
+
+/** Returns whether a tree starts with an earlier one. */
+export async function contains(tiles: TileStore, tree: TreeHead, earlier: TreeHead): Promise<boolean> {
+  return verifyConsistency(earlier, tree, await new TreeReader(tiles, tree.size).consistencyProof(earlier.size))
+}
+
 /**
  * Extends the tree by the events of the log and signs checkpoints. A tree has one sealer at a time. If the process is killed, the tree is
  * that of its last checkpoint, and the next sealer writes the same files again. After an error, discard the sealer and open another one.
@@ -79,39 +88,62 @@ export class LogSealer {
     private readonly signer: NoteSigner,
     private readonly tree: TreeAppender,
     private through: Position | undefined,
+    private readonly required: TreeHead | undefined,
   ) {
     this.sealedSize = tree.size
   }
 
-  /** Continues after the last checkpoint. @throws VerificationError if checkpoint, tree and log do not match */
-  static async open(parts: TreeParts, signer: NoteSigner): Promise<LogSealer> {
+  /**
+   * Continues after the last checkpoint. The tree must contain the `required` one, which the log recorded.
+   * @throws VerificationError if checkpoint, tree and log do not match
+   */
+  static async open(parts: TreeParts, signer: NoteSigner, required?: TreeHead): Promise<LogSealer> {
     const checkpoint = await signedCheckpoint(parts.tiles, signer)
     const size = checkpoint?.size ?? 0
     const tree = await TreeAppender.open(parts.tiles, size)
     if (checkpoint && !tree.root().equals(checkpoint.root))
       throw new VerificationError('the tree does not match its checkpoint')
-    return new LogSealer(parts, signer, tree, await positionAfter(parts, size))
+    const isCovered = required === undefined || (checkpoint !== undefined && required.size <= size)
+    if (isCovered && required && !(await contains(parts.tiles, checkpoint!, required)))
+      throw new VerificationError(differentEvents(required))
+    return new LogSealer(parts, signer, tree, await positionAfter(parts, size), isCovered ? undefined : required)
   }
 
   /** Adds the events up to the current end of the log. Awaits `pause` after each page, and ends early if the signal aborts. */
   async follow(pause: () => Promise<void>, signal: AbortSignal): Promise<void> {
     for await (const { events, through, atEnd } of storedPages(this.parts.store, this.through)) {
       if (signal.aborted) return
-      await this.tree.append(events.map(leafOf))
+      await this.#append(events.map(leafOf))
       this.through = through
       if (!atEnd) await pause()
     }
   }
 
-  /** Signs a checkpoint and returns it, or `undefined` if there are no new events. */
+  async #append(leaves: readonly Uint8Array[]): Promise<void> {
+    const { tree, required } = this
+    const rest = (required?.size ?? 0) - tree.size
+    await tree.append(rest > 0 ? leaves.slice(0, rest) : leaves)
+    if (required && tree.size === required.size && !tree.root().equals(required.root))
+      throw new VerificationError(differentEvents(required))
+    if (rest > 0) await tree.append(leaves.slice(rest))
+  }
+
+  /** Signs a checkpoint and returns it, or `undefined` if there are no new events. @throws VerificationError if events are missing */
   async seal(): Promise<string | undefined> {
     const { size } = this.tree
+    if (this.required && size < this.required.size)
+      throw new VerificationError(`the log has ${size} events, but ${this.required.size} were sealed`)
     if (size === this.sealedSize) return undefined
     await this.tree.flush()
-    const checkpoint = { origin: this.signer.name, size, root: this.tree.root() }
+    const checkpoint = this.head()
     const note = signNote(formatCheckpoint(checkpoint), [this.signer])
     await this.parts.tiles.write(checkpointPath, Buffer.from(note))
     this.sealedSize = size
     return note
+  }
+
+  /** Returns the tree up to the last event that was added. */
+  head() {
+    return { origin: this.signer.name, size: this.tree.size, root: this.tree.root() }
   }
 }

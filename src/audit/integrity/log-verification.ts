@@ -9,14 +9,13 @@ import {
   TreeReader,
   tileWidth,
   VerificationError,
-  verifyConsistency,
   widthOf,
 } from '@transferd/transparency-log'
 import { type Finding, forgedProblem } from '../../domain/integrity.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
 import type { VerificationStatus } from './integrity-status.js'
 import { checkStreams, Findings, LogComparison } from './log-comparison.js'
-import { checkpointPath, positionAfter, signedCheckpoint, storedPages, type TreeParts } from './log-sealer.js'
+import { checkpointPath, contains, positionAfter, signedCheckpoint, storedPages, type TreeParts } from './log-sealer.js'
 
 /** Creates a tile store that compares the files that a tree should have with the stored files, instead of writing them. */
 function comparingTiles(tiles: TileStore, findings: Findings): TileStore {
@@ -43,10 +42,19 @@ export interface KeptCheckpoint {
   readonly note: string
 }
 
+/** The newest tree that the log recorded, with its root in base64. */
+export interface RecordedTree {
+  readonly size: number
+  readonly root: string
+  /** The verified tree can be behind it: it is a snapshot, or another node of the log recorded it. */
+  readonly mayLag: boolean
+}
+
 export interface VerifyOptions extends TreeParts {
   readonly verifier: NoteVerifier
   /** Checkpoints of this log that were kept elsewhere. The log must still have everything that they cover. */
   readonly kept?: readonly KeptCheckpoint[]
+  readonly recorded?: RecordedTree | undefined
   /** The first leaf to verify. Defaults to 0. */
   readonly from?: number
   /** Returns the problems of the database file, as sentences. Omitted on a server. */
@@ -69,6 +77,7 @@ export interface VerificationStep {
 }
 
 interface VerificationTask extends Required<Pick<VerifyOptions, 'verifier' | 'kept' | 'from'>> {
+  readonly recorded: RecordedTree | undefined
   readonly occasion: VerificationStatus['occasion']
   /** The time between two steps. */
   readonly stepMs: number
@@ -100,6 +109,7 @@ export async function verifySealedLog(options: VerifyOptions) {
   if (!checkpoint) return result(nothing, undefined)
   try {
     await compareKept(options, checkpoint, findings)
+    if (options.recorded) await compareRecorded(options, checkpoint, options.recorded, findings)
     return result(await compareLog(options, checkpoint, findings), checkpoint)
   } catch (error) {
     // An unreadable database is a finding if its file is damaged. An unavailable one is not.
@@ -134,13 +144,31 @@ export async function compareKept(
         findings.add('checkpoint', name, problem)
         continue
       }
-      const proof = await new TreeReader(tiles, size).consistencyProof(older.size)
-      if (!verifyConsistency(older, { size, root }, proof))
+      if (!(await contains(tiles, { size, root }, older)))
         findings.add('checkpoint', name, `The tree is not a continuation of the checkpoint's ${older.size} leaves.`)
     } catch (error) {
       findings.add('checkpoint', name, sentence(error))
     }
   }
+}
+
+/** Compares the tree with the newest one that the log recorded. It reveals a tree that was created again over an edited log. */
+async function compareRecorded(
+  { tiles }: Pick<VerifyOptions, 'tiles'>,
+  checkpoint: OpenedCheckpoint,
+  { size, root, mayLag }: RecordedTree,
+  findings: Findings,
+): Promise<void> {
+  if (size > checkpoint.size) {
+    if (mayLag) return
+    const problem = `The log recorded a tree of ${size} events, but the checkpoint covers ${checkpoint.size}.`
+    findings.add('checkpoint', checkpointPath, problem)
+  } else if (!(await contains(tiles, checkpoint, { size, root: Buffer.from(root, 'base64') })))
+    findings.add(
+      'checkpoint',
+      checkpointPath,
+      `The tree does not contain the ${size} events that the log recorded as sealed.`,
+    )
 }
 
 async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, findings: Findings) {

@@ -1,9 +1,23 @@
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { formatSigner, type NoteSigner, parseSigner, signerOf } from '@transferd/transparency-log'
+import {
+  emptyRoot,
+  formatSigner,
+  type NoteSigner,
+  parseSigner,
+  signerOf,
+  TreeAppender,
+  type TreeHead,
+} from '@transferd/transparency-log'
 import { leafOf } from '../../audit/integrity/event-leaf.js'
+import { storedPages } from '../../audit/integrity/log-sealer.js'
+import type { CommandContext } from '../../commands/handle-command.js'
+import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
+import { integrityContext } from '../../commands/integrity/integrity-commands.js'
+import type { AuditTree } from '../../domain/audit-tree.js'
 import type { EventStore } from '../../event-store/event-store.js'
+import { systemClock } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { createFileDurably } from '../files/durable-file.js'
 
@@ -26,8 +40,26 @@ export function readAuditKey(dataDirectory: string, box: SecretBox): NoteSigner 
   return sealed === undefined ? undefined : parseSigner(box.open(sealed, auditKeyOwner))
 }
 
-export async function auditKeyOf(dataDirectory: string, rawStore: EventStore, box: SecretBox) {
-  return readAuditKey(dataDirectory, box) ?? (await firstAuditKey(rawStore, box))
+/** Returns the key of the log's tree: the kept one, or that of its start. Returns `undefined` if no event starts a tree. @throws SecretBoxError */
+export async function auditKeyOf(dataDirectory: string, store: EventStore, box: SecretBox) {
+  const kept = readAuditKey(dataDirectory, box)
+  const tree = await new AuditTreeCommands(store, systemClock()).state()
+  return kept?.keyId === tree?.keyId ? kept : tree ? treeKeyOf(tree, box) : undefined
+}
+
+/** Sets the key of an earlier tree aside. */
+export function setAuditKeyAside(dataDirectory: string): void {
+  const path = auditKeyPath(dataDirectory)
+  if (existsSync(path)) renameSync(path, `${path}.${Date.now()}`)
+}
+
+/** Sets the files of an earlier tree aside, within their directory, which can be a mount point. */
+export function setTreeAside(directory: string): void {
+  const found = ['checkpoint', 'tile'].filter((name) => existsSync(join(directory, name)))
+  if (found.length === 0) return
+  const aside = join(directory, `earlier-${Date.now()}`)
+  mkdirSync(aside)
+  for (const name of found) renameSync(join(directory, name), join(aside, name))
 }
 
 /** Stores the key permanently. A later master key only encrypts it again. */
@@ -37,14 +69,47 @@ export function keepAuditKey(dataDirectory: string, box: SecretBox, signer: Note
   createFileDurably(auditKeyPath(dataDirectory), `${box.seal(formatSigner(signer), auditKeyOwner)}\n`)
 }
 
+/** Returns the key of a tree, which derives from the master key and the start: all nodes derive the same, and no two starts share one. */
+export function treeKeyOf({ treeId, origin }: Pick<AuditTree, 'treeId' | 'origin'>, box: SecretBox): NoteSigner {
+  return signerOf(origin, 'log', Buffer.from(box.mac('audit signing key', treeId), 'base64url'))
+}
+
+/** Starts the tree of a new log. If one has started, this changes nothing. @throws StoreUnavailableError */
+export async function startFirstTree(store: EventStore, box: SecretBox, origin: string | undefined): Promise<void> {
+  await startTree(store, box, origin, { size: 0, root: emptyRoot() }, null, integrityContext)
+}
+
 /**
- * Returns the first key of a log, which derives from the master key and the log's first event: every node derives the same key, and two
- * logs never share one. Returns `undefined` for an empty log. @throws StoreUnavailableError
+ * Starts a tree that must contain the log's events as they are now. The service then sets the earlier tree and its key aside. Returns the
+ * earlier tree, or `null`, and the key of the new one. @throws StoreUnavailableError
  */
-export async function firstAuditKey(rawStore: EventStore, box: SecretBox): Promise<NoteSigner | undefined> {
-  const { events } = await rawStore.readAll({ maxCount: 1, includeStored: true })
-  if (!events[0]) return undefined
-  const log = createHash('sha256').update(leafOf(events[0])).digest('hex')
-  const seed = Buffer.from(box.mac('audit signing key', log), 'base64url')
-  return signerOf(`transferd/${log.slice(0, 16)}`, 'log', seed)
+export async function restartTree(
+  { eventStore: store, rawEventStore }: { readonly eventStore: EventStore; readonly rawEventStore: EventStore },
+  box: SecretBox,
+  origin: string | undefined,
+  reason: string,
+  context: CommandContext,
+) {
+  const earlier = await new AuditTreeCommands(store, systemClock()).state()
+  const tree = await TreeAppender.open({ read: async () => undefined, write: async () => {} }, 0)
+  for await (const { events } of storedPages(rawEventStore, undefined)) await tree.append(events.map(leafOf))
+  const head = { size: tree.size, root: tree.root() }
+  return { earlier, ...head, key: await startTree(store, box, origin, head, reason, context) }
+}
+
+async function startTree(
+  store: EventStore,
+  box: SecretBox,
+  configured: string | undefined,
+  { size, root }: TreeHead,
+  reason: string | null,
+  context: CommandContext,
+): Promise<NoteSigner> {
+  const treeId = randomUUID()
+  const origin = configured ?? `transferd/${treeId.replaceAll('-', '').slice(0, 16)}`
+  const key = treeKeyOf({ treeId, origin }, box)
+  const head = { size, root: root.toString('base64') }
+  const start = { type: 'StartTree', treeId, origin, keyId: key.keyId, ...head, reason } as const
+  await new AuditTreeCommands(store, systemClock()).execute(start, context)
+  return key
 }

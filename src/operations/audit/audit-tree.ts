@@ -6,6 +6,7 @@ import type { Witness } from '../../audit/integrity/checkpoint-publisher.js'
 import { integrityStatus } from '../../audit/integrity/integrity-status.js'
 import { type ExportSealing, exportSealing } from '../../audit/proofs/export-signature.js'
 import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proofs/transfer-proof.js'
+import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { newestEventMs } from '../../projections/projection-status.js'
@@ -16,7 +17,7 @@ import { type Configuration, ConfigurationError } from '../configuration/configu
 import { checkOtherFiles } from '../files/file-checks.js'
 import { gaugesOf } from '../metrics.js'
 import { markedStore, type OpenedLog } from '../stores/stores.js'
-import { auditKeyOf, keepAuditKey, readAuditKey } from './audit-files.js'
+import { auditKeyOf, keepAuditKey, readAuditKey, setAuditKeyAside, setTreeAside, treeKeyOf } from './audit-files.js'
 import { verificationsOf } from './log-verifications.js'
 
 export function startAuditTree(parts: {
@@ -32,15 +33,21 @@ export function startAuditTree(parts: {
 }): Part {
   const { configuration, rawStore, store, readModels, box, keyRing, clock, logger, registry } = parts
   const marked = markedStore(rawStore, box)
-  const { audit, dataDirectory } = configuration
+  const { audit, dataDirectory, eventStore } = configuration
   const commands = new IntegrityCommands(store, clock)
   const { publishFailed, ...metrics } = treeMetrics(registry, commands, readModels, clock)
   return startTreeKeeper({
     ...{ readModels, commands, clock, logger, metrics, publishFailed },
     store: marked,
     tiles: new DirectoryTiles(audit.directory),
-    signer: () => auditKeyOf(dataDirectory, rawStore, box),
-    hasKey: () => readAuditKey(dataDirectory, box) !== undefined,
+    tree: new AuditTreeCommands(store, clock),
+    isShared: eventStore.engine !== 'embedded',
+    keyOf: (tree) => treeKeyOf(tree, box),
+    keptKey: () => readAuditKey(dataDirectory, box),
+    async setAside() {
+      setTreeAside(audit.directory)
+      setAuditKeyAside(dataDirectory)
+    },
     keepKey: (signer) => keepAuditKey(dataDirectory, box, signer),
     verify: verificationsOf(configuration, keyRing, marked),
     mac: (text) => box.mac('progress of a verification', text),

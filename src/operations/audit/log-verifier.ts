@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { checkLogFile } from '@transferd/event-log'
 import { DirectoryTiles, parseVerifier } from '@transferd/transparency-log'
-import { type KeptCheckpoint, verifySealedLog } from '../../audit/integrity/log-verification.js'
+import { type KeptCheckpoint, type RecordedTree, verifySealedLog } from '../../audit/integrity/log-verification.js'
 import { createSecretBox, type KeyRing } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { markedStore, openEventStore, requireLog } from '../stores/stores.js'
@@ -14,6 +14,7 @@ export interface VerifierData {
   readonly verifier: string
   readonly keyRing: KeyRing
   readonly kept: readonly KeptCheckpoint[]
+  readonly recorded: RecordedTree | undefined
   readonly from: number
   /** The resting time per working time. */
   readonly restPerWork: number
@@ -31,6 +32,7 @@ const {
   verifier,
   keyRing,
   kept,
+  recorded,
   from,
   restPerWork,
   stepMs,
@@ -41,7 +43,7 @@ const store = markedStore(rawStore, createSecretBox(keyRing))
 let workedFromMs = performance.now()
 let postedAtMs = workedFromMs
 const { to, checkpoint, findings, count } = await verifySealedLog({
-  ...{ store, tiles: new DirectoryTiles(directory), verifier: parseVerifier(verifier), kept, from },
+  ...{ store, tiles: new DirectoryTiles(directory), verifier: parseVerifier(verifier), kept, recorded, from },
   // A verification that continues has already checked the file.
   ...(location.engine === 'embedded' && from === 0 && { checkFile: () => checkLogFile(location.directory, 'quick') }),
   onProgress: (verified, treeSize, found) => {

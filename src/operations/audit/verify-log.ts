@@ -8,9 +8,10 @@ import {
 } from '@transferd/transparency-log'
 import { type KeptCheckpoint, type Verification, verifySealedLog } from '../../audit/integrity/log-verification.js'
 import type { CommandContext } from '../../commands/handle-command.js'
+import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import type { Clock } from '../../kernel/time.js'
+import { type Clock, systemClock } from '../../kernel/time.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { eventKeyIn, MasterKeyError, masterKeysOf, openKeyRing, requireEventKey } from '../keys/key-ring.js'
@@ -47,7 +48,11 @@ export async function verifyLog(configuration: Configuration, options: VerifyLog
   const { eventStore: store } = await openEventStore(location)
   try {
     const box = await openBox(configuration, store, verifier === undefined)
+    const recorded = box && (await new AuditTreeCommands(markedStore(store, box), systemClock()).state())
     const verification = await verifySealedLog({
+      recorded: recorded?.isSealed
+        ? { ...recorded, mayLag: options.tiles !== undefined || location.engine !== 'embedded' }
+        : undefined,
       store: box ? markedStore(store, box) : store,
       tiles,
       verifier: verifier ?? (await logVerifier(configuration, store, box!)),
@@ -102,9 +107,9 @@ async function openBox(configuration: Configuration, rawStore: EventStore, isReq
   }
 }
 
-/** Returns the verifier of the log's checkpoints. @throws NoTreeError if the log is empty */
+/** Returns the verifier of the log's checkpoints. @throws NoTreeError if no event starts a tree */
 export async function logVerifier({ dataDirectory }: Configuration, rawStore: EventStore, box: SecretBox) {
   const key = await auditKeyOf(dataDirectory, rawStore, box)
-  if (!key) throw new NoTreeError('the log is empty: its key is created with the first event')
+  if (!key) throw new NoTreeError('no event starts the tree of this log (transferd audit restart-tree)')
   return key
 }

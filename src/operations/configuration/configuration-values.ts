@@ -46,6 +46,11 @@ function matching(pattern: RegExp, problem: string): (text: string) => string {
 
 export const host = matching(/^[^\s/]+$/, 'must be an IP address or a host name')
 
+export const origin = matching(
+  /^[^\s+\p{Cc}]{1,200}$/u,
+  'must be a name such as pay.example.com/log, without spaces and plus signs',
+)
+
 export const senderProblem = 'must be an address such as Payments <no-reply@pay.example.com>'
 export const sender = matching(/^(?:[^<>"\p{Cc}]{0,64}<[^\s<>@]+@[^\s<>@]+>|[^\s<>@,]+@[^\s<>@,]+)$/u, senderProblem)
 

@@ -81,6 +81,10 @@ export const environmentSchema = Type.Object({
     'The directory of the [tree over the log](../operating/tamper-evidence.md), whose files any web server can publish. Defaults to `audit` in the data directory',
     (text) => (text === '' ? undefined : resolve(text)),
   ),
+  AUDIT_ORIGIN: variable(
+    'The name of the tree in its checkpoints, such as `pay.example.com/log`; it takes effect when a tree [starts](../operating/tamper-evidence.md#the-start-of-the-tree). Defaults to a random name',
+    parse.optional(parse.origin),
+  ),
   AUDIT_COPY_TO: variable(
     'A second location of the tree, which a person who can change the first must not be able to change: a directory, or an `https` URL below which the service PUTs each file. A user and password in it are sent as `Authorization`',
     parse.optional(parse.copyTarget),
@@ -247,6 +251,7 @@ function arrange(values: StaticDecode<typeof environmentSchema>) {
     readModels: values.READ_MODEL_URL,
     audit: {
       directory: values.AUDIT_DIRECTORY ?? join(dataDirectory, 'audit'),
+      origin: values.AUDIT_ORIGIN,
       copyTo: values.AUDIT_COPY_TO,
       witnesses: values.AUDIT_WITNESSES,
     },

@@ -20,7 +20,7 @@ import {
   SecretBoxError,
 } from '../../security/secret-box.js'
 import { walletContactOwner } from '../../wallet/built-in/wallet-accounts.js'
-import { auditKeyOwner, auditKeyPath, readSealedAuditKey } from '../audit/audit-files.js'
+import { auditKeyOwner, auditKeyPath, readSealedAuditKey, restartTree } from '../audit/audit-files.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { writeFileDurably } from '../files/durable-file.js'
 import { openCustomerKeys, openEventStore, openLog, requireLog } from '../stores/stores.js'
@@ -109,6 +109,8 @@ export async function giveUpKey(
       await customerKeys.close()
     }
     await sealDigestKey(log, { ...ring, digestKey: digestKeyOf(ring.current) }, revision, { reason, by })
+    // The key of the tree is lost too.
+    await restartTree({ eventStore: raw, rawEventStore: log }, box, configuration.audit.origin, reason, by)
     return listed(configuration, log, keys)
   })
 }

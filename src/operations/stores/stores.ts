@@ -13,6 +13,7 @@ import { openEmbeddedKeyStore } from '../../privacy/embedded/embedded-key-store.
 import { sealing } from '../../privacy/sealing-store.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
+import { startFirstTree } from '../audit/audit-files.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { eventKeyIn, type MasterKeys, masterKeysOf, openKeyRing, requireEventKey } from '../keys/key-ring.js'
 
@@ -69,6 +70,9 @@ export async function openLogOver(
     await requireEventKey(rawEventStore, eventKeyIn(box))
     const customerKeys = openCustomerKeys(configuration, box)
     const eventStore = protectedStore(rawEventStore, box, customerKeys)
+    const { events } = await rawEventStore.readAll({ maxCount: 1, includeStored: true })
+    // Later only a person starts a tree: otherwise an edited log would be sealed again.
+    if (events.length === 0) await startFirstTree(eventStore, box, configuration.audit.origin)
     const problem = await currencyProblem(eventStore, configuration.currency)
     if (problem !== undefined) throw new ConfigurationError([`CURRENCY ${problem}`])
     return { eventStore, rawEventStore, customerKeys, box, keyRing, close: () => eventStore.close() }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { CannotOpenLogError, checkLogFile, logPath, openEventLog } from '@transferd/event-log'
 import {
   DirectoryTiles,
+  emptyRoot,
   generateSigner,
   type NoteSigner,
   parseSigner,
@@ -18,6 +19,7 @@ import {
   verifySealedLog,
 } from '../../../src/audit/integrity/log-verification.js'
 import { uuidV5 } from '../../../src/commands/ids.js'
+import { AuditTreeCommands } from '../../../src/commands/integrity/audit-tree-commands.js'
 import type { EventStore, RecordedEvent } from '../../../src/event-store/event-store.js'
 
 export const signer = parseSigner(generateSigner('transferd/test'))
@@ -49,6 +51,28 @@ export async function seal(store: EventStore, directory: string, by: NoteSigner 
   const sealer = await LogSealer.open({ store, tiles: tilesOf(directory) }, by)
   await sealer.follow(async () => undefined, new AbortController().signal)
   return sealer.seal()
+}
+
+/** Starts the tree of a log with the test's key, and returns what a keeper needs to open it. */
+export async function startTestTree(store: EventStore) {
+  const clock = () => new Date().toISOString()
+  const tree = new AuditTreeCommands(store, clock)
+  const head = { size: 0, root: emptyRoot().toString('base64') }
+  const start = { treeId: 'tree-1', origin: signer.name, keyId: signer.keyId, ...head, reason: null }
+  const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+  await tree.execute({ type: 'StartTree', ...start }, context)
+  let kept: NoteSigner | undefined
+  return () => ({
+    // A restarted service has read nothing.
+    tree: new AuditTreeCommands(store, clock),
+    isShared: false,
+    keyOf: () => signer,
+    keptKey: () => kept,
+    setAside: async () => undefined,
+    keepKey: (key: NoteSigner) => {
+      kept = key
+    },
+  })
 }
 
 export function tilesOf(directory: string): DirectoryTiles {

@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { logPath } from '@transferd/event-log'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
+import { MemoryTiles, openCheckpoint, VerificationError } from '@transferd/transparency-log'
+import Database from 'better-sqlite3'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import t from 'tap'
+import { openTree } from '../../src/audit/integrity/audit-tree-opening.js'
+import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
+import { AuditTreeCommands } from '../../src/commands/integrity/audit-tree-commands.js'
+import { IntegrityCommands } from '../../src/commands/integrity/integrity-commands.js'
+import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import { auditKeyOf, restartTree, treeKeyOf } from '../../src/operations/audit/audit-files.js'
+import { integrityDetails, startAuditTree } from '../../src/operations/audit/audit-tree.js'
+import { verifyLog } from '../../src/operations/audit/verify-log.js'
+import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import { markedStore, openStores, type Stores } from '../../src/operations/stores/stores.js'
+import { until } from '../callbacks/world.js'
+import { context } from '../support/embedded-store.js'
+import { merchantSettings } from '../support/merchant-requests.js'
+
+const clock = () => new Date().toISOString()
+const masterKey = randomBytes(32).toString('hex')
+const base = tempDirectory(t)
+const configurationOf = (directory: string, more: { readonly [name: string]: string } = {}) => {
+  const data = `embedded:${directory}`
+  return readConfiguration({ EVENT_STORE_URL: data, READ_MODEL_URL: data, TRANSFERD_MASTER_KEY: masterKey, ...more })
+}
+
+/** Runs the part of the service that seals the log until the condition is true, and stops it. */
+async function serve<Result>(
+  configuration: ReturnType<typeof configurationOf>,
+  work: (stores: Stores, integrity: IntegrityCommands) => Promise<Result>,
+): Promise<Result> {
+  const stores = await openStores(configuration)
+  const { rawEventStore: rawStore, eventStore: store, readModels, box, keyRing } = stores
+  const logger = pino({ level: 'silent' })
+  const parts = { configuration, rawStore, store, readModels, box, keyRing, clock, logger, registry: new Registry() }
+  const keeper = startAuditTree(parts)
+  try {
+    return await work(stores, new IntegrityCommands(store, clock))
+  } finally {
+    await keeper.stop()
+    await stores.close()
+  }
+}
+
+const checkpointIn = (directory: string) => readFileSync(join(directory, 'audit', 'checkpoint'), 'utf8')
+const isStopped = (integrity: IntegrityCommands) => async () => (await integrity.state()).stoppedSince !== null
+
+/** Creates a sealed log with a deposit, and `early`, its tree before the deposit. */
+async function createBase(): Promise<void> {
+  let merchantId = ''
+  await serve(configurationOf(base), async ({ eventStore, box }) => {
+    merchantId = (await new MerchantCommands(eventStore, clock, box).register(merchantSettings, context)).id
+    await until(async () => existsSync(join(base, 'audit.key')), 20_000)
+  })
+  cpSync(join(base, 'audit'), join(base, 'early'), { recursive: true })
+  await serve(configurationOf(base), async ({ eventStore }) => {
+    const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
+    const customer = { userId: 'u', name: 'Ada', username: 'a', paymentMethod: 1, told: false, amountMinor: 10_000n }
+    const request = { merchantId, referenceId: 'order-1', channel: 'native', expiryMinutes: 30, ...customer } as const
+    const created = await transfers.create(request, context)
+    if (created.accepted) await transfers.act(created.transfer.trackingId, { type: 'Complete' }, context)
+  })
+  rmSync(join(base, 'read-models.db'), { force: true })
+}
+await createBase()
+
+function editLog(directory: string): void {
+  const db = new Database(logPath(directory))
+  db.prepare(`DELETE FROM events WHERE body LIKE '%"TransferCompleted"%'`).run()
+  db.close()
+}
+
+const attacks: { readonly [name: string]: (directory: string) => void } = {
+  'edits the log and removes tree and key': (directory) => {
+    editLog(directory)
+    rmSync(join(directory, 'audit'), { recursive: true })
+    rmSync(join(directory, 'audit.key'))
+  },
+  'removes the tree': (directory) => rmSync(join(directory, 'audit'), { recursive: true }),
+  'empties the tree': (directory) => {
+    rmSync(join(directory, 'audit'), { recursive: true })
+    mkdirSync(join(directory, 'audit'))
+  },
+  'removes the key': (directory) => rmSync(join(directory, 'audit.key')),
+  'makes the key unreadable': (directory) => writeFileSync(join(directory, 'audit.key'), 'v1.garbage\n'),
+  'makes the checkpoint unreadable': (directory) => writeFileSync(join(directory, 'audit', 'checkpoint'), 'garbage\n'),
+  'puts an earlier tree back': (directory) => {
+    rmSync(join(directory, 'audit'), { recursive: true })
+    renameSync(join(directory, 'early'), join(directory, 'audit'))
+  },
+}
+
+for (const [attack, act] of Object.entries(attacks)) {
+  t.test(`an attacker who ${attack} stops payouts, and nothing is sealed`, async (t) => {
+    const directory = tempDirectory(t)
+    cpSync(base, directory, { recursive: true })
+    act(directory)
+    const before = existsSync(join(directory, 'audit', 'checkpoint')) ? checkpointIn(directory) : undefined
+    await serve(configurationOf(directory), async ({ eventStore, readModels }, integrity) => {
+      await until(isStopped(integrity), 20_000)
+      const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
+      t.equal(await transfers.arePayoutsStopped(), true)
+      const details = async () => integrityDetails(integrity, readModels)
+      await until(async () => (await details()).some((detail) => /restart-tree/.test(detail)), 20_000)
+      t.match(await details(), [/payouts are stopped/, /The log is not sealed/])
+    })
+    t.equal(existsSync(join(directory, 'audit', 'checkpoint')) ? checkpointIn(directory) : undefined, before)
+  })
+}
+
+t.test('only a recorded decision with a reason starts a new tree, which has a new key', async (t) => {
+  const directory = tempDirectory(t)
+  cpSync(base, directory, { recursive: true })
+  attacks['edits the log and removes tree and key']!(directory)
+  const configuration = configurationOf(directory, { AUDIT_ORIGIN: 'pay.example.com/log' })
+  const { earlierKey, key, size } = await serve(configuration, async (stores, integrity) => {
+    const { eventStore, box } = stores
+    await until(isStopped(integrity), 20_000)
+    const earlierKey = (await auditKeyOf(directory, eventStore, box))!
+    const restarted = await restartTree(stores, box, configuration.audit.origin, 'reviewed, ticket 9', context)
+    t.equal(restarted.earlier?.keyId, earlierKey.keyId)
+    const isSealed = async () => existsSync(join(directory, 'audit.key'))
+    await until(isSealed, 20_000)
+    t.ok((await integrity.state()).stoppedSince, 'payouts stay stopped until a person resumes them')
+    const [start] = (await eventStore.readStream('audit-tree')).filter(({ data }) => data.reason !== null).slice(-2)
+    t.match(start, {
+      type: 'AuditTreeStarted',
+      data: { reason: 'reviewed, ticket 9' },
+      metadata: { actor: context.actor },
+    })
+    return { ...restarted, earlierKey }
+  })
+  const checkpoint = openCheckpoint(checkpointIn(directory), key)
+  t.equal(checkpoint.origin, 'pay.example.com/log')
+  t.ok(checkpoint.size > size)
+  t.throws(() => openCheckpoint(checkpointIn(directory), earlierKey), VerificationError)
+  t.match(await verifyLog(configuration, { verifier: earlierKey }), { holds: false })
+  t.match(await verifyLog(configuration), { findings: [] })
+})
+
+t.test('a restart keeps the files of the earlier tree', async (t) => {
+  const directory = tempDirectory(t)
+  cpSync(base, directory, { recursive: true })
+  const earlier = checkpointIn(directory)
+  await serve(configurationOf(directory), async (stores) => {
+    const { key } = await restartTree(stores, stores.box, undefined, 'a test', context)
+    await until(async () => {
+      const note = existsSync(join(directory, 'audit', 'checkpoint')) ? checkpointIn(directory) : ''
+      return note.startsWith(key.name)
+    }, 20_000)
+  })
+  const [aside] = readdirSync(join(directory, 'audit')).filter((name) => name.startsWith('earlier-'))
+  t.equal(readFileSync(join(directory, 'audit', aside!, 'checkpoint'), 'utf8').split('\n')[0], earlier.split('\n')[0])
+  t.ok(readdirSync(directory).some((name) => /^audit\.key\.\d+$/.test(name)))
+})
+
+t.test('moving the files of the tree to a new AUDIT_DIRECTORY continues it', async (t) => {
+  const directory = tempDirectory(t)
+  cpSync(base, directory, { recursive: true })
+  const elsewhere = join(directory, 'elsewhere')
+  const configuration = configurationOf(directory, { AUDIT_DIRECTORY: elsewhere })
+  await serve(configuration, async (_, integrity) => {
+    await until(isStopped(integrity), 20_000)
+    t.match((await integrity.state()).findings, [{ problem: /AUDIT_DIRECTORY, stop the service and move the files/ }])
+  })
+  rmSync(elsewhere, { recursive: true, force: true })
+  renameSync(join(directory, 'audit'), elsewhere)
+  await serve(configuration, async ({ readModels }, integrity) => {
+    const details = async () => integrityDetails(integrity, readModels)
+    await until(async () => !(await details()).some((detail) => /not sealed/.test(detail)), 20_000)
+  })
+  t.match(await verifyLog(configuration), { holds: true })
+})
+
+t.test('a further node of a shared log builds the same tree, but not over an edited log', async (t) => {
+  const stores = await openStores(configurationOf(base))
+  t.teardown(() => stores.close())
+  const { rawEventStore, box } = stores
+  const store = markedStore(rawEventStore, box)
+  const tree = new AuditTreeCommands(store, clock)
+  const tiles = new MemoryTiles()
+  const node = { tiles, tree, keyOf: (started: Parameters<typeof treeKeyOf>[0]) => treeKeyOf(started, box) }
+  const empty = { keptKey: () => undefined, setAside: async () => undefined }
+  t.match(await openTree({ ...node, ...empty, isShared: false }), { finding: { place: 'audit.key' } })
+  const opened = await openTree({ ...node, ...empty, isShared: true })
+  if ('finding' in opened) throw new Error(opened.finding.problem)
+  const required = { size: opened.tree.size, root: Buffer.from(opened.tree.root, 'base64') }
+  t.ok(opened.tree.isSealed && required.size > 0)
+  const follow = async (log: typeof store) => {
+    const sealer = await LogSealer.open({ store: log, tiles: new MemoryTiles() }, opened.signer, required)
+    await sealer.follow(async () => undefined, new AbortController().signal)
+    return sealer.seal()
+  }
+  t.match(await follow(store), opened.tree.origin)
+  const edited: typeof store = {
+    ...store,
+    readAll: async (options) => {
+      const page = await store.readAll(options)
+      return { ...page, events: page.events.filter(({ type }) => type !== 'TransferCompleted') }
+    },
+  }
+  await t.rejects(follow(edited), { name: 'VerificationError', message: /not those that the log recorded as sealed/ })
+  const cut: typeof store = {
+    ...store,
+    readAll: async (options) => ({ ...(await store.readAll(options)), events: [], atEnd: true }),
+  }
+  await t.rejects(follow(cut), { name: 'VerificationError', message: /the log has 0 events, but \d+ were sealed/ })
+})
