@@ -53,6 +53,42 @@ else {
     t.match(await transferOf(trackingId), { status: 'Completed', transactionAmountMinor: 123_45n, receiptUrl })
   })
 
+  t.test('a withdrawal in a bank file says so, and is left out of the next file', async (t) => {
+    const first = await create('withdrawal', '31')
+    const page = await openQueueAt('operator', first)
+    const saveFile = async (count: number) => {
+      const dialog = page.getByRole('dialog', { name: 'Bank file' })
+      const saved = page.waitForEvent('download')
+      await dialog.getByRole('button', { name: 'Save file' }).click()
+      t.match((await saved).suggestedFilename(), /^withdrawals-[-0-9]{10}-[0-9a-f]{32}\.csv$/)
+      await waitForText(page, `Saved a file with ${count} withdrawal`)
+    }
+    const openFileOf = async (count: number) => {
+      await page.getByRole('button', { name: `Select mine (${count})` }).click()
+      await page.getByRole('button', { name: 'Bank file…' }).click()
+      await page.getByRole('dialog', { name: 'Bank file' }).waitFor()
+    }
+    await claim(page)
+    await openFileOf(1)
+    await saveFile(1)
+    await waitForText(page, 'Yours until it is paid or released')
+    await waitForText(page, `In a bank file of ${nameOf('operator')}`)
+    t.match(await detail(first), { bankFile: { name: nameOf('operator') }, claim: { until: null } })
+    const second = await create('withdrawal', '32')
+    await page.locator(`[data-row="${second}"]`).click()
+    await page.getByRole('region', { name: `Withdrawal ${await reference(second)}` }).waitFor()
+    await page.keyboard.press('c')
+    await page.getByRole('button', { name: 'Select mine (2)' }).waitFor()
+    await openFileOf(2)
+    await page.getByRole('button', { name: 'Save file' }).click()
+    await waitForText(page, 'The bank may have paid it. To put it into another file, give a reason.')
+    await page.getByRole('button', { name: 'Leave this one out' }).click()
+    await saveFile(1)
+    t.equal((await detail(second)).bankFile?.name, nameOf('operator'))
+    for (const id of [first, second]) await service.transfers.act(id, { type: 'Release' }, context)
+    for (const id of [first, second]) await service.transfers.act(id, { type: 'Cancel', message: null }, context)
+  })
+
   t.test('anyone with the link can open an uploaded receipt, which runs no script', async (t) => {
     const trackingId = await create('withdrawal', '20')
     const page = await openQueueAt('operator', trackingId)
