@@ -35,7 +35,13 @@ async function verify(
   const store = await openEventLog({ directory })
   t.teardown(() => store.close())
   const configuration = {
-    audit: { directory: join(directory, 'audit'), origin: undefined, copyTo: undefined, witnesses: [] },
+    audit: {
+      directory: join(directory, 'audit'),
+      isGroupReadable: false,
+      origin: undefined,
+      copyTo: undefined,
+      witnesses: [],
+    },
     eventStore: { engine: 'embedded', directory } as const,
   }
   const run = verificationsOf(configuration, keyRing, markedStore(store, box))

@@ -1,4 +1,4 @@
-import { constants, mkdir, open, rename, rm } from 'node:fs/promises'
+import { chmod, constants, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { maxEntryBytes, type TileStore, tileWidth } from './tiles.js'
 import { VerificationError } from './verification-error.js'
@@ -15,8 +15,12 @@ export class DirectoryTiles implements TileStore {
   /** The levels whose partial tiles have been removed. */
   readonly #withoutPartials = new Set<string>()
 
-  constructor(root: string) {
+  readonly #groupBits: number
+
+  /** `isGroupReadable` gives the group of each new file and directory read access, regardless of the umask. */
+  constructor(root: string, { isGroupReadable = false } = {}) {
     this.#root = root
+    this.#groupBits = isGroupReadable ? 0o050 : 0
   }
 
   /** @throws VerificationError if the file is larger than a file of a tree, because such a file would fill the memory */
@@ -40,7 +44,10 @@ export class DirectoryTiles implements TileStore {
     await this.#makeDirectory(dirname(file))
     // The draft's name is fixed, so that the next writer replaces a draft that a killed process left.
     const draft = `${file}.draft`
-    await durably(draft, 'w', (handle) => handle.writeFile(bytes))
+    await durably(draft, 'w', async (handle) => {
+      await handle.writeFile(bytes)
+      if (this.#groupBits > 0) await handle.chmod(0o640)
+    })
     await rename(draft, file)
     await syncDirectory(dirname(file))
     if (isFullTile(path)) await this.#removePartials(path)
@@ -63,7 +70,11 @@ export class DirectoryTiles implements TileStore {
     // The next tile of this level now has partial versions, to be removed when it is full.
     if (directory.endsWith('.p')) this.#withoutPartials.delete(levelOf(directory.slice(this.#root.length + 1)))
     if (first === undefined) return
-    for (let made = directory; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made))
+    for (let made = directory; made.length >= first.length; made = dirname(made)) {
+      // Keeps the bit with which new files inherit the directory's group.
+      if (this.#groupBits > 0) await chmod(made, (await stat(made)).mode | this.#groupBits)
+      await syncDirectory(dirname(made))
+    }
   }
 }
 

@@ -39,7 +39,7 @@ export function startAuditTree(parts: {
   return startTreeKeeper({
     ...{ readModels, commands, clock, logger, metrics, publishFailed },
     store: marked,
-    tiles: new DirectoryTiles(audit.directory),
+    tiles: new DirectoryTiles(audit.directory, audit),
     tree: new AuditTreeCommands(store, clock),
     isShared: eventStore.engine !== 'embedded',
     keyOf: (tree) => treeKeyOf(tree, box),

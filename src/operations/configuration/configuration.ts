@@ -81,6 +81,11 @@ export const environmentSchema = Type.Object({
     'The directory of the [tree over the log](../operating/tamper-evidence.md), whose files any web server can publish. Defaults to `audit` in the data directory',
     (text) => (text === '' ? undefined : resolve(text)),
   ),
+  AUDIT_GROUP_READABLE: variable(
+    '`true` gives the group of `AUDIT_DIRECTORY` read access to new files of the tree, for a web server that [publishes](../operating/tamper-evidence.md#publish-the-tree) them',
+    parse.oneOf(['true', 'false']),
+    { default: 'false' },
+  ),
   AUDIT_ORIGIN: variable(
     'The name of the tree in its checkpoints, such as `pay.example.com/log`; it takes effect when a tree [starts](../operating/tamper-evidence.md#the-start-of-the-tree). Defaults to a random name',
     parse.optional(parse.origin),
@@ -251,6 +256,7 @@ function arrange(values: StaticDecode<typeof environmentSchema>) {
     readModels: values.READ_MODEL_URL,
     audit: {
       directory: values.AUDIT_DIRECTORY ?? join(dataDirectory, 'audit'),
+      isGroupReadable: values.AUDIT_GROUP_READABLE === 'true',
       origin: values.AUDIT_ORIGIN,
       copyTo: values.AUDIT_COPY_TO,
       witnesses: values.AUDIT_WITNESSES,

@@ -58,6 +58,7 @@ t.test('reports all problems together, each with its variable', async (t) => {
     EVENT_STORE_URL: './data',
     READ_MODEL_URL: 'embedded:',
     TRANSFERD_MASTER_KEY: 'short',
+    AUDIT_GROUP_READABLE: 'yes',
     AUDIT_ORIGIN: 'two words',
     AUDIT_COPY_TO: 'http://copies.example/log',
     AUDIT_WITNESSES: 'https://witness.example key',
