@@ -85,7 +85,8 @@ function creation(common: Common, at: string): Append[] {
 function completion(common: Common, n: number): Append[] {
   const { trackingId, merchantId, referenceId, amountMinor, at } = common
   const money = { transactionAmountMinor: amountMinor, hasAmountMismatch: false, receiptUrl: null, message: null }
-  const completed = encodeEvent({ type: 'TransferCompleted', data: { ...common, ...money, reason: null } }, metadata)
+  const data = { ...common, ...money, receivedAmountMinor: amountMinor, reason: null }
+  const completed = encodeEvent({ type: 'TransferCompleted', data }, metadata)
   const callback = { webhookId: completed.id, trackingId, merchantId, at }
   const payload = { status: 2, referenceId, amountMinor, ...money }
   const attempt = { attempt: 1, httpStatus: 200, durationMs: 40 }

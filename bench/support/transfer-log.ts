@@ -35,6 +35,7 @@ function created(trackingId: string, n: number): TransferEvent {
 function completed(trackingId: string, n: number): TransferEvent {
   const outcome = {
     transactionAmountMinor: 10_050n,
+    receivedAmountMinor: 10_050n,
     hasAmountMismatch: false,
     receiptUrl: null,
     message: null,

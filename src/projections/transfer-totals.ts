@@ -5,6 +5,7 @@ import {
   allMerchants,
   collections,
   indexes,
+  quarterOf,
   sortablePosition,
   type TotalDocument,
   totalId,
@@ -12,10 +13,10 @@ import {
 } from '../read-models/documents.js'
 import { type EventProjection, type ProjectedEvent, ProjectionError } from './projection.js'
 
-/** How many transfers reached which status in which hour, day and month, and their amounts. */
+/** How many transfers reached which status in which quarter of an hour, day and month, and their amounts. */
 export const totalsProjection: EventProjection = {
   name: 'totals',
-  version: 3,
+  version: 4,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.totals,
   indexes: indexes.totals,
@@ -36,8 +37,7 @@ export const totalsProjection: EventProjection = {
         if (!found) {
           found = ids.map((_id) => {
             const stored = documents.get(_id) as TotalDocument | undefined
-            const none = { count: 0, amountMinor: 0, transactionAmountMinor: 0, position: -1 }
-            return byId.get(_id) ?? { stored, sum: { ...(stored ?? { _id, kind, counted: figure.counted, ...none }) } }
+            return byId.get(_id) ?? { stored, sum: sumOf(stored, { _id, kind, counted: figure.counted }) }
           })
           for (const total of found) byId.set(total.sum._id, total)
           totals.set(ids, found)
@@ -49,24 +49,55 @@ export const totalsProjection: EventProjection = {
       const { _id, position } = sum
       if (position === (stored?.position ?? -1)) return []
       const filter = { _id, position: { $lt: position } }
-      return [{ replaceOne: { filter, replacement: sum, ...(!stored && { upsert: true }) } }]
+      return [{ replaceOne: { filter, replacement: documentOf(sum), ...(!stored && { upsert: true }) } }]
     })
   },
 }
 
-/** A document that is changed in place, because every event changes about six of them. */
+type Amounts = 'amountMinor' | 'transactionAmountMinor' | 'receivedMinor'
+
+/** The figures of a document, changed in place, because every event changes about six of them. */
+interface Sum extends Record<Amounts, bigint>, Pick<TotalDocument, '_id' | 'kind' | 'counted'> {
+  count: number
+  position: number
+}
+
 interface Total {
   readonly stored: TotalDocument | undefined
-  readonly sum: { -readonly [field in keyof TotalDocument]: TotalDocument[field] }
+  readonly sum: Sum
+}
+
+function sumOf(stored: TotalDocument | undefined, ids: Pick<TotalDocument, '_id' | 'kind' | 'counted'>): Sum {
+  const { count = 0, position = -1, amountMinor = 0, transactionAmountMinor = 0, receivedMinor = 0 } = stored ?? {}
+  return {
+    ...ids,
+    count,
+    amountMinor: BigInt(amountMinor),
+    transactionAmountMinor: BigInt(transactionAmountMinor),
+    receivedMinor: BigInt(receivedMinor),
+    position,
+  }
+}
+
+function documentOf({ _id, kind, counted, count, position, ...amounts }: Sum): TotalDocument {
+  return {
+    ...{ _id, kind, counted, count },
+    amountMinor: amounts.amountMinor.toString(),
+    transactionAmountMinor: amounts.transactionAmountMinor.toString(),
+    receivedMinor: amounts.receivedMinor.toString(),
+    position,
+  }
 }
 
 /** Counts a repeated event only once. */
-function count({ sum }: Total, { amountMinor, transactionAmountMinor }: Figure, position: number): void {
+function count({ sum }: Total, { amountMinor, transactionAmountMinor, receivedMinor }: Figure, position: number): void {
   if (position <= sum.position) return
   sum.position = position
   sum.count += 1
-  sum.amountMinor += Number(amountMinor)
-  sum.transactionAmountMinor += Number(transactionAmountMinor)
+  sum.amountMinor += amountMinor
+  // Each sum of bigints is a new object, and most events move no money.
+  if (transactionAmountMinor !== 0n) sum.transactionAmountMinor += transactionAmountMinor
+  if (receivedMinor !== 0n) sum.receivedMinor += receivedMinor
 }
 
 /** Returns the figures that an event adds, each with the ids of the documents that count it. */
@@ -75,20 +106,20 @@ function countedIn(projected: ProjectedEvent): readonly { readonly ids: readonly
   const figures = figuresOf(event)
   if (!figures) throw new ProjectionError(`unexpected event ${event.type}`, projected)
   const { merchantId, kind, at } = event.data
-  const hour = at.slice(0, totalPeriods.hour)
-  return figures.map((figure) => ({ ids: idsIn(merchantId, hour, kind, figure.counted), figure }))
+  const quarter = quarterOf(at)
+  return figures.map((figure) => ({ ids: idsIn(merchantId, quarter, kind, figure.counted), figure }))
 }
 
 const maxCached = 10_000
 const cached = new Map<string, readonly string[]>()
 
-/** Returns the same array for all events of an hour: creating the texts each time costs a rebuild more than reading the log. */
-function idsIn(merchantId: string, hour: string, kind: TransferKind, counted: Counted): readonly string[] {
-  const key = totalId(merchantId, hour, kind, counted)
+/** Returns the same array for all events of a quarter of an hour: creating the texts each time costs a rebuild more than reading the log. */
+function idsIn(merchantId: string, quarter: string, kind: TransferKind, counted: Counted): readonly string[] {
+  const key = totalId(merchantId, quarter, kind, counted)
   const found = cached.get(key)
   if (found) return found
   const ids = [merchantId, allMerchants].flatMap((merchant) =>
-    Object.values(totalPeriods).map((length) => totalId(merchant, hour.slice(0, length), kind, counted)),
+    Object.values(totalPeriods).map((length) => totalId(merchant, quarter.slice(0, length), kind, counted)),
   )
   if (cached.size >= maxCached) cached.clear()
   cached.set(key, ids)

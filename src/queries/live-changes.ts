@@ -3,7 +3,7 @@ import { figuresOf } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { type EventStore, endOfLog, type Page } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
-import type { TransferDocument } from '../read-models/documents.js'
+import { quarterOf, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { follow } from '../subscriptions/follow.js'
 import { pause } from '../subscriptions/retry.js'
@@ -38,7 +38,7 @@ const gatherMs = { calm: 50, busy: 50 }
 const maxTransfers = 50
 /** The limit of changed transfers that wait for the read model. Of earlier ones, only the figures are sent. */
 const maxWaiting = 300
-/** The limit of unsent buckets (one per hour, kind and status). A watcher that exceeds it, because it reads too slowly, is ended. */
+/** The limit of unsent buckets (one per quarter of an hour, kind and status). A watcher that exceeds it, because it reads too slowly, is ended. */
 const maxBuckets = 1_000
 
 /** The changes that are not sent to a watcher yet, within the limits. */
@@ -158,10 +158,8 @@ function send(watcher: LiveWatcher, pending: PendingChanges, found: ReadonlyMap<
 
 function bucketsOf(event: TransferEvent): readonly Bucket[] {
   const { kind, at } = event.data
-  return (figuresOf(event) ?? []).flatMap(({ counted, amountMinor, transactionAmountMinor }) => {
-    if (!isStatus(counted)) return []
-    const start = `${at.slice(0, 'yyyy-mm-ddThh'.length)}:00:00.000Z`
-    const amounts = { amountMinor: Number(amountMinor), transactionAmountMinor: Number(transactionAmountMinor) }
-    return [{ start, kind, status: counted, count: 1, ...amounts }]
-  })
+  const start = `${quarterOf(at)}:00.000Z`
+  return (figuresOf(event) ?? []).flatMap(({ counted: status, ...amounts }) =>
+    isStatus(status) ? [{ start, kind, status, count: 1, ...amounts }] : [],
+  )
 }

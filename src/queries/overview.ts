@@ -1,7 +1,7 @@
 import { type Counted, type Status, statusCodes } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
-import { dayMs, hourMs } from '../kernel/time.js'
-import { allMerchants, collections, type TotalDocument, totalsPrefix } from '../read-models/documents.js'
+import { dayMs, hourMs, minuteMs } from '../kernel/time.js'
+import { allMerchants, collections, type TotalDocument, totalPeriods, totalsPrefix } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { firstTransfers, newestFirst, oldestFirst, runsOf, transferKinds } from './transfer-queries.js'
 
@@ -10,7 +10,7 @@ export interface Period {
   readonly to: string
 }
 
-/** In ISO 8601, UTC, with milliseconds; whole hours are counted. `merchantIds` is `undefined` for all merchants. */
+/** In ISO 8601, UTC, with milliseconds; whole quarters of an hour are counted. `merchantIds` is `undefined` for all merchants. */
 export interface OverviewRange extends Period {
   readonly merchantIds: readonly string[] | undefined
 }
@@ -19,8 +19,10 @@ export interface OverviewRange extends Period {
 interface Figures {
   readonly kind: TransferKind
   readonly count: number
-  readonly amountMinor: number
-  readonly transactionAmountMinor: number
+  readonly amountMinor: bigint
+  readonly transactionAmountMinor: bigint
+  /** The money that arrived with these changes. */
+  readonly receivedMinor: bigint
 }
 
 /** The transfers that reached a status within an hour or a day. */
@@ -30,19 +32,28 @@ export interface Bucket extends Figures {
 }
 
 export interface Total extends Figures {
-  /** `2026-11-21T14`, `2026-11-21` or `2026-11`. */
+  /** `2026-11-21T14:45`, `2026-11-21` or `2026-11`. */
   readonly period: string
   readonly counted: Counted
 }
 
 export function addFigures<Added extends Figures>(sums: Map<string, Added>, key: string, added: Added): void {
-  const { count = 0, amountMinor = 0, transactionAmountMinor = 0 } = sums.get(key) ?? {}
+  const { count = 0, amountMinor = 0n, transactionAmountMinor = 0n, receivedMinor = 0n } = sums.get(key) ?? {}
   sums.set(key, {
     ...added,
     count: count + added.count,
     amountMinor: amountMinor + added.amountMinor,
     transactionAmountMinor: transactionAmountMinor + added.transactionAmountMinor,
+    receivedMinor: receivedMinor + added.receivedMinor,
   })
+}
+
+type WithTexts<Shown> = { readonly [Name in keyof Shown]: Shown[Name] extends bigint ? string : Shown[Name] }
+
+/** Returns the figures with their sums as decimal digits, because JSON numbers are exact only below 2^53. */
+export function withTexts<Shown extends object>(figures: Shown): WithTexts<Shown> {
+  const texts = Object.entries(figures).map(([name, value]) => [name, typeof value === 'bigint' ? `${value}` : value])
+  return Object.fromEntries(texts) as WithTexts<Shown>
 }
 
 /**
@@ -57,32 +68,38 @@ export async function readTotals(readModels: ReadModels, merchantIds: OverviewRa
   for (const merchantId of new Set(merchantIds ?? [allMerchants])) {
     const prefix = totalsPrefix(merchantId, to.length)
     const documents = await collection.find({ _id: { $gte: prefix + from, $lt: prefix + to } }, { sort: { _id: 1 } })
-    for (const { _id, position, ...figures } of documents as readonly TotalDocument[]) {
+    for (const { _id, kind, counted, count, ...amounts } of documents as readonly TotalDocument[]) {
       const key = _id.slice(prefix.length)
-      addFigures(found, key, { period: key.slice(0, to.length), ...figures })
+      const figures = {
+        amountMinor: BigInt(amounts.amountMinor),
+        transactionAmountMinor: BigInt(amounts.transactionAmountMinor),
+        receivedMinor: BigInt(amounts.receivedMinor),
+      }
+      addFigures(found, key, { period: key.slice(0, to.length), kind, counted, count, ...figures })
     }
   }
   return [...found.values()]
 }
 
 const hourlyUpToMs = 3 * dayMs
+const quarterMs = 15 * minuteMs
+const { quarter: quarterLength, day: dayLength } = totalPeriods
 const hourLength = 'yyyy-mm-ddThh'.length
-const dayLength = 'yyyy-mm-dd'.length
 
 /** Returns the hours of a short range or the days of a longer one, in order and without empty ones. @throws ReadModelsUnavailableError */
 export async function bucketsOf(readModels: ReadModels, range: OverviewRange) {
-  const from = Math.floor(Date.parse(range.from) / hourMs) * hourMs
-  const to = Math.ceil(Date.parse(range.to) / hourMs) * hourMs
+  const from = Math.floor(Date.parse(range.from) / quarterMs) * quarterMs
+  const to = Math.ceil(Date.parse(range.to) / quarterMs) * quarterMs
   const bucketMs = to - from <= hourlyUpToMs ? hourMs : dayMs
-  // A day that is partly in the range is the sum of its hours.
+  // An hour, and a day that is partly in the range, is the sum of its quarters.
   const [firstDay, endDay] = [Math.ceil(from / dayMs) * dayMs, Math.floor(to / dayMs) * dayMs]
   const parts: readonly (readonly [fromMs: number, toMs: number, length: number])[] =
     bucketMs === hourMs
-      ? [[from, to, hourLength]]
+      ? [[from, to, quarterLength]]
       : [
-          [from, firstDay, hourLength],
+          [from, firstDay, quarterLength],
           [firstDay, endDay, dayLength],
-          [endDay, to, hourLength],
+          [endDay, to, quarterLength],
         ]
   const buckets = new Map<string, Bucket>()
   for (const [fromMs, toMs, length] of parts) {
@@ -95,7 +112,8 @@ export async function bucketsOf(readModels: ReadModels, range: OverviewRange) {
 
 function addTo(buckets: Map<string, Bucket>, { period, counted: status, ...total }: Total, bucketMs: number): void {
   if (!isStatus(status)) return
-  const start = bucketMs === dayMs ? `${period.slice(0, dayLength)}T00:00:00.000Z` : `${period}:00:00.000Z`
+  const start =
+    bucketMs === dayMs ? `${period.slice(0, dayLength)}T00:00:00.000Z` : `${period.slice(0, hourLength)}:00:00.000Z`
   addFigures(buckets, bucketKey({ start, kind: total.kind, status }), { start, status, ...total })
 }
 

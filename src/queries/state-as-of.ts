@@ -4,6 +4,7 @@ import { merchantStream, transferStream } from '../domain/streams.js'
 import { transferDecider } from '../domain/transfer/transfer-decider.js'
 import { type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
 import { parseTime } from '../kernel/time.js'
+import { withTexts } from './overview.js'
 import { shownFields } from './recent-changes.js'
 import { statementFromLog } from './statement.js'
 import { foldAsOf, type PointInTime } from './walk-log.js'
@@ -64,5 +65,5 @@ export async function stateAsOf(
     return 'malformed' as const
   if (!(await merchantAsOf(store, merchantId, asOf))) return undefined
   const { lines, ...last } = await statementFromLog(store, merchantId, day, asOf)
-  return { of, id, ...last, state: null, statement: lines }
+  return { of, id, ...last, state: null, statement: lines.map(withTexts) }
 }

@@ -3,61 +3,100 @@ import { type Counted, figuresOf } from '../domain/transfer/transfer.js'
 import type { TransferEvent, TransferKind } from '../domain/transfer/transfer-events.js'
 import { formatPosition, type RecordedEvent } from '../event-store/event-store.js'
 import { readEvent } from '../event-store/read-event.js'
-import { dayMs } from '../kernel/time.js'
+import { dateIn } from '../kernel/time.js'
+import { totalPeriods } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { addFigures, type OverviewRange, type Period, readTotals, type Total } from './overview.js'
 import { transferKinds } from './transfer-queries.js'
 import { isRecordedBy, type LogStore, type PointInTime, walkLog } from './walk-log.js'
+import { dayAfter, startOfDay } from './zone-days.js'
 
-/** The transfers of one kind on one day in UTC. Amounts are minor units. */
+/**
+ * The transfers of one kind on one day. Amounts are minor units. Of the money of deposits, `openingMinor` + `receivedMinor` -
+ * `completedMinor` - `returnedMinor` - `resolvedMinor` = `heldMinor`, which is the opening amount of the next day.
+ */
 export interface StatementLine {
   /** `2026-11-21`. */
   readonly day: string
   readonly kind: TransferKind
   readonly requestedCount: number
-  readonly requestedMinor: number
+  readonly requestedMinor: bigint
+  /** The money of deposits that was held when the day began. */
+  readonly openingMinor: bigint
+  readonly receivedMinor: bigint
   readonly completedCount: number
   /** The booked amount. */
-  readonly completedMinor: number
+  readonly completedMinor: bigint
   /** The booked minus the requested amount of the transfers that were completed on that day. */
-  readonly mismatchMinor: number
-  readonly returnedMinor: number
+  readonly mismatchMinor: bigint
+  readonly returnedMinor: bigint
+  /** The money that an approver decided to need no further attention. */
+  readonly resolvedMinor: bigint
+  /** The received money of deposits that was neither booked, nor returned, nor resolved by the end of the day. */
+  readonly heldMinor: bigint
   /** The transfers that had not ended by the end of the day. */
   readonly openCount: number
-  readonly openMinor: number
+  readonly openMinor: bigint
 }
 
-const dayLength = 'yyyy-mm-dd'.length
-const monthLength = 'yyyy-mm'.length
-
 /** 1 if a transfer becomes open, -1 if it ends. */
-const opening: { readonly [counted in Counted]: -1 | 0 | 1 } = {
-  Pending: 1,
-  ManualControl: 0,
-  Reopened: 1,
-  Completed: -1,
-  Cancelled: -1,
-  Failed: -1,
-  Returned: 0,
+const opening: { readonly [counted in Counted]: bigint } = {
+  ...{ Pending: 1n, Reopened: 1n, Completed: -1n, Cancelled: -1n, Failed: -1n },
+  ...{ ManualControl: 0n, Received: 0n, Returned: 0n, Resolved: 0n },
+}
+
+/** The days from `from` to `to` in the time zone, of which those after `now` are omitted. */
+export interface StatementPeriod extends Period {
+  readonly timeZone: string
+  readonly now: string
 }
 
 /**
  * Returns the statement of these merchants together, or of all, from the totals of the read models: one line per kind and day with any
  * figures. `from` is inclusive, `to` is exclusive, and both are extended to whole days. @throws ReadModelsUnavailableError
  */
-export async function statementOf(readModels: ReadModels, merchantIds: OverviewRange['merchantIds'], range: Period) {
-  const { from, to } = range
-  const firstDay = from.slice(0, dayLength)
-  const endDay = new Date(Math.ceil(Date.parse(to) / dayMs) * dayMs).toISOString().slice(0, dayLength)
-  const firstMonth = firstDay.slice(0, monthLength)
-  const months = await readTotals(readModels, merchantIds, { from: '0000-00', to: firstMonth })
-  const days = await readTotals(readModels, merchantIds, { from: `${firstMonth}-01`, to: endDay })
-  return statementLines([...months, ...days], firstDay, endDay)
+export async function statementOf(
+  readModels: ReadModels,
+  merchantIds: OverviewRange['merchantIds'],
+  { from, to, timeZone, now }: StatementPeriod,
+) {
+  const read = (period: Period) => readTotals(readModels, merchantIds, period)
+  const last = new Date(Date.parse(to) - 1).toISOString()
+  const endDay = dayAfter(dateIn(timeZone, last < now ? last : now))
+  let day = dateIn(timeZone, from)
+  let start = startOfDay(timeZone, day)
+  const lines = new StatementLines(await readBefore(read, start))
+  while (day < endDay) {
+    const end = startOfDay(timeZone, dayAfter(day))
+    lines.add(day, await readDay(read, start, end))
+    day = dayAfter(day)
+    start = end
+  }
+  return lines.all
+}
+
+type ReadTotals = (period: Period) => Promise<readonly Total[]>
+const { quarter: quarterLength, day: dayLength, month: monthLength } = totalPeriods
+
+/** Returns the totals of everything before a start of a quarter of an hour. */
+async function readBefore(read: ReadTotals, at: string): Promise<readonly Total[]> {
+  const month = at.slice(0, monthLength)
+  const day = at.slice(0, dayLength)
+  const months = await read({ from: '0000-00', to: month })
+  const days = await read({ from: `${month}-01`, to: day })
+  return [...months, ...days, ...(await read({ from: `${day}T00:00`, to: at.slice(0, quarterLength) }))]
+}
+
+/** Returns the totals of a day. Days in UTC have separate totals; a day in another zone is the sum of its quarters of an hour. */
+function readDay(read: ReadTotals, start: string, end: string): Promise<readonly Total[]> {
+  const isWhole = [start, end].every((at) => at.startsWith('T00:00', dayLength))
+  const length = isWhole ? dayLength : quarterLength
+  return read({ from: start.slice(0, length), to: end.slice(0, length) })
 }
 
 /**
- * Counts a merchant's statement, of one day or of all days with any figures, from the log and not from read models. It reads the log from
- * its start. The position and the time are those of the last counted event; `null` if no event was counted. @throws StoreUnavailableError, UnreadableEventError
+ * Counts a merchant's statement in UTC, of one day or of all days with any figures, from the log and not from read models. It reads the log
+ * from its start. The position and the time are those of the last counted event; `null` if no event was counted. @throws StoreUnavailableError, UnreadableEventError
  */
 export async function statementFromLog(store: LogStore, merchantId: string, day?: string, asOf?: PointInTime) {
   const until = asOf && 'position' in asOf ? asOf.position : undefined
@@ -68,66 +107,90 @@ export async function statementFromLog(store: LogStore, merchantId: string, day?
       if (recorded.data.merchantId !== merchantId || !isRecordedBy(recorded, asOf)) continue
       const event = readEvent(recorded) as TransferEvent | undefined
       if (!event) continue
-      count(totals, event)
+      countIn(totals, event)
       last = recorded
     }
   }
-  const days = [...totals.values()].map(({ period }) => period).sort()
-  const [first = day ?? '', end = first] = day === undefined ? [days[0], days.at(-1)] : [day, day]
+  const all = [...totals.values()]
+  const days = all.map(({ period }) => period).sort()
+  const [first = day, end = first] = day === undefined ? [days[0], days.at(-1)] : [day, day]
   return {
     position: last ? formatPosition(last.position) : null,
     recordedAt: last ? new Date(last.recordedAtMs).toISOString() : null,
-    lines: first === '' ? [] : statementLines([...totals.values()], first, dayAfter(end)),
+    lines: first === undefined ? [] : linesOf(all, first, end!),
   }
 }
 
-function count(totals: Map<string, Total>, event: TransferEvent): void {
+function linesOf(totals: readonly Total[], firstDay: string, lastDay: string): readonly StatementLine[] {
+  const lines = new StatementLines(totals.filter(({ period }) => period < firstDay))
+  for (let day = firstDay; day <= lastDay; day = dayAfter(day)) {
+    const ofDay = totals.filter(({ period }) => period === day)
+    lines.add(day, ofDay)
+  }
+  return lines.all
+}
+
+function countIn(totals: Map<string, Total>, event: TransferEvent): void {
   const { kind, at } = event.data
   const period = at.slice(0, dayLength)
-  for (const { counted, amountMinor, transactionAmountMinor } of figuresOf(event) ?? []) {
-    const amounts = { amountMinor: Number(amountMinor), transactionAmountMinor: Number(transactionAmountMinor) }
+  for (const { counted, ...amounts } of figuresOf(event) ?? [])
     addFigures(totals, `${period}|${kind}|${counted}`, { period, kind, counted, count: 1, ...amounts })
-  }
 }
 
-/** Expects the totals of all days from the first one on, and of whole months or days before it. */
-function statementLines(totals: readonly Total[], firstDay: string, endDay: string): readonly StatementLine[] {
-  const lines = transferKinds.flatMap((kind) => linesOf(kind, totals, firstDay, endDay))
-  return lines.sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? -1 : 1))
-}
+const nothing = { count: 0, amountMinor: 0n, transactionAmountMinor: 0n, receivedMinor: 0n }
 
-function linesOf(kind: TransferKind, totals: readonly Total[], firstDay: string, endDay: string): StatementLine[] {
-  const lines: StatementLine[] = []
-  const days = new Map<string, Total[]>()
-  let [openCount, openMinor] = [0, 0]
-  const open = (total: Total) => {
-    openCount += opening[total.counted] * total.count
-    openMinor += opening[total.counted] * total.amountMinor
+/** Turns the totals of consecutive days into lines, with the balances that they lead to. */
+class StatementLines {
+  readonly all: StatementLine[] = []
+  readonly #balances = transferKinds.map((kind) => ({ kind, openCount: 0, openMinor: 0n, heldMinor: 0n }))
+
+  constructor(before: readonly Total[]) {
+    for (const balance of this.#balances) this.#count(balance, before)
   }
-  for (const total of totals) {
-    if (total.kind !== kind) continue
-    if (total.period < firstDay) open(total)
-    else days.set(total.period, [...(days.get(total.period) ?? []), total])
-  }
-  for (let day = firstDay; day < endDay; day = dayAfter(day)) {
-    const totalsOfDay = days.get(day) ?? []
-    totalsOfDay.forEach(open)
-    const of = (counted: Counted) => totalsOfDay.find((total) => total.counted === counted)
-    const [requested, completed] = [of('Pending'), of('Completed')]
-    const figures = {
-      requestedCount: requested?.count ?? 0,
-      requestedMinor: requested?.amountMinor ?? 0,
-      completedCount: completed?.count ?? 0,
-      completedMinor: completed?.transactionAmountMinor ?? 0,
-      mismatchMinor: completed ? completed.transactionAmountMinor - completed.amountMinor : 0,
-      returnedMinor: of('Returned')?.amountMinor ?? 0,
-      ...{ openCount, openMinor },
+
+  add(day: string, totals: readonly Total[]): void {
+    for (const balance of this.#balances) {
+      const { heldMinor: openingMinor, kind } = balance
+      const { of, receivedMinor } = this.#count(balance, totals)
+      const completed = of('Completed')
+      const figures = {
+        requestedCount: of('Pending').count,
+        requestedMinor: of('Pending').amountMinor,
+        openingMinor,
+        receivedMinor,
+        completedCount: completed.count,
+        completedMinor: completed.transactionAmountMinor,
+        mismatchMinor: completed.transactionAmountMinor - completed.amountMinor,
+        returnedMinor: of('Returned').amountMinor,
+        resolvedMinor: of('Resolved').amountMinor,
+        heldMinor: balance.heldMinor,
+        openCount: balance.openCount,
+        openMinor: balance.openMinor,
+      }
+      if (Object.values(figures).some((figure) => figure !== 0 && figure !== 0n))
+        this.all.push({ day, kind, ...figures })
     }
-    if (Object.values(figures).some((figure) => figure !== 0)) lines.push({ day, kind, ...figures })
   }
-  return lines
-}
 
-function dayAfter(day: string): string {
-  return new Date(Date.parse(day) + dayMs).toISOString().slice(0, dayLength)
+  /** Adds the totals of one kind to its balance, and returns their sums. */
+  #count(
+    balance: { kind: TransferKind; openCount: number; openMinor: bigint; heldMinor: bigint },
+    totals: readonly Total[],
+  ) {
+    const sums = new Map<string, Total>()
+    let receivedMinor = 0n
+    for (const total of totals) {
+      if (total.kind !== balance.kind) continue
+      addFigures(sums, total.counted, total)
+      receivedMinor += total.receivedMinor
+      balance.openCount += Number(opening[total.counted]) * total.count
+      balance.openMinor += opening[total.counted] * total.amountMinor
+    }
+    const of = (counted: Counted) => sums.get(counted) ?? nothing
+    if (balance.kind === 'deposit') {
+      const settled = of('Completed').transactionAmountMinor + of('Returned').amountMinor + of('Resolved').amountMinor
+      balance.heldMinor += receivedMinor - settled
+    }
+    return { of, receivedMinor }
+  }
 }

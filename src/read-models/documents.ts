@@ -81,16 +81,17 @@ export interface CallbackDocument extends Document {
 }
 
 /**
- * How often something happened to a merchant's transfers of one kind within an hour, a day or a month, and their amounts. A transfer that
- * was created and completed in the same hour counts under both Pending and Completed. `_id` is {@link totalId}.
+ * How often something happened to a merchant's transfers of one kind within a quarter of an hour, a day or a month, and their amounts. A
+ * transfer that was created and completed in the same period counts under both Pending and Completed. `_id` is {@link totalId}.
  */
 export interface TotalDocument extends Document {
   readonly kind: TransferKind
   readonly counted: Counted
   readonly count: number
-  /** The requested amount; for returns, the returned amount. */
-  readonly amountMinor: number
-  readonly transactionAmountMinor: number
+  /** The sums of the domain's figures. They are decimal digits, because numbers are exact only below 2^53. */
+  readonly amountMinor: string
+  readonly transactionAmountMinor: string
+  readonly receivedMinor: string
   /** The last counted event, as {@link sortablePosition}. */
   readonly position: number
 }
@@ -271,8 +272,17 @@ export function problemId(stream: string, revision: number): string {
 /** The owner of the totals over all merchants. */
 export const allMerchants = '*'
 
-/** The lengths of ISO 8601 prefixes: `2026-11-21T14`, `2026-11-21`, `2026-11`. */
-export const totalPeriods = { hour: 13, day: 10, month: 7 } as const
+/**
+ * The lengths of ISO 8601 prefixes: `2026-11-21T14:45`, `2026-11-21`, `2026-11`. All time zones begin their days at a quarter of an hour
+ * in UTC. Quarters replace hours instead of adding to them, because each period is a document that every event changes.
+ */
+export const totalPeriods = { quarter: 16, day: 10, month: 7 } as const
+
+/** Returns the period of a time: `2026-11-21T14:45`. */
+export function quarterOf(at: string): string {
+  const minute = Number(at.slice(totalPeriods.quarter - 2, totalPeriods.quarter))
+  return at.slice(0, totalPeriods.quarter - 2) + (minute < 15 ? '00' : minute - (minute % 15))
+}
 
 /** Returns the `_id` of a total. The totals of one merchant and one kind of period are a range of `_id`, ordered by time. */
 export function totalId(merchantId: string, period: string, kind: TransferKind, counted: Counted): string {

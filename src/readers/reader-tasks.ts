@@ -8,18 +8,11 @@ import { systemClock } from '../kernel/time.js'
 import { type CallbackFilter, listCallbacks, listParkedSince } from '../queries/callback-queries.js'
 import { endpointHealth } from '../queries/endpoint-queries.js'
 import { type FeedPage, listFeed } from '../queries/feed.js'
-import {
-  bucketsOf,
-  countOpen,
-  type OverviewRange,
-  oldestPending,
-  type Period,
-  timeToCompletion,
-} from '../queries/overview.js'
+import { bucketsOf, countOpen, type OverviewRange, oldestPending, timeToCompletion } from '../queries/overview.js'
 import { changesOf } from '../queries/recent-changes.js'
 import { search } from '../queries/search.js'
 import { type StateKind, stateAsOf } from '../queries/state-as-of.js'
-import { statementOf } from '../queries/statement.js'
+import { type StatementPeriod, statementOf } from '../queries/statement.js'
 import { stuckTransfers } from '../queries/stuck.js'
 import { auditedHistory } from '../queries/transfer-history.js'
 import { listTransfers, type TransferFilter } from '../queries/transfer-queries.js'
@@ -48,7 +41,7 @@ export const pages = {
   parkedSince: ({ readModels }: ReaderSources, merchantId: string, since: string, limit: number) =>
     listParkedSince(readModels, merchantId, since, limit),
   feed: (sources: ReaderSources, merchantId: string, page: FeedPage) => listFeed(sources, merchantId, page),
-  statement: ({ readModels }: ReaderSources, merchantIds: MerchantIds, period: Period) =>
+  statement: ({ readModels }: ReaderSources, merchantIds: MerchantIds, period: StatementPeriod) =>
     statementOf(readModels, merchantIds, period),
   overview: async (sources: ReaderSources, range: OverviewRange) => {
     const { readModels, merchants } = sources

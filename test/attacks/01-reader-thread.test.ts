@@ -7,7 +7,12 @@ import { Readers } from '../../src/readers/readers.js'
 import { temporaryDirectory } from '../support/processes.js'
 
 const by = { key: 'user:1', rows: { perSecond: 1_000, burst: 1_000 } }
-const range = { from: '2026-11-01T00:00:00.000Z', to: '2026-11-02T00:00:00.000Z' }
+const range = {
+  from: '2026-11-01T00:00:00.000Z',
+  to: '2026-11-02T00:00:00.000Z',
+  timeZone: 'UTC',
+  now: '2100-01-01T00:00:00.000Z',
+}
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
 /** Opens stores as a service does, and counts the threads that are started on them. */

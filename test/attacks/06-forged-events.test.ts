@@ -63,6 +63,7 @@ function completion(trackingId: string, created: RecordedEvent): NewEvent {
     ...common,
     amountMinor: 10_000n,
     transactionAmountMinor: 10_000n,
+    receivedAmountMinor: 10_000n,
     hasAmountMismatch: false,
     receiptUrl: null,
     reason: null,

@@ -36,32 +36,31 @@ t.test('the default period is the current month, also if the address has an inva
   t.strictSame(daysOf({ from: '2026-02-28', to: '2026-02-01' }, nowMs), thisMonth)
 })
 
-t.test('adds up moved amounts without rounding, and takes the open amount of the last day', async (t) => {
-  const day = { requestedCount: 2, completedCount: 1, mismatchMinor: -5, returnedMinor: 7, openCount: 3 }
-  const large = 9_007_199_254_740_991
+t.test('adds up moved amounts without rounding, and takes balances of the first and the last day', async (t) => {
+  const large = '9007199254740993'
+  const counts = { requestedCount: 2, completedCount: 1 }
+  const sums = { mismatchMinor: '-5', returnedMinor: '7', resolvedMinor: '1', receivedMinor: large, kind: 'deposit' }
+  const last = { openCount: 3, openMinor: '60', openingMinor: '4', heldMinor: '5' }
+  const first = { openCount: 1, openMinor: '9', openingMinor: '3', heldMinor: '4' }
   const rows = [
-    { ...day, day: '2026-02-28', kind: 'deposit', requestedMinor: large, completedMinor: 40, openMinor: 60 },
-    {
-      ...day,
-      day: '2026-02-27',
-      kind: 'deposit',
-      requestedMinor: large,
-      completedMinor: 2,
-      openMinor: 9,
-      openCount: 1,
-    },
+    { ...counts, ...sums, ...last, day: '2026-02-28', requestedMinor: large, completedMinor: '40' },
+    { ...counts, ...sums, ...first, day: '2026-02-27', requestedMinor: large, completedMinor: '2' },
   ]
   t.strictSame(totalsOf(rows), [
     {
       kind: 'deposit',
       requestedCount: 4,
-      requestedMinor: 18_014_398_509_481_982n,
+      requestedMinor: 18_014_398_509_481_986n,
+      openingMinor: '3',
+      receivedMinor: 18_014_398_509_481_986n,
       completedCount: 2,
       completedMinor: 42n,
       mismatchMinor: -10n,
       returnedMinor: 14n,
+      resolvedMinor: 2n,
+      heldMinor: '5',
       openCount: 3,
-      openMinor: 60,
+      openMinor: '60',
     },
   ])
 })

@@ -52,9 +52,18 @@ export function common(kind: Kind, at = later) {
   return { trackingId, merchantId, kind, referenceId, amountMinor, at }
 }
 
-export function completed(kind: Kind, changes: object = {}): TransferEvent {
+/** The money of the changes arrived with the event, unless they state what did. */
+interface Changes {
+  readonly transactionAmountMinor?: bigint
+  readonly receivedAmountMinor?: bigint
+  readonly [field: string]: unknown
+}
+
+export function completed(kind: Kind, changes: Changes = {}): TransferEvent {
+  const { transactionAmountMinor = 10_000n } = changes
   const outcome = {
-    transactionAmountMinor: 10_000n,
+    transactionAmountMinor,
+    receivedAmountMinor: kind === 'deposit' ? transactionAmountMinor : 0n,
     hasAmountMismatch: false,
     receiptUrl: null,
     message: null,
@@ -63,9 +72,11 @@ export function completed(kind: Kind, changes: object = {}): TransferEvent {
   return { type: 'TransferCompleted', data: { ...common(kind), ...outcome, ...changes } }
 }
 
-export function cancelled(kind: Kind, changes: object = {}): TransferEvent {
+export function cancelled(kind: Kind, changes: Changes = {}): TransferEvent {
+  const { transactionAmountMinor = 0n } = changes
   const money = {
-    transactionAmountMinor: 0n,
+    transactionAmountMinor,
+    receivedAmountMinor: transactionAmountMinor,
     hasAmountMismatch: false,
     receiptUrl: null,
     autoCancelledAmountMinor: null,

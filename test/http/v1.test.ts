@@ -310,8 +310,8 @@ t.test('rejects an invalid query parameter with 400 and names it', async (t) => 
   const invalid: { readonly [path: string]: readonly string[] } = {
     '/v1/transfers?': ['limit=0', 'limit=101', 'limit=-1', 'limit=x', 'limit=1e1', 'limit=', 'limit=1&limit=2'].concat(
       ['status=0', 'status=6', 'status=pending', 'status=', 'kind=x', 'kind=deposit&kind=deposit', 'from=x', 'to=x'],
-      ['from=2026-13-01', 'to=2026-01-01T00:00:00', 'cursor=x', 'cursor=', 'referenceId=a%20b', 'referenceId='],
-      [`referenceId=${'x'.repeat(65)}`, `cursor=${'x'.repeat(201)}`],
+      ['from=2026-13-01', 'to=2026-01-01T00:00:00', 'cursor=x', 'cursor=', 'referenceId=a%0Ab', 'referenceId='],
+      [`referenceId=${'x'.repeat(129)}`, `cursor=${'x'.repeat(201)}`],
     ),
     '/v1/events?': [
       'limit=0',

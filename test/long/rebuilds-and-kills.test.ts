@@ -48,7 +48,8 @@ function appendsOf(n: number): Append[] {
           data: { ...common, kind: 'withdrawal', ...customer, accountNumber: `TR${n}`, identityNumber: null },
         }
   const changed = { ...common, kind: created.data.kind, message: n % 5 === 0 ? 'a message' : null }
-  const outcome = { transactionAmountMinor: BigInt(100 + n), hasAmountMismatch: false, receiptUrl: null, reason: null }
+  const money = { transactionAmountMinor: BigInt(100 + n), receivedAmountMinor: BigInt(100 + n) }
+  const outcome = { ...money, hasAmountMismatch: false, receiptUrl: null, reason: null }
   const ended: TransferEvent =
     n % 7 === 0
       ? { type: 'TransferFailed', data: changed }

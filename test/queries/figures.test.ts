@@ -1,7 +1,14 @@
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t from 'tap'
-import { evolve, initialState, isTerminal, type TransferState } from '../../src/domain/transfer/transfer.js'
+import {
+  evolve,
+  initialState,
+  isTerminal,
+  type Transfer,
+  type TransferState,
+  unsettledMinor,
+} from '../../src/domain/transfer/transfer.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import type { RecordedEvent } from '../../src/event-store/event-store.js'
@@ -48,71 +55,111 @@ const dayMs = 86_400_000
 const isoOf = (ms: number) => new Date(ms).toISOString()
 const merchantsOf = (events: readonly TransferEvent[]) => [...new Set(events.map(({ data }) => data.merchantId))]
 
+const zones = [
+  ...['UTC', 'Europe/Istanbul', 'Asia/Kolkata', 'Asia/Kathmandu', 'America/St_Johns', 'Pacific/Chatham'],
+  ...['America/New_York', 'Australia/Lord_Howe'],
+] as const
+
 /** Computes one line by folding every event up to the end of its day. */
-function expectedLine(events: readonly TransferEvent[], day: string, kind: 'deposit' | 'withdrawal'): StatementLine {
-  const ofKind = events.filter(({ data }) => data.kind === kind && data.at.slice(0, 10) <= day)
-  const states = new Map<string, TransferState>()
-  for (const event of ofKind) {
-    const { trackingId } = event.data
-    states.set(trackingId, evolve(states.get(trackingId) ?? initialState, event))
+function expectedLine(events: readonly Dated[], day: string, kind: 'deposit' | 'withdrawal'): StatementLine {
+  const ofKind = events.filter((each) => each.event.data.kind === kind && each.day <= day)
+  const fold = (some: readonly Dated[]) => {
+    const states = new Map<string, TransferState>()
+    for (const { event } of some) {
+      const { trackingId } = event.data
+      states.set(trackingId, evolve(states.get(trackingId) ?? initialState, event))
+    }
+    return [...states.values()].flatMap((state) => (state.kind === 'none' ? [] : [state]))
   }
-  const open = [...states.values()].flatMap((state) =>
-    state.kind === 'none' || isTerminal(state.status) ? [] : [state],
-  )
-  const that = ofKind.filter(({ data }) => data.at.startsWith(day))
+  const earlier = fold(ofKind.filter((each) => each.day < day))
+  const states = fold(ofKind)
+  const open = states.filter(({ status }) => !isTerminal(status))
+  const that = ofKind.filter((each) => each.day === day).map(({ event }) => event)
   const created = that.filter(({ type }) => type === 'DepositCreated' || type === 'WithdrawalCreated')
   const booked = that.flatMap(({ type, data }) => (type === 'TransferCompleted' ? [data] : []))
-  const sum = (amounts: readonly bigint[]) => Number(amounts.reduce((total, each) => total + each, 0n))
+  const sum = (amounts: readonly bigint[]) => amounts.reduce((total, each) => total + each, 0n)
+  const fundsOf = (some: readonly Transfer[]) => some.flatMap((each) => (each.kind === 'deposit' ? [each.funds] : []))
+  const received = (some: readonly Transfer[]) => sum(fundsOf(some).map(({ receivedMinor }) => receivedMinor))
+  const resolved = (some: readonly Transfer[]) => sum(fundsOf(some).map(({ resolvedMinor }) => resolvedMinor))
   return {
     ...{ day, kind },
     requestedCount: created.length,
     requestedMinor: sum(created.map(({ data }) => data.amountMinor)),
+    openingMinor: sum(earlier.map(unsettledMinor)),
+    receivedMinor: received(states) - received(earlier),
     completedCount: booked.length,
     completedMinor: sum(booked.map((data) => data.transactionAmountMinor)),
     mismatchMinor: sum(booked.map((data) => data.transactionAmountMinor - data.amountMinor)),
     returnedMinor: sum(that.flatMap(({ type, data }) => (type === 'FundsReturned' ? [data.returnedAmountMinor] : []))),
+    resolvedMinor: resolved(states) - resolved(earlier),
+    heldMinor: sum(states.map(unsettledMinor)),
     openCount: open.length,
     openMinor: sum(open.map(({ amountMinor }) => amountMinor)),
   }
 }
 
-const hasFigures = ({ day: _, kind: __, ...figures }: StatementLine) =>
-  Object.values(figures).some((each) => each !== 0)
+interface Dated {
+  readonly event: TransferEvent
+  readonly day: string
+}
 
-t.test('a statement equals the fold of the log for any days and any merchants', async (t) => {
-  let returned = 0
+const hasFigures = ({ day: _, kind: __, ...figures }: StatementLine) =>
+  Object.values(figures).some((each) => each !== 0 && each !== 0n)
+
+const dayIn = (timeZone: string, at: string) => {
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' })
+  return format.format(new Date(at)).split('/').reverse().join('-')
+}
+
+const farAhead = '2100-01-01T00:00:00.000Z'
+
+t.test('a statement equals the fold of the log and adds up, for any days, zones and merchants', async (t) => {
+  let returned = 0n
+  let held = 0n
   await fc.assert(
     fc.asyncProperty(
       steps,
       fc.nat(100),
-      fc.integer({ min: 1, max: 90 }),
+      fc.integer({ min: 1, max: 60 }),
       fc.nat(2),
-      async (history, skip, days, owner) => {
+      fc.constantFrom(...zones),
+      async (history, skip, days, owner, timeZone) => {
         const events = await project(transferLog(history))
         const merchants = merchantsOf(events)
         const merchantIds = [undefined, merchants.slice(0, 1), merchants][owner]
-        const fromMs = Date.parse('2026-11-15') + skip * dayMs
-        const range = { from: isoOf(fromMs), to: isoOf(fromMs + days * dayMs) }
+        const fromMs = Date.parse('2026-11-15T12:00:00.000Z') + skip * dayMs
+        const range = { from: isoOf(fromMs), to: isoOf(fromMs + (days - 1) * dayMs + 1), timeZone, now: farAhead }
         const own = events.filter(({ data }) => (merchantIds ?? [data.merchantId]).includes(data.merchantId))
-        const expected = Array.from({ length: days }, (_, n) => isoOf(fromMs + n * dayMs).slice(0, 10)).flatMap((day) =>
-          (['deposit', 'withdrawal'] as const).map((kind) => expectedLine(own, day, kind)),
-        )
+        const dated = own.map((event) => ({ event, day: dayIn(timeZone, event.data.at) }))
+        const [first, last] = [dayIn(timeZone, range.from), dayIn(timeZone, range.to)]
         const lines = await statementOf(readModels, merchantIds, range)
-        returned += lines.reduce((sum, { returnedMinor }) => sum + returnedMinor, 0)
-        t.strictSame(lines, expected.filter(hasFigures))
+        const expected: StatementLine[] = []
+        for (let ms = Date.parse(first); ms <= Date.parse(last); ms += dayMs)
+          for (const kind of ['deposit', 'withdrawal'] as const)
+            expected.push(expectedLine(dated, isoOf(ms).slice(0, 10), kind))
+        t.strictSame(lines, expected.filter(hasFigures), `${timeZone} ${first} ${last}`)
+        for (const each of lines) {
+          const { openingMinor, receivedMinor, completedMinor, returnedMinor, resolvedMinor, heldMinor } = each
+          returned += returnedMinor
+          held += heldMinor
+          if (each.kind === 'withdrawal') continue
+          const settled = completedMinor + returnedMinor + resolvedMinor
+          if (openingMinor + receivedMinor - settled !== heldMinor) throw new Error(`${each.day} does not add up`)
+        }
       },
     ),
     // The month in which money was returned is always included.
-    { numRuns, examples: [[[], 0, 30, 0]] },
+    { numRuns, examples: zones.map((zone) => [[], 0, 30, 0, zone] as [Step[], number, number, number, typeof zone]) },
   )
-  t.ok(returned > 0, 'some history contains a return of money')
+  t.ok(returned > 0n, 'some history contains a return of money')
+  t.ok(held > 0n, 'some history contains money that is held')
 })
 
 t.test('a range within a day returns the line of the whole day', async (t) => {
   await project(transferLog([]))
-  const part = { from: '2026-11-20T13:00:00.000Z', to: '2026-11-20T14:00:00.000Z' }
+  const part = { from: '2026-11-20T13:00:00.000Z', to: '2026-11-20T14:00:00.000Z', timeZone: 'UTC', now: farAhead }
   const [line] = await statementOf(readModels, undefined, part)
-  t.match(line, { day: '2026-11-20', requestedCount: 1, requestedMinor: 30_000, returnedMinor: 50, openCount: 0 })
+  t.match(line, { day: '2026-11-20', requestedCount: 1, requestedMinor: 30_000n, returnedMinor: 50n, openCount: 0 })
 })
 
 const reached: { readonly [type in TransferEvent['type']]?: string } = {
@@ -129,21 +176,21 @@ t.test('the overview counts each reached status once, by hour or by day', async 
   const hours = fc.integer({ min: 1, max: 72 })
   const lengths = fc.oneof(hours, fc.integer({ min: 73, max: 2_000 }))
   await fc.assert(
-    fc.asyncProperty(steps, fc.nat(2_000), lengths, fc.boolean(), async (history, skip, length, ofOne) => {
+    fc.asyncProperty(steps, fc.nat(8_000), lengths, fc.boolean(), async (history, skip, length, ofOne) => {
       const events = await project(transferLog(history))
       const merchantIds = ofOne ? merchantsOf(events).slice(0, 1) : undefined
-      const fromMs = Date.parse('2026-11-20') + skip * 3_600_000
+      const fromMs = Date.parse('2026-11-20') + skip * 900_000
       const range = { merchantIds, from: isoOf(fromMs), to: isoOf(fromMs + length * 3_600_000) }
       const { bucketMs, buckets } = await bucketsOf(readModels, range)
       t.equal(bucketMs, length <= 72 ? 3_600_000 : dayMs)
-      const counts = new Map<string, readonly [count: number, amountMinor: number]>()
+      const counts = new Map<string, readonly [count: number, amountMinor: bigint]>()
       for (const { type, data } of events) {
         const status = reached[type]
         if (!status || data.at < range.from || data.at >= range.to) continue
         if (!(merchantIds ?? [data.merchantId]).includes(data.merchantId)) continue
         const key = `${isoOf(Math.floor(Date.parse(data.at) / bucketMs) * bucketMs)} ${data.kind} ${status}`
-        const [count, amountMinor] = counts.get(key) ?? [0, 0]
-        counts.set(key, [count + 1, amountMinor + Number(data.amountMinor)])
+        const [count, amountMinor] = counts.get(key) ?? [0, 0n]
+        counts.set(key, [count + 1, amountMinor + data.amountMinor])
       }
       const found = buckets.map(
         ({ start, kind, status, count, amountMinor }) => [`${start} ${kind} ${status}`, [count, amountMinor]] as const,

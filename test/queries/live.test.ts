@@ -49,8 +49,8 @@ t.test('at 500 transfers per second, figures add up and every viewer receives fe
   await until(() => own.count('Pending') === created && own.count('Completed') === created / 2)
   const seconds = (performance.now() - startedMs) / 1_000
   t.comment(`${Math.round((created * 1.5) / seconds)} events a second`)
-  const amountMinor = own.messages.flatMap(({ changes }) => changes).reduce((sum, each) => sum + each.amountMinor, 0)
-  t.equal(amountMinor, created * 1.5 * 10_000)
+  const amountMinor = own.messages.flatMap(({ changes }) => changes).reduce((sum, each) => sum + each.amountMinor, 0n)
+  t.equal(amountMinor, BigInt(created * 1.5 * 10_000))
   t.ok(own.messages.length <= 2 * seconds + 1, `${own.messages.length} messages`)
   t.ok(own.messages.every((message) => message.transfers.length <= 50 && message.changes.length <= 20))
   t.same(otherMerchant.messages, [], 'other viewers receive nothing')

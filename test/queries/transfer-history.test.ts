@@ -65,7 +65,8 @@ const events = {
     type: 'TransferCompleted',
     data: {
       ...transfer,
-      ...{ transactionAmountMinor: 10_050n, hasAmountMismatch: false, receiptUrl: null, message: null, reason: null },
+      ...{ transactionAmountMinor: 10_050n, receivedAmountMinor: 10_050n, hasAmountMismatch: false },
+      ...{ receiptUrl: null, message: null, reason: null },
     },
   },
   callback: {

@@ -169,20 +169,23 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
   const counted = events.flatMap((one) => {
     const { type, data } = one.event
     const status = statusReached[type]
-    const amountMinor = type === 'FundsReturned' ? data.returnedAmountMinor : data.amountMinor
+    let { amountMinor } = data
+    if (type === 'FundsReturned') amountMinor = data.returnedAmountMinor
+    if (type === 'LateFundsReceived') amountMinor = data.receivedAmountMinor
+    if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
     const names = [...(status ? [status] : []), ...(type in additionalStatus ? [additionalStatus[type]!] : [])]
     return names.map((name) => ({ ...one, name, amountMinor }))
   })
   const periods = counted.flatMap((one) =>
     [one.event.data.merchantId, '*'].flatMap((owner) =>
-      [13, 10, 7].map((length) => ({ ...one, key: [owner, length, one.event.data.at.slice(0, length)].join('|') })),
+      [16, 10, 7].map((length) => ({ ...one, key: [owner, length, quarterStart(one).slice(0, length)].join('|') })),
     ),
   )
   const groups = groupBy(periods, ({ key, name, event }) => [key, event.data.kind, name].join('|'))
   return Object.entries(groups).map(([_id, group = []]) => {
     const [, , , kind, counted] = _id.split('|')
     const sum = (amountOf: (one: (typeof group)[number]) => bigint) =>
-      Number(group.reduce((total, one) => total + amountOf(one), 0n))
+      String(group.reduce((total, one) => total + amountOf(one), 0n))
     return {
       _id,
       kind,
@@ -192,15 +195,22 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
       transactionAmountMinor: sum(({ event: { data } }) =>
         'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n,
       ),
+      receivedMinor: sum(({ event: { data } }) => ('receivedAmountMinor' in data ? data.receivedAmountMinor : 0n)),
       position: Number(group.at(-1)!.recorded.position.commit),
     }
   })
+}
+
+function quarterStart({ event: { data } }: Recorded<TransferEvent>): string {
+  return new Date(Math.floor(Date.parse(data.at) / 900_000) * 900_000).toISOString()
 }
 
 /** The additional status under which an event is counted. */
 const additionalStatus: { readonly [type in TransferEvent['type']]?: string } = {
   TransferReopened: 'Reopened',
   FundsReturned: 'Returned',
+  LateFundsReceived: 'Received',
+  AttentionResolved: 'Resolved',
 }
 
 function termDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {

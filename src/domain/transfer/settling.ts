@@ -28,8 +28,12 @@ export function cancelled(
   outcome: Partial<DataOf<TransferEvent, 'TransferCancelled'>> = {},
 ) {
   const { transactionAmountMinor, hasAmountMismatch, receiptUrl } = state
-  const money = { transactionAmountMinor, hasAmountMismatch, receiptUrl, autoCancelledAmountMinor: null }
-  return { type: 'TransferCancelled', data: { ...common(state, at), message, reason, ...money, ...outcome } } as const
+  const money = { transactionAmountMinor, receivedAmountMinor: 0n, hasAmountMismatch, receiptUrl }
+  const none = { autoCancelledAmountMinor: null }
+  return {
+    type: 'TransferCancelled',
+    data: { ...common(state, at), message, reason, ...money, ...none, ...outcome },
+  } as const
 }
 
 type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mismatchPolicy' | 'at'> & {
@@ -66,13 +70,16 @@ export function book(booking: Booking, state: Transfer): Decision<TransferEvent>
   const { toleranceMinor, autoCancel } = booking.mismatchPolicy
   const hasAmountMismatch = isMismatch(amountMinor, state, toleranceMinor)
   const receiptUrl = booking.receiptUrl ?? state.receiptUrl
+  const missing = state.kind === 'deposit' ? amountMinor - availableMinor(state.funds) : 0n
+  const receivedAmountMinor = missing > 0n ? missing : 0n
   if (hasAmountMismatch && autoCancel && state.kind === 'deposit' && !state.reopened) {
-    const missing = amountMinor - availableMinor(state.funds)
-    const transactionAmountMinor = heldMinor(state.funds) + (missing > 0n ? missing : 0n)
-    const outcome = { transactionAmountMinor, hasAmountMismatch, receiptUrl, autoCancelledAmountMinor: amountMinor }
+    const transactionAmountMinor = heldMinor(state.funds) + receivedAmountMinor
+    const money = { transactionAmountMinor, receivedAmountMinor, hasAmountMismatch }
+    const outcome = { ...money, receiptUrl, autoCancelledAmountMinor: amountMinor }
     return accept(cancelled(state, at, 'amount-mismatch', message ?? 'amount mismatch', outcome))
   }
-  const outcome = { transactionAmountMinor: amountMinor, hasAmountMismatch, receiptUrl, message, reason }
+  const money = { transactionAmountMinor: amountMinor, receivedAmountMinor, hasAmountMismatch }
+  const outcome = { ...money, receiptUrl, message, reason }
   return accept({ type: 'TransferCompleted', data: { ...common(state, at), ...outcome } })
 }
 

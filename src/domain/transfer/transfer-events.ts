@@ -56,6 +56,8 @@ export const transferEvents = {
   TransferCompleted: Data({
     ...withMessage,
     transactionAmountMinor: PositiveMinor,
+    /** The part of a deposit's booked amount that was not recorded as received before. */
+    receivedAmountMinor: Minor,
     hasAmountMismatch: Type.Boolean(),
     receiptUrl: Nullable(Text),
     /** Why the amount differs from the received amount; null if it does not, or if nothing had been received. */
@@ -66,6 +68,8 @@ export const transferEvents = {
     ...withMessage,
     /** The money that was received and not returned. */
     transactionAmountMinor: Minor,
+    /** The part of it that was not recorded as received before. */
+    receivedAmountMinor: Minor,
     hasAmountMismatch: Type.Boolean(),
     receiptUrl: Nullable(Text),
     /** The amount that caused an automatic cancellation; null for any other. */

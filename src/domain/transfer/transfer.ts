@@ -140,12 +140,11 @@ function booked(
   before: Transfer,
   { type, data }: Extract<TransferEvent, { type: 'TransferCompleted' | 'TransferCancelled' }>,
 ): Transfer {
-  const { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, at: updatedAt } = data
+  const { transactionAmountMinor, receivedAmountMinor, hasAmountMismatch, receiptUrl, message, at: updatedAt } = data
   const status = type === 'TransferCompleted' ? 'Completed' : 'Cancelled'
   const money = { status, transactionAmountMinor, hasAmountMismatch, receiptUrl, message, updatedAt } as const
   if (before.kind === 'withdrawal') return { ...before, ...money }
-  const recordedMinor = type === 'TransferCompleted' ? availableMinor(before.funds) : heldMinor(before.funds)
-  const funds = withMissing(before.funds, transactionAmountMinor - recordedMinor)
+  const funds = withMissing(before.funds, receivedAmountMinor)
   if (type === 'TransferCompleted') return { ...before, ...money, funds }
   const { reason: cancelReason, autoCancelledAmountMinor } = data
   return { ...before, ...money, funds, cancelReason, autoCancelledAmountMinor }
@@ -283,13 +282,15 @@ export function withMissing(funds: Funds, missingMinor: bigint): Funds {
 }
 
 /** The changes that figures count: each status that a transfer reaches, and the changes without which the amounts would not add up. */
-export type Counted = Status | 'Reopened' | 'Returned'
+export type Counted = Status | 'Reopened' | 'Received' | 'Returned' | 'Resolved'
 
 export interface Figure {
   readonly counted: Counted
-  /** The requested amount; of a return, the returned amount. */
+  /** The requested amount; of money that is received, returned or resolved without a change of the status, that amount. */
   readonly amountMinor: bigint
   readonly transactionAmountMinor: bigint
+  /** The money that arrived with the event. */
+  readonly receivedMinor: bigint
 }
 
 const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] } = {
@@ -300,9 +301,9 @@ const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] 
   TransferReopened: ['ManualControl', 'Reopened'],
   TransferCancelled: ['Cancelled'],
   TransferFailed: ['Failed'],
-  LateFundsReceived: [],
+  LateFundsReceived: ['Received'],
   FundsReturned: ['Returned'],
-  AttentionResolved: [],
+  AttentionResolved: ['Resolved'],
   WithdrawalClaimed: [],
   WithdrawalReleased: [],
   WithdrawalAddedToBankFile: [],
@@ -312,7 +313,11 @@ const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] 
 
 /** Returns the figures that an event adds to, or `undefined` if it is not an event of a transfer. */
 export function figuresOf({ type, data }: TransferEvent): readonly Figure[] | undefined {
-  const amountMinor = type === 'FundsReturned' ? data.returnedAmountMinor : data.amountMinor
   const transactionAmountMinor = 'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n
-  return countedBy[type]?.map((counted) => ({ counted, amountMinor, transactionAmountMinor }))
+  const receivedMinor = 'receivedAmountMinor' in data ? data.receivedAmountMinor : 0n
+  let { amountMinor } = data
+  if (type === 'LateFundsReceived') amountMinor = receivedMinor
+  if (type === 'FundsReturned') amountMinor = data.returnedAmountMinor
+  if (type === 'AttentionResolved') amountMinor = data.resolvedAmountMinor
+  return countedBy[type]?.map((counted) => ({ counted, amountMinor, transactionAmountMinor, receivedMinor }))
 }

@@ -440,18 +440,25 @@ export const ChangesAnswer = Items(Type.Object({ at: Time, actor: Text, type: Te
 
 export const RangeQuery = Type.Object({
   merchantId: Type.Optional(Text),
-  /** ISO 8601. Only whole UTC hours are counted. */
+  /** ISO 8601. Only whole quarters of an hour are counted. */
   from: Text,
   to: Text,
 })
+/** Days are those of the time zone, UTC by default. Days that have not come are omitted. */
+export const StatementQuery = Type.Object({
+  ...RangeQuery.properties,
+  timeZone: Type.Optional(Type.String({ maxLength: 64 })),
+})
+/** A sum of amounts in decimal digits, because JSON numbers are exact only below 2^53. */
+const SumMinor = Type.String({ pattern: '^-?[0-9]+$' })
 /** The transfers that reached a status in an hour, or in a day if the range is long. */
 export const Bucket = Type.Object({
   start: Time,
   kind: Kind,
   status: StatusName,
   count: Type.Integer(),
-  amountMinor: Minor,
-  transactionAmountMinor: Minor,
+  amountMinor: SumMinor,
+  transactionAmountMinor: SumMinor,
 })
 export const OverviewAnswer = Type.Object({
   bucketMs: Type.Integer(),
@@ -483,21 +490,28 @@ export const LiveMessage = Type.Object({
   transfers: List(TransferRow),
 })
 
+/** For deposits, opening + received - completed - returned - resolved = held. */
 export const StatementAnswer = Items(
   Type.Object({
-    /** 2026-11-21, UTC. */
+    /** 2026-11-21. */
     day: Text,
     kind: Kind,
     requestedCount: Type.Integer(),
-    requestedMinor: Minor,
+    requestedMinor: SumMinor,
+    /** The money of deposits that was held when the day began. */
+    openingMinor: SumMinor,
+    receivedMinor: SumMinor,
     completedCount: Type.Integer(),
-    completedMinor: Minor,
+    completedMinor: SumMinor,
     /** The difference between the booked and requested amounts of the transfers completed that day. */
-    mismatchMinor: Minor,
-    returnedMinor: Minor,
+    mismatchMinor: SumMinor,
+    returnedMinor: SumMinor,
+    resolvedMinor: SumMinor,
+    /** The received money of deposits that was neither booked, nor returned, nor resolved at the end of the day. */
+    heldMinor: SumMinor,
     /** The requested amounts that had not ended at the end of the day. */
     openCount: Type.Integer(),
-    openMinor: Minor,
+    openMinor: SumMinor,
   }),
 )
 

@@ -73,3 +73,12 @@ export function cursorOf(text: string | undefined): SortKey | undefined {
   if (!place) throw invalid('cursor', 'cursor-invalid')
   return place
 }
+
+/** Returns the time zone of the server if none is given. @throws RequestError for an unknown one */
+export function knownZone(timeZone: string | undefined): string {
+  try {
+    return new Intl.DateTimeFormat(undefined, { timeZone }).resolvedOptions().timeZone
+  } catch {
+    throw invalid('timeZone', 'time-zone-invalid')
+  }
+}

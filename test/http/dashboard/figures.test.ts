@@ -43,14 +43,14 @@ for (let n = 0; n < 500; n++) {
 }
 
 t.test('the overview shows the transfers of the range and the open ones', async (t) => {
-  const bucket = { kind: 'deposit', transactionAmountMinor: 0 }
+  const bucket = { kind: 'deposit', transactionAmountMinor: '0' }
   t.match(await overview(house), {
     bucketMs: 3_600_000,
     buckets: [
-      { ...bucket, start: '2026-11-20T12:00:00.000Z', status: 'Pending', count: 3, amountMinor: 15_750 },
+      { ...bucket, start: '2026-11-20T12:00:00.000Z', status: 'Pending', count: 3, amountMinor: '15750' },
       {
         ...{ ...bucket, start: '2026-11-21T09:00:00.000Z', status: 'Completed', count: 1 },
-        ...{ amountMinor: 10_000, transactionAmountMinor: 9_900 },
+        ...{ amountMinor: '10000', transactionAmountMinor: '9900' },
       },
     ],
     timeToCompletion: [
@@ -77,7 +77,7 @@ t.test('the overview shows the transfers of the range and the open ones', async 
 
 t.test('a merchant sees its own figures and nothing about the operation of the service', async (t) => {
   const own = await overview(operator)
-  t.match(own, { buckets: [{ count: 2, amountMinor: 15_000 }, { count: 1 }], pending: [{ count: 1 }, { count: 0 }] })
+  t.match(own, { buckets: [{ count: 2, amountMinor: '15000' }, { count: 1 }], pending: [{ count: 1 }, { count: 0 }] })
   t.equal(own.oldestPending.length, 1)
   t.same(own.projections, [])
   t.same(own.buckets, (await overview(house, `${range}&merchantId=${blue.id}`)).buckets)
@@ -92,25 +92,29 @@ t.test('counts failing endpoints', async (t) => {
 })
 
 t.test('shows the statement and returns it as a file', async (t) => {
-  const nothing = { requestedCount: 0, requestedMinor: 0, completedCount: 0, completedMinor: 0, returnedMinor: 0 }
+  const balances = { openingMinor: '0', receivedMinor: '0', returnedMinor: '0', resolvedMinor: '0', heldMinor: '0' }
+  const nothing = { requestedCount: 0, requestedMinor: '0', completedCount: 0, completedMinor: '0', ...balances }
   const { items } = (await operator.get(`/statement?${range}`)).json()
   t.same(items, [
     {
-      ...{ ...nothing, day: '2026-11-20', kind: 'deposit', requestedCount: 2, requestedMinor: 15_000 },
-      ...{ mismatchMinor: 0, openCount: 2, openMinor: 15_000 },
+      ...{ ...nothing, day: '2026-11-20', kind: 'deposit', requestedCount: 2, requestedMinor: '15000' },
+      ...{ mismatchMinor: '0', openCount: 2, openMinor: '15000' },
     },
     {
-      ...{ ...nothing, day: '2026-11-21', kind: 'deposit', completedCount: 1, completedMinor: 9_900 },
-      ...{ mismatchMinor: -100, openCount: 1, openMinor: 5_000 },
+      ...{ ...nothing, day: '2026-11-21', kind: 'deposit', completedCount: 1, completedMinor: '9900' },
+      ...{ receivedMinor: '9900', mismatchMinor: '-100', openCount: 1, openMinor: '5000' },
     },
   ])
+  const inChatham = (await operator.get(`/statement?${range}&timeZone=Pacific/Chatham`)).json()
+  t.match(inChatham.items[0], { day: '2026-11-21', requestedCount: 2 }, 'days begin earlier there')
+  t.equal((await operator.get(`/statement?${range}&timeZone=Nowhere`)).statusCode, 400)
   const { headers, body } = await operator.get(`/statement.csv?${range}`)
   t.equal(headers['content-disposition'], 'attachment; filename="statement.csv"')
   t.equal(body[0], '\ufeff')
   t.same(body.slice(1).replaceAll('"', '').split('\r\n'), [
-    'day,kind,currency,requestedCount,requested,completedCount,completed,mismatch,returned,openCount,open',
-    '2026-11-20,deposit,TRY,2,150.00,0,0.00,0.00,0.00,2,150.00',
-    '2026-11-21,deposit,TRY,0,0.00,1,99.00,-1.00,0.00,1,50.00',
+    'day,kind,currency,requestedCount,requested,opening,received,completedCount,completed,mismatch,returned,resolved,held,openCount,open',
+    '2026-11-20,deposit,TRY,2,150.00,0.00,0.00,0,0.00,0.00,0.00,0.00,0.00,2,150.00',
+    '2026-11-21,deposit,TRY,0,0.00,0.00,99.00,1,99.00,-1.00,0.00,0.00,0.00,1,50.00',
     '',
   ])
 })

@@ -5,11 +5,11 @@ import { type Currency, formatAmount } from '../../../domain/money.js'
 import { isAllowed } from '../../../domain/user/permissions.js'
 import { peopleCsv, peopleCsvHead } from '../../../kernel/csv.js'
 import { dayMs } from '../../../kernel/time.js'
-import type { OverviewRange } from '../../../queries/overview.js'
+import { type OverviewRange, withTexts } from '../../../queries/overview.js'
 import type { StatementLine } from '../../../queries/statement.js'
 import { invalid } from '../../refusals.js'
-import { timeOf } from '../../v1/requests.js'
-import { OverviewAnswer, RangeQuery, StatementAnswer } from '../api.js'
+import { knownZone, timeOf } from '../../v1/requests.js'
+import { OverviewAnswer, RangeQuery, StatementAnswer, StatementQuery } from '../api.js'
 import { sendFile } from '../downloads.js'
 import { merchantsOf, readBy } from '../session-guard.js'
 import { rowOf } from '../transfers/dashboard-transfer-view.js'
@@ -17,7 +17,7 @@ import { rowOf } from '../transfers/dashboard-transfer-view.js'
 const maxRangeMs = 400 * dayMs
 
 export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { readers, currency, projectionLags } = app.services
+  const { readers, currency, clock, projectionLags } = app.services
   const read = app.viewers.allow('transfers:read')
   app.get('/overview', read({ querystring: RangeQuery }, OverviewAnswer), async (request) => {
     const { oldestPending, ...figures } = await readers.page(
@@ -27,18 +27,20 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
     )
     return {
       ...figures,
+      buckets: figures.buckets.map(withTexts),
       oldestPending: oldestPending.map((document) => rowOf(request, document)),
       projections: isAllowed(request.viewer.role, 'operations:read') ? await projectionLags() : [],
     }
   })
-  const statement = (request: FastifyRequest<{ Querystring: Static<typeof RangeQuery> }>) => {
+  const statement = (request: FastifyRequest<{ Querystring: Static<typeof StatementQuery> }>) => {
     const range = rangeOf(request, request.query)
-    return readers.page(readBy(request), 'statement', range.merchantIds, range)
+    const period = { ...range, timeZone: knownZone(request.query.timeZone ?? 'UTC'), now: clock() }
+    return readers.page(readBy(request), 'statement', range.merchantIds, period)
   }
-  app.get('/statement', read({ querystring: RangeQuery }, StatementAnswer), async (request) => {
-    return { items: await statement(request) }
+  app.get('/statement', read({ querystring: StatementQuery }, StatementAnswer), async (request) => {
+    return { items: (await statement(request)).map(withTexts) }
   })
-  app.get('/statement.csv', read({ querystring: RangeQuery }), async (request, reply) =>
+  app.get('/statement.csv', read({ querystring: StatementQuery }), async (request, reply) =>
     sendFile(reply, 'statement.csv', 'text/csv; charset=utf-8', statementCsv(await statement(request), currency)),
   )
 }
@@ -55,16 +57,17 @@ function rangeOf(request: FastifyRequest, query: Static<typeof RangeQuery>): Ove
 }
 
 const statementHeader = [
-  ...['day', 'kind', 'currency', 'requestedCount', 'requested', 'completedCount', 'completed', 'mismatch', 'returned'],
-  ...['openCount', 'open'],
+  ...['day', 'kind', 'currency', 'requestedCount', 'requested', 'opening', 'received', 'completedCount', 'completed'],
+  ...['mismatch', 'returned', 'resolved', 'held', 'openCount', 'open'],
 ]
 
 function statementCsv(lines: readonly StatementLine[], currency: Currency): string {
-  const amount = (minor: number) => (minor < 0 ? '-' : '') + formatAmount(currency, BigInt(Math.abs(minor)))
+  const amount = (minor: bigint) => (minor < 0n ? '-' : '') + formatAmount(currency, minor < 0n ? -minor : minor)
   const rows = lines.map((line) => [
-    ...[line.day, line.kind, currency.code, line.requestedCount, amount(line.requestedMinor), line.completedCount],
-    ...[amount(line.completedMinor), amount(line.mismatchMinor), amount(line.returnedMinor), line.openCount],
-    amount(line.openMinor),
+    ...[line.day, line.kind, currency.code, line.requestedCount, amount(line.requestedMinor)],
+    ...[amount(line.openingMinor), amount(line.receivedMinor), line.completedCount, amount(line.completedMinor)],
+    ...[amount(line.mismatchMinor), amount(line.returnedMinor), amount(line.resolvedMinor), amount(line.heldMinor)],
+    ...[line.openCount, amount(line.openMinor)],
   ])
   return peopleCsvHead(statementHeader) + peopleCsv(rows)
 }

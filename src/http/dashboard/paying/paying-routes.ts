@@ -3,10 +3,10 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type { TransferResult } from '../../../commands/transfer/transfer-requests.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
-import { type InvalidField, invalid, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
+import { type InvalidField, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
 import { toRequestError } from '../../server/error-handler.js'
 import { checkReceipt, checkTexts } from '../../settlement-checks.js'
-import { streamId } from '../../v1/requests.js'
+import { knownZone, streamId } from '../../v1/requests.js'
 import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from '../api.js'
 import { ruleOfFailure } from '../dashboard-failure.js'
 import { sendFile } from '../downloads.js'
@@ -125,13 +125,4 @@ async function fileFor(request: FastifyRequest, { trackingIds, ...asked }: Stati
     return { field, subject: referenceId, ...withNames(problem, actorNames(request)) }
   })
   throw invalidFields(fields)
-}
-
-/** Returns the time zone of the server if none is given. @throws RequestError for an unknown one */
-function knownZone(timeZone: string | undefined): string {
-  try {
-    return new Intl.DateTimeFormat(undefined, { timeZone }).resolvedOptions().timeZone
-  } catch {
-    throw invalid('timeZone', 'time-zone-invalid')
-  }
 }

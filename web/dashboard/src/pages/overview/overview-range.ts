@@ -4,15 +4,18 @@ export interface Range {
   readonly to: string
 }
 
-const hourMs = 3_600_000
+const quarterMs = 15 * 60_000
 
-/** Returns the range in the address, or the viewer's today. Ranges are whole hours, because the server counts by the hour. */
+/**
+ * Returns the range in the address, or the viewer's today. Ranges are whole quarters of an hour, because the server counts by
+ * the quarter, and days begin at a quarter of an hour in every zone.
+ */
 export function rangeOf({ from, to }: { readonly [name in keyof Range]?: string | undefined }, now: Date): Range {
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate())
   const tomorrow = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1)
   return {
-    from: new Date(Math.floor(timeOf(from, midnight) / hourMs) * hourMs).toISOString(),
-    to: new Date(Math.ceil(timeOf(to, tomorrow) / hourMs) * hourMs).toISOString(),
+    from: new Date(Math.floor(timeOf(from, midnight) / quarterMs) * quarterMs).toISOString(),
+    to: new Date(Math.ceil(timeOf(to, tomorrow) / quarterMs) * quarterMs).toISOString(),
   }
 }
 

@@ -13,24 +13,25 @@ export type Measure = 'count' | 'amount'
 /** The totals of some buckets. */
 export interface Totals {
   readonly count: number
-  readonly amountMinor: number
-  readonly transactionAmountMinor: number
+  readonly amountMinor: bigint
+  readonly transactionAmountMinor: bigint
 }
 
 export type TotalsByStatus = { readonly [status in Status]: Totals }
 
-const zero: Totals = { count: 0, amountMinor: 0, transactionAmountMinor: 0 }
+const zero: Totals = { count: 0, amountMinor: 0n, transactionAmountMinor: 0n }
 
-function add(a: Totals, b: Totals): Totals {
+/** Adds the sums of a bucket, which are decimal digits. */
+function add(totals: Totals, { count, amountMinor, transactionAmountMinor }: Bucket): Totals {
   return {
-    count: a.count + b.count,
-    amountMinor: a.amountMinor + b.amountMinor,
-    transactionAmountMinor: a.transactionAmountMinor + b.transactionAmountMinor,
+    count: totals.count + count,
+    amountMinor: totals.amountMinor + BigInt(amountMinor),
+    transactionAmountMinor: totals.transactionAmountMinor + BigInt(transactionAmountMinor),
   }
 }
 
 /**
- * Collects live changes that are not yet part of the fetched totals, in one bucket per hour, kind and status, so that its size does not
+ * Collects live changes that are not yet part of the fetched totals, in one bucket per quarter of an hour, kind and status, so that its size does not
  * depend on the rate. Changes that arrived before a fetch started are dropped once it succeeds, and kept if it fails.
  */
 export class LiveChanges {
@@ -58,7 +59,13 @@ export class LiveChanges {
 function addTo(buckets: Map<string, Bucket>, change: Bucket): void {
   const key = `${change.start} ${change.kind} ${change.status}`
   const bucket = buckets.get(key)
-  buckets.set(key, bucket ? { ...bucket, ...add(bucket, change) } : change)
+  if (!bucket) {
+    buckets.set(key, change)
+    return
+  }
+  const { count, amountMinor, transactionAmountMinor } = add(add(zero, bucket), change)
+  const sums = { amountMinor: String(amountMinor), transactionAmountMinor: String(transactionAmountMinor) }
+  buckets.set(key, { ...bucket, count, ...sums })
 }
 
 /** Returns the totals of one kind, by status. */
@@ -98,7 +105,8 @@ export function timeSeries(
     const index = Math.floor((Date.parse(bucket.start) - firstMs) / bucketMs)
     const line = values[bucket.status]
     if (bucket.kind !== kind || line[index] === undefined) continue
-    line[index] += measured(bucket, measure)
+    // A chart needs no more digits than a number has.
+    line[index] += Number(measured({ ...add(zero, bucket), status: bucket.status }, measure))
   }
   return { times, values }
 }
@@ -114,7 +122,7 @@ interface TimeSeriesOptions {
 export function measured(
   { count, amountMinor, transactionAmountMinor, status }: Totals & { status: Status },
   measure: Measure,
-): number {
+): number | bigint {
   if (measure === 'count') return count
   return status === 'Completed' ? transactionAmountMinor : amountMinor
 }

@@ -46,7 +46,7 @@ function TableRow({ line, children }: { readonly line: Line; readonly children: 
       {columns.map((column) => (
         // In a narrow window the label replaces the heading of the column.
         <td key={column.name} className="number" data-label={text(`statement.${column.name}`)}>
-          <Amount minor={line[column.minor]} plain />
+          <Amount minor={BigInt(line[column.minor])} plain />
           {'count' in column && (
             <span className="Statement-count">{text('common.count', { count: line[column.count] })}</span>
           )}
