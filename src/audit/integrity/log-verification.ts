@@ -12,7 +12,7 @@ import {
   widthOf,
 } from '@transferd/transparency-log'
 import { type Finding, forgedProblem } from '../../domain/integrity.js'
-import { StoreUnavailableError } from '../../event-store/event-store.js'
+import { type EventStore, StoreUnavailableError } from '../../event-store/event-store.js'
 import type { VerificationStatus } from './integrity-status.js'
 import { checkStreams, Findings, LogComparison } from './log-comparison.js'
 import { checkpointPath, contains, positionAfter, signedCheckpoint, storedPages, type TreeParts } from './log-sealer.js'
@@ -51,6 +51,8 @@ export interface RecordedTree {
 }
 
 export interface VerifyOptions extends TreeParts {
+  /** The log as stored, in which streams are read by name. The codes of their events are checked once, in the order of the log. */
+  readonly streams?: EventStore
   readonly verifier: NoteVerifier
   /** Checkpoints of this log that were kept elsewhere. The log must still have everything that they cover. */
   readonly kept?: readonly KeptCheckpoint[]
@@ -190,7 +192,7 @@ async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, 
       if (event.isForged && !event.isSkipped) findings.add('log', `${event.stream}@${event.revision}`, forgedProblem)
     }
     isDone ||= await comparison.isDone()
-    if (through) await checkStreams(store, events, through, findings)
+    if (through) await checkStreams(options.streams ?? store, events, through, findings)
     await tree.append(leaves.splice(0))
     onProgress?.(comparison.index, size, findings.list)
     if (signal?.aborted) return { from, to: comparison.index, unsealed, isComplete: false }

@@ -43,7 +43,15 @@ const store = markedStore(rawStore, createSecretBox(keyRing))
 let workedFromMs = performance.now()
 let postedAtMs = workedFromMs
 const { to, checkpoint, findings, count } = await verifySealedLog({
-  ...{ store, tiles: new DirectoryTiles(directory), verifier: parseVerifier(verifier), kept, recorded, from },
+  ...{
+    store,
+    streams: rawStore,
+    tiles: new DirectoryTiles(directory),
+    verifier: parseVerifier(verifier),
+    kept,
+    recorded,
+    from,
+  },
   // A verification that continues has already checked the file.
   ...(location.engine === 'embedded' && from === 0 && { checkFile: () => checkLogFile(location.directory, 'quick') }),
   onProgress: (verified, treeSize, found) => {
