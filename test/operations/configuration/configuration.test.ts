@@ -313,11 +313,14 @@ t.test('reads the settings for storing, copying and cosigning the tree', async (
   const witness = `witness.example+0123abcd+B${'A'.repeat(43)}`
   const { audit } = readConfiguration({
     EVENT_STORE_URL: 'embedded:/srv/log',
+    AUDIT_ORIGIN: 'pay.example.com/log',
     AUDIT_COPY_TO: 'https://us%65r:p%40ss@copies.example/log/',
     AUDIT_WITNESSES: `https://witness.example/w/ ${witness}, http://127.0.0.1:9 ${witness}`,
   })
   t.same(audit, {
     directory: '/srv/log/audit',
+    isGroupReadable: false,
+    origin: 'pay.example.com/log',
     copyTo: { kind: 'url', url: 'https://copies.example/log', authorization: `Basic ${btoa('user:p@ss')}` },
     witnesses: [
       { url: 'https://witness.example/w', verifierKey: witness },
