@@ -29,7 +29,7 @@ export class ReceiptUses {
     const { raw, readModels } = this.parts
     const streams = await eachOf(trackingIds, (trackingId) => raw.readStream(transferStream(trackingId)))
     const named = new Set(streams.flat().flatMap((event) => this.#digestIn(event) ?? []))
-    // Most transfers have no uploaded file, and need no pass over the log.
+    // Most transfers have no uploaded file, so the log is not read for them.
     if (named.size === 0) return 0
     await this.#catchUp()
     const unused = [...named].filter((sha256) => [...this.#usersOf.get(sha256)!].every((id) => this.#erased.has(id)))

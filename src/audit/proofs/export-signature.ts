@@ -16,7 +16,7 @@ export interface SignedManifest {
   /** The last examined position, as `formatPosition` prints it; null for an empty log. */
   readonly until: string | null
   readonly files: readonly { readonly name: string; readonly events: number; readonly sha256: string }[]
-  /** The checkpoint that covers every event up to `until`; absent if there is none on this node. */
+  /** The checkpoint that covers every event up to `until`; absent if this node has no such checkpoint. */
   readonly checkpoint?: string
   /** A signature line of a C2SP signed note over {@link signedText}; absent if the log is empty or its key cannot be read. */
   readonly signature?: string
