@@ -45,14 +45,15 @@ t.test('an export ends at the newest checkpoint, which its signed manifest names
   })
   await seal()
   const sealed = formatPosition((await endOfLog(store))!)
+  const events = (await store.readAll({ maxCount: 100 })).events.length
   await cliJson(directory, 'merchants', 'resume', id)
   for (const format of ['ndjson', 'csv']) {
     const out = `export.${format}`
     const { stdout, stderr } = await runCli(directory, ['audit', 'export', '--out', out, '--format', format, '--json'])
-    t.match(JSON.parse(stdout), { until: sealed, events: 2 })
+    t.match(JSON.parse(stdout), { until: sealed, events })
     t.match(stderr, /newer events are not sealed yet/)
     const checked = await cliJson(directory, 'audit', 'check-export', `${out}.manifest.json`, '--key', key)
-    t.match(checked, { valid: true, events: 2, files: 1, until: sealed, treeSize: 2, origin: signer.name })
+    t.match(checked, { valid: true, events, files: 1, until: sealed, treeSize: events, origin: signer.name })
   }
   await seal()
   t.notMatch((await runCli(directory, ['audit', 'export', '--out', 'all.ndjson'])).stderr, /not sealed/)
@@ -94,7 +95,7 @@ t.test('any change of a manifest or a file is found, with and without transferd'
   t.ok(await isValid(text))
   const other = parseSigner(generateSigner('transferd/other'))
   const changes: object[] = [
-    { events: 3 },
+    { events: 99 },
     { until: '1' },
     { merchantId: id },
     { to: '2026-01-01T00:00:00.000Z' },
