@@ -202,10 +202,14 @@ const readsTransfers = process.env.TEST_EVENT_STORE === 'protocol'
 t.test('reads no stream for a new create on the embedded log', { skip: readsTransfers }, async (t) => {
   const { started, counted } = await countingReads(t)
   const { webApiKey: key, secretKey } = await started.merchant()
-  counted.reads = 0
-  for (const kind of kinds) {
-    t.equal((await post(started.app, paths[kind], createBody(kind, secretKey), { key })).statusCode, 200)
+  const createEachKind = async () => {
+    for (const kind of kinds)
+      t.equal((await post(started.app, paths[kind], createBody(kind, secretKey), { key })).statusCode, 200)
   }
+  // The first create of a log binds its currency.
+  await createEachKind()
+  counted.reads = 0
+  await createEachKind()
   t.equal(counted.reads, 0)
 })
 

@@ -29,7 +29,8 @@ const notPersonal = new Set([
   ...['apiKeySha256', 'secretKey', 'webhookSecret', 'passwordHash', 'secret', 'emailMac', 'device', 'outcome'],
   ...['validUntil', 'previousValidUntil', 'nextAttemptAt', 'since', 'role', 'scopes', 'merchantIds', 'trackingIds'],
   ...['settings', 'changes', 'secretKeys', 'previousWebhookSecret', 'secondFactor', 'sealed'],
-  ...['place', 'leafIndex', 'treeSize', 'after', 'through', 'streams'],
+  ...['place', 'leafIndex', 'treeSize', 'treeId', 'origin', 'size', 'root', 'after', 'through', 'streams'],
+  ...['messageId', 'format', 'sha256'],
   // Numbers.
   ...[
     'attempt',

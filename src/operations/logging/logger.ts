@@ -34,7 +34,7 @@ export function shownError(error: unknown): object {
 export const logFields = {
   level: '10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal',
   time: "milliseconds since 1970, by the node's clock",
-  part: 'the thread: `main` or `background`',
+  part: 'the thread: `main`, `background` or `reader`',
   msg: 'a sentence that is always the same, except for numbers and file names',
   err: 'an error: `type`, `message` and `stack`, including its causes, and `code` if it has one',
   event: 'an event of the log as `stream@revision`, or an event of the [security log](security-log.md)',
@@ -65,6 +65,7 @@ export const logFields = {
   group: 'the persistent subscription',
   cause: 'the error, as in `err`, because of which a payment was not started',
   reason: 'a short code for the reason why traces are not sent',
+  receipt: 'the SHA-256 of the file of a receipt',
   findings: 'the places that do not verify, and why',
   finished: 'the number of customer erasures that a crash had interrupted',
   transfers: 'the number of sample transfers in the sandbox',

@@ -63,7 +63,7 @@ export const receiptFiles: FastifyPluginAsyncTypebox = async (app) => {
     const receipt = sha256 === undefined ? undefined : await findReceipt(readModels, sha256)
     if (!receipt) throw new RequestError('unknown-route')
     if (receipt === 'damaged') {
-      logger.error({ sha256 }, 'a receipt is damaged and was not sent')
+      logger.error({ receipt: sha256 }, 'a receipt is damaged and was not sent')
       throw new RequestError('receipt-damaged')
     }
     reply.headers({
