@@ -32,7 +32,7 @@ interface Measured {
   readonly mainShare: number
 }
 
-/** Starts the aggressors in a process of their own. Returns a function that stops them and returns their responses by status. */
+/** Starts the aggressors in a separate process. Returns a function that stops them and returns their responses by status. */
 function start(aggressors: readonly Aggressor[]): () => Promise<FromAggressors['statuses']> {
   const child = fork(fileURLToPath(new URL('support/aggressors.js', import.meta.url)), {
     stdio: ['ignore', 2, 2, 'ipc'],

@@ -1,5 +1,5 @@
 /**
- * The readers that do their worst within their limits, in a process of their own (bench/fairness.bench.ts). Each connection sends its next
+ * The readers that do their worst within their limits, in a separate process (bench/fairness.bench.ts). Each connection sends its next
  * request when the previous response is complete, or after Retry-After.
  */
 import { request } from 'node:http'

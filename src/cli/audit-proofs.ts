@@ -122,7 +122,7 @@ export function addIntegrityCommands(audit: Command): void {
     },
     text: ({ verifierKey }) => `${verifierKey}\n`,
   })
-  const restarting = 'start a new tree, with a new key, over the log as it is now; the earlier tree is set aside'
+  const restarting = 'start a new tree, with a new key, over the current log; the earlier tree is set aside'
   defineCommand(audit, 'restart-tree', restarting, {
     options: { reason: required(option('<text>', 'why, for the log')) },
     async run({ configuration, eventStore, rawEventStore, box, context }, { reason }) {

@@ -59,7 +59,7 @@ async function produce(stores: CommandStores, given: Values<typeof options>, wan
     const texts = file.problems.map(textOf)
     const refused = new Set(file.problems.map((each) => (each.about === 'trackingIds' ? each.transfer.trackingId : '')))
     if (!given.leaveOut || refused.has('') || refused.size === trackingIds.length) throw new Refused(texts.join('\n'))
-    for (const each of texts) notify(`left out: ${each}`)
+    for (const each of texts) notify(`omitted: ${each}`)
     leftOut.push(...refused)
   }
 }

@@ -64,7 +64,7 @@ export const skippedEventsStream = `${streamPrefix.problems}skipped`
 export const digestKeyStream = `${streamPrefix.masterKeys}digests`
 /** Findings that do not verify, and the decisions to resume payouts. */
 export const integrityStream = `${streamPrefix.integrity}log`
-/** The starts of the tree over the log, and what it has sealed. */
+/** The starts of the tree over the log, and its checkpoints. */
 export const auditTreeStream = `${streamPrefix.audit}tree`
 /** The erasure of a customer, named only by the id of the customer's key. */
 export const privacyStream = (erasureId: string) => `${streamPrefix.privacy}${erasureId}`

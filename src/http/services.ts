@@ -78,7 +78,7 @@ export interface HttpServices {
   /** Runs the checks of `transferd doctor` that a process can perform on itself. */
   readonly checks: () => Promise<readonly Check[]>
   readonly currency: Currency
-  /** Ensures before a create that the log has no transfers in another currency. */
+  /** Ensures before a create that the log has no transfers in a different currency. */
   readonly bindCurrency: ReturnType<typeof currencyBinder>
   readonly paymentMethods: readonly PaymentMethod[]
   /** The URL that merchants and customers use, without a trailing slash. It can contain a path. */

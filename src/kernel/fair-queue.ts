@@ -79,7 +79,7 @@ export class FairQueue {
       this.#waitingCount--
       this.#waiting.delete(key)
       if (queue.length > 0) this.#waiting.set(key, queue)
-      // Take the place before the task starts, so that no other caller can.
+      // Occupy the place before the task starts, so that no other caller can.
       this.#take(key)
       start?.()
       return

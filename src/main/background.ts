@@ -29,7 +29,7 @@ import { WalletCollections } from '../wallet/payments/collections.js'
 import { createWallet } from './compose-wallet.js'
 import { startTracing } from './start-tracing.js'
 
-/** The data that a thread with stores of its own starts with. */
+/** The start data of a thread that opens its own stores. */
 export interface ThreadData {
   readonly configuration: Configuration
   readonly keyRing: KeyRing

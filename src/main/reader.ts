@@ -12,7 +12,7 @@ import type { ThreadData } from './background.js'
 /** Lower than that of the background thread (5), which records and delivers callbacks. */
 const niceness = 10
 
-/** Serves reads on connections of its own. Throws if a store is unavailable: the reads fail, and the next one tries again. */
+/** Serves reads on its own connections. Throws if a store is unavailable: the reads fail, and the next one tries again. */
 async function run({ configuration, keyRing, eventStore, port }: ThreadData & { readonly port: MessagePort }) {
   // Only Linux has priorities per thread; on other systems this would slow down the whole process.
   if (process.platform === 'linux') setPriority(0, niceness)

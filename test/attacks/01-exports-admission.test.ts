@@ -80,5 +80,5 @@ t.test('a reader that leaves ends its export and its admission', async (t) => {
     request.destroy()
     await until(() => asked().some(({ kind }) => kind === 'cancel'))
   }
-  t.pass('the fifth export was admitted, although none was answered')
+  t.pass('the fifth export was admitted, although none had received a response')
 })

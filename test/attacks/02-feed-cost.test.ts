@@ -44,7 +44,7 @@ t.test('a merchant whose reads looked at too many rows waits, and another one do
   const read = async (key: string, looked: number) => {
     const asked = held.reads().length
     const page = held.readers.page({ key, rows }, 'feed', key, { after: undefined, limit: 100 })
-    // A rejected read is not asked for.
+    // A rejected read reaches no store.
     await Promise.race([until(() => held.reads().length > asked), page])
     held.answer({ id: held.reads().at(-1)!, kind: 'answer', value: undefined, rows: looked })
     return page

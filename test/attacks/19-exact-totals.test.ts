@@ -98,7 +98,7 @@ t.test('the sums of adjacent ranges equal a bigint reference and count nothing t
   )
 })
 
-t.test('a day begins at a quarter of an hour in every zone, and days follow each other without gaps', async (t) => {
+t.test('a day starts at a quarter of an hour in every zone, and days follow each other without gaps', async (t) => {
   t.equal(startOfDay('UTC', '2026-11-20'), '2026-11-20T00:00:00.000Z')
   t.equal(startOfDay('Asia/Kolkata', '2026-11-20'), '2026-11-19T18:30:00.000Z')
   t.equal(startOfDay('Asia/Kathmandu', '2026-11-20'), '2026-11-19T18:15:00.000Z')

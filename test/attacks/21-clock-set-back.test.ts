@@ -76,7 +76,7 @@ t.test('a recorded wait never takes longer than it was recorded for, whatever th
   t.equal(leftOfWaitMs(1_000, 5_000, 999), 0)
 })
 
-t.test('locks of log-ins and codes end when the clock is set back', async (t) => {
+t.test('locks of logins and codes end when the clock is set back', async (t) => {
   const at = new Date(startMs).toISOString()
   const failures = withFailure({ knownDevices: [], failures: [] }, null, 5, at)
   t.ok(loginLockedUntilMs(failures, null, startMs))

@@ -183,7 +183,7 @@ class TreeKeeper {
     await this.#recordSeal(sealer, recordEvery)
   }
 
-  /** Records in the log that the tree exists, and later what it covers, so that removing the tree does not erase that. */
+  /** Records the tree and its checkpoints in the log, so that removing the tree is noticed. */
   async #recordSeal(sealer: LogSealer, minEvents: number): Promise<void> {
     const tree = await this.options.tree.state()
     if (!tree || sealer.sealedSize === 0 || (tree.isSealed && sealer.sealedSize - tree.size < minEvents)) return

@@ -46,7 +46,7 @@ export interface KeptCheckpoint {
 export interface RecordedTree {
   readonly size: number
   readonly root: string
-  /** The verified tree can be behind it: it is a snapshot, or another node of the log recorded it. */
+  /** The verified tree can be smaller: it is a snapshot, or another node of the log recorded it. */
   readonly mayLag: boolean
 }
 

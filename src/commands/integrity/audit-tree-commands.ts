@@ -5,7 +5,7 @@ import { readableEvent } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/time.js'
 import { type CommandContext, handleCommand, type Untimed } from '../handle-command.js'
 
-/** Records the starts of the tree over the log and what it has sealed. Each method may throw StoreUnavailableError. */
+/** Records the starts of the tree over the log and its checkpoints. Each method may throw StoreUnavailableError. */
 export class AuditTreeCommands {
   #tree: AuditTree | null = null
   #revision: ExpectedRevision = 'no_stream'

@@ -288,7 +288,7 @@ export const BankFileRequest = Type.Object({
   debtor: Type.Optional(
     Type.Object({ name: Type.String({ minLength: 1, maxLength: 70 }), iban: Text, bic: Type.Optional(Text) }),
   ),
-  /** Of the day on which the bank pays; defaults to the time zone of the server. */
+  /** The time zone of the day on which the bank pays; defaults to that of the server. */
   timeZone: Type.Optional(Type.String({ maxLength: 64 })),
   /** Why withdrawals that are in a file already are in another one. */
   again: Type.Optional(Reason),

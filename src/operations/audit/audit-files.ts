@@ -80,7 +80,7 @@ export async function startFirstTree(store: EventStore, box: SecretBox, origin: 
 }
 
 /**
- * Starts a tree that must contain the log's events as they are now. The service then sets the earlier tree and its key aside. Returns the
+ * Starts a tree that must contain the log's current events. The service then sets the earlier tree and its key aside. Returns the
  * earlier tree, or `null`, and the key of the new one. @throws StoreUnavailableError
  */
 export async function restartTree(

@@ -49,7 +49,7 @@ export async function openStores(configuration: Configuration) {
   }
 }
 
-/** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError also if the log is in another currency */
+/** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError also if the log is in a different currency */
 export async function openLog(configuration: Configuration) {
   // The key comes first: a log without its key looks like a log whose key is lost.
   const { keys, notices } = await masterKeysOf(configuration)
