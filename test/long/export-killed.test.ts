@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openEventLog } from '@transferd/event-log'
 import t from 'tap'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { cliJson } from '../cli/in-process.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
+import { openServiceLog } from '../support/service-log.js'
 
 const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 const metadata = { actor: 'system:test', $correlationId: 'c', $causationId: 'c' }
@@ -28,7 +28,7 @@ t.test('an export that is killed and resumed repeatedly produces the same bytes'
   const directory = temporaryDirectory(t)
   const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example', '--allow-ip', '192.0.2.1']
   await cliJson(directory, 'merchants', 'create', ...shop)
-  const store = await openEventLog({ directory: join(directory, 'data') })
+  const store = await openServiceLog(directory)
   const ids = Array.from({ length: streams }, () => randomUUID())
   for (const id of ids) await store.append(`callback-${id}`, 'no_stream', callbackEvents(id))
   await store.close()

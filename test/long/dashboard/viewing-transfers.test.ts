@@ -50,13 +50,13 @@ else {
     let text = ''
     for await (const chunk of csv) text += String(chunk)
     const [head = '', ...lines] = text.trim().split(/\r?\n/)
-    const column = head.split(',').indexOf('referenceId')
+    const column = head.split(',').indexOf('"referenceId"')
     t.ok(column >= 0, head)
     const onScreen = (await page.locator('tbody tr').allInnerTexts()).map((row) => /order-\d/.exec(row)?.[0])
     t.same([...onScreen].sort(), ['order-1', 'order-3'])
     t.same(
       lines.map((line) => line.split(',')[column]),
-      onScreen,
+      onScreen.map((reference) => `"${reference}"`),
     )
     t.match(text, /150\.25/, 'amounts are not in minor units')
   })

@@ -7,33 +7,35 @@ import { columns, type Line, type StatementRow, totalsOf } from './statement-tot
 export function StatementTable({ items }: { readonly items: readonly StatementRow[] }) {
   const text = useText()
   return (
-    <table className="Statement" aria-label={text('statement.title')}>
-      <thead>
-        <tr>
-          <th scope="col">{text('statement.day')}</th>
-          <th scope="col">{text('fields.kind')}</th>
-          {columns.map(({ name }) => (
-            <th key={name} scope="col" className="number">
-              {text(`statement.${name}`)}
-            </th>
+    <div className="Statement-scroll">
+      <table className="Statement" aria-label={text('statement.title')}>
+        <thead>
+          <tr>
+            <th scope="col">{text('statement.day')}</th>
+            <th scope="col">{text('fields.kind')}</th>
+            {columns.map(({ name }) => (
+              <th key={name} scope="col" className="number">
+                {text(`statement.${name}`)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((row) => (
+            <TableRow key={`${row.day} ${row.kind}`} line={row}>
+              <FormattedDate value={row.day} timeZone="UTC" dateStyle="medium" />
+            </TableRow>
           ))}
-        </tr>
-      </thead>
-      <tbody>
-        {items.map((row) => (
-          <TableRow key={`${row.day} ${row.kind}`} line={row}>
-            <FormattedDate value={row.day} timeZone="UTC" dateStyle="medium" />
-          </TableRow>
-        ))}
-      </tbody>
-      <tfoot>
-        {totalsOf(items).map((total) => (
-          <TableRow key={total.kind} line={total}>
-            {text('statement.total')}
-          </TableRow>
-        ))}
-      </tfoot>
-    </table>
+        </tbody>
+        <tfoot>
+          {totalsOf(items).map((total) => (
+            <TableRow key={total.kind} line={total}>
+              {text('statement.total')}
+            </TableRow>
+          ))}
+        </tfoot>
+      </table>
+    </div>
   )
 }
 
