@@ -12,7 +12,7 @@ import { openServiceLog } from '../support/service-log.js'
 
 const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 const metadata = { actor: 'system:test', $correlationId: 'c', $causationId: 'c' }
-const streams = 300
+const streams = 100
 const eventsOfEach = 200
 
 function callbackEvents(trackingId: string) {

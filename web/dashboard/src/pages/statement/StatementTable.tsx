@@ -7,7 +7,8 @@ import { columns, type Line, type StatementRow, totalsOf } from './statement-tot
 export function StatementTable({ items }: { readonly items: readonly StatementRow[] }) {
   const text = useText()
   return (
-    <div className="Statement-scroll">
+    // The keyboard can scroll a table that is wider than the window.
+    <section className="Statement-scroll" aria-label={text('statement.title')} tabIndex={0}>
       <table className="Statement" aria-label={text('statement.title')}>
         <thead>
           <tr>
@@ -35,7 +36,7 @@ export function StatementTable({ items }: { readonly items: readonly StatementRo
           ))}
         </tfoot>
       </table>
-    </div>
+    </section>
   )
 }
 
