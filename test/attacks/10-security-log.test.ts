@@ -52,7 +52,7 @@ t.test('any edit, removal, insertion, swap or cut-off of lines is found, and a l
       append(7)
       return isFoundBefore && isFound()
     }),
-    { numRuns: 30 },
+    { numRuns: 100 },
   )
   t.end()
 })

@@ -62,7 +62,8 @@ export function verifySecurityLog(directory: string, box: MacBox) {
     previous = { line, sha256: hash('sha256', text) }
     first ??= previous
     correlationIds.add(correlationId)
-    if (line === signed?.line && previous.sha256 !== signed.sha256) problems.push(`Line ${line} was edited.`)
+    const stored = [signed, last].filter((link) => link?.line === line)
+    if (stored.some((link) => link?.sha256 !== previous?.sha256)) problems.push(`Line ${line} was edited.`)
   }
   const [from, to] = [first?.line ?? 0, previous?.line ?? 0]
   if (to > 0 && !last) problems.push(`${databaseName} is missing, so the end of the lines is unknown.`)
