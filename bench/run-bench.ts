@@ -5,7 +5,17 @@ import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { collect, type Message, type PartReport, summaryOf, tableOf } from './support/bench-report.js'
 
-const parts = ['engine', 'projections', 'rebuild', 'creates', 'callbacks', 'engines', 'live-view', 'fairness']
+const parts = [
+  'engine',
+  'projections',
+  'rebuild',
+  'creates',
+  'callbacks',
+  'engines',
+  'live-view',
+  'fairness',
+  'processes',
+]
 /** The parts that run only if they are named, because they take minutes to hours. */
 const onRequest = ['growth']
 

@@ -5,7 +5,8 @@ import { connect, type Socket } from 'node:net'
  * even rate. The generator is minimal and uses sockets, because it shares the machine's cores with the measured service.
  */
 export interface LoadOptions {
-  readonly port: number
+  /** One port, or several among which the connections are divided evenly. */
+  readonly port: number | readonly number[]
   readonly connections: number
   readonly durationMs: number
   /** The number of requests after which the load ends early. */
@@ -38,9 +39,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const endsAt = startedAt + options.durationMs
   let left = options.requests ?? Number.POSITIVE_INFINITY
   const intervalMs = options.perSecond === undefined ? 0 : 1_000 / options.perSecond
+  const ports = [options.port].flat()
   const run = (connection: number) =>
     new Promise<void>((resolve, reject) => {
-      const socket = connect({ port: options.port, host: '127.0.0.1', noDelay: true })
+      const socket = connect({ port: ports[connection % ports.length]!, host: '127.0.0.1', noDelay: true })
       let sentAt = 0
       let dueAt = 0
       const send = (measuredFrom: number) => {
