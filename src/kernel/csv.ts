@@ -18,11 +18,14 @@ export function peopleCsvHead(columns: readonly string[]): PeopleCsv {
   return `\ufeff${peopleCsv([columns])}` as PeopleCsv
 }
 
-/** Returns lines whose cells are all quoted. An apostrophe precedes each text that a spreadsheet would calculate. */
+/**
+ * Returns lines whose cells are all quoted. An apostrophe precedes each text that a spreadsheet would calculate. The first cell of a row
+ * cannot be a negative number: where a comma does not separate cells, the rest of the row belongs to it.
+ */
 export function peopleCsv(rows: readonly (readonly Cell[])[]): PeopleCsv {
-  const cell = (value: Cell) => {
+  const cell = (value: Cell, column: number) => {
     const text = String(value)
-    return quoted(plainNumber.test(text) ? text : text.replace(formulas, "'"))
+    return quoted(column > 0 && plainNumber.test(text) ? text : text.replace(formulas, "'"))
   }
   return linesOf(rows, cell) as PeopleCsv
 }
@@ -34,6 +37,6 @@ export function bankCsv(rows: readonly (readonly string[])[]): BankCsv {
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-function linesOf<Value>(rows: readonly (readonly Value[])[], write: (cell: Value) => string): string {
+function linesOf<Value>(rows: readonly (readonly Value[])[], write: (cell: Value, column: number) => string): string {
   return rows.map((cells) => `${cells.map(write).join(',')}\r\n`).join('')
 }

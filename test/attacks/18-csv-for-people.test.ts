@@ -18,6 +18,8 @@ t.test('puts an apostrophe before every place at which a spreadsheet starts to c
     ['a; ＝cmd', `a;' ＝cmd`],
     ['a\n=1', `a\n'=1`],
     ['a-b=c; d', 'a-b=c; d'],
+    ['-1', `'-1`],
+    ['1', '1'],
   ] as const)
     t.equal(peopleCsv([[text]]), `"${safe}"\r\n`)
 })
@@ -45,7 +47,7 @@ function cellsAsReadWith(separator: string, file: string): string[] {
 
 t.test('no text becomes a formula, whichever separator the spreadsheet uses', async () => {
   const unit = fc.constantFrom(...operators, ...'a1;,"\' \n', '　', 'ş')
-  const text = fc.oneof(fc.string({ unit, maxLength: 12 }), fc.string({ unit: 'binary' }))
+  const text = fc.oneof(fc.constantFrom('-1', '-1.5', ''), fc.string({ unit, maxLength: 12 }), fc.string({ unit: 'binary' }))
   const rows = fc.array(fc.array(text, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 })
   fc.assert(
     fc.property(rows, (rows) => {
@@ -55,7 +57,7 @@ t.test('no text becomes a formula, whichever separator the spreadsheet uses', as
           if (startsFormula.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell))
             throw new Error(`${JSON.stringify(cell)} is a formula with the separator ${JSON.stringify(separator)}`)
     }),
-    { numRuns: 2000 },
+    { numRuns: 2000, examples: [[[['-1', '']]], [[['-1', ''], ['']]], [[['a', '-1', 'b;'], ['-1']]]] },
   )
 })
 

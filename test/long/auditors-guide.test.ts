@@ -1,10 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { sampleCurl } from '../../src/sandbox/banner.js'
 import { cliItems, cliJson } from '../cli/in-process.js'
+import { eventually } from '../support/embedded-store.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 
@@ -29,9 +30,15 @@ t.test(
     const examples = 'packages/transparency-log/examples'
     for (const name of ['check_proof.py', 'check_export.py'])
       copyFileSync(join(examples, name), join(directory, examples, name))
-    /** Creates a deposit. The service seals all events when it stops. */
+    const checkpoint = () => {
+      const path = join(directory, 'data/audit/checkpoint')
+      return existsSync(path) ? readFileSync(path, 'utf8') : undefined
+    }
+    /** Creates a deposit. The service seals all events when it stops, but only if it has opened the tree by then. */
     const createDeposit = async () => {
+      const before = checkpoint()
       const service = await startServiceProcess(t, { directory })
+      await eventually(() => checkpoint() !== before)
       const { stdout } = await run('bash', ['-c', sampleCurl(service.baseUrl, service.sandbox!)])
       t.equal(await service.end('SIGTERM'), 0)
       return (JSON.parse(stdout) as { trackingId: string }).trackingId
