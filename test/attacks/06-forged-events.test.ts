@@ -10,6 +10,7 @@ import { IntegrityCommands } from '../../src/commands/integrity/integrity-comman
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import { forgedProblem } from '../../src/domain/integrity.js'
 import { skippedEventsStream, transferStream } from '../../src/domain/streams.js'
 import { encodeEvent, UnreadableEventError } from '../../src/event-store/event-codec.js'
 import { addEventCodes, checkEventCodes, eventKeyOf } from '../../src/event-store/event-codes.js'
@@ -178,6 +179,29 @@ t.test('a row that SQLite inserts at the end of the log is found, even after it 
   t.throws(() => readEvent(events[1]!), UnreadableEventError)
   await again.close()
   t.match(await verifyLog(configuration), { holds: false, findings: [{ place: `${transferStream(trackingId)}@1` }] })
+})
+
+t.test('one edited event is one finding of the verification and of its readers', async (t) => {
+  const { log, transfers, create, seal, configuration, directory } = await openWorld(t)
+  const trackingId = await create('order-1')
+  const stream = transferStream(trackingId)
+  await transfers.act(trackingId, { type: 'Complete' }, context)
+  await seal()
+  await log.close()
+  const db = new Database(logPath(directory))
+  const edit = db.prepare(`UPDATE events SET body = replace(body, '"receiptUrl":null', '"receiptUrl":""')
+                           WHERE body LIKE '%"TransferCompleted"%'`)
+  t.equal(edit.run().changes, 1)
+  db.close()
+  const { findings, problems, treeSize } = await verifyLog(configuration)
+  t.equal(problems, 1)
+  t.match(findings, [{ place: `${stream}@1`, leafIndex: treeSize - 1, problem: forged }])
+  const again = await openLog(configuration)
+  t.teardown(() => again.close())
+  const integrity = new IntegrityCommands(again.eventStore, clock)
+  t.equal(await integrity.report(findings, treeSize, context), 1)
+  const reader = { kind: 'log', place: `${stream}@1`, leafIndex: null, problem: forgedProblem } as const
+  t.equal(await integrity.report([reader], 0, context), 0)
 })
 
 t.test('a rotation of the master key keeps the codes, and a lost key is given up by a recorded decision', async (t) => {

@@ -1,4 +1,4 @@
-import { type Finding, maxFindings } from '../../domain/integrity.js'
+import { type Finding, forgedProblem, maxFindings } from '../../domain/integrity.js'
 import {
   comparePositions,
   type EventStore,
@@ -78,6 +78,11 @@ function isSame({ revision, id, position }: RecordedEvent, shown: RecordedEvent 
   return comparePositions(shown.position, position) === 0
 }
 
+/** Whether someone else than the service wrote the event, and no operator has skipped it. */
+export function isForged(event: RecordedEvent): boolean {
+  return event.isForged === true && !event.isSkipped
+}
+
 interface ComparisonOptions {
   readonly store: EventStore
   readonly findings: Findings
@@ -106,7 +111,10 @@ export class LogComparison {
     return (await this.#peek()).done === true
   }
 
-  /** Compares the log's next event. Returns false if the tree ends before it. */
+  /**
+   * Compares the log's next event. Returns false if the tree ends before it. A forged event has the finding that its readers report, so that
+   * one edit is one finding.
+   */
   async take(event: RecordedEvent): Promise<boolean> {
     const actual = leafOf(event)
     for (;;) {
@@ -114,17 +122,18 @@ export class LogComparison {
       if (done) return false
       // The comparison of the files reports a damaged file of leaves. The event is not affected.
       if (sealed === undefined || actual.equals(sealed) || (await this.options.isSealed(actual, this.index))) {
+        if (isForged(event)) this.#report(event, forgedProblem)
         this.#advance(actual)
         return true
       }
       const place = placeInLeaf(sealed)
       if (place === undefined || (place.stream === event.stream && place.revision === event.revision)) {
-        this.#report(event, 'The event is not the one that was sealed.')
+        this.#report(event, isForged(event) ? forgedProblem : 'The event is not the one that was sealed.')
         this.#advance(sealed)
         return true
       }
       if (await this.#isAfter(place, event)) {
-        this.#report(event, 'The event was not sealed in this place.')
+        this.#report(event, isForged(event) ? forgedProblem : 'The event was not sealed in this place.')
         return true
       }
       this.#report(place, 'The sealed event is missing from its place in the log.')

@@ -14,7 +14,7 @@ import {
 import { type Finding, forgedProblem } from '../../domain/integrity.js'
 import { type EventStore, StoreUnavailableError } from '../../event-store/event-store.js'
 import type { VerificationStatus } from './integrity-status.js'
-import { checkStreams, Findings, LogComparison } from './log-comparison.js'
+import { checkStreams, Findings, isForged, LogComparison } from './log-comparison.js'
 import { checkpointPath, contains, positionAfter, signedCheckpoint, storedPages, type TreeParts } from './log-sealer.js'
 
 /** Creates a tile store that compares the files that a tree should have with the stored files, instead of writing them. */
@@ -188,8 +188,9 @@ async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, 
   let isDone = false
   for await (const { events, through, atEnd } of storedPages(store, after)) {
     for (const event of events) {
-      if (isDone || !(await comparison.take(event))) unsealed++
-      if (event.isForged && !event.isSkipped) findings.add('log', `${event.stream}@${event.revision}`, forgedProblem)
+      if (!isDone && (await comparison.take(event))) continue
+      unsealed++
+      if (isForged(event)) findings.add('log', `${event.stream}@${event.revision}`, forgedProblem)
     }
     isDone ||= await comparison.isDone()
     if (through) await checkStreams(options.streams ?? store, events, through, findings)

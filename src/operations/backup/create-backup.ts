@@ -49,8 +49,9 @@ export async function createBackup(options: CreateBackupOptions) {
     rmSync(staging, { recursive: true, force: true })
     // In this order: neither the read models nor the tree may be ahead of the log.
     const readModelsCopy = withReadModels ? await copyReadModels(sources, staging) : undefined
-    const tree = await TreeSnapshot.of(sources.auditDirectory)
-    const end = sources.log === undefined ? undefined : readLogEnd(sources.log)
+    const { tree, end } = await TreeSnapshot.withLogEnd(sources.auditDirectory, () =>
+      sources.log === undefined ? undefined : readLogEnd(sources.log),
+    )
     await verify(tree)
     return await store(options, end, { through: end?.position ?? 0, tree, readModelsCopy })
   } catch (error) {

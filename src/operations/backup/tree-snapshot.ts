@@ -27,11 +27,24 @@ export class TreeSnapshot implements TileStore {
     this.#size = parseCheckpoint(parseNote(checkpoint).text).size
   }
 
-  /** Returns `undefined` if there is no tree yet. @throws VerificationError if the checkpoint is malformed */
-  static async of(directory: string): Promise<TreeSnapshot | undefined> {
+  static async #newest(directory: string): Promise<TreeSnapshot | undefined> {
     const tiles = new DirectoryTiles(directory)
     const checkpoint = await tiles.read(checkpointPath)
     return checkpoint && new TreeSnapshot(tiles, Buffer.from(checkpoint).toString('utf8'))
+  }
+
+  /**
+   * Returns the newest tree, or `undefined` if there is none, and the result of `readEnd`, the end of the log. The log records each
+   * checkpoint after its file is written. So if the file is the same after the end was read, the log up to there records no later tree.
+   * @throws VerificationError if the checkpoint is malformed
+   */
+  static async withLogEnd<End>(directory: string, readEnd: () => End) {
+    for (let tree = await TreeSnapshot.#newest(directory); ; ) {
+      const end = readEnd()
+      const newest = await TreeSnapshot.#newest(directory)
+      if (newest?.checkpoint === tree?.checkpoint) return { tree, end }
+      tree = newest
+    }
   }
 
   async read(path: string): Promise<Uint8Array | undefined> {

@@ -22,6 +22,7 @@ import { cutIntoChunks, type OpenWith } from '../../../src/operations/backup/bac
 import { chunksOf, readManifest } from '../../../src/operations/backup/backup-manifest.js'
 import { type CreateBackupOptions, createBackup } from '../../../src/operations/backup/create-backup.js'
 import { restoreBackup } from '../../../src/operations/backup/restore-backup.js'
+import { TreeSnapshot } from '../../../src/operations/backup/tree-snapshot.js'
 import { openEmbeddedKeyStore } from '../../../src/privacy/embedded/embedded-key-store.js'
 import { openEmbeddedReadModels } from '../../../src/read-models/embedded/embedded-read-models.js'
 import { findReceipt, storeReceipt } from '../../../src/read-models/receipts.js'
@@ -115,6 +116,24 @@ t.test('rejects a target that is a file or inside its source before it writes an
   await t.rejects(back(1, { target: file }), { name: 'BackupError', message: `${file} is not a directory` })
   t.same(readdirSync(data).sort(), before)
   await back(1, { target: `${data}-backups` })
+})
+
+t.test('the log of a backup records no later tree than the backup contains', async (t) => {
+  const { data, append, seal } = await world(t, 1)
+  const path = join(data, 'audit', 'checkpoint')
+  const early = readFileSync(path, 'utf8')
+  await append(1)
+  await seal()
+  const late = readFileSync(path, 'utf8')
+  writeFileSync(path, early)
+  let ends = 0
+  const { tree, end } = await TreeSnapshot.withLogEnd(join(data, 'audit'), () => {
+    // The service seals and records the checkpoint after the tree of the backup was read.
+    writeFileSync(path, late)
+    return ++ends
+  })
+  t.equal(tree?.checkpoint, late)
+  t.equal(end, 2, 'the end is read again after the tree that it can record')
 })
 
 t.test('restores exactly the stored files', async (t) => {
