@@ -617,7 +617,7 @@ function readAllRules(t: Test, store: EventStore): void {
     t.same(page.checkpoint, position)
   })
 
-  t.test('returns no separate bytes for an event whose stored bytes equal its JSON', async (t) => {
+  t.test('returns the stored text, and no separate bytes, of an event whose stored bytes equal its JSON', async (t) => {
     const after = await endOf(store)
     const content = { data: { b: 1, a: ['\u20ac', 1.5e300, null, { z: '\n' }] }, metadata: { by: 'contract' } }
     await store.append(newStream(), 'no_stream', [{ id: randomUUID(), type: 'T', ...content }])
@@ -625,6 +625,8 @@ function readAllRules(t: Test, store: EventStore): void {
     const plain = await store.readAll({ after, maxCount: 10 })
     t.strictSame(await store.readAll({ after, maxCount: 10, includeStored: true }), plain)
     t.equal(plain.events.length, 2)
+    for (const { id, type, data, metadata, text } of plain.events)
+      t.equal(text, JSON.stringify([id, type, data, metadata]))
   })
 
   t.test('returns the events at places in their order, without places that hold no such event', async (t) => {

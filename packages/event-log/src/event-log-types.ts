@@ -25,6 +25,8 @@ export interface RecordedEvent extends NewEvent {
   readonly position: Position
   /** The milliseconds since the epoch on the store's clock. */
   readonly recordedAtMs: number
+  /** The stored JSON text of `[id, type, data, metadata]`, or `undefined` if the event is stored in another form. */
+  readonly text?: string | undefined
   /**
    * The stored bytes, where they differ from the JSON of the fields above. Present only with {@link ReadAllOptions.includeStored}.
    */

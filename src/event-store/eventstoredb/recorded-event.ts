@@ -11,30 +11,30 @@ const ticksPerMs = 10_000n
 export function toRecordedEvent(event: WireEvent): RecordedEvent {
   const attributes = event.getMetadataMap()
   const isJson = attributes.get('content-type') === 'application/json'
+  const data = isJson ? parsed(event.getData_asU8()) : undefined
+  const metadata = parsed(event.getCustomMetadata_asU8())
+  const [id, type] = [idOf(event.getId()), attributes.get('type') ?? '']
   return {
     stream: Buffer.from(event.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8'),
     revision: Number(event.getStreamRevision()),
     position: positionOf(event),
-    id: idOf(event.getId()),
-    type: attributes.get('type') ?? '',
-    data: isJson ? toObject(event.getData_asU8()) : {},
-    metadata: toObject(event.getCustomMetadata_asU8()),
+    id,
+    type,
+    data: data?.value ?? {},
+    metadata: metadata?.value ?? {},
     recordedAtMs: Number(BigInt(attributes.get('created') ?? 0) / ticksPerMs),
+    // The embedded engine stores this text, so that codes and leaves of events are the same with both engines.
+    text: data && metadata && `["${id}",${JSON.stringify(type)},${data.text},${metadata.text}]`,
   }
 }
 
 /** Adds the stored bytes if they differ from the JSON of the converted event. */
 export function toRecordedAsStored(event: WireEvent): RecordedEvent {
   const recorded = toRecordedEvent(event)
-  const [data, metadata] = [event.getData_asU8(), event.getCustomMetadata_asU8()]
+  const { id, type, data, metadata, text } = recorded
+  if (text === JSON.stringify([id, type, data, metadata])) return recorded
   const contentType = event.getMetadataMap().get('content-type') ?? ''
-  const isJson = contentType === 'application/json'
-  if (isJson && isTextOf(recorded.data, data) && isTextOf(recorded.metadata, metadata)) return recorded
-  return { ...recorded, stored: [Buffer.from(contentType), data, metadata] }
-}
-
-function isTextOf(value: JsonObject, bytes: Uint8Array): boolean {
-  return Buffer.from(JSON.stringify(value)).equals(bytes)
+  return { ...recorded, stored: [Buffer.from(contentType), event.getData_asU8(), event.getCustomMetadata_asU8()] }
 }
 
 /** The prepare half of a checkpoint is 0 while a subscription catches up. 0 would precede the event, so the commit half replaces it. */
@@ -55,12 +55,18 @@ function bits(text: string): string {
   return BigInt.asUintN(64, BigInt(text)).toString(16).padStart(16, '0')
 }
 
-function toObject(bytes: Uint8Array): JsonObject {
-  if (bytes.length === 0) return {}
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Returns a JSON object and its text, or `undefined` for other content. */
+function parsed(bytes: Uint8Array): { readonly text: string; readonly value: JsonObject } | undefined {
+  if (bytes.length === 0) return undefined
   try {
-    const value: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {}
+    const text = strict.decode(bytes)
+    const value: unknown = JSON.parse(text)
+    return value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? { text, value: value as JsonObject }
+      : undefined
   } catch {
-    return {}
+    return undefined
   }
 }

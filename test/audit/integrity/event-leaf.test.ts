@@ -95,6 +95,10 @@ t.test('a log has the same leaves through both engines', async (t) => {
     one!.map((each) => leafOf(each).toString()),
     other!.map((each) => leafOf(each).toString()),
   )
+  t.same(
+    one!.map(({ text }) => text),
+    events.map(({ id, type }, n) => JSON.stringify([id, type, events[n]!.data, metadata])),
+  )
 })
 
 t.test('a leaf includes stored bytes that are not part of the event’s JSON', async (t) => {

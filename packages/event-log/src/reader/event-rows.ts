@@ -196,6 +196,7 @@ function bytesOf(value: unknown): Uint8Array[] {
 export function toRecorded(row: Row): RecordedEvent {
   // Access the values by index: destructuring costs a third more per event.
   const content = parse(row)
+  const body = row[4]
   return {
     id: content[0],
     type: content[1],
@@ -205,6 +206,7 @@ export function toRecorded(row: Row): RecordedEvent {
     revision: row[1],
     position: toPosition(row[0]),
     recordedAtMs: row[2],
+    text: typeof body === 'string' ? body : undefined,
   }
 }
 
