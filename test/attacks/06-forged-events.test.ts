@@ -10,8 +10,8 @@ import { IntegrityCommands } from '../../src/commands/integrity/integrity-comman
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
-import { forgedProblem } from '../../src/domain/integrity.js'
-import { skippedEventsStream, transferStream } from '../../src/domain/streams.js'
+import { forgedProblem, maxFindings } from '../../src/domain/integrity.js'
+import { integrityStream, skippedEventsStream, transferStream } from '../../src/domain/streams.js'
 import { encodeEvent, UnreadableEventError } from '../../src/event-store/event-codec.js'
 import { addEventCodes, checkEventCodes, eventKeyOf } from '../../src/event-store/event-codes.js'
 import type { NewEvent, RecordedEvent } from '../../src/event-store/event-store.js'
@@ -22,6 +22,7 @@ import { type Configuration, readConfiguration } from '../../src/operations/conf
 import { giveUpKey, rotateKeys } from '../../src/operations/keys/key-commands.js'
 import { openLog } from '../../src/operations/stores/stores.js'
 import { idOfMasterKey } from '../../src/security/secret-box.js'
+import { until } from '../callbacks/world.js'
 import { context, eventually, openTestStore } from '../support/embedded-store.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 
@@ -202,6 +203,19 @@ t.test('one edited event is one finding of the verification and of its readers',
   t.equal(await integrity.report(findings, treeSize, context), 1)
   const reader = { kind: 'log', place: `${stream}@1`, leafIndex: null, problem: forgedProblem } as const
   t.equal(await integrity.report([reader], 0, context), 0)
+})
+
+t.test('a page of forged events is recorded as a hundred findings, and not more', async (t) => {
+  const { log, create } = await openWorld(t)
+  const trackingId = await create('order-1')
+  const [created] = await log.rawEventStore.readStream(transferStream(trackingId))
+  const forgeries = Array.from({ length: 150 }, () => completion(trackingId, created!))
+  await log.rawEventStore.append(transferStream(trackingId), 0, forgeries)
+  await log.eventStore.readStream(transferStream(trackingId))
+  const findings = async () => (await new IntegrityCommands(log.eventStore, clock).state()).findings.length
+  await until(async () => (await findings()) === maxFindings)
+  await log.eventStore.readStream(transferStream(trackingId))
+  t.equal((await log.rawEventStore.readStream(integrityStream)).length, maxFindings)
 })
 
 t.test('a rotation of the master key keeps the codes, and a lost key is given up by a recorded decision', async (t) => {

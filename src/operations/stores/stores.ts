@@ -89,13 +89,17 @@ export async function openLogOver(
 export function protectedStore(raw: EventStore, box: SecretBox, customerKeys: CustomerKeys): EventStore {
   const key = eventKeyIn(box)
   const reported = new Set<string>()
+  let reporting = Promise.resolve()
   const report = ({ stream, revision }: RecordedEvent) => {
     const place = `${stream}@${revision}`
     if (reported.has(place) || reported.size >= maxFindings) return
     reported.add(place)
     const finding = { kind: 'log', place, leafIndex: null, problem: forgedProblem } as const
-    // The reader's own decision fails in any case. If the finding cannot be recorded now, the next reader records it.
-    commands.report([finding], 0, integrityContext).catch(() => reported.delete(place))
+    // The reader's own decision fails in any case. If the finding cannot be recorded now, the next reader records it. Reports run one at a
+    // time, because a page of forged events would otherwise cause a hundred appends that conflict with each other.
+    reporting = reporting.then(async () => {
+      await commands.report([finding], 0, integrityContext).catch(() => reported.delete(place))
+    })
   }
   const store = skipEvents(sealing(checkEventCodes(addEventCodes(raw, key), key, report), customerKeys))
   const commands = new IntegrityCommands(store, systemClock())
