@@ -56,22 +56,22 @@ t.test('audit verify reports its findings to the service only on request, and a 
   db.close()
 
   const before = await recorded()
-  t.match(await json('audit', 'verify'), { status: 1, result: { holds: false, problems: 2 } })
+  t.match(await json('audit', 'verify'), { status: 1, result: { holds: false, problems: 1 } })
   t.same(await recorded(), before, 'records nothing without --report')
-  t.match(await json('audit', 'verify', '--report'), { status: 1, result: { holds: false, reported: 2 } })
+  t.match(await json('audit', 'verify', '--report'), { status: 1, result: { holds: false, reported: 1 } })
   t.match(await json('audit', 'verify', '--report'), { status: 1, result: { reported: 0 } }, 'records it once')
   t.match((await recorded()).at(-1), { type: 'IntegrityViolated', actor: /^cli:/ })
   t.match((await json('payouts', 'status')).result, {
-    findings: [{ kind: 'log', place: /^merchant-.*@0$/ }, { kind: 'log' }],
+    findings: [{ kind: 'log', place: /^merchant-.*@0$/ }],
   })
   const lines = readFileSync(join(data, 'security.log'), 'utf8').trimEnd().split('\n')
   t.equal(lines.filter((line) => line.includes('"audit verify"')).length, 3, 'the security log has each report')
 
   const resume = (...more: string[]) => json('payouts', 'resume', '--reason', 'reviewed', ...more)
-  t.match(await resume(), { status: 1, stderr: /Findings in the log: 2\. Review them/ })
-  t.match(await resume('--accept-findings', '1'), { status: 1 })
+  t.match(await resume(), { status: 1, stderr: /Findings in the log: 1\. Review them/ })
+  t.match(await resume('--accept-findings', '2'), { status: 1 })
   t.ok((await json('payouts', 'status')).result.stoppedSince)
-  t.match(await resume('--accept-findings', '2'), { status: 0, result: { changed: true } })
+  t.match(await resume('--accept-findings', '1'), { status: 0, result: { changed: true } })
   t.match((await json('payouts', 'status')).result, { stoppedSince: null, findings: [] })
   t.match(await json('audit', 'verify', '--report'), { result: { reported: 0 } }, 'an accepted finding stays accepted')
 })

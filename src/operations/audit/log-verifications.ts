@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { checkLogFile } from '@transferd/event-log'
 import { DirectoryTiles, formatVerifier } from '@transferd/transparency-log'
@@ -51,20 +52,19 @@ async function runThread(
   const worker = new Worker(new URL('./log-verifier.js', import.meta.url), {
     ...{ workerData, resourceLimits, name: 'log verifier' },
   })
-  const stop = () => void worker.terminate()
+  let result: VerificationStep | undefined
+  worker.on('message', ({ isDone, ...step }: VerificationStep & { readonly isDone: boolean }) => {
+    if (isDone) result = step
+    else onStep(step)
+  })
+  // The thread ends after its page: to terminate it while SQLite works in it can abort the process.
+  const stop = () => worker.postMessage('stop')
   signal.addEventListener('abort', stop, { once: true })
   try {
-    return await new Promise<VerificationStep | undefined>((resolve, reject) => {
-      worker.on('message', ({ isDone, ...step }: VerificationStep & { readonly isDone: boolean }) =>
-        isDone ? resolve(step) : onStep(step),
-      )
-      worker.on('error', reject)
-      worker.on('exit', (code) =>
-        signal.aborted ? resolve(undefined) : reject(new Error(`the verification ended with code ${code}`)),
-      )
-    })
+    const [code] = await once(worker, 'exit')
+    if (result === undefined && !signal.aborted) throw new Error(`the verification ended with code ${code}`)
+    return result
   } finally {
     signal.removeEventListener('abort', stop)
-    stop()
   }
 }

@@ -40,6 +40,9 @@ const {
 requireLog({ eventStore: location })
 const { eventStore: rawStore } = await openEventStore(location)
 const store = markedStore(rawStore, createSecretBox(keyRing))
+const stopping = new AbortController()
+const { signal } = stopping
+parentPort?.once('message', () => stopping.abort()).unref()
 let workedFromMs = performance.now()
 let postedAtMs = workedFromMs
 const { to, checkpoint, findings, count } = await verifySealedLog({
@@ -51,6 +54,7 @@ const { to, checkpoint, findings, count } = await verifySealedLog({
     kept,
     recorded,
     from,
+    signal,
   },
   // A verification that continues has already checked the file.
   ...(location.engine === 'embedded' && from === 0 && { checkFile: () => checkLogFile(location.directory, 'quick') }),
@@ -60,9 +64,10 @@ const { to, checkpoint, findings, count } = await verifySealedLog({
     parentPort?.postMessage({ isDone: false, verified, treeSize, findings: found, count: found.length })
   },
   pause: async () => {
-    await sleep((performance.now() - workedFromMs) * restPerWork)
+    await sleep((performance.now() - workedFromMs) * restPerWork, undefined, { signal }).catch(() => undefined)
     workedFromMs = performance.now()
   },
 })
 await store.close()
-parentPort?.postMessage({ isDone: true, verified: to, treeSize: checkpoint?.size ?? 0, findings, count })
+if (!signal.aborted)
+  parentPort?.postMessage({ isDone: true, verified: to, treeSize: checkpoint?.size ?? 0, findings, count })

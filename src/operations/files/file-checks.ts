@@ -19,7 +19,10 @@ export async function checkOtherFiles(
   return problems
 }
 
-/** Checks a file in a separate thread, because SQLite reads all of it in one call. Returns no problems if the signal aborts. */
+/**
+ * Checks a file in a separate thread, because SQLite reads all of it in one call. If the signal aborts, this returns no problems without
+ * waiting, and the thread ends when the call does: to terminate it while SQLite works in it can abort the process.
+ */
 async function check(path: string, signal: AbortSignal): Promise<readonly string[]> {
   const worker = new Worker(new URL('./file-checker.js', import.meta.url), { workerData: path, name: 'file checker' })
   try {
@@ -28,7 +31,5 @@ async function check(path: string, signal: AbortSignal): Promise<readonly string
   } catch (error) {
     if (signal.aborted) return []
     throw error
-  } finally {
-    void worker.terminate()
   }
 }

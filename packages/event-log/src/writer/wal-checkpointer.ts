@@ -20,4 +20,8 @@ function checkpoint(): number {
   }
 }
 
-parentPort?.on('message', () => parentPort?.postMessage(checkpoint()))
+parentPort?.on('message', (request: 'checkpoint' | 'close') => {
+  if (request === 'checkpoint') return parentPort?.postMessage(checkpoint())
+  db?.close()
+  parentPort?.close()
+})

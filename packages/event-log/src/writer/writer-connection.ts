@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -221,7 +222,9 @@ export class WriterConnection {
 
   async close(): Promise<void> {
     clearTimeout(this.#timer)
-    await this.#checkpointer?.terminate()
+    // To terminate the thread while SQLite works in it can abort the process.
+    this.#checkpointer?.postMessage('close')
+    if (this.#checkpointer) await once(this.#checkpointer, 'exit')
     this.#connection?.db.close()
   }
 
