@@ -48,6 +48,8 @@ const bounds: { readonly [name: string]: Bounds } = {
   'p-retry': { atLeast: '7.0.0', below: '8.0.0' },
   pino: { atLeast: '9.0.0' },
   'prom-client': { atLeast: '15.0.0' },
+  // 5 requires 13 more packages and a newer libc.
+  'sodium-native': { atLeast: '4.3.3', below: '5.0.0' },
   undici: { atLeast: '7.0.0', below: '8.0.0' },
 }
 

@@ -23,7 +23,7 @@ export type Areas = { readonly [folder: string]: Area }
  */
 export const areas: Areas = {
   // The shared vocabulary of all areas: time, text, decisions, identifiers, and TypeBox through a single file.
-  kernel: { areas: [], packages: [typebox, 'ibantools', 'lru-cache', 'p-queue'] },
+  kernel: { areas: [], packages: [typebox, 'ibantools', 'lru-cache', 'p-queue', 'sodium-native'] },
   // Pure: events, states and decisions.
   domain: { areas: ['kernel'], packages: [], node: false },
   // The port and the codec.
