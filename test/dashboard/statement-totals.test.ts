@@ -1,4 +1,5 @@
 import t from 'tap'
+import { dayAfter, startOfDay } from '../../src/queries/zone-days.js'
 import { pageModule } from './page-module.js'
 
 interface Days {
@@ -6,9 +7,9 @@ interface Days {
   readonly to: string
 }
 
-const { daysOf, timesOf, lastMonth, lastDays } = await pageModule<{
+const { daysOf, periodOf, lastMonth, lastDays } = await pageModule<{
   daysOf(search: Partial<Days>, nowMs: number): Days
-  timesOf(days: Days): Days
+  periodOf(days: Days): Days & { readonly timeZone: string }
   lastMonth(nowMs: number): Days
   lastDays(count: number, nowMs: number): Days
 }>('pages/statement/statement-days.ts')
@@ -18,17 +19,41 @@ const { totalsOf } = await pageModule<{ totalsOf(rows: readonly object[]): reado
 
 const nowMs = Date.parse('2026-03-01T00:30:00.000Z')
 
-t.test('a statement covers whole days in UTC', async (t) => {
-  t.strictSame(daysOf({ from: '2026-02-27', to: '2026-02-28' }, nowMs), { from: '2026-02-27', to: '2026-02-28' })
-  t.strictSame(timesOf({ from: '2026-02-27', to: '2026-02-28' }), {
-    from: '2026-02-27T00:00:00.000Z',
-    to: '2026-03-01T00:00:00.000Z',
-  })
+const zoneBefore = process.env.TZ
+t.afterEach(() => {
+  process.env.TZ = zoneBefore ?? 'UTC'
+})
+
+t.test(
+  'a statement covers whole days of the viewer, also in zones of half hours and over a change of the clocks',
+  async (t) => {
+    const zones = ['UTC', 'Europe/Istanbul', 'Asia/Kolkata', 'Pacific/Chatham', 'America/New_York', 'America/Havana']
+    for (const timeZone of zones) {
+      process.env.TZ = timeZone
+      for (const [from, to] of [
+        ['2026-02-27', '2026-02-28'],
+        ['2026-03-08', '2026-04-05'],
+      ] as const) {
+        t.strictSame(daysOf({ from, to }, nowMs), { from, to })
+        const end = startOfDay(timeZone, dayAfter(to))
+        t.strictSame(periodOf({ from, to }), { from: startOfDay(timeZone, from), to: end, timeZone })
+      }
+    }
+  },
+)
+
+t.test('today, the last days and the last month are those of the viewer', async (t) => {
+  process.env.TZ = 'Asia/Kolkata'
   t.strictSame(lastMonth(nowMs), { from: '2026-02-01', to: '2026-02-28' })
   t.strictSame(lastDays(7, nowMs), { from: '2026-02-23', to: '2026-03-01' })
+  process.env.TZ = 'America/New_York'
+  t.strictSame(daysOf({}, nowMs), { from: '2026-02-01', to: '2026-02-28' })
+  t.strictSame(lastMonth(nowMs), { from: '2026-01-01', to: '2026-01-31' })
+  t.strictSame(lastDays(7, nowMs), { from: '2026-02-22', to: '2026-02-28' })
 })
 
 t.test('the default period is the current month, also if the address has an invalid one', async (t) => {
+  process.env.TZ = 'UTC'
   const thisMonth = { from: '2026-03-01', to: '2026-03-01' }
   t.strictSame(daysOf({}, nowMs), thisMonth)
   t.strictSame(daysOf({ from: '2026-02-28', to: 'yesterday' }, nowMs), thisMonth)

@@ -94,6 +94,20 @@ else {
     t.match(shown, `${(sum('DepositCreated', 'amountMinor') / 100).toFixed(2)}`)
     t.match(shown, `${(sum('TransferCompleted', 'transactionAmountMinor') / 100).toFixed(2)}`)
     t.match(await page.getByRole('main').innerText(), /50\.00/, 'the difference of the deposit that was paid in part')
+
+    // More than 12 hours ahead of UTC, and not by whole hours.
+    const abroad = await openAs('viewer', '/dashboard/statement', { timezoneId: 'Pacific/Chatham' })
+    await abroad
+      .getByRole('row', { name: /^Total/ })
+      .first()
+      .waitFor()
+    await abroad.getByText('days in the time zone Pacific/Chatham').waitFor()
+    const day = new Date().toLocaleDateString('en-GB', { timeZone: 'Pacific/Chatham', dateStyle: 'medium' })
+    await abroad.getByRole('rowheader', { name: day }).first().waitFor()
+    const link = await abroad.getByRole('link', { name: 'Download CSV' }).getAttribute('href')
+    t.equal(new URL(link!, baseUrl).searchParams.get('timeZone'), 'Pacific/Chatham')
+    const turkish = await openAs('viewer', '/dashboard/statement', { timezoneId: 'Pacific/Chatham', locale: 'tr-TR' })
+    await turkish.getByText('günler Pacific/Chatham saat dilimine göredir').waitFor()
   })
 
   t.test('the overview updates automatically', async (t) => {

@@ -13,7 +13,7 @@ import { Page } from '../../components/Page'
 import { Select } from '../../components/Select'
 import { StatementPeriod } from './StatementPeriod'
 import { StatementTable } from './StatementTable'
-import { type Days, daysOf, timesOf } from './statement-days'
+import { type Days, daysOf, periodOf } from './statement-days'
 import './StatementPage.css'
 
 const route = getRouteApi('/pages/statement')
@@ -47,7 +47,7 @@ function MerchantStatement({ merchantId }: { readonly merchantId: string }) {
   const navigate = route.useNavigate()
   const [openedMs] = useState(() => Date.now())
   const days = daysOf(search, openedMs)
-  const range = { merchantId, ...timesOf(days) }
+  const range = { merchantId, ...periodOf(days) }
   const query = useQuery({
     queryKey: ['statement', range],
     queryFn: ({ signal }) => api.get<StatementAnswer>('/statement', range, signal),
@@ -79,7 +79,7 @@ function MerchantStatement({ merchantId }: { readonly merchantId: string }) {
           )
         }
       </Loaded>
-      <p className="muted">{text('statement.help', { currency: currency.code })}</p>
+      <p className="muted">{text('statement.help', { currency: currency.code, timeZone: range.timeZone })}</p>
     </Page>
   )
 }

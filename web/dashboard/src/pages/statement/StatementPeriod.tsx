@@ -9,7 +9,6 @@ interface StatementPeriodProps {
   readonly onChange: (days: Days) => void
 }
 
-/** Chooses whole days in UTC. In the viewer's zone, the first and last day of the statement would be incomplete. */
 export function StatementPeriod({ days, nowMs, onChange }: StatementPeriodProps) {
   const text = useText()
   const { from, to } = days
@@ -22,13 +21,13 @@ export function StatementPeriod({ days, nowMs, onChange }: StatementPeriodProps)
     <div className="StatementPeriod row screen-only">
       <DateField
         required
-        label={text('statement.from')}
+        label={text('common.from')}
         value={from}
         onChange={(next) => isDay(next) && onChange({ from: next, to: next > to ? next : to })}
       />
       <DateField
         required
-        label={text('statement.to')}
+        label={text('common.to')}
         value={to}
         onChange={(next) => isDay(next) && onChange({ from: next < from ? next : from, to: next })}
       />

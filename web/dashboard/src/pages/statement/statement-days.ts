@@ -1,20 +1,16 @@
-const dayMs = 86_400_000
+import { dayOf, startOf } from '../../components/local-days'
 
+/** Whole days in the viewer's time zone. */
 export interface Days {
   readonly from: string
   readonly to: string
 }
 
-/** Returns the UTC day of a time. */
-export function utcDayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10)
-}
-
 export function isDay(text: string | undefined): text is string {
   if (text === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
-  const ms = Date.parse(text)
-  // Date.parse reads February 30 as March 2.
-  return !Number.isNaN(ms) && utcDayOf(ms) === text
+  const start = startOf(text)
+  // A nonexistent day starts on another one.
+  return start !== undefined && dayOf(new Date(start)) === text
 }
 
 /** Returns the period in the address, or the current month so far if the address has no valid period. */
@@ -27,21 +23,27 @@ export function daysOf(
   return thisMonth(nowMs)
 }
 
-/** Returns the start of the first day, and the exclusive end: the start of the day after the last. */
-export function timesOf({ from, to }: Days) {
-  return { from: `${from}T00:00:00.000Z`, to: new Date(Date.parse(to) + dayMs).toISOString() }
+/** Returns the parameters of the request: the start of the first day, the exclusive end of the last, and the zone of these days. */
+export function periodOf({ from, to }: Days) {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
+  return { from: startOf(from)!, to: startOf(to, 1)!, timeZone }
 }
 
 export function thisMonth(nowMs: number): Days {
-  const today = utcDayOf(nowMs)
+  const today = dayOf(new Date(nowMs))
   return { from: `${today.slice(0, 8)}01`, to: today }
 }
 
 export function lastMonth(nowMs: number): Days {
-  const to = utcDayOf(Date.parse(thisMonth(nowMs).from) - dayMs)
+  const to = dayBefore(thisMonth(nowMs).from, 1)
   return { from: `${to.slice(0, 8)}01`, to }
 }
 
 export function lastDays(count: number, nowMs: number): Days {
-  return { from: utcDayOf(nowMs - (count - 1) * dayMs), to: utcDayOf(nowMs) }
+  const to = dayOf(new Date(nowMs))
+  return { from: dayBefore(to, count - 1), to }
+}
+
+function dayBefore(day: string, days: number): string {
+  return dayOf(new Date(startOf(day, -days)!))
 }

@@ -2,7 +2,7 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
-/** The first and last day in UTC, such as 2026-11-21. */
+/** The first and last day in the viewer's time zone, such as 2026-11-21. */
 export interface StatementSearch {
   readonly from?: string | undefined
   readonly to?: string | undefined
