@@ -1,16 +1,20 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { digestKeyStream, streamKind } from '../domain/streams.js'
 import {
   type Append,
   comparePositions,
+  type EventLog,
   type EventStore,
   type ExpectedRevision,
-  type JsonObject,
+  eventText,
+  jsonText,
+  type LogAppend,
   type NewEvent,
   type Page,
   type Place,
   type Position,
   type RecordedEvent,
+  type SerializedEvent,
 } from './event-store.js'
 import { readableEvent } from './read-event.js'
 
@@ -21,37 +25,40 @@ export interface EventKey {
 }
 
 const blockLength = 128
-/** Characters of base64url: 132 bits. */
+/** The characters of base64url in a code: 132 bits. */
 const codeLength = 22
+/** The length of the end of the stored text, from the name of the member `mac` on, which is the last one of the metadata. */
+const memberLength = '"mac":"kkkkkkkk."}]'.length + codeLength
 
 /** Returns the key for a secret of 32 bytes in base64url. */
 export function eventKeyOf(secret: string): EventKey {
   return { id: hash('sha256', `event key ${secret}`).slice(0, 8), block: secret.padEnd(blockLength, '.') }
 }
 
-/** Returns the code of an event. The position is not covered, because the engine assigns it after the append. */
-function codeOf(
-  { id: keyId, block }: EventKey,
-  place: Place,
-  { id, type, data }: NewEvent,
-  metadata: JsonObject,
-): string {
-  const text = JSON.stringify([place.stream, place.revision, id, type, data, metadata])
-  return `${keyId}.${hash('blake2b512', block + text, 'base64url').slice(0, codeLength)}`
+/**
+ * Returns the code of an event in a place. It covers the stored text up to the code itself, and not the position, which the engine assigns
+ * after the append. The length of the name separates the name from the text.
+ */
+function codeOf({ id, block }: EventKey, { stream, revision }: Place, coveredText: string): string {
+  const covered = `${block}${revision} ${stream.length} ${stream}${coveredText}`
+  return `${id}.${hash('blake2b512', covered, 'base64url').slice(0, codeLength)}`
 }
 
-/** Decorates the store: each appended event of the service's streams carries its code in `metadata.mac`. */
-export function addEventCodes(raw: EventStore, key: EventKey): EventStore {
+/** Decorates the log: each appended event of the service's streams carries its code in `metadata.mac`. It is serialized only here. */
+export function addEventCodes(raw: EventLog, key: EventKey): EventStore {
   const withCodes = (stream: string, expected: ExpectedRevision, events: readonly NewEvent[]) => {
     if (streamKind(stream) === undefined) return events
     const first = expected === 'no_stream' ? 0 : expected + 1
-    return events.map((event, index) => {
-      const { id, type, data, metadata } = event
-      const mac = codeOf(key, { stream, revision: first + index }, event, metadata)
-      return { id, type, data, metadata: { ...metadata, mac } }
+    return events.map(({ id, type, data, metadata }, index): SerializedEvent => {
+      const dataText = jsonText(data)
+      const text = jsonText(metadata)
+      const members = text === '{}' ? '{' : `${text.slice(0, -1)},`
+      const covered = eventText(id, type, dataText, members).slice(0, -1)
+      const code = codeOf(key, { stream, revision: first + index }, covered)
+      return { id, type, data: dataText, metadata: `${members}"mac":"${code}"}` }
     })
   }
-  const withCode = (append: Append): Append => {
+  const withCode = (append: Append): LogAppend => {
     return { ...append, events: withCodes(append.stream, append.expectedRevision, append.events) }
   }
   return {
@@ -103,10 +110,10 @@ export function eventKeyIdOf({ metadata }: Pick<RecordedEvent, 'metadata'>): str
 }
 
 function hasCode(key: EventKey, event: RecordedEvent): boolean {
-  const { mac, ...metadata } = event.metadata
-  if (typeof mac !== 'string') return false
-  const [given, expected] = [Buffer.from(mac), Buffer.from(codeOf(key, event, event, metadata))]
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  const { text } = event
+  if (text === undefined) return false
+  const codeAt = text.length - memberLength
+  return text.slice(codeAt) === `"mac":"${codeOf(key, event, text.slice(0, codeAt))}"}]`
 }
 
 /** Returns the position of the last decision to give up a master key, which the present key authenticates. @throws StoreUnavailableError */

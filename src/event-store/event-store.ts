@@ -1,9 +1,13 @@
 import {
+  type AppendResult,
   comparePositions,
   type EventLog,
   type EventPlace,
+  type ExpectedRevision,
+  type Append as LogAppend,
   type RecordedEvent as LogEvent,
   type Page as LogPage,
+  type NewEvent,
   type Position,
   type ReadAllOptions,
   type ReadStreamOptions,
@@ -15,6 +19,12 @@ import {
  * semantics are EventStoreDB's. docs/reference/event-store.md lists them.
  */
 export * from '@transferd/event-log/types'
+export type { LogAppend }
+
+/** An append of the service. Only the decorator that adds codes serializes events before the engine does. */
+export interface Append extends LogAppend {
+  readonly events: readonly NewEvent[]
+}
 
 export interface RecordedEvent extends LogEvent {
   /** An operator decided to skip the event. `skipEvents` marks it; no engine does. */
@@ -31,6 +41,11 @@ export interface Page extends LogPage {
 }
 
 export interface EventStore extends EventLog {
+  append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>
+  appendInOrder(
+    appends: readonly Append[],
+    options?: { readonly pipelined?: boolean },
+  ): Promise<readonly AppendResult[]>
   readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
   readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>

@@ -14,7 +14,7 @@ import { forgedProblem, maxFindings } from '../../src/domain/integrity.js'
 import { integrityStream, skippedEventsStream, transferStream } from '../../src/domain/streams.js'
 import { encodeEvent, UnreadableEventError } from '../../src/event-store/event-codec.js'
 import { addEventCodes, checkEventCodes, eventKeyOf } from '../../src/event-store/event-codes.js'
-import type { NewEvent, RecordedEvent } from '../../src/event-store/event-store.js'
+import { eventText, type NewEvent, type RecordedEvent, type SerializedEvent } from '../../src/event-store/event-store.js'
 import { readEvent } from '../../src/event-store/read-event.js'
 import { auditKeyOf } from '../../src/operations/audit/audit-files.js'
 import { verifyLog } from '../../src/operations/audit/verify-log.js'
@@ -85,8 +85,11 @@ t.test('an event is readable only in the place and with the content that the ser
   }
   const text = fc.string({ maxLength: 20, unit: 'binary' })
   const data = fc.dictionary(text, fc.oneof(text, fc.integer(), fc.constant(null), fc.array(text)))
-  const event = fc.record({ type: text.filter((type) => type !== ''), data, metadata: data })
-  const change = fc.constantFrom('none', 'type', 'data', 'metadata', 'id', 'stream', 'revision', 'code', 'key')
+  const event = fc.record({ type: text.filter((type) => type !== ''), data, metadata: data.map((rest) => ({ actor: 'cli:a', ...rest })) })
+  const change = fc.constantFrom(
+    ...(['none', 'type', 'data', 'metadata', 'id', 'stream', 'revision', 'code', 'key'] as const),
+    ...(['white space', 'escape', 'repeated name', 'reordered names'] as const),
+  )
   const property = fc.asyncProperty(event, change, async (content, changed) => {
     const stream = `transfer-${randomUUID()}`
     const written = { ...content, id: randomUUID() }
@@ -95,24 +98,30 @@ t.test('an event is readable only in the place and with the content that the ser
     const [stored] = await log.readStream(stream)
     const { mac } = stored!.metadata as { readonly mac: string }
     const metadata = { ...content.metadata, mac }
+    const own = { data: JSON.stringify(content.data), metadata: JSON.stringify(metadata) }
+    t.equal(stored!.text, eventText(written.id, written.type, own.data, own.metadata))
     const other = eventKeyOf(randomBytes(32).toString('base64url'))
-    const forgery: { readonly [what in typeof changed]: Partial<NewEvent> } = {
+    const forgery: { readonly [what in typeof changed]: Partial<NewEvent | SerializedEvent> } = {
       ...{ none: {}, stream: {}, revision: {}, type: { type: `${content.type}2` } },
       data: { data: { ...content.data, amountMinor: '1' } },
       metadata: { metadata: { ...metadata, actor: 'user:2' } },
       id: { id: randomUUID() },
       code: { metadata: content.metadata },
       key: { metadata: { ...content.metadata, mac: `${other.id}${mac.slice(8)}` } },
+      'white space': { ...own, data: `${own.data} ` },
+      escape: { ...own, metadata: own.metadata.replace(/"mac":(?=[^:]*$)/, '"\\u006dac":') },
+      'repeated name': { ...own, metadata: own.metadata.replace('{', `{"mac":"${mac}",`) },
+      'reordered names': { ...own, metadata: JSON.stringify({ mac, ...content.metadata }) },
     }
     const place = changed === 'stream' || changed === 'revision' ? `transfer-${randomUUID()}` : `copy-${randomUUID()}`
     const target = place.replace('copy-', 'transfer-')
     if (changed === 'revision') await service.append(target, 'no_stream', [{ ...content, id: randomUUID() }])
     const revision = changed === 'revision' ? 1 : 0
-    const inserted = { ...written, metadata, ...forgery[changed] }
+    const inserted = { ...written, metadata, ...forgery[changed] } as NewEvent | SerializedEvent
     await log.append(target, revision === 0 ? 'no_stream' : 0, [inserted])
     t.notOk(await isReadable(target, revision), changed)
   })
-  await fc.assert(property, { numRuns: 40 })
+  await fc.assert(property, { numRuns: 60 })
 })
 
 t.test('a forged completion is refused by every command, and stops payouts', async (t) => {

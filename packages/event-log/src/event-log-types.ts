@@ -19,6 +19,12 @@ export interface NewEvent {
   readonly metadata: JsonObject
 }
 
+/** An event whose data and metadata are the JSON texts of objects already. The log stores both unchanged. */
+export interface SerializedEvent extends Pick<NewEvent, 'id' | 'type'> {
+  readonly data: string
+  readonly metadata: string
+}
+
 export interface RecordedEvent extends NewEvent {
   readonly stream: string
   readonly revision: number
@@ -36,7 +42,7 @@ export interface RecordedEvent extends NewEvent {
 export interface Append {
   readonly stream: string
   readonly expectedRevision: ExpectedRevision
-  readonly events: readonly NewEvent[]
+  readonly events: readonly (NewEvent | SerializedEvent)[]
 }
 
 export interface AppendResult {
@@ -189,7 +195,11 @@ export interface EventLog {
    * Appends events atomically. Returns the first result again if the same ids already follow the expected revision.
    * @throws WrongExpectedRevisionError, AppendTooLargeError, StoreUnavailableError (outcome unknown: read the stream, or repeat)
    */
-  append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>
+  append(
+    stream: string,
+    expectedRevision: ExpectedRevision,
+    events: readonly (NewEvent | SerializedEvent)[],
+  ): Promise<AppendResult>
   /**
    * Executes appends sequentially and stops at the first rejected one, whose error it throws; the earlier ones remain. The appends
    * take one round trip if the engine allows it, and are not atomic across streams. An append without events only checks the
@@ -264,6 +274,18 @@ export class GroupHeldElsewhereError extends Error {
 }
 
 export const maxAppendBytes = 1_048_576
+
+/** Returns the stored text of an event with these JSON texts. */
+export function eventText(id: string, type: string, data: string, metadata: string): string {
+  return `["${id}",${JSON.stringify(type)},${data},${metadata}]`
+}
+
+/** Returns data or metadata of an event to append as JSON text. @throws TypeError if it is not an object or a text */
+export function jsonText(value: JsonObject | string): string {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object') throw new TypeError('data and metadata of an event must be objects')
+  return JSON.stringify(value)
+}
 
 export function comparePositions(a: Position, b: Position): number {
   if (a.commit !== b.commit) return a.commit < b.commit ? -1 : 1

@@ -5,7 +5,6 @@ import {
   type AppendResult,
   type EventPlace,
   type ExpectedRevision,
-  type NewEvent,
   type Page,
   type Position,
   type ReadAllOptions,
@@ -146,7 +145,7 @@ export class Log {
     this.client = new WriterClient((position) => this.commits.notify(position))
   }
 
-  append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+  append(stream: string, expectedRevision: ExpectedRevision, events: Append['events']): Promise<AppendResult> {
     return new Promise((resolve, reject) => {
       this.client.append([{ stream, expectedRevision, events }], ([result]) => resolve(result as AppendResult), reject)
     })

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
-import { type Append, AppendTooLargeError, maxAppendBytes, type NewEvent, type Position } from '../event-store.js'
+import {
+  type Append,
+  AppendTooLargeError,
+  jsonText,
+  maxAppendBytes,
+  type Position,
+  type SerializedEvent,
+} from '../event-store.js'
 import { idOf, positionOf } from './recorded-event.js'
 
 /** The largest size of an append, including metadata and types. */
@@ -14,17 +21,11 @@ const eventOverhead = 64
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const loneSurrogate = /\p{Surrogate}/u
 
-interface Proposed extends Pick<NewEvent, 'id' | 'type'> {
-  /** JSON, like the metadata. */
-  readonly data: string
-  readonly metadata: string
-}
-
 /** A message of an append: the first one has the options, the last one is final. */
 export interface AppendMessage {
   readonly correlationId: string
   readonly options?: Omit<Append, 'events'> & { readonly deadlineAtMs: number }
-  readonly events: readonly Proposed[]
+  readonly events: readonly SerializedEvent[]
   readonly isFinal: boolean
 }
 
@@ -42,7 +43,7 @@ export function proposeAppend({ stream, expectedRevision, events }: Append, dead
   if (expectedRevision !== 'no_stream' && (!Number.isSafeInteger(expectedRevision) || expectedRevision < 0))
     throw new TypeError(`${expectedRevision} is not a revision`)
   const correlationId = randomUUID()
-  const parts: Proposed[][] = [[]]
+  const parts: SerializedEvent[][] = [[]]
   let [size, dataBytes, inPart] = [stream.length, 0, 0]
   for (const event of events) {
     const { proposed, data, bytes } = propose(event)
@@ -66,12 +67,10 @@ export function proposeAppend({ stream, expectedRevision, events }: Append, dead
   return { stream, expectedRevision, correlationId, messages, size }
 }
 
-function propose({ id, type, data, metadata }: NewEvent) {
+function propose({ id, type, data, metadata }: Append['events'][number]) {
   if (!uuid.test(id)) throw new TypeError('an event id must be a UUID in lower case')
   checkText('an event type', type)
-  if (typeof data !== 'object' || typeof metadata !== 'object')
-    throw new TypeError(`${type}: data and metadata must be objects`)
-  const proposed: Proposed = { id, type, data: JSON.stringify(data), metadata: JSON.stringify(metadata) }
+  const proposed: SerializedEvent = { id, type, data: jsonText(data), metadata: jsonText(metadata) }
   const dataBytes = Buffer.byteLength(proposed.data)
   const bytes = dataBytes + Buffer.byteLength(proposed.metadata) + type.length + eventOverhead
   return { proposed, data: dataBytes, bytes }
@@ -114,7 +113,7 @@ function writeOptions(writer: BackwardsWriter, options: NonNullable<AppendMessag
   writer.field(0x0a, () => writer.text(0x1a, stream))
 }
 
-function writeEvent(writer: BackwardsWriter, { id, type, data, metadata }: Proposed): void {
+function writeEvent(writer: BackwardsWriter, { id, type, data, metadata }: SerializedEvent): void {
   writer.text(0x22, data)
   writer.text(0x1a, metadata)
   writer.attribute('type', type)

@@ -1,6 +1,6 @@
 import type { UUID } from '@eventstore/db-client/generated/shared_pb.js'
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
-import type { JsonObject, Position, RecordedEvent } from '../event-store.js'
+import { eventText, type JsonObject, type Position, type RecordedEvent } from '../event-store.js'
 
 export type WireEvent = ReadResp.ReadEvent.RecordedEvent
 
@@ -23,8 +23,7 @@ export function toRecordedEvent(event: WireEvent): RecordedEvent {
     data: data?.value ?? {},
     metadata: metadata?.value ?? {},
     recordedAtMs: Number(BigInt(attributes.get('created') ?? 0) / ticksPerMs),
-    // The embedded engine stores this text, so that codes and leaves of events are the same with both engines.
-    text: data && metadata && `["${id}",${JSON.stringify(type)},${data.text},${metadata.text}]`,
+    text: data && metadata && eventText(id, type, data.text, metadata.text),
   }
 }
 

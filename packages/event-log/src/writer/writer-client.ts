@@ -4,8 +4,9 @@ import {
   type AppendResult,
   AppendTooLargeError,
   type ExpectedRevision,
+  eventText,
+  jsonText,
   maxAppendBytes,
-  type NewEvent,
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../event-log-types.js'
@@ -293,14 +294,10 @@ function encodeAppend(append: Append, batch: Batch): number {
   return size
 }
 
-function encodeEvent(event: NewEvent): string {
-  if (!uuid.test(event.id)) throw new TypeError('an event id must be a UUID in lower case')
-  checkText('an event type', event.type)
-  // Within an array, JSON.stringify writes null for values that it omits elsewhere.
-  if (typeof event.data !== 'object' || typeof event.metadata !== 'object') {
-    throw new TypeError(`${event.type}: data and metadata must be objects`)
-  }
-  return JSON.stringify([event.id, event.type, event.data, event.metadata])
+function encodeEvent({ id, type, data, metadata }: Append['events'][number]): string {
+  if (!uuid.test(id)) throw new TypeError('an event id must be a UUID in lower case')
+  checkText('an event type', type)
+  return eventText(id, type, jsonText(data), jsonText(metadata))
 }
 
 function encodeExpected(expected: ExpectedRevision): number {
@@ -317,7 +314,7 @@ function checkText(field: string, text: string): void {
 
 function checkDataBytes(append: Append): void {
   let bytes = 0
-  for (const event of append.events) bytes += Buffer.byteLength(JSON.stringify(event.data))
+  for (const event of append.events) bytes += Buffer.byteLength(jsonText(event.data))
   if (bytes > maxAppendBytes) {
     throw new AppendTooLargeError(
       `${append.stream}: ${bytes} bytes of event data exceed the limit of ${maxAppendBytes}`,
