@@ -14,7 +14,12 @@ import { forgedProblem, maxFindings } from '../../src/domain/integrity.js'
 import { integrityStream, skippedEventsStream, transferStream } from '../../src/domain/streams.js'
 import { encodeEvent, UnreadableEventError } from '../../src/event-store/event-codec.js'
 import { addEventCodes, checkEventCodes, eventKeyOf } from '../../src/event-store/event-codes.js'
-import { eventText, type NewEvent, type RecordedEvent, type SerializedEvent } from '../../src/event-store/event-store.js'
+import {
+  eventText,
+  type NewEvent,
+  type RecordedEvent,
+  type SerializedEvent,
+} from '../../src/event-store/event-store.js'
 import { readEvent } from '../../src/event-store/read-event.js'
 import { auditKeyOf } from '../../src/operations/audit/audit-files.js'
 import { verifyLog } from '../../src/operations/audit/verify-log.js'
@@ -85,7 +90,11 @@ t.test('an event is readable only in the place and with the content that the ser
   }
   const text = fc.string({ maxLength: 20, unit: 'binary' })
   const data = fc.dictionary(text, fc.oneof(text, fc.integer(), fc.constant(null), fc.array(text)))
-  const event = fc.record({ type: text.filter((type) => type !== ''), data, metadata: data.map((rest) => ({ actor: 'cli:a', ...rest })) })
+  const event = fc.record({
+    type: text.filter((type) => type !== ''),
+    data,
+    metadata: data.map((rest) => ({ actor: 'cli:a', ...rest })),
+  })
   const change = fc.constantFrom(
     ...(['none', 'type', 'data', 'metadata', 'id', 'stream', 'revision', 'code', 'key'] as const),
     ...(['white space', 'escape', 'repeated name', 'reordered names'] as const),

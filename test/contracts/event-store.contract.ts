@@ -3,8 +3,10 @@ import type { Test } from 'tap'
 import {
   AppendTooLargeError,
   comparePositions,
+  type EventLog,
   type EventStore,
   type ExpectedRevision,
+  eventText,
   maxAppendBytes,
   type NewEvent,
   type Page,
@@ -627,6 +629,21 @@ function readAllRules(t: Test, store: EventStore): void {
     t.equal(plain.events.length, 2)
     for (const { id, type, data, metadata, text } of plain.events)
       t.equal(text, JSON.stringify([id, type, data, metadata]))
+  })
+
+  t.test('stores the given JSON texts of data and metadata unchanged', async (t) => {
+    const [stream, id] = [newStream(), randomUUID()]
+    const serialized = {
+      id,
+      type: 'Type "quoted"',
+      data: '{ "a": 1.50, "a": "\\u0062ü" }',
+      metadata: '{"by":"contract"}',
+    }
+    const raw: EventLog = store
+    await raw.append(stream, 'no_stream', [serialized])
+    const [stored] = await store.readStream(stream)
+    t.equal(stored!.text, eventText(id, serialized.type, serialized.data, serialized.metadata))
+    t.match(stored, { id, type: serialized.type, data: { a: 'bü' }, metadata: { by: 'contract' } })
   })
 
   t.test('returns the events at places in their order, without places that hold no such event', async (t) => {
