@@ -1,5 +1,3 @@
-import { eventText } from '../event-log-types.js'
-
 /** Returns a position of the log as the `Position` of an event. */
 export function toPosition(position: number): { readonly commit: bigint; readonly prepare: bigint } {
   const half = BigInt(position)
@@ -53,7 +51,7 @@ export function encodeBody(content: EventContent): Body {
   const data = content.isJson ? objectText(content.data) : undefined
   const metadata = data === undefined ? undefined : objectText(content.metadata)
   if (data === undefined || metadata === undefined) return encodeBlob(content)
-  return eventText(content.id, content.type, data, metadata)
+  return `["${content.id}",${JSON.stringify(content.type)},${data},${metadata}]`
 }
 
 export function decodeBody(body: Body): EventContent {
