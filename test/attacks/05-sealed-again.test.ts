@@ -7,7 +7,7 @@ import { MemoryTiles, openCheckpoint, VerificationError } from '@transferd/trans
 import Database from 'better-sqlite3'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openTree } from '../../src/audit/integrity/audit-tree-opening.js'
 import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
 import { AuditTreeCommands } from '../../src/commands/integrity/audit-tree-commands.js'
@@ -18,10 +18,14 @@ import { auditKeyOf, restartTree, treeKeyOf } from '../../src/operations/audit/a
 import { integrityDetails, startAuditTree } from '../../src/operations/audit/audit-tree.js'
 import { verifyLog } from '../../src/operations/audit/verify-log.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import type { Check } from '../../src/operations/doctor/machine.js'
 import { markedStore, openStores, type Stores } from '../../src/operations/stores/stores.js'
 import { until } from '../callbacks/world.js'
+import { runCli } from '../cli/in-process.js'
+import { signInAs } from '../support/dashboard.js'
 import { context } from '../support/embedded-store.js'
 import { merchantSettings } from '../support/merchant-requests.js'
+import { startTestService } from '../support/test-service.js'
 
 const clock = () => new Date().toISOString()
 const masterKey = randomBytes(32).toString('hex')
@@ -34,15 +38,16 @@ const configurationOf = (directory: string, more: { readonly [name: string]: str
 /** Runs the part of the service that seals the log until the condition is true, and stops it. */
 async function serve<Result>(
   configuration: ReturnType<typeof configurationOf>,
-  work: (stores: Stores, integrity: IntegrityCommands) => Promise<Result>,
+  work: (stores: Stores, integrity: IntegrityCommands, registry: Registry) => Promise<Result>,
 ): Promise<Result> {
   const stores = await openStores(configuration)
   const { rawEventStore: rawStore, eventStore: store, readModels, box, keyRing } = stores
   const logger = pino({ level: 'silent' })
-  const parts = { configuration, rawStore, store, readModels, box, keyRing, clock, logger, registry: new Registry() }
+  const registry = new Registry()
+  const parts = { configuration, rawStore, store, readModels, box, keyRing, clock, logger, registry }
   const keeper = startAuditTree(parts)
   try {
-    return await work(stores, new IntegrityCommands(store, clock))
+    return await work(stores, new IntegrityCommands(store, clock), registry)
   } finally {
     await keeper.stop()
     await stores.close()
@@ -97,20 +102,49 @@ const attacks: { readonly [name: string]: (directory: string) => void } = {
   },
 }
 
+const isShown = new Set(['removes the tree', 'makes the key unreadable', 'puts an earlier tree back'])
+
+/** The doctor, the readiness, the audit page and the payment queue show that the tree cannot be used and payouts are stopped. */
+async function shows(t: Test, directory: string): Promise<void> {
+  const data = `embedded:${directory}`
+  const environment = { EVENT_STORE_URL: data, READ_MODEL_URL: data, TRANSFERD_MASTER_KEY: masterKey, PORT: '0' }
+  const { status, stdout } = await runCli(directory, ['doctor', '--json'], environment)
+  const { checks } = JSON.parse(stdout) as { readonly checks: readonly Check[] }
+  t.equal(status, 1)
+  t.match(checks.find(({ name }) => name === 'audit')!, { result: 'failed', found: /^(audit\.key|checkpoint): / })
+  t.match(checks.find(({ name }) => name === 'integrity')!, { result: 'failed', found: /payouts are stopped/ })
+
+  const service = await startTestService({ path: directory, masterKey: Buffer.from(masterKey, 'hex') })
+  try {
+    const ready = (await service.app.inject('/health/ready')).json()
+    t.match(ready.details, [/payouts are stopped/, /The log is not sealed/])
+    const auditor = await signInAs(service, 'auditor')
+    const page = (await auditor.get('/audit/integrity')).json()
+    t.match(page, { payoutsStopped: { findings: [{ kind: 'checkpoint' }] }, troubles: [/The log is not sealed/] })
+    t.match((await auditor.get('/payouts')).json(), { stopped: true })
+  } finally {
+    await service.stop()
+  }
+}
+
 for (const [attack, act] of Object.entries(attacks)) {
   t.test(`an attacker who ${attack} stops payouts, and nothing is sealed`, async (t) => {
     const directory = tempDirectory(t)
     cpSync(base, directory, { recursive: true })
     act(directory)
     const before = existsSync(join(directory, 'audit', 'checkpoint')) ? checkpointIn(directory) : undefined
-    await serve(configurationOf(directory), async ({ eventStore, readModels }, integrity) => {
+    await serve(configurationOf(directory), async ({ eventStore, readModels }, integrity, registry) => {
       await until(isStopped(integrity), 20_000)
       const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
       t.equal(await transfers.arePayoutsStopped(), true)
       const details = async () => integrityDetails(integrity, readModels)
       await until(async () => (await details()).some((detail) => /restart-tree/.test(detail)), 20_000)
       t.match(await details(), [/payouts are stopped/, /The log is not sealed/])
+      const metrics = await registry.metrics()
+      t.match(metrics, /^transferd_payouts_stopped 1$/m)
+      t.match(metrics, /^transferd_audit_findings 1$/m)
     })
+    if (isShown.has(attack)) await shows(t, directory)
     t.equal(existsSync(join(directory, 'audit', 'checkpoint')) ? checkpointIn(directory) : undefined, before)
   })
 }

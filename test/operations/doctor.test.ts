@@ -123,7 +123,7 @@ t.test('reports a clock that is behind the log or another node', async (t) => {
 t.test('reports a checkpoint that does not cover the events of several minutes', async (t) => {
   const directory = temporaryDirectory(t)
   const signer = parseSigner(generateSigner('transferd/test'))
-  const check = (newestEventMs: number | null) => auditCheck(directory, newestEventMs, async () => signer)
+  const check = (newestEventMs: number | null) => auditCheck(directory, newestEventMs, async () => ({ signer }))
   t.match(await check(nowMs), { name: 'audit', result: 'unknown' })
   const checkpoint = formatCheckpoint({ origin: signer.name, size: 1, root: Buffer.alloc(32) })
   writeFileSync(join(directory, 'checkpoint'), signNote(checkpoint, [signer]))

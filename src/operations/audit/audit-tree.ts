@@ -2,6 +2,7 @@ import { DirectoryTiles, parseVerifier, VerificationError } from '@transferd/tra
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import { startTreeKeeper } from '../../audit/integrity/audit-tree-keeper.js'
+import { type OpenedTree, openTree, type TreeOpening } from '../../audit/integrity/audit-tree-opening.js'
 import type { Witness } from '../../audit/integrity/checkpoint-publisher.js'
 import { integrityStatus } from '../../audit/integrity/integrity-status.js'
 import { type ExportSealing, exportSealing } from '../../audit/proofs/export-signature.js'
@@ -9,6 +10,7 @@ import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proo
 import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { EventStore } from '../../event-store/event-store.js'
+import { systemClock } from '../../kernel/time.js'
 import { newestEventMs } from '../../projections/projection-status.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import type { KeyRing, SecretBox } from '../../security/secret-box.js'
@@ -33,17 +35,13 @@ export function startAuditTree(parts: {
 }): Part {
   const { configuration, rawStore, store, readModels, box, keyRing, clock, logger, registry } = parts
   const marked = markedStore(rawStore, box)
-  const { audit, dataDirectory, eventStore } = configuration
+  const { audit, dataDirectory } = configuration
   const commands = new IntegrityCommands(store, clock)
   const { publishFailed, ...metrics } = treeMetrics(registry, commands, readModels, clock)
   return startTreeKeeper({
     ...{ readModels, commands, clock, logger, metrics, publishFailed },
+    ...treeOpeningOf(configuration, store, box, clock),
     store: marked,
-    tiles: new DirectoryTiles(audit.directory, audit),
-    tree: new AuditTreeCommands(store, clock),
-    isShared: eventStore.engine !== 'embedded',
-    keyOf: (tree) => treeKeyOf(tree, box),
-    keptKey: () => readAuditKey(dataDirectory, box),
     async setAside() {
       setTreeAside(audit.directory)
       setAuditKeyAside(dataDirectory)
@@ -55,6 +53,26 @@ export function startAuditTree(parts: {
     copyTo: audit.copyTo,
     witnesses: witnessesOf(configuration),
   })
+}
+
+function treeOpeningOf(
+  { audit, dataDirectory, eventStore }: Configuration,
+  store: EventStore,
+  box: SecretBox,
+  clock: () => string,
+): Omit<TreeOpening, 'setAside'> {
+  return {
+    tiles: new DirectoryTiles(audit.directory, audit),
+    tree: new AuditTreeCommands(store, clock),
+    isShared: eventStore.engine !== 'embedded',
+    keyOf: (tree) => treeKeyOf(tree, box),
+    keptKey: () => readAuditKey(dataDirectory, box),
+  }
+}
+
+/** Opens the tree of this node like the service, but changes no file. @throws StoreUnavailableError */
+export function treeOf(configuration: Configuration, store: EventStore, box: SecretBox): Promise<OpenedTree> {
+  return openTree({ ...treeOpeningOf(configuration, store, box, systemClock()), setAside: async () => undefined })
 }
 
 /** Adds the gauges of the tree. Those of shared stores show the same on every node. */

@@ -3,7 +3,7 @@ import { UserDirectory } from '../../commands/user/user-commands.js'
 import { newestEventMs } from '../../projections/projection-status.js'
 import { listNodes, type Node } from '../../read-models/nodes.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { auditKeyOf } from '../audit/audit-files.js'
+import { treeOf } from '../audit/audit-tree.js'
 import { type Configuration, type ConfigurationError, readConfiguration } from '../configuration/configuration.js'
 import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../stores/stores.js'
 import {
@@ -23,6 +23,7 @@ import {
   customerKeysCheck,
   endpointCheck,
   eventCheck,
+  integrityCheck,
   projectionChecks,
   sealedCheck,
   stuckChecks,
@@ -39,13 +40,14 @@ export async function serverChecks(
   { box, rawEventStore, ...sources }: WorkSources & Pick<OpenedLog, 'box' | 'rawEventStore'>,
 ): Promise<readonly Check[]> {
   const { readModels, directory, clock } = sources
-  const auditKey = () => auditKeyOf(configuration.dataDirectory, rawEventStore, box)
+  const tree = () => treeOf(configuration, sources.store, box)
   const nodes = () => listNodes(readModels, clock())
   const nowMs = () => Date.parse(clock())
   return runAll([
     ...diskChecks(configuration),
     async () => clockCheck(nowMs(), await newestEventMs(readModels), await nodes()),
-    async () => auditCheck(configuration.audit.directory, await newestEventMs(readModels), auditKey),
+    async () => auditCheck(configuration.audit.directory, await newestEventMs(readModels), tree),
+    () => integrityCheck(sources),
     () => backupCheck(configuration.dataDirectory, nowMs()),
     () => securityLogCheck(configuration, rawEventStore, box),
     async () => versionCheck(await nodes()),

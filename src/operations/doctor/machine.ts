@@ -3,6 +3,7 @@ import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DirectoryTiles, type NoteVerifier } from '@transferd/transparency-log'
 import { checkpointPath, signedCheckpoint } from '../../audit/integrity/log-sealer.js'
+import type { Finding } from '../../domain/integrity.js'
 import { dayMs, minuteMs } from '../../kernel/time.js'
 import type { Node } from '../../read-models/nodes.js'
 import type { Configuration } from '../configuration/configuration.js'
@@ -18,6 +19,7 @@ const oldestNode = [20, 19] as const
 /** A checkpoint is signed every minute if there are new events. */
 const unsignedMs = 5 * minuteMs
 const backupOldMs = 2 * dayMs
+export const integrityRunbook = 'docs/operating/runbooks.md#the-log-does-not-verify'
 
 /** Returns the directories of this installation, each once. */
 export function directoriesOf({ dataDirectory, eventStore, readModels }: Configuration): ReadonlySet<string> {
@@ -87,31 +89,22 @@ export function versionCheck(nodes: readonly Node[]): Check {
   return versions.warning(found, 'Finish the upgrade: docs/operating/upgrades.md.')
 }
 
-/**
- * Checks the signature of the last checkpoint, and how far it lags behind the log. `keyOf` returns the key that must have signed it, or
- * `undefined` while the log is empty.
- */
+/** Checks that the service can use the tree in this directory, and how far its last checkpoint lags behind the log. */
 export async function auditCheck(
   directory: string,
   newestEventMs: number | null,
-  keyOf: () => Promise<NoteVerifier | undefined>,
+  open: () => Promise<{ readonly signer: NoteVerifier } | { readonly finding: Pick<Finding, 'place' | 'problem'> }>,
 ): Promise<Check> {
   const tree = checking('audit', directory)
-  try {
-    const key = await keyOf()
-    const checkpoint = key && (await signedCheckpoint(new DirectoryTiles(directory), key))
-    if (!checkpoint) return tree.unknown('There is no checkpoint yet.')
-    const { mtimeMs } = await stat(join(directory, checkpointPath))
-    const behindMs = (newestEventMs ?? 0) - mtimeMs
-    if (behindMs < unsignedMs) return tree.ok('A signed checkpoint covers the newest events.')
-    const found = `No checkpoint covers the last ${inWords(behindMs)} of events.`
-    return tree.warning(found, 'A running node signs every minute: check its log and the disk.')
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code !== undefined)
-      return tree.failed(`The checkpoint cannot be read: ${code}.`, 'Give the user of the service read access.')
-    return tree.failed(`The checkpoint is invalid: ${message}.`, 'docs/operating/runbooks.md#the-log-does-not-verify')
-  }
+  const opened = await open()
+  if ('finding' in opened) return tree.failed(`${opened.finding.place}: ${opened.finding.problem}`, integrityRunbook)
+  if (!(await signedCheckpoint(new DirectoryTiles(directory), opened.signer)))
+    return tree.unknown('There is no checkpoint yet.')
+  const { mtimeMs } = await stat(join(directory, checkpointPath))
+  const behindMs = (newestEventMs ?? 0) - mtimeMs
+  if (behindMs < unsignedMs) return tree.ok('A signed checkpoint covers the newest events.')
+  const found = `No checkpoint covers the last ${inWords(behindMs)} of events.`
+  return tree.warning(found, 'A running node signs every minute: check its log and the disk.')
 }
 
 /** Checks the age of the last `transferd backup` on this machine. */

@@ -1,4 +1,5 @@
 import { CallbackCommands } from '../../commands/callback/callback-commands.js'
+import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import { streamPrefix, transferStream } from '../../domain/streams.js'
 import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/event-codec.js'
@@ -9,7 +10,8 @@ import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/st
 import { listTransfers } from '../../queries/transfer-queries.js'
 import { collections } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { type Check, checking, counted, inWords } from './machine.js'
+import { integrityDetails } from '../audit/audit-tree.js'
+import { type Check, checking, counted, integrityRunbook, inWords } from './machine.js'
 
 export interface WorkSources {
   readonly store: EventStore
@@ -112,6 +114,16 @@ export async function eventCheck({ readModels, known }: WorkSources): Promise<Ch
   const named = problems.slice(0, maxNamed).map(placeOf).join(', ')
   const found = `${counted(problems.length, 'event')} cannot be read: ${named}${problems.length > maxNamed ? ' …' : ''}.`
   return events.failed(found, 'Run transferd events problems: see docs/operating/runbooks.md#an-event-cannot-be-read.')
+}
+
+/** Reports the findings that stop payouts, and the problems of sealing, as the service recorded them. @throws StoreUnavailableError */
+export async function integrityCheck({ store, readModels, clock }: WorkSources): Promise<Check> {
+  const integrity = checking('integrity')
+  const commands = new IntegrityCommands(store, clock)
+  const details = await integrityDetails(commands, readModels)
+  if (details.length === 0) return integrity.ok('Payouts are not stopped, and the log is sealed.')
+  const isStopped = (await commands.state()).stoppedSince !== null
+  return integrity[isStopped ? 'failed' : 'warning'](`Recorded: ${details.join(' ')}`, integrityRunbook)
 }
 
 /**
