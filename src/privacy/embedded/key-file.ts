@@ -34,7 +34,7 @@ function keyFileOf(db: Database.Database) {
   const remove = db.prepare<[string]>('DELETE FROM keys WHERE id = ?')
   const ofOwner = db.prepare<[string], KeptKey>('SELECT * FROM keys WHERE owner = ?')
   const withId = db.prepare<[string], KeptKey>('SELECT * FROM keys WHERE id = ?')
-  const afterId = db.prepare<[string, number], KeptKey>('SELECT * FROM keys WHERE id > ? ORDER BY id LIMIT ?')
+  const afterId = db.prepare<[string, number], KeptKey>('SELECT * FROM keys WHERE id > ? ORDER BY id LIMIT +?')
   const counted = db.prepare<[], [string, number]>('SELECT merchantId, count(*) FROM keys GROUP BY 1').raw()
   const write = <Result>(work: () => Result): Result => db.transaction(work).immediate()
   // Removes the earlier versions of pages.

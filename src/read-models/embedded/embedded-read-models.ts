@@ -109,7 +109,7 @@ export class EmbeddedReadModels extends ReadModelsAdapter {
       let sql = `SELECT ${columns} FROM ${table.sqlName} WHERE ${where}`
       if (order !== '') sql += ` ORDER BY ${order}`
       if (limit !== undefined) {
-        sql += ' LIMIT ?'
+        sql += ' LIMIT +?'
         parameters.push(limit)
       }
       return this.connection.statement(sql).all(...parameters) as unknown[][]

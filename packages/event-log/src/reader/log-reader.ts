@@ -91,7 +91,7 @@ export class LogReader {
     stream: string,
     { direction, fromRevision, maxCount }: Required<ReadStreamOptions>,
   ): { readonly events: readonly RecordedEvent[]; readonly atEnd: boolean } {
-    return this.#connection.read((statements) => {
+    return this.#connection.readTogether((statements) => {
       const number = findStream(statements.db, statements.numbers, stream)
       if (number === undefined) return { events: [], atEnd: true }
       const view = { number, first: 0, current: tombstoneRevision - 1, notBeforeMs: 0 }

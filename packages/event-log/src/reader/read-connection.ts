@@ -26,6 +26,18 @@ export class ReadConnection {
     }
   }
 
+  /** Like {@link read}, in one transaction: each statement of its own would take and release SQLite's locks again. */
+  readTogether<T>(read: (statements: Statements) => T): T {
+    return this.read((statements) => {
+      statements.begin.run()
+      try {
+        return read(statements)
+      } finally {
+        if (statements.db.inTransaction) statements.commit.run()
+      }
+    })
+  }
+
   close(): void {
     this.#isClosed = true
     this.#disconnect()
