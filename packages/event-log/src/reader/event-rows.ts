@@ -85,7 +85,7 @@ export function prepareStatements(db: Database): Statements {
     db.prepare<P, Row>(`SELECT ${columns} FROM events WHERE ${where}`).raw()
   const lastOf = <T>(column: string, count: number) =>
     db.prepare<[number], T>(`SELECT ${column} FROM events WHERE stream = ? ORDER BY revision DESC LIMIT ${count}`)
-  // With `LIMIT ?`, SQLite would compile the statement again at each execution, which takes four times as long as the read.
+  // With a bare parameter as the limit, SQLite would compile the statement again at each execution, which takes four times as long as the read.
   const visible = 'stream = ? AND revision BETWEEN ? AND ? AND recorded_at >= ? ORDER BY revision'
   return {
     db,
