@@ -14,7 +14,7 @@ import {
   signedCreates,
 } from '../domain/merchant/merchant-settings.js'
 import { toJsonNumber } from '../domain/money.js'
-import { pageOfAll } from '../queries/list-page.js'
+import { pageOfAll, positionOfId } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand, findMerchant, Refused, UsageError } from './command.js'
 import {
@@ -120,7 +120,7 @@ export function addMerchantCommands(program: Command): void {
   defineCommand(merchants, 'list', 'all merchants, newest first', {
     options: pageOptions(cursor),
     async run(stores, options) {
-      const keyOf = ({ createdAt, merchantId }: Merchant) => ({ at: createdAt, id: merchantId })
+      const keyOf = ({ createdAt, merchantId }: Merchant) => ({ at: createdAt, position: positionOfId(merchantId) })
       const { items, nextCursor } = pageOfAll(await stores.allMerchants(), options, keyOf)
       return { items: items.map(merchantView), nextCursor }
     },

@@ -1,11 +1,11 @@
 import { type CallbackEvent, evolve, initialState, type Lane } from '../domain/callback.js'
 import { streamPrefix } from '../domain/streams.js'
-import { type CallbackDocument, collections, indexes } from '../read-models/documents.js'
+import { type CallbackDocument, collections, indexes, sortablePosition } from '../read-models/documents.js'
 import { type EventProjection, foldedDocuments, type ProjectedEvent } from './projection.js'
 
 export const callbacksProjection: EventProjection = {
   name: 'callbacks',
-  version: 4,
+  version: 5,
   streamPrefixes: [streamPrefix.callback],
   collection: collections.callbacks,
   indexes: indexes.callbacks,
@@ -18,12 +18,13 @@ export const callbacksProjection: EventProjection = {
 }
 
 /** The domain's own fold of a lane that contains only this callback. */
-function next(before: CallbackDocument | undefined, { event, revision }: ProjectedEvent): CallbackDocument {
+function next(before: CallbackDocument | undefined, { event, position, revision }: ProjectedEvent): CallbackDocument {
   const { data } = event as CallbackEvent
   const lane = evolve(before ? laneOf(before) : initialState, event as CallbackEvent)
   const { payload, status, waitingSince, nextAttemptAt, ...delivery } = lane.deliveries[0]!
   return {
     _id: data.webhookId,
+    position: before?.position ?? sortablePosition(position),
     merchantId: data.merchantId,
     trackingId: data.trackingId,
     transferRevision: delivery.transferRevision,

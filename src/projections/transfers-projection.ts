@@ -1,11 +1,11 @@
 import { streamPrefix } from '../domain/streams.js'
 import { evolve, initialState } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
-import { formatPosition } from '../event-store/event-store.js'
 import {
   collections,
   feedId,
   indexes,
+  sortablePosition,
   type TransferDocument,
   type TransferEventDocument,
   type TransferTermDocument,
@@ -25,7 +25,7 @@ import { type EventProjection, foldedDocuments, type ProjectedEvent } from './pr
 /** The current state of every transfer. */
 export const transfersProjection: EventProjection = {
   name: 'transfers',
-  version: 5,
+  version: 6,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transfers,
   indexes: indexes.transfers,
@@ -48,13 +48,14 @@ function next(before: TransferDocument | undefined, projected: ProjectedEvent): 
   const after = evolve(before ? transferOf(before) : initialState, event)
   if (after.kind === 'none') throw new Error('its event created no transfer')
   const completedAt = event.type === 'TransferCompleted' ? event.data.at : before?.completedAt
-  return { ...documentOf(after, revision), ...(completedAt !== undefined && { completedAt }) }
+  const position = before?.position ?? sortablePosition(projected.position)
+  return { ...documentOf(after, position, revision), ...(completedAt !== undefined && { completedAt }) }
 }
 
 /** The merchants' feeds: the place of every event of every transfer, in the order of the log. */
 export const transferEventsProjection: EventProjection = {
   name: 'transfer-events',
-  version: 3,
+  version: 4,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transferEvents,
   indexes: indexes.transferEvents,
@@ -71,7 +72,8 @@ export const transferEventsProjection: EventProjection = {
 
 function entryOf({ revision, position, event }: ProjectedEvent): TransferEventDocument {
   const { merchantId, trackingId } = (event as TransferEvent).data
-  return { _id: feedId(merchantId, position), trackingId, revision, position: formatPosition(position) }
+  const prepare = position.prepare === position.commit ? {} : { prepare: String(position.prepare) }
+  return { _id: feedId(position), merchantId, trackingId, revision, ...prepare }
 }
 
 /** The terms by which each transfer can be found. */

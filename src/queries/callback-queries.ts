@@ -52,7 +52,8 @@ export async function listCallbacks(readModels: ReadModels, { merchantIds, statu
   )
   const collection = readModels.collection(collections.callbacks)
   const found = await firstOf<CallbackDocument>(collection, newestFirst, runs, { limit: limit + 1, cursor })
-  return pageOf(found.map(listed), limit, keyOf)
+  const { items, nextCursor } = pageOf(found, limit, ({ recordedAt: at, position }) => ({ at, position }))
+  return { items: items.map(listed), nextCursor }
 }
 
 /** Lists the callbacks of one transfer from the log, newest first. @throws StoreUnavailableError */
@@ -71,7 +72,8 @@ export async function listCallbacksOfTransfer(
       const due = status === 'waiting' && { dueAt: nextAttemptAt }
       return listed({ _id, trackingId, merchantId, referenceId, transferStatus, status, ...delivery, ...due })
     })
-  return pageOfAll(items, filter, keyOf)
+  // The callbacks of a transfer are recorded in the order of its events.
+  return pageOfAll(items, filter, ({ recordedAt: at, transferRevision: position }) => ({ at, position }))
 }
 
 function listed({ _id: webhookId, attempts: failedAttempts, ...callback }: ListedFields) {
@@ -106,11 +108,7 @@ export async function listParkedSince(readModels: ReadModels, merchantId: string
     }
     const last = page.at(-1)
     if (!last || page.length < parkedPage) return { callbacks, more: false }
-    after = { at: last.recordedAt, id: last._id }
+    after = { at: last.recordedAt, position: last.position }
   }
   return { callbacks, more: true }
-}
-
-function keyOf({ recordedAt, webhookId }: ListedCallback): SortKey {
-  return { at: recordedAt, id: webhookId }
 }

@@ -3,6 +3,7 @@ import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import {
   type EventStore,
   eventAt,
+  formatPosition,
   type Position,
   parsePosition,
   type RecordedEvent,
@@ -55,14 +56,16 @@ export async function listFeed({ store, readModels }: Sources, merchantId: strin
   const entries = (await readModels
     .collection(collections.transferEvents)
     .find(feedAfter(merchantId, from), { sort: feedOrder, limit })) as readonly TransferEventDocument[]
-  const places = entries.map(({ trackingId, revision, position }) => {
-    return { stream: transferStream(trackingId), revision, position: parsePosition(position)! }
+  const places = entries.map((entry) => {
+    return { stream: transferStream(entry.trackingId), revision: entry.revision, position: placeOf(entry) }
   })
   const keyOf = ({ stream, revision }: Pick<RecordedEvent, 'stream' | 'revision'>) => `${revision}@${stream}`
   const found = new Map((await store.readEvents(places)).map((recorded) => [keyOf(recorded), recorded]))
   const items: (Place & { readonly id: string; readonly position: string; readonly event: TransferEvent })[] = []
   let next: string | undefined
-  for (const { trackingId, revision, position } of entries) {
+  for (const entry of entries) {
+    const { trackingId, revision } = entry
+    const position = formatPosition(placeOf(entry))
     const recorded = found.get(keyOf({ stream: transferStream(trackingId), revision }))
     const event = recorded && (readableEvent(recorded) as TransferEvent | undefined)
     // A newer version on another node has applied it. A merchant that continued after it here would never receive it.
@@ -79,9 +82,14 @@ export async function listFeed({ store, readModels }: Sources, merchantId: strin
 async function positionOf({ store, readModels }: Sources, merchantId: string, { position, event }: FeedPosition) {
   if (!event) return position
   const { trackingId, revision } = event
-  const entry = await readModels.collection(collections.transferEvents).findOne({ _id: feedId(merchantId, position) })
+  const entry = await readModels.collection(collections.transferEvents).findOne({ _id: feedId(position), merchantId })
   if (entry?.trackingId === trackingId && entry.revision === revision) return position
   const recorded = await eventAt(store, { stream: transferStream(trackingId), revision })
   const found = recorded && (readableEvent(recorded) as TransferEvent | undefined)
   return found?.data.merchantId === merchantId ? recorded?.position : undefined
+}
+
+function placeOf({ _id, prepare }: TransferEventDocument): Position {
+  const commit = BigInt(_id)
+  return { commit, prepare: prepare === undefined ? commit : BigInt(prepare) }
 }

@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto'
 import type { Collection, Condition, Document, Filter, Sort } from '../read-models/read-models.js'
 
 /** The values by which an item is sorted. A cursor holds those of the last item of a page. */
 export interface SortKey {
   /** A time in ISO 8601, UTC, with milliseconds, or an amount. */
   readonly at: string | number
-  readonly id: string
+  /** Orders items with the same value: the document's position in the log, or a number of its own for an item that has none. */
+  readonly position: number
 }
 
 export interface PageRequest {
@@ -25,7 +27,7 @@ export interface Order {
 
 export type Runs = readonly Run[]
 
-/** A range of an index: documents with equal first fields, sorted by the field of the order and `_id`. */
+/** A range of an index: documents with equal first fields, sorted by the field of the order and `position`. */
 export interface Run {
   readonly equal: { readonly [field: string]: string }
   /** Inclusive. */
@@ -61,7 +63,10 @@ export async function firstOf<Found extends Document>(
 }
 
 function inOrder(documents: Document[], { field, direction }: Order): Document[] {
-  const keyOf = (document: Document): SortKey => ({ at: document[field] as SortKey['at'], id: document._id })
+  const keyOf = (document: Document): SortKey => ({
+    at: document[field] as SortKey['at'],
+    position: document.position as number,
+  })
   return documents.sort((a, b) => direction * compareSortKeys(keyOf(a), keyOf(b)))
 }
 
@@ -74,12 +79,14 @@ async function readRun(
   upTo: SortKey['at'] | undefined,
   limit: number,
 ): Promise<readonly Document[]> {
-  const sort: Sort = { [field]: direction, _id: direction }
+  const sort: Sort = { [field]: direction, position: direction }
   const isInside =
     after && (run.from === undefined || after.at >= run.from) && (run.to === undefined || after.at < run.to)
   // Documents with the same value separately, because one condition for both would read all of them again for each page.
-  const next: Condition = direction === 1 ? { $gt: after?.id ?? '' } : { $lt: after?.id ?? '' }
-  const first = isInside ? await collection.find({ ...run.equal, [field]: after.at, _id: next }, { sort, limit }) : []
+  const next = (position: number): Condition => (direction === 1 ? { $gt: position } : { $lt: position })
+  const first = isInside
+    ? await collection.find({ ...run.equal, [field]: after.at, position: next(after.position) }, { sort, limit })
+    : []
   if (first.length === limit) return first
   const range = direction === 1 ? ascending(run, after?.at, upTo) : descending(run, after?.at, upTo)
   const filter: Filter = { ...run.equal, ...(Object.keys(range).length > 0 && { [field]: range }) }
@@ -106,7 +113,7 @@ function descending({ from, to }: Run, after: Bound, upTo: Bound) {
 
 /** Returns a negative number if `a` comes before `b` in ascending order. */
 function compareSortKeys(a: SortKey, b: SortKey): number {
-  if (a.at === b.at) return a.id < b.id ? -1 : a.id === b.id ? 0 : 1
+  if (a.at === b.at) return a.position - b.position
   return a.at < b.at ? -1 : 1
 }
 
@@ -125,22 +132,27 @@ export function pageOfAll<Item>(all: readonly Item[], { limit, cursor }: PageReq
 }
 
 /** Returns a cursor, which clients return unchanged. */
-export function formatCursor({ at, id }: SortKey): string {
-  return Buffer.from(`${at}|${id}`).toString('base64url')
+export function formatCursor({ at, position }: SortKey): string {
+  return Buffer.from(`${at}|${position}`).toString('base64url')
 }
 
 /** Parses a cursor of a list that is sorted by time. Returns `undefined` if it is invalid. */
 export function parseCursor(text: string): SortKey | undefined {
-  const [, at, id] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|([0-9a-f-]{36})$/.exec(decoded(text)) ?? []
-  return at && id ? { at, id } : undefined
+  const [, at, position] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|(\d{1,15})$/.exec(decoded(text)) ?? []
+  return at && position ? { at, position: Number(position) } : undefined
 }
 
 /** Parses a cursor of a list that is sorted by amount. Returns `undefined` if it is invalid. */
 export function parseAmountCursor(text: string): SortKey | undefined {
-  const [, at, id] = /^(\d{1,16})\|([0-9a-f-]{36})$/.exec(decoded(text)) ?? []
-  return at && id ? { at: Number(at), id } : undefined
+  const [, at, position] = /^(\d{1,15})\|(\d{1,15})$/.exec(decoded(text)) ?? []
+  return at && position ? { at: Number(at), position: Number(position) } : undefined
 }
 
 function decoded(cursor: string): string {
   return Buffer.from(cursor, 'base64url').toString('latin1')
+}
+
+/** Returns a number for an item without a position, the same for the same id. */
+export function positionOfId(id: string): number {
+  return createHash('sha256').update(id).digest().readUIntBE(0, 6)
 }

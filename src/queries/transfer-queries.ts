@@ -10,6 +10,7 @@ import {
   type PageRequest,
   pageOf,
   pageOfAll,
+  positionOfId,
   type Run,
   type Runs,
   type SortKey,
@@ -67,7 +68,10 @@ export function listNeedingAttention(readModels: ReadModels, page: PageRequest) 
 export async function pageOfRuns(readModels: ReadModels, order: Order, runs: Runs, page: PageRequest) {
   const { limit, cursor } = page
   const found = await firstTransfers(readModels, order, runs, limit + 1, cursor)
-  return pageOf(found, limit, (document) => ({ at: document[order.field] as SortKey['at'], id: document._id }))
+  return pageOf(found, limit, (document) => ({
+    at: document[order.field] as SortKey['at'],
+    position: document.position,
+  }))
 }
 
 /** @throws ReadModelsUnavailableError */
@@ -90,10 +94,16 @@ export async function transfersByIds(readModels: ReadModels, ids: readonly strin
   return found
 }
 
-/** Returns at most `limit` transfers by a prefix of their trackingId. @throws ReadModelsUnavailableError */
+const uuidShape = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Returns at most `limit` transfers by a prefix of their trackingId, in which hyphens are in their places.
+ * @throws ReadModelsUnavailableError
+ */
 export async function transfersByIdPrefix(readModels: ReadModels, prefix: string, limit: number) {
-  // All characters of an id sort before g.
-  const range = { _id: { $gte: prefix, $lt: `${prefix}g` } }
+  // Complete UUIDs, because a range compares them with UUIDs only.
+  const rest = uuidShape.slice(prefix.length)
+  const range = { _id: { $gte: prefix + rest, $lte: prefix + rest.replaceAll('0', 'f') } }
   const found = await readModels.collection(collections.transfers).find(range, { sort: { _id: 1 }, limit })
   return found as readonly TransferDocument[]
 }
@@ -123,5 +133,8 @@ export async function listByReferenceId(
   const matching = found
     .filter(({ transfer }) => (status ?? transfer.status) === transfer.status)
     .filter(({ transfer: { createdAt } }) => (from ?? createdAt) <= createdAt && (to === undefined || createdAt < to))
-  return pageOfAll(matching, page, ({ transfer }) => ({ at: transfer.createdAt, id: transfer.trackingId }))
+  return pageOfAll(matching, page, ({ transfer }) => ({
+    at: transfer.createdAt,
+    position: positionOfId(transfer.trackingId),
+  }))
 }

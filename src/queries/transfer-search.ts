@@ -129,7 +129,7 @@ async function byText(readModels: ReadModels, allMerchantIds: MerchantIds, searc
     const found = await transfersByIds(readModels, ids)
     for (const transfer of byId) found.set(transfer._id, transfer)
     const page = { limit, cursor: timePosition(search) }
-    return pageOfAll([...found.values()], page, ({ createdAt: at, _id: id }) => ({ at, id }))
+    return pageOfAll([...found.values()], page, ({ createdAt: at, position }) => ({ at, position }))
   }
   const prefix = textTerm(text)
   if (prefix === textTerm('')) return { items: byId.slice(0, limit), nextCursor: null }

@@ -1,10 +1,19 @@
-import type { Approval, Counted, Deposit, Payout, Transfer, Withdrawal } from '../domain/transfer/transfer.js'
+import {
+  type Approval,
+  type Counted,
+  type Deposit,
+  type Payout,
+  statusCodes,
+  type Transfer,
+  type Withdrawal,
+} from '../domain/transfer/transfer.js'
 import type { CancelReason, DepositChannel, TransferKind } from '../domain/transfer/transfer-events.js'
+import { type Declaration, ordinalText } from './fields.js'
 import type { Document, Filter, Index, Sort } from './read-models.js'
 
 /**
- * The documents of read models, with the indexes of their collections. Amounts are whole minor units, and times are ISO 8601 in UTC with
- * milliseconds. An absent field does not apply now; an index on it contains only the documents that have it. Documents that projections keep
+ * The documents of read models, with the types and the indexes of their collections. Amounts are whole minor units, and times are ISO 8601
+ * in UTC with milliseconds. An absent field does not apply now; an index on it contains only the documents that have it. Documents that projections keep
  * are disposable: they serve lists and feeds, while the state of one transfer is folded from the log.
  */
 
@@ -13,8 +22,15 @@ type CommonField = Exclude<
   'trackingId' | 'kind' | 'amountMinor' | 'transactionAmountMinor'
 >
 
-/** One transfer; `_id` is its trackingId. A field of its kind is absent while it has no value. */
-export interface TransferDocument extends Document, Pick<Transfer, CommonField> {
+/** Null in the domain while it has no value. */
+type Optional = 'receiptUrl' | 'message'
+
+/** One transfer; `_id` is its trackingId. A field is absent while it has no value. */
+export interface TransferDocument extends Document, Omit<Pick<Transfer, CommonField>, Optional> {
+  /** Where it was created, as {@link sortablePosition}. Transfers that were created at the same time are listed in this order. */
+  readonly position: number
+  readonly receiptUrl?: string
+  readonly message?: string
   readonly kind: TransferKind
   readonly amountMinor: number
   readonly transactionAmountMinor: number
@@ -27,7 +43,7 @@ export interface TransferDocument extends Document, Pick<Transfer, CommonField> 
   readonly reopened?: true
   // Withdrawals only.
   readonly accountNumber?: string
-  readonly identityNumber?: string | null
+  readonly identityNumber?: string
   readonly payout?: PayoutOf<number>
   /** Absent unless it is Completed. */
   readonly completedAt?: string
@@ -56,6 +72,8 @@ export interface PayoutOf<Amount> extends Omit<Payout, 'approval'> {
 
 /** One callback of one transfer; `_id` is its webhookId, which is the id of the transfer's event. */
 export interface CallbackDocument extends Document {
+  /** Where it was recorded, as {@link sortablePosition}. */
+  readonly position: number
   readonly merchantId: string
   readonly trackingId: string
   readonly transferRevision: number
@@ -103,14 +121,15 @@ export interface TransferTermDocument extends Document {
 }
 
 /**
- * Where an event of a transfer is stored; `_id` is {@link feedId}, so that a merchant's feed is a range of `_id`. The event itself stays in
- * the log: copying it here would make this the largest collection.
+ * Where an event of a transfer is stored; `_id` is {@link feedId}. The event itself stays in the log: copying it here would make this the
+ * largest collection.
  */
 export interface TransferEventDocument extends Document {
+  readonly merchantId: string
   readonly trackingId: string
   readonly revision: number
-  /** As `formatPosition` prints it. */
-  readonly position: string
+  /** The digits of its `prepare` position, if that differs from the commit position, which is the `_id`. */
+  readonly prepare?: string
 }
 
 /** An unreadable event without any of its data; `_id` is {@link problemId}. */
@@ -236,28 +255,99 @@ export const collections = {
   receipts: 'receipts',
 } as const
 
+/** Separates the name of a collection from that of its build. */
+export const buildMark = '@'
+
+const kinds: readonly TransferKind[] = ['deposit', 'withdrawal']
+
+const declarations: { readonly [collection: string]: Declaration } = {
+  [projected.transfers]: {
+    order: 'position',
+    fields: {
+      _id: 'uuid',
+      position: 'number',
+      merchantId: 'keyword',
+      kind: kinds,
+      // The numbers of the specification.
+      status: Object.keys(statusCodes),
+      referenceId: 'text',
+      amountMinor: 'number',
+      transactionAmountMinor: 'number',
+      hasAmountMismatch: 'boolean',
+      receiptUrl: 'text',
+      message: 'text',
+      userId: 'text',
+      name: 'text',
+      username: 'text',
+      paymentMethod: 'number',
+      accountNumber: 'text',
+      identityNumber: 'text',
+      channel: ['hosted', 'native'],
+      expiresAt: 'time',
+      openUntil: 'time',
+      attention: ['open'],
+      attentionOf: 'keyword',
+      createdAt: 'time',
+      updatedAt: 'time',
+      completedAt: 'time',
+      revision: 'number',
+    },
+  },
+  [projected.callbacks]: {
+    order: 'position',
+    fields: {
+      _id: 'uuid',
+      position: 'number',
+      merchantId: 'keyword',
+      trackingId: 'uuid',
+      transferRevision: 'number',
+      transferStatus: 'number',
+      referenceId: 'text',
+      status: ['waiting', 'delivered', 'parked'],
+      attempts: 'number',
+      dueAt: 'time',
+      dueSince: 'time',
+      parkedAt: 'time',
+      lastFailure: 'text',
+      lastHttpStatus: 'number',
+      recordedAt: 'time',
+      updatedAt: 'time',
+      revision: 'number',
+    },
+  },
+  [projected.transferEvents]: {
+    order: '_id',
+    fields: { _id: 'ordinal', merchantId: 'keyword', trackingId: 'uuid', revision: 'number', prepare: 'text' },
+  },
+}
+
+/** Returns the types of the fields of a collection or of its build; `undefined` if none are declared. */
+export function declarationOf(collection: string): Declaration | undefined {
+  return declarations[collection.split(buildMark, 1)[0]!]
+}
+
 /**
  * Only the indexes that the queries need, because each index slows down every write. Queries (src/queries) read lists as
  * ranges of kind and status, for one merchant or for all. A referenceId needs no index: its transfer is found by the trackingId, which derives from it.
  */
 export const indexes = {
   transfers: [
-    { key: { merchantId: 1, kind: 1, status: 1, createdAt: -1, _id: -1 } },
-    { key: { kind: 1, status: 1, createdAt: -1, _id: -1 } },
+    { key: { merchantId: 1, kind: 1, status: 1, createdAt: -1, position: -1 } },
+    { key: { kind: 1, status: 1, createdAt: -1, position: -1 } },
     { key: { openUntil: 1 }, having: 'openUntil' },
-    { key: { attention: 1, createdAt: -1, _id: -1 }, having: 'attention' },
-    { key: { attentionOf: 1, createdAt: -1, _id: -1 }, having: 'attentionOf' },
-    { key: { merchantId: 1, kind: 1, status: 1, amountMinor: -1, _id: -1 } },
+    { key: { attention: 1, createdAt: -1, position: -1 }, having: 'attention' },
+    { key: { attentionOf: 1, createdAt: -1, position: -1 }, having: 'attentionOf' },
+    { key: { merchantId: 1, kind: 1, status: 1, amountMinor: -1, position: -1 } },
   ],
   transferTerms: [],
   callbacks: [
-    { key: { merchantId: 1, dueAt: 1, _id: 1 }, having: 'dueAt' },
-    { key: { merchantId: 1, dueSince: 1, _id: 1 }, having: 'dueSince' },
-    { key: { merchantId: 1, status: 1, recordedAt: -1, _id: -1 } },
-    { key: { status: 1, recordedAt: -1, _id: -1 } },
+    { key: { merchantId: 1, dueAt: 1, position: 1 }, having: 'dueAt' },
+    { key: { merchantId: 1, dueSince: 1, position: 1 }, having: 'dueSince' },
+    { key: { merchantId: 1, status: 1, recordedAt: -1, position: -1 } },
+    { key: { status: 1, recordedAt: -1, position: -1 } },
   ],
   totals: [],
-  transferEvents: [],
+  transferEvents: [{ key: { merchantId: 1, _id: 1 } }],
   problems: [{ key: { openKind: 1 } }],
   receipts: [{ key: { storedAt: 1, _id: 1 } }],
 } as const satisfies { readonly [name in keyof typeof collections]?: readonly Index[] }
@@ -303,16 +393,13 @@ export function sortablePosition(position: { readonly commit: bigint }): number 
   return Number(position.commit)
 }
 
-const positionDigits = 16
-
-export function feedId(merchantId: string, position: { readonly commit: bigint }): string {
-  return `${merchantId}|${String(sortablePosition(position)).padStart(positionDigits, '0')}`
+export function feedId(position: { readonly commit: bigint }): string {
+  return ordinalText(sortablePosition(position))
 }
 
 /** Selects a merchant's events after a position, or all of them; {@link feedOrder} sorts them oldest first. */
 export function feedAfter(merchantId: string, after?: { readonly commit: bigint }): Filter {
-  // Only digits follow '|', and '~' sorts after all of them.
-  return { _id: { $gt: after ? feedId(merchantId, after) : `${merchantId}|`, $lt: `${merchantId}|~` } }
+  return { merchantId, ...(after && { _id: { $gt: feedId(after) } }) }
 }
 
 export const feedOrder: Sort = { _id: 1 }

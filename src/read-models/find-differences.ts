@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { isUuid } from './fields.js'
 import { findByIds, slices } from './find-documents.js'
 import type { Collection, DocumentText } from './read-models.js'
 
@@ -25,7 +26,7 @@ export async function findDifferences(
   let [one, other] = [await left.next(), await right.next()]
   while (!signal.aborted && !(one.done && other.done)) {
     if (ids.size >= max) return { ids, compared, next: last }
-    const order = one.done ? 1 : other.done ? -1 : compareBytes(one.value._id, other.value._id)
+    const order = one.done ? 1 : other.done ? -1 : compareIds(one.value._id, other.value._id)
     last = order <= 0 ? one.value!._id : other.value!._id
     if (order !== 0 || one.value!.text !== other.value!.text) ids.add(last!)
     if (order <= 0) one = await left.next()
@@ -56,7 +57,8 @@ async function* textsOf(collection: Collection, from: string | undefined): Async
   }
 }
 
-/** Compares in the order of both stores; JavaScript's own order differs above U+FFFF. */
-function compareBytes(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
+/** Compares in the order of both stores: UUIDs after other texts. JavaScript's own order of texts differs above U+FFFF. */
+function compareIds(a: string, b: string): number {
+  if (a === b) return 0
+  return Number(isUuid(a)) - Number(isUuid(b)) || Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

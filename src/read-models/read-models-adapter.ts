@@ -7,11 +7,10 @@ import {
   checkIndex,
   checkWrites,
 } from './checks.js'
-import { collections, type PointerDocument, projectedCollections } from './documents.js'
+import { buildMark, collections, type PointerDocument, projectedCollections } from './documents.js'
 import type {
   Collection,
   Document,
-  DocumentText,
   Filter,
   FindOptions,
   Index,
@@ -22,8 +21,6 @@ import type {
 
 /** After a switch, every process reads the new documents within this time. */
 export const pointerMaxAgeMs = 500
-
-const buildMark = '@'
 
 /** Returns the name of one build of a projection's documents, such as `transfers@5-9f86d081`. */
 export function buildName(collection: string, version: number, id = randomUUID().slice(0, 8)): string {
@@ -47,7 +44,6 @@ export abstract class ReadModelsAdapter implements ReadModels {
   protected abstract count(name: string, filter: Filter, limit: number | undefined): Promise<number>
   protected abstract bulkWrite(name: string, operations: readonly WriteOperation[]): Promise<WriteResult>
   protected abstract put(name: string, documents: readonly Document[]): Promise<void>
-  protected abstract texts(name: string, after: string | undefined, limit: number): Promise<readonly DocumentText[]>
   protected abstract addIndexes(name: string, indexes: readonly Index[]): Promise<void>
   protected abstract create(name: string, indexes: readonly Index[]): Promise<void>
   abstract rename(from: string, to: string): Promise<void>
@@ -79,7 +75,11 @@ export abstract class ReadModelsAdapter implements ReadModels {
         checkDocuments(documents)
         await this.put(await stored(), documents)
       },
-      texts: async (after, limit) => this.texts(await stored(), after, limit),
+      texts: async (after, limit) => {
+        const filter: Filter = after === undefined ? {} : { _id: { $gt: after } }
+        const documents = await this.find(await stored(), filter, { sort: { _id: 1 }, limit })
+        return documents.map((document) => ({ _id: document._id, text: JSON.stringify(document) }))
+      },
     }
   }
 

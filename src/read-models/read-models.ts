@@ -59,6 +59,20 @@ export interface Index {
   readonly having?: string
 }
 
+/**
+ * How stores keep a field of a declared collection:
+ *
+ *     uuid      a text that is usually a UUID: 16 bytes
+ *     time      ISO 8601 in UTC with milliseconds: a date, or its milliseconds
+ *     keyword   a text with few values, such as a merchant's id; SQLite stores its number. It can be compared for equality only
+ *     text      any text
+ *     number    a number; whole ones are 64-bit integers
+ *     ordinal   the digits of a whole number, as `ordinalText` returns them: an integer
+ *     boolean   a boolean
+ *     an array  its texts, stored as small integers. It can be compared for equality only
+ */
+export type FieldType = 'uuid' | 'time' | 'keyword' | 'text' | 'number' | 'ordinal' | 'boolean' | readonly string[]
+
 export interface Collection {
   findOne(filter: Filter, options?: FindOptions): Promise<Document | null>
   find(filter: Filter, options?: FindOptions): Promise<readonly Document[]>

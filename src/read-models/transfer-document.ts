@@ -5,11 +5,12 @@ import { searchable } from '../kernel/text.js'
 import type { FundsOf, PayoutOf, TransferDocument } from './documents.js'
 
 /** Returns the document of a transfer; {@link transferOf} is the inverse. Amounts stay far below 2^53 minor units. */
-export function documentOf(transfer: Transfer, revision: number): TransferDocument {
-  const { trackingId, amountMinor, transactionAmountMinor } = transfer
+export function documentOf(transfer: Transfer, position: number, revision: number): TransferDocument {
+  const { trackingId, amountMinor, transactionAmountMinor, receiptUrl, message } = transfer
   // One literal, because combining several objects would cost a rebuild a third more time.
   return {
     _id: trackingId,
+    position,
     merchantId: transfer.merchantId,
     kind: transfer.kind,
     status: transfer.status,
@@ -17,8 +18,8 @@ export function documentOf(transfer: Transfer, revision: number): TransferDocume
     amountMinor: Number(amountMinor),
     transactionAmountMinor: Number(transactionAmountMinor),
     hasAmountMismatch: transfer.hasAmountMismatch,
-    receiptUrl: transfer.receiptUrl,
-    message: transfer.message,
+    ...(receiptUrl !== null && { receiptUrl }),
+    ...(message !== null && { message }),
     userId: transfer.userId,
     name: transfer.name,
     username: transfer.username,
@@ -33,7 +34,11 @@ export function documentOf(transfer: Transfer, revision: number): TransferDocume
 function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
   if (transfer.kind === 'withdrawal') {
     const { accountNumber, identityNumber, payout } = transfer
-    return { accountNumber, identityNumber, ...(payout.steps.length > 0 && { payout: payoutWith(payout, Number) }) }
+    return {
+      accountNumber,
+      ...(identityNumber !== null && { identityNumber }),
+      ...(payout.steps.length > 0 && { payout: payoutWith(payout, Number) }),
+    }
   }
   const { channel, expiresAt, funds, autoCancelledAmountMinor, cancelReason, reopened } = transfer
   return {
@@ -58,8 +63,8 @@ export function transferOf(document: TransferDocument): Transfer {
     amountMinor: BigInt(document.amountMinor),
     transactionAmountMinor: BigInt(document.transactionAmountMinor),
     hasAmountMismatch: document.hasAmountMismatch,
-    receiptUrl: document.receiptUrl,
-    message: document.message,
+    receiptUrl: document.receiptUrl ?? null,
+    message: document.message ?? null,
     userId: document.userId,
     name: document.name,
     username: document.username,
@@ -68,9 +73,9 @@ export function transferOf(document: TransferDocument): Transfer {
     updatedAt: document.updatedAt,
   }
   if (document.kind === 'withdrawal') {
-    const { accountNumber, identityNumber } = document
+    const { accountNumber, identityNumber = null } = document
     const payout = document.payout ? payoutWith(document.payout, BigInt) : noPayout
-    return { kind: 'withdrawal', accountNumber: accountNumber!, identityNumber: identityNumber!, payout, ...existing }
+    return { kind: 'withdrawal', accountNumber: accountNumber!, identityNumber, payout, ...existing }
   }
   return {
     kind: 'deposit',

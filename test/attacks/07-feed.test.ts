@@ -19,7 +19,7 @@ t.test('a document in the read models shows no merchant an event of another merc
   await readModels.collection(collections.transferEvents).bulkWrite(
     [stolen, own].map(({ trackingId, position }) => ({
       insertOne: {
-        document: { _id: feedId(thief.id, position), trackingId, revision: 0, position: String(position.commit) },
+        document: { _id: feedId(position), merchantId: thief.id, trackingId, revision: 0 },
       },
     })),
   )

@@ -215,12 +215,16 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
 
 /** Maintains the part of the read model of callbacks that delivery reads. */
 async function project(store: EventStore, readModels: ReadModels, commands: CallbackCommands, signal: AbortSignal) {
+  const positions = new Map<string, number>()
   for await (const page of store.subscribeToAll({ streamPrefixes: ['callback-'], signal })) {
     for (const trackingId of new Set(page.events.map((event) => String(event.data.trackingId)))) {
       const { merchantId, deliveries } = await commands.lane(trackingId)
       const operations = deliveries.map(({ webhookId: _id, status, waitingSince, nextAttemptAt }) => {
+        const position = positions.get(_id) ?? positions.size
+        positions.set(_id, position)
         const replacement = {
           _id,
+          position,
           merchantId,
           trackingId,
           status,

@@ -420,14 +420,14 @@ function collections(test: DefineTest): void {
   })
 
   test('finds the first build of a projection as soon as it is served', async (t, { readModels }) => {
-    const { transfers, pointers } = names
-    t.same(await readModels.collection(transfers).find({}), [])
-    const build = buildName(transfers, 1, 'first')
+    const { totals, pointers } = names
+    t.same(await readModels.collection(totals).find({}), [])
+    const build = buildName(totals, 1, 'first')
     await readModels.collection(build).put([{ _id: 'a' }])
     const served = { collection: build, version: 1, progress: {}, at: '' }
-    const document: PointerDocument = { _id: transfers, served, leaseToken: 1, updatedAt: '' }
+    const document: PointerDocument = { _id: totals, served, leaseToken: 1, updatedAt: '' }
     await readModels.collection(pointers).put([document])
-    t.same(await readModels.collection(transfers).find({}), [{ _id: 'a' }])
+    t.same(await readModels.collection(totals).find({}), [{ _id: 'a' }])
     for (const used of [build, pointers]) await readModels.drop(used)
   })
 

@@ -187,7 +187,7 @@ t.test('stored and decoded events fold to the same state', async () => {
       deepStrictEqual(read, history)
       deepStrictEqual(read.reduce(transferDecider.evolve, transferDecider.initialState), state)
       if (state.kind === 'none') return
-      const document = JSON.parse(JSON.stringify(documentOf(state, 0))) as TransferDocument
+      const document = JSON.parse(JSON.stringify(documentOf(state, 0, 0))) as TransferDocument
       deepStrictEqual(transferOf(document), state, 'the read model keeps the same state')
     }),
     { numRuns: 200 },

@@ -138,7 +138,7 @@ t.test('a kept build waits for a switch, and a rollback serves the previous buil
   const transfers = stores.readModels.collection('transfers')
   const [first] = await transfers.find({}, { limit: 1 })
   await transfers.put([{ ...first!, message: 'spoilt' }])
-  const message = async () => (await transfers.findOne({ _id: first!._id }))?.message
+  const message = async () => (await transfers.findOne({ _id: first!._id }))?.message ?? null
   const built = await outcomes(stores, ['transfers'], { keep: true })
   t.match(built, [{ state: 'done', comparison: { differing: 1, differences: [first!._id] } }])
   t.equal(await message(), 'spoilt')

@@ -31,7 +31,7 @@ interface TransferQuestion extends TransferFilter {
 /** Returns every combination of the filters that HTTP and the CLI offer, over `count` transfers. */
 export function transferFilters(count: number, limit: number): TransferQuestion[] {
   const [early, late] = [timeOf(Math.floor(count / 3)), timeOf(Math.floor(count / 2))]
-  const placeAt = (n: number): SortKey => ({ at: transferOf(n).createdAt, id: transferOf(n)._id })
+  const placeAt = (n: number): SortKey => ({ at: transferOf(n).createdAt, position: n })
   const cursors = [undefined, placeAt(Math.floor(count / 2.5)), placeAt(count - 1), placeAt(0)]
   return merchants.flatMap((merchantId) =>
     statuses.flatMap((status) =>
@@ -47,11 +47,12 @@ export function transferFilters(count: number, limit: number): TransferQuestion[
 }
 
 export function callbackFilters(count: number, limit: number): CallbackFilter[] {
-  const { createdAt: at, _id: id } = transferOf(Math.floor(count / 20))
+  const position = Math.floor(count / 20)
+  const at = timeOf(position)
   const owners = [...merchants.map((each) => (each === undefined ? undefined : [each])), [busyMerchant, quietMerchant]]
   return owners.flatMap((merchantIds) =>
     [undefined, ...callbackStatuses].flatMap((status) =>
-      [undefined, { at, id }].map((cursor) => ({ merchantIds, status, cursor, limit })),
+      [undefined, { at, position }].map((cursor) => ({ merchantIds, status, cursor, limit })),
     ),
   )
 }

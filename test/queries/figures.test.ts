@@ -220,7 +220,10 @@ t.test('open transfers, their age and durations equal the fold of the log', asyn
       const pending = all.filter(({ status }) => status === 'Pending')
       const { pending: counts } = await countOpen(readModels, merchantIds)
       for (const { kind, count } of counts) t.equal(count, pending.filter((each) => each.kind === kind).length)
-      const oldest = pending.map(({ createdAt, trackingId }) => `${createdAt} ${trackingId}`).sort()
+      // In the order of creation within the same time, because a sort is stable.
+      const oldest = pending
+        .toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
+        .map(({ createdAt, trackingId }) => `${createdAt} ${trackingId}`)
       const found = await oldestPending(readModels, merchantIds)
       t.strictSame(
         found.map(({ createdAt, _id }) => `${createdAt} ${_id}`),
@@ -246,7 +249,7 @@ t.test('open transfers, their age and durations equal the fold of the log', asyn
 t.test('counts at most a thousand open transfers', async (t) => {
   await project([])
   const transfers = Array.from({ length: 1_500 }, (_, n) => ({
-    ...{ _id: `t-${n}`, merchantId: `m${n % 3}`, kind: 'deposit', status: 'Pending', attention: 'open' },
+    ...{ _id: `t-${n}`, position: n, merchantId: `m${n % 3}`, kind: 'deposit', status: 'Pending', attention: 'open' },
     ...{ attentionOf: `m${n % 3}` },
     ...{ createdAt: '2026-11-20T12:00:00.000Z', amountMinor: 1 },
   }))

@@ -22,7 +22,8 @@ class WatchedConnection extends Connection {
   #counting: Database.Database | undefined
 
   override statement(sql: string): Database.Statement<unknown[]> {
-    if (!sql.startsWith('SELECT id, doc FROM')) return super.statement(sql)
+    const isList = /^SELECT .*\bdoc FROM c\d+ WHERE (?!id = \?$)/.test(sql)
+    if (!isList) return super.statement(sql)
     this.statements.add(sql)
     if (this.#counting !== this.database) {
       this.#counting = this.database
@@ -98,6 +99,7 @@ export function transferOf(n: number): TransferDocument {
   const status = n % 997 < 4 ? rare[n % 997]! : 'Completed'
   return {
     _id: uuid(`transfer ${n}`),
+    position: n,
     merchantId,
     kind,
     status,
@@ -105,13 +107,11 @@ export function transferOf(n: number): TransferDocument {
     amountMinor: amountOf(n),
     transactionAmountMinor: status === 'Completed' ? amountOf(n) : 0,
     hasAmountMismatch: false,
-    receiptUrl: null,
-    message: null,
     userId: `user-${n % 1_009}`,
     name: names[n % names.length]!,
     username: 'ada',
     paymentMethod: n % 101 === 17 ? 2 : 1,
-    ...(kind === 'withdrawal' && { accountNumber: `TR33 0006 ${n}`, identityNumber: null }),
+    ...(kind === 'withdrawal' && { accountNumber: `TR33 0006 ${n}` }),
     createdAt: timeOf(n),
     updatedAt: timeOf(n),
     ...(status === 'Pending' && { openUntil: timeOf(n) }),
@@ -124,6 +124,7 @@ export function callbackOf(n: number): CallbackDocument {
   const status = n % 1_009 === 3 ? 'parked' : n % 499 === 11 ? 'waiting' : 'delivered'
   return {
     _id: uuid(`callback ${n}`),
+    position: n,
     merchantId: n % 499 === 7 ? quietMerchant : busyMerchant,
     trackingId: uuid(`transfer ${n}`),
     transferRevision: 1,
@@ -175,6 +176,7 @@ export async function fillReadModels(readModels: WatchedReadModels, count: numbe
   await insert(readModels, collections.callbacks, Math.ceil(count / 10), callbackOf)
   await readModels.createIndexes(collections.transfers, indexes.transfers)
   await readModels.createIndexes(collections.callbacks, indexes.callbacks)
+  await readModels.createIndexes(collections.transferEvents, indexes.transferEvents)
   for (let from = 0; from < searched; from += batch / 10) {
     const size = Math.min(batch / 10, searched - from)
     await insertTerms(
@@ -183,9 +185,9 @@ export async function fillReadModels(readModels: WatchedReadModels, count: numbe
     )
   }
   await insert(readModels, collections.transferEvents, Math.ceil(count / 10), (n) => ({
-    _id: feedId(n % 499 === 7 ? quietMerchant : busyMerchant, { commit: BigInt(n) }),
+    _id: feedId({ commit: BigInt(n) }),
+    merchantId: n % 499 === 7 ? quietMerchant : busyMerchant,
     trackingId: uuid(`transfer ${n}`),
     revision: 0,
-    position: String(n),
   }))
 }

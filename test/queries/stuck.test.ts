@@ -20,8 +20,11 @@ async function readModelsOf(documents: readonly TransferDocument[]) {
 
 type Changes = Partial<TransferDocument>
 
+let created = 0
+
 function deposit(createdAt: string, changes: Changes = {}): TransferDocument {
-  return { ...transferOf(4), _id: randomUUID(), status: 'Pending', createdAt, updatedAt: createdAt, ...changes }
+  const own = { _id: randomUUID(), position: ++created, createdAt, updatedAt: createdAt }
+  return { ...transferOf(4), ...own, status: 'Pending', ...changes }
 }
 
 function withdrawal(createdAt: string, changes: Changes = {}): TransferDocument {

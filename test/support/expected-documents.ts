@@ -4,12 +4,7 @@ import * as transfer from '../../src/domain/transfer/transfer.js'
 import { noFunds } from '../../src/domain/transfer/transfer.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
-import {
-  type EventStore,
-  formatPosition,
-  type Position,
-  type RecordedEvent,
-} from '../../src/event-store/event-store.js'
+import type { EventStore, Position, RecordedEvent } from '../../src/event-store/event-store.js'
 import { searchable } from '../../src/kernel/text.js'
 import type { Document, ReadModels } from '../../src/read-models/read-models.js'
 
@@ -90,7 +85,8 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     const completion = stream.find(({ event }) => event.type === 'TransferCompleted')
     return {
       _id: trackingId,
-      ...(asNumbers(fields) as object),
+      position: Number(stream[0]!.recorded.position.commit),
+      ...Object.fromEntries(Object.entries(asNumbers(fields) as object).filter(([, value]) => value !== null)),
       ...(funds.receivedMinor > 0n && { funds: asNumbers(funds) }),
       ...(payout.steps.length > 0 && { payout: asNumbers(payout) }),
       ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
@@ -128,6 +124,7 @@ function callbackDocuments(events: readonly Recorded<CallbackEvent>[]): Document
       const last = own.at(-1)!
       return {
         _id: webhookId,
+        position: Number(own[0]!.recorded.position.commit),
         merchantId: lane.merchantId,
         trackingId: lane.trackingId,
         transferRevision,
@@ -246,10 +243,11 @@ function base64Url(bytes: readonly number[]): string {
 
 function feedDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {
   return events.map(({ recorded: { revision, position }, event: { data } }) => ({
-    _id: `${data.merchantId}|${position.commit.toString().padStart(16, '0')}`,
+    _id: position.commit.toString().padStart(16, '0'),
+    merchantId: data.merchantId,
     trackingId: data.trackingId,
     revision,
-    position: formatPosition(position),
+    ...(position.prepare !== position.commit && { prepare: String(position.prepare) }),
   }))
 }
 

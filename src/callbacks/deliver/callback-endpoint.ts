@@ -217,7 +217,7 @@ const overlapEveryMs = 5_000
  */
 export class WaitingCallbacks {
   #field: 'dueSince' | 'dueAt' = 'dueSince'
-  #after: { readonly at: string; readonly id: string } | undefined
+  #after: { readonly at: string; readonly position: number } | undefined
   #startedMs = 0
   #steppedBackMs = 0
   /** Whether there may be more callbacks after the last page. */
@@ -245,11 +245,11 @@ export class WaitingCallbacks {
     this.hasMore = false
     const field = this.#field
     const found = (await this.readModels.collection(collections.callbacks).find(this.#filter(at), {
-      sort: { [field]: 1, _id: 1 },
+      sort: { [field]: 1, position: 1 },
       limit,
     })) as readonly CallbackDocument[]
     const last = found.at(-1)
-    this.#after = last?.[field] ? { at: last[field], id: last._id } : this.#after
+    this.#after = last?.[field] ? { at: last[field], position: last.position } : this.#after
     this.hasMore = found.length === limit || field === 'dueSince'
     if (field === 'dueSince' && found.length < limit) {
       this.#field = 'dueAt'
@@ -262,7 +262,7 @@ export class WaitingCallbacks {
     if (nowMs - this.#startedMs >= rescanEveryMs) this.restart()
     if (!this.#after || nowMs - this.#steppedBackMs < overlapEveryMs) return
     this.#steppedBackMs = nowMs
-    this.#after = { at: new Date(Date.parse(this.#after.at) - overlapMs).toISOString(), id: '' }
+    this.#after = { at: new Date(Date.parse(this.#after.at) - overlapMs).toISOString(), position: -1 }
   }
 
   #filter(at: string): Filter {
@@ -270,8 +270,8 @@ export class WaitingCallbacks {
     const field = this.#field
     const isDue = field === 'dueAt' ? { $lte: at } : { $gt: at }
     if (!this.#after) return { merchantId, [field]: isDue }
-    const { at: after, id } = this.#after
-    const isAfter: Filter = { $or: [{ [field]: { $gt: after } }, { [field]: after, _id: { $gt: id } }] }
+    const { at: after, position } = this.#after
+    const isAfter: Filter = { $or: [{ [field]: { $gt: after } }, { [field]: after, position: { $gt: position } }] }
     return { $and: [{ merchantId, [field]: { ...isDue, $gte: after } }, isAfter] }
   }
 }

@@ -1,63 +1,13 @@
-import type { Document, Index } from '../read-models.js'
-import { type ColumnValue, encode, jsonTypeSql, NULL_SQL } from './columns.js'
+import { declarationOf } from '../documents.js'
+import type { Index, Sort } from '../read-models.js'
+import { jsonTypeSql } from './columns.js'
 import { sortToSql } from './filter-to-sql.js'
+import { Keywords } from './keywords.js'
 import type { Connection } from './sqlite-connection.js'
+import { Table } from './table.js'
 
 /** MongoDB's limit. */
 const INDEXES_MAX = 64
-
-/** One collection: its table `c<id>` with the columns `id`, `doc` and `f<n>` for the n-th indexed field. */
-export class Table {
-  readonly sqlName: string
-  /** Ignores existing rows. */
-  readonly insertMissingSql: string
-  readonly loadSql: string
-  readonly deleteSql: string
-  readonly #columns: readonly string[]
-
-  constructor(
-    readonly id: number,
-    readonly name: string,
-    readonly fields: readonly string[],
-    readonly indexes: readonly Index[],
-  ) {
-    this.sqlName = `c${id}`
-    this.#columns = ['doc', ...fields.map((_, n) => `f${n}`)]
-    this.insertMissingSql = `INSERT OR IGNORE INTO ${this.#rowsSql(1)}`
-    this.loadSql = `SELECT ${this.#columns} FROM ${this.sqlName} WHERE id = ?`
-    this.deleteSql = `DELETE FROM ${this.sqlName} WHERE id = ?`
-  }
-
-  /** One statement writes many rows, because a call of SQLite costs as much as a row. */
-  putSql(rows: number): string {
-    const set = this.#columns.map((column) => `${column} = excluded.${column}`)
-    return `INSERT INTO ${this.#rowsSql(rows)} ON CONFLICT(id) DO UPDATE SET ${set}`
-  }
-
-  /** Returns the additional condition on a field with which SQLite recognizes that its partial index is sufficient. */
-  havingOf(field: string): string | undefined {
-    const isSparse = this.indexes.some(({ having }) => having === field)
-    return isSparse ? `${this.columnOf(field)} > ${NULL_SQL}` : undefined
-  }
-
-  /** @throws TypeError if no index contains the field */
-  columnOf(field: string): string {
-    if (field === '_id') return 'id'
-    const n = this.fields.indexOf(field)
-    if (n < 0) throw new TypeError(`read models: field "${field}" of "${this.name}" is not indexed`)
-    return `f${n}`
-  }
-
-  /** Returns the values of the indexed fields in the order of the columns. @throws TypeError on an array or object */
-  columnValues(document: Document): ColumnValue[] {
-    return this.fields.map((field) => encode(document[field], field))
-  }
-
-  #rowsSql(rows: number): string {
-    const row = `(?${',?'.repeat(this.#columns.length)})`
-    return `${this.sqlName}(id,${this.#columns}) VALUES ${`${row},`.repeat(rows).slice(0, -1)}`
-  }
-}
 
 /**
  * The collections and their tables. Names map to numbered tables, so that names that differ only in case stay separate in SQLite, and a
@@ -68,7 +18,11 @@ export class Catalogue {
   #version = -1
   #generation = -1
 
-  constructor(private readonly connection: Connection) {}
+  readonly #keywords: Keywords
+
+  constructor(private readonly connection: Connection) {
+    this.#keywords = new Keywords(connection)
+  }
 
   /** Returns `undefined` if the collection does not exist. To be called inside the read or write that uses the result. */
   find(name: string): Table | undefined {
@@ -83,12 +37,16 @@ export class Catalogue {
   findOrCreate(name: string, inOrder = false): Table {
     const found = this.find(name)
     if (found !== undefined) return found
-    this.#run("INSERT INTO collections(name, fields, indexes) VALUES (?, '[]', '[]')", name)
+    // Stored, because a build of another version can have another declaration.
+    const declaration = JSON.stringify(declarationOf(name) ?? null)
+    this.#run(
+      "INSERT INTO collections(name, declaration, fields, indexes) VALUES (?, ?, '[]', '[]')",
+      name,
+      declaration,
+    )
     this.#changed()
     const created = this.find(name)!
-    // Without declared types, because a column affinity would turn 5 into '5'.
-    const order = inOrder ? ' WITHOUT ROWID' : ''
-    this.#run(`CREATE TABLE ${created.sqlName}(id NOT NULL PRIMARY KEY, doc TEXT NOT NULL)${order}`)
+    this.#run(created.createSql(inOrder))
     return created
   }
 
@@ -103,8 +61,8 @@ export class Catalogue {
     const table = this.findOrCreate(name, indexes.length === 0)
     const fields = [...table.fields]
     for (const path of indexes.flatMap(({ key }) => Object.keys(key))) {
-      if (path === '_id' || fields.includes(path)) continue
-      this.#addColumn(table, `f${fields.length}`, path)
+      if (table.findColumn(path) !== undefined || fields.includes(path)) continue
+      this.#addColumn(table, `f${table.columns.length - 1 + fields.length - table.fields.length}`, path)
       fields.push(path)
     }
     if (fields.length === table.fields.length) return
@@ -125,9 +83,9 @@ export class Catalogue {
     this.#run('UPDATE collections SET indexes = ? WHERE id = ?', JSON.stringify(indexes), table.id)
     this.#changed()
     const grown = this.find(name)!
-    const columns = sortToSql(key, grown)
+    const columns = sortToSql(withoutOrder(key, grown.order?.field), grown)
     const indexName = `${grown.sqlName}_i${indexes.length}`
-    const where = having === undefined ? '' : ` WHERE ${grown.columnOf(having)} > ${NULL_SQL}`
+    const where = having === undefined ? '' : ` WHERE ${grown.columnOf(having).name} IS NOT NULL`
     this.#run(`CREATE INDEX ${indexName} ON ${grown.sqlName}(${columns})${where}`)
   }
 
@@ -164,7 +122,7 @@ export class Catalogue {
       )
     this.#run(`ALTER TABLE ${table.sqlName} ADD COLUMN ${column}`)
     this.#run(`UPDATE ${table.sqlName} SET ${column} = CASE ${type}
-      WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' ELSE ifnull(json_extract(doc, '$."${field}"'), ${NULL_SQL}) END`)
+      WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' ELSE json_extract(doc, '$."${field}"') END`)
   }
 
   #refresh(): void {
@@ -172,11 +130,18 @@ export class Catalogue {
     const [version] = connection.statement('PRAGMA user_version').get() as [number]
     if (version === this.#version && connection.generation === this.#generation) return
     connection.forgetStatements()
-    const rows = connection.statement('SELECT id, name, fields, indexes FROM collections').all()
+    const rows = connection.statement('SELECT id, name, declaration, fields, indexes FROM collections').all()
     this.#tables = new Map(
-      (rows as [number, string, string, string][]).map(([id, name, fields, indexes]) => [
+      (rows as [number, string, string, string, string][]).map(([id, name, declaration, fields, indexes]) => [
         name,
-        new Table(id, name, JSON.parse(fields), JSON.parse(indexes)),
+        new Table(
+          id,
+          name,
+          JSON.parse(declaration) ?? undefined,
+          JSON.parse(fields),
+          JSON.parse(indexes),
+          this.#keywords,
+        ),
       ]),
     )
     this.#version = version
@@ -192,4 +157,15 @@ export class Catalogue {
   #run(sql: string, ...parameters: readonly unknown[]): void {
     this.connection.database.prepare(sql).run(...parameters)
   }
+}
+
+/**
+ * Returns the key of an index that ends with the order of the rows, which SQLite appends to every index in ascending order. An index whose
+ * directions are all reversed serves the same sorts, because SQLite reads it backwards.
+ */
+function withoutOrder(key: Sort, order: string | undefined): Sort {
+  const fields = Object.entries(key)
+  if (fields.length === 1 || fields.at(-1)![0] !== order) return key
+  const [, last] = fields.pop()!
+  return Object.fromEntries(fields.map(([field, direction]) => [field, (direction * last) as 1 | -1]))
 }

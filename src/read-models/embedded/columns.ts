@@ -1,67 +1,121 @@
 import { checkScalar } from '../checks.js'
-import type { Document, Scalar } from '../read-models.js'
+import { isUuid, ordinalOf, ordinalText, refuseType, timeMs } from '../fields.js'
+import type { FieldType, Scalar } from '../read-models.js'
 
 /**
  * Maps the scalars of documents to SQLite values, so that SQLite orders types as MongoDB does:
  *
- *     null and missing  -Infinity  (JSON has no infinities, so nothing else is stored there)
- *     number            REAL or INTEGER
+ *     null and missing  NULL
+ *     number            REAL or INTEGER; also times, keywords, ordinals and booleans of a declared type
  *     string            TEXT, compared as UTF-8 bytes by both
  *     boolean           a BLOB of one byte
- *
- * Null is a value and not SQL's NULL, because `<>` and `IN` would silently ignore NULL.
+ *     UUID              a BLOB of 16 bytes
  */
 
-export type ColumnValue = number | string | Buffer
+export type ColumnValue = number | string | Buffer | null
 
-export const NULL_SQL = '-9e999'
+export interface Column {
+  readonly field: string
+  /** Its name in SQL. */
+  readonly name: string
+  /** A column without a type holds any scalar, which is in the document's JSON as well, for an index. */
+  readonly type: FieldType | undefined
+}
+
+/** Returns the number of a keyword; -1 if no document contains it. */
+export type NumberOf = (keyword: string) => number
+
 export const SMALLEST_STRING_SQL = "''"
-export const SMALLEST_BOOLEAN_SQL = "x''"
-/** MongoDB's limit. */
-const DOCUMENT_CHARACTERS_MAX = 16 * 1024 * 1024
+export const SMALLEST_BLOB_SQL = "x''"
 
 const FALSE = Buffer.from([0])
 const TRUE = Buffer.from([1])
+/** Precedes a text that does not fit an integer column, because SQLite would convert digits to a number. */
+const MISFIT = '='
 
-/** @throws TypeError on anything that is not a JSON scalar; `field` appears in the message */
-export function encode(value: unknown, field: string): ColumnValue {
-  if (typeof value === 'string') return value
-  if (value === undefined || value === null) return Number.NEGATIVE_INFINITY
-  checkScalar(field, value)
-  return typeof value === 'boolean' ? (value ? TRUE : FALSE) : value!
+/** SQLite converts a whole number of such a column to an integer, which takes up to 6 bytes where a REAL takes 8. */
+export function affinityOf(type: FieldType | undefined): string {
+  return type === undefined || type === 'uuid' || type === 'text' ? '' : ' INTEGER'
 }
 
-export function decode(value: ColumnValue): Scalar {
-  if (value instanceof Uint8Array) return value[0] === 1
-  return value === Number.NEGATIVE_INFINITY ? null : value
+/** @throws TypeError if the column cannot hold the value */
+export function encode(
+  value: unknown,
+  { field, type }: Pick<Column, 'field' | 'type'>,
+  numberOf: NumberOf,
+): ColumnValue {
+  if (value === undefined || value === null) return null
+  if (type === undefined) {
+    checkScalar(field, value)
+    return typeof value === 'boolean' ? (value ? TRUE : FALSE) : value
+  }
+  if (typeof value === 'string') {
+    switch (type) {
+      case 'text':
+        return value
+      case 'uuid':
+        return isUuid(value) ? Buffer.from(value.replaceAll('-', ''), 'hex') : value
+      case 'keyword':
+        return numberOf(value)
+      case 'time':
+        return timeMs(value) ?? MISFIT + value
+      case 'ordinal':
+        return ordinalOf(value) ?? MISFIT + value
+      case 'number':
+      case 'boolean':
+        return refuseType(field, type, value)
+      default:
+        return type.indexOf(value) + 1 || MISFIT + value
+    }
+  }
+  if (type === 'number' && typeof value === 'number') return value
+  if (type === 'boolean' && typeof value === 'boolean') return Number(value)
+  return refuseType(field, type, value)
 }
 
-export function sameColumnValue(a: ColumnValue, b: ColumnValue): boolean {
-  return a === b || (a instanceof Uint8Array && b instanceof Uint8Array && a[0] === b[0])
+/** Returns the value of a column that is not NULL. */
+export function decode(
+  value: number | string | Buffer,
+  type: FieldType | undefined,
+  textOf: (n: number) => string,
+): Scalar {
+  if (typeof value === 'string')
+    return type === undefined || type === 'uuid' || type === 'text' ? value : value.slice(1)
+  if (typeof value !== 'number') return value.length === 1 ? value[0] === 1 : uuidOf(value)
+  switch (type) {
+    case 'time':
+      return new Date(value).toISOString()
+    case 'keyword':
+      return textOf(value)
+    case 'ordinal':
+      return ordinalText(value)
+    case 'boolean':
+      return value === 1
+    case undefined:
+    case 'uuid':
+    case 'text':
+    case 'number':
+      return value
+    default:
+      return type[value - 1]!
+  }
 }
 
-/** Returns SQL for the JSON type of a field; NULL if the document does not have it. */
+function uuidOf(bytes: Buffer): string {
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+/** Returns a negative number, 0 or a positive number in SQLite's order, or NaN if the values have different types. */
+export function compareStored(a: unknown, b: unknown): number {
+  if (a === b) return 0
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  // Texts by their UTF-8 bytes; JavaScript's order differs above U+FFFF.
+  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b))
+  return Buffer.isBuffer(a) && Buffer.isBuffer(b) ? Buffer.compare(a, b) : Number.NaN
+}
+
+/** Returns SQL for the JSON type of a field; NULL if the JSON does not have it. */
 export function jsonTypeSql(field: string): string {
   return `json_type(doc, '$."${field}"')`
-}
-
-/** Returns the text that a row stores: the document without its `_id`, which has its own column. @throws TypeError */
-export function storedText(document: Document): string {
-  if (Object.keys(document).length === 1) return '{}'
-  const text = JSON.stringify(document)
-  if (text.length > DOCUMENT_CHARACTERS_MAX)
-    throw new TypeError(`read models: document "${document._id}" has ${text.length} characters, too many`)
-  const start = startOf(document._id)
-  if (text.startsWith(start)) return `{${text.slice(start.length + 1)}`
-  const { _id, ...fields } = document
-  return JSON.stringify(fields)
-}
-
-/** Returns the document's JSON, `_id` first. */
-export function wholeText(id: string, stored: string): string {
-  return stored === '{}' ? `${startOf(id)}}` : `${startOf(id)},${stored.slice(1)}`
-}
-
-function startOf(id: string): string {
-  return `{"_id":${JSON.stringify(id)}`
 }

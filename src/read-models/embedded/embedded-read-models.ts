@@ -5,21 +5,22 @@ import Database from 'better-sqlite3'
 import { checkCollectionName } from '../checks.js'
 import {
   type Document,
-  type DocumentText,
   type Filter,
   type FindOptions,
   type Index,
   type ReadModels,
   ReadModelsUnavailableError,
+  type Sort,
   type WriteOperation,
   type WriteResult,
 } from '../read-models.js'
 import { ReadModelsAdapter } from '../read-models-adapter.js'
-import { Catalogue, type Table } from './catalogue.js'
-import { type ColumnValue, wholeText } from './columns.js'
+import { Catalogue } from './catalogue.js'
+import type { ColumnValue } from './columns.js'
 import { filterToSql, sortToSql } from './filter-to-sql.js'
 import { bulkWrite, putDocuments } from './sqlite-bulk-write.js'
 import { Connection } from './sqlite-connection.js'
+import type { Table } from './table.js'
 
 /**
  * Opens `read-models.db` in `directory` and creates both if they are missing. Several threads and processes can open the same directory.
@@ -44,12 +45,15 @@ export class EmbeddedReadModels extends ReadModelsAdapter {
   }
 
   protected async find(name: string, filter: Filter, { sort = {}, limit }: FindOptions): Promise<readonly Document[]> {
-    const rows = await this.#select(name, filter, 'id, doc', sort, limit)
-    return rows.map(([id, text]) => JSON.parse(wholeText(id as string, text as string)) as Document)
+    return this.#read(name, (table) => {
+      const rows = this.#select(table, table.selectSql, filter, sort, limit)
+      return rows.map((row) => table.documentOf(row))
+    })
   }
 
   protected async count(name: string, filter: Filter, limit: number | undefined): Promise<number> {
-    const rows = await this.#select(name, filter, limit === undefined ? 'count(*)' : '1', {}, limit)
+    const select = ({ sqlName }: Table) => `SELECT ${limit === undefined ? 'count(*)' : '1'} FROM ${sqlName}`
+    const rows = await this.#read(name, (table) => this.#select(table, select(table), filter, {}, limit))
     return limit === undefined ? Number(rows[0]?.[0] ?? 0) : rows.length
   }
 
@@ -63,12 +67,6 @@ export class EmbeddedReadModels extends ReadModelsAdapter {
 
   protected async put(name: string, documents: readonly Document[]): Promise<void> {
     await this.connection.write(() => putDocuments(this.connection, this.#catalogue.findOrCreate(name), documents))
-  }
-
-  protected async texts(name: string, after: string | undefined, limit: number): Promise<readonly DocumentText[]> {
-    const filter: Filter = after === undefined ? {} : { _id: { $gt: after } }
-    const rows = (await this.#select(name, filter, 'id, doc', { _id: 1 }, limit)) as [string, string][]
-    return rows.map(([_id, text]) => ({ _id, text: wholeText(_id, text) }))
   }
 
   protected async addIndexes(name: string, indexes: readonly Index[]): Promise<void> {
@@ -100,28 +98,32 @@ export class EmbeddedReadModels extends ReadModelsAdapter {
     this.connection.close()
   }
 
-  #select(name: string, filter: Filter, columns: string, sort: FindOptions['sort'] & {}, limit: number | undefined) {
-    const select = (table: Table | undefined): readonly unknown[][] => {
-      if (table === undefined) return []
-      const parameters: ColumnValue[] = []
-      const where = filterToSql(filter, table, parameters)
-      const order = sortToSql(sort, table)
-      let sql = `SELECT ${columns} FROM ${table.sqlName} WHERE ${where}`
-      if (order !== '') sql += ` ORDER BY ${order}`
-      if (limit !== undefined) {
-        sql += ' LIMIT +?'
-        parameters.push(limit)
-      }
-      return this.connection.statement(sql).all(...parameters) as unknown[][]
+  #select(table: Table, select: string, filter: Filter, sort: Sort, limit: number | undefined): ColumnValue[][] {
+    const parameters: ColumnValue[] = []
+    const order = sortToSql(sort, table)
+    let sql = `${select} WHERE ${filterToSql(filter, table, parameters)}`
+    if (order !== '') sql += ` ORDER BY ${order}`
+    if (limit !== undefined) {
+      sql += ' LIMIT +?'
+      parameters.push(limit)
+    }
+    return this.connection.statement(sql).all(parameters) as ColumnValue[][]
+  }
+
+  /** Returns nothing if the collection does not exist. */
+  #read<Found>(name: string, read: (table: Table) => readonly Found[]): Promise<readonly Found[]> {
+    const found = () => {
+      const table = this.#catalogue.find(name)
+      return table === undefined ? [] : read(table)
     }
     return this.connection.read(() => {
       try {
-        return select(this.#catalogue.find(name))
+        return found()
       } catch (error) {
         // Another connection dropped the table after the catalogue was read.
         if (!(error instanceof Database.SqliteError) || !error.message.startsWith('no such table')) throw error
         this.#catalogue.forget()
-        return select(this.#catalogue.find(name))
+        return found()
       }
     })
   }

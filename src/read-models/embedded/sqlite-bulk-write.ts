@@ -7,10 +7,10 @@ import {
   type WriteFilter,
   type WriteOperation,
 } from '../read-models.js'
-import type { Table } from './catalogue.js'
-import { type ColumnValue, decode, sameColumnValue, storedText, wholeText } from './columns.js'
+import { type ColumnValue, compareStored, encode } from './columns.js'
 import { meets } from './filter-to-sql.js'
 import type { Connection } from './sqlite-connection.js'
+import type { Table } from './table.js'
 
 /** SQLite allows 32,766 parameters per statement; more rows per statement gain nothing. */
 const ROWS_MAX = 32
@@ -24,7 +24,7 @@ export function bulkWrite(connection: Connection, table: Table, operations: read
   let duplicate: DuplicateKeyError | undefined
   // Tries the insert first, because most upserts are new documents, and a read before the insert would double the cost.
   const insertMissing = connection.statement(table.insertMissingSql)
-  const isInserted = (document: Document) => insertMissing.run(rowOf(table, document)).changes > 0
+  const isInserted = (document: Document) => insertMissing.run(table.rowOf(document)).changes > 0
   for (const operation of operations) {
     if ('insertOne' in operation) {
       if (!isInserted(operation.insertOne.document))
@@ -34,7 +34,7 @@ export function bulkWrite(connection: Connection, table: Table, operations: read
     if ('deleteOne' in operation) {
       const { filter } = operation.deleteOne
       if (!find(connection, table, filter)) continue
-      connection.statement(table.deleteSql).run(filter._id)
+      connection.statement(table.deleteSql).run(idOf(table, filter._id))
       result.deletedCount++
       continue
     }
@@ -58,54 +58,60 @@ export function putDocuments(connection: Connection, table: Table, documents: re
   for (let at = 0; at < documents.length; ) {
     const rows = at + ROWS_MAX <= documents.length ? ROWS_MAX : 1
     const values: ColumnValue[] = []
-    for (const document of documents.slice(at, at + rows))
-      values.push(document._id, storedText(document), ...table.columnValues(document))
-    at += rows
+    for (const end = at + rows; at < end; at++) table.appendRow(values, documents[at]!)
     connection.statement(table.putSql(rows)).run(values)
   }
 }
 
-function rowOf(table: Table, document: Document): ColumnValue[] {
-  return [document._id, storedText(document), ...table.columnValues(document)]
+function idOf(table: Table, id: string): ColumnValue {
+  return encode(id, table.columns[0]!, table.numberOf)
 }
 
 interface Found {
-  readonly columns: readonly ColumnValue[]
+  readonly row: readonly ColumnValue[]
   document(): Document
 }
 
 /** Returns the stored document that the filter names, unless it does not meet the guard. */
 function find(connection: Connection, table: Table, filter: WriteFilter): Found | undefined {
-  const row = connection.statement(table.loadSql).get(filter._id) as [string, ...ColumnValue[]] | undefined
+  const row = connection.statement(table.loadSql).get(idOf(table, filter._id)) as ColumnValue[] | undefined
   if (!row) return undefined
-  const [text, ...columns] = row
   let parsed: Document | undefined
   const document = () => {
-    parsed ??= JSON.parse(wholeText(filter._id, text)) as Document
+    parsed ??= table.documentOf(row)
     return parsed
   }
   for (const field in filter) {
     if (field === '_id') continue
-    const condition = filter[field] as Condition
+    const condition = filter[field]!
+    const column = table.findColumn(field)
+    const stored = column ? row[table.columns.indexOf(column)]! : null
     // The column if possible, because parsing the stored document costs more than the rest of the guard.
-    const n = table.fields.indexOf(field)
-    const distinguishesNull = typeof condition === 'object' && condition !== null && '$exists' in condition
-    const value = n >= 0 && !distinguishesNull ? decode(columns[n]!) : document()[field]
-    if (!meets(field, condition, value)) return undefined
+    const value = stored ?? (column && !asksIfExists(condition) ? null : document()[field])
+    const encoded = (operand: unknown) => encode(operand, column ?? { field, type: undefined }, table.numberOf)
+    if (Array.isArray(value)) throw new TypeError(`read models: guard on "${field}" meets an array`)
+    if (!meets(condition, stored ?? value, encoded)) return undefined
   }
-  return { columns, document }
+  return { row, document }
+}
+
+function asksIfExists(condition: Condition): boolean {
+  return typeof condition === 'object' && condition !== null && '$exists' in condition
 }
 
 /** Writes only changed columns, because SQLite rewrites the index entries of every column that an UPDATE names. */
-function replace(connection: Connection, table: Table, { columns }: Found, document: Document): void {
-  let assignments = 'doc = ?'
-  const parameters: unknown[] = [storedText(document)]
-  table.columnValues(document).forEach((value, n) => {
-    if (sameColumnValue(value, columns[n]!)) return
-    assignments += `, f${n} = ?`
+function replace(connection: Connection, table: Table, { row: before }: Found, document: Document): void {
+  const row = table.rowOf(document)
+  const assignments: string[] = []
+  const parameters: ColumnValue[] = []
+  row.forEach((value, n) => {
+    if (compareStored(value, before[n]!) === 0) return
+    assignments.push(`${table.columns[n]?.name ?? 'doc'} = ?`)
     parameters.push(value)
   })
-  connection.statement(`UPDATE ${table.sqlName} SET ${assignments} WHERE id = ?`).run(...parameters, document._id)
+  if (assignments.length === 0) return
+  parameters.push(before[0]!)
+  connection.statement(`UPDATE ${table.sqlName} SET ${assignments} WHERE id = ?`).run(parameters)
 }
 
 /** Returns the document after an update, which modifies neither. @throws TypeError if MongoDB would reject the update */

@@ -116,7 +116,9 @@ function openFile(file: string): Database.Database {
       database.pragma(pragma)
     // AUTOINCREMENT, because a reused number would let a stale connection read the table of another collection.
     database.exec(`CREATE TABLE IF NOT EXISTS collections(
-      id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, fields TEXT NOT NULL, indexes TEXT NOT NULL)`)
+      id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, declaration TEXT NOT NULL, fields TEXT NOT NULL,
+      indexes TEXT NOT NULL)`)
+    database.exec('CREATE TABLE IF NOT EXISTS keywords(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)')
     return database
   } catch (error) {
     database.close()

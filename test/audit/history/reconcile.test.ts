@@ -50,12 +50,21 @@ const found = (results: readonly Reconciled[] | undefined) =>
     ...differences.map((each) => ({ projection, ...each })),
   ])
 
+/** A feed's ids are positions, which a store keeps as numbers. */
+function otherId(id: string): string {
+  return /^\d{16}$/.test(id) ? String(Number(id) + 1_000_000).padStart(16, '0') : `${id}~`
+}
+
 /** Returns a write that no projection would make. */
 function damage(document: Document, damageKind: 'change' | 'remove' | 'add', field: string): WriteOperation {
   const { _id } = document
   if (damageKind === 'remove') return { deleteOne: { filter: { _id } } }
-  if (damageKind === 'add') return { insertOne: { document: { ...document, _id: `${_id}~` } } }
-  const value = typeof document[field] === 'number' ? Number(document[field]) + 1_000_000 : 'forged'
+  if (damageKind === 'add') {
+    const position = typeof document.position === 'number' && { position: document.position + 1_000_000 }
+    return { insertOne: { document: { ...document, _id: otherId(_id), ...position } } }
+  }
+  const stored = document[field]
+  const value = typeof stored === 'boolean' ? !stored : typeof stored === 'number' ? stored + 1_000_000 : 'forged'
   return { updateOne: { filter: { _id }, update: { $set: { [field]: value } } } }
 }
 
@@ -99,7 +108,7 @@ t.test('finds exactly the one document that was changed, removed or added, with 
           const field = fields[seed % Math.max(1, fields.length)] ?? 'added'
           await live.collection(projection.collection).bulkWrite([damage(document, damageKind, field)])
           const kind = damageKind === 'change' ? 'changed' : damageKind === 'remove' ? 'missing' : 'added'
-          const id = damageKind === 'add' ? `${document._id}~` : document._id
+          const id = damageKind === 'add' ? otherId(document._id) : document._id
           const [only, ...others] = found(await reconciled(log, live, fresh)) ?? []
           t.match(only, { projection: projection.name, id, kind, ...(damageKind === 'change' && { fields: [field] }) })
           t.strictSame(others, [])

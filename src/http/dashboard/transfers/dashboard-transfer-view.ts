@@ -53,7 +53,8 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
   const funds = transfer.kind === 'deposit' ? transfer.funds : noFunds
   const approval = transfer.kind === 'withdrawal' ? transfer.payout.approval : null
   return {
-    ...rowOf(request, documentOf(transfer, revision), transfer),
+    // No response shows the position.
+    ...rowOf(request, documentOf(transfer, 0, revision), transfer),
     channel: transfer.kind === 'deposit' ? transfer.channel : null,
     identityNumber: transfer.kind === 'withdrawal' ? transfer.identityNumber : null,
     ...{ receiptUrl, message },
