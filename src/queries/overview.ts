@@ -3,6 +3,7 @@ import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { dayMs, hourMs, minuteMs } from '../kernel/time.js'
 import { allMerchants, collections, type TotalDocument, totalPeriods, totalsPrefix } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { countInOldBankFiles } from './stuck.js'
 import { firstTransfers, newestFirst, oldestFirst, runsOf, transferKinds } from './transfer-queries.js'
 
 export interface Period {
@@ -162,7 +163,7 @@ export function oldestPending(readModels: ReadModels, merchantIds: readonly stri
 const countedTo = 1_000
 
 /** Counts the open transfers and callbacks, up to a thousand each. @throws ReadModelsUnavailableError */
-export async function countOpen(readModels: ReadModels, merchantIds: readonly string[] | undefined) {
+export async function countOpen(readModels: ReadModels, merchantIds: readonly string[] | undefined, now: string) {
   type Equal = { readonly [field: string]: string }
   const count = async (name: string, ofAll: Equal, ofMerchant: (merchantId: string) => Equal) => {
     const filters = merchantIds ? [...new Set(merchantIds)].map(ofMerchant) : [ofAll]
@@ -180,6 +181,7 @@ export async function countOpen(readModels: ReadModels, merchantIds: readonly st
   return {
     pending,
     needingAttention: await count(collections.transfers, { attention: 'open' }, (attentionOf) => ({ attentionOf })),
+    inOldBankFiles: await countInOldBankFiles(readModels, merchantIds, now),
     parkedCallbacks: await owned(collections.callbacks, { status: 'parked' }),
   }
 }

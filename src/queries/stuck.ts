@@ -1,6 +1,6 @@
 import type { Status } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
-import { hourMs, minuteMs } from '../kernel/time.js'
+import { dayMs, hourMs, minuteMs } from '../kernel/time.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { firstTransfers, oldestFirst, runsOf } from './transfer-queries.js'
@@ -11,6 +11,7 @@ export const stuckReasons = {
   'manual-control': { next: 'decide', afterMs: 15 * minuteMs },
   'awaiting-approval': { next: 'approve', afterMs: 15 * minuteMs },
   'claims-lapse': { next: 'find-who-pays', afterMs: 0 },
+  'in-bank-file': { next: 'check-bank-file', afterMs: dayMs },
   unpaid: { next: 'pay', afterMs: hourMs },
 } as const
 
@@ -62,16 +63,44 @@ export async function stuckTransfers(sources: Sources, now: string) {
   return { items, more }
 }
 
-const unpaidReasons = ['awaiting-approval', 'claims-lapse', 'unpaid'] as const satisfies readonly StuckReason[]
+/**
+ * Counts the Pending withdrawals of these merchants, or of all, that a bank file has held for too long: it was not uploaded, or not completed.
+ * Reads at most 500 of those that are old enough. @throws ReadModelsUnavailableError
+ */
+export async function countInOldBankFiles(
+  readModels: ReadModels,
+  merchantIds: readonly string[] | undefined,
+  now: string,
+): Promise<number> {
+  const to = earlier(now, stuckReasons['in-bank-file'].afterMs)
+  const runs = runsOf({ merchantIds, kind: 'withdrawal', status: 'Pending' }, { to })
+  const withdrawals = await firstTransfers(readModels, oldestFirst, runs, maxRead)
+  return withdrawals.filter((each) => (holdingFile(each)?.at ?? now) <= to).length
+}
+
+/** Returns the bank file whose record is the withdrawal's claim. */
+function holdingFile({ payout }: TransferDocument) {
+  return payout?.claim ? payout.files.at(-1) : undefined
+}
+
+const unpaidReasons = [
+  'awaiting-approval',
+  'claims-lapse',
+  'in-bank-file',
+  'unpaid',
+] as const satisfies readonly StuckReason[]
 
 /** Returns `undefined` while a user is paying the withdrawal. */
 function whyUnpaid(
-  { amountMinor, accountNumber, payout, createdAt }: TransferDocument,
+  withdrawal: TransferDocument,
   approvalAboveMinor: bigint | null,
   now: string,
 ): { readonly reason: StuckReason; readonly since: string } | undefined {
-  const { claim = null, approval = null, files = [] } = payout ?? {}
-  if (claim && (files.length > 0 || now < claim.until)) return undefined
+  const { amountMinor, accountNumber, payout, createdAt } = withdrawal
+  const { claim = null, approval = null } = payout ?? {}
+  const file = holdingFile(withdrawal)
+  if (file) return { reason: 'in-bank-file', since: file.at }
+  if (claim && now < claim.until) return undefined
   const isApproved = approval?.amountMinor === amountMinor && approval.accountNumber === accountNumber
   if (approvalAboveMinor !== null && BigInt(amountMinor) > approvalAboveMinor && !isApproved)
     return { reason: 'awaiting-approval', since: createdAt }

@@ -43,7 +43,7 @@ export const pages = {
   feed: (sources: ReaderSources, merchantId: string, page: FeedPage) => listFeed(sources, merchantId, page),
   statement: ({ readModels }: ReaderSources, merchantIds: MerchantIds, period: StatementPeriod) =>
     statementOf(readModels, merchantIds, period),
-  overview: async (sources: ReaderSources, range: OverviewRange) => {
+  overview: async (sources: ReaderSources, range: OverviewRange, now: string) => {
     const { readModels, merchants } = sources
     const { merchantIds = merchantIdsOf(sources) } = range
     const callbacks = callbacksOf(sources)
@@ -54,7 +54,7 @@ export const pages = {
     }
     return {
       ...(await bucketsOf(readModels, range)),
-      ...(await countOpen(readModels, range.merchantIds)),
+      ...(await countOpen(readModels, range.merchantIds, now)),
       timeToCompletion: await timeToCompletion(readModels, range),
       oldestPending: await oldestPending(readModels, range.merchantIds),
       failingEndpoints,

@@ -64,7 +64,7 @@ t.test('checks the stores and files without a running service', async (t) => {
     t.match(of(name), [{ result: 'ok' }], name)
   t.match(of('nodes'), [{ result: 'warning', found: 'No node is alive.' }])
   t.ok(of('projection').some(({ result, found }) => result === 'failed' && /no node runs it/.test(found)))
-  t.equal(of('stuck').length, 5)
+  t.equal(of('stuck').length, 6)
   for (const { result, advice, name } of checks)
     if (result === 'warning' || result === 'failed') t.ok(advice, `${name} has advice`)
 

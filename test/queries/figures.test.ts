@@ -218,7 +218,7 @@ t.test('open transfers, their age and durations equal the fold of the log', asyn
       }
       const all = [...states.values()].flatMap((state) => (state.kind === 'none' ? [] : [state]))
       const pending = all.filter(({ status }) => status === 'Pending')
-      const { pending: counts } = await countOpen(readModels, merchantIds)
+      const { pending: counts } = await countOpen(readModels, merchantIds, '2026-11-21T12:00:00.000Z')
       for (const { kind, count } of counts) t.equal(count, pending.filter((each) => each.kind === kind).length)
       // In the order of creation within the same time, because a sort is stable.
       const oldest = pending
@@ -255,7 +255,7 @@ t.test('counts at most a thousand open transfers', async (t) => {
   }))
   await readModels.collection('transfers').bulkWrite(transfers.map((document) => ({ insertOne: { document } })))
   for (const merchantIds of [undefined, ['m0', 'm1', 'm2']]) {
-    t.match(await countOpen(readModels, merchantIds), {
+    t.match(await countOpen(readModels, merchantIds, '2026-11-21T12:00:00.000Z'), {
       pending: [
         { kind: 'deposit', count: 1_000 },
         { kind: 'withdrawal', count: 0 },
@@ -263,5 +263,5 @@ t.test('counts at most a thousand open transfers', async (t) => {
       needingAttention: 1_000,
     })
   }
-  t.match(await countOpen(readModels, ['m1']), { needingAttention: 500 })
+  t.match(await countOpen(readModels, ['m1'], '2026-11-21T12:00:00.000Z'), { needingAttention: 500 })
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
-import { type StuckReason, stuckTransfers } from '../../src/queries/stuck.js'
+import { countInOldBankFiles, type StuckReason, stuckTransfers } from '../../src/queries/stuck.js'
 import { collections, indexes, type TransferDocument } from '../../src/read-models/documents.js'
 import { isServedByIndex, openWatchedReadModels, quietMerchant, transferOf } from './listed-rows.js'
 
@@ -33,6 +33,7 @@ function withdrawal(createdAt: string, changes: Changes = {}): TransferDocument 
 
 const claim = (until: string) => ({ by: 'user:ada', at: ago(60), until })
 const payout = { claim: null, claimants: [], files: [], approval: null, steps: [{ by: 'user:ada', count: 0 }] }
+const file = (minutes: number) => ({ by: 'user:ada', at: ago(minutes), messageId: 'a-file' })
 const approval = { by: 'user:eve', at: ago(50), accountNumber: 'TR33', amountMinor: 60_000 }
 const large: Changes = { merchantId: quietMerchant, amountMinor: 60_000 }
 
@@ -65,6 +66,20 @@ const cases: { readonly [name: string]: readonly [TransferDocument, StuckReason 
     'claims-lapse',
     ago(3),
   ],
+  'a withdrawal in a bank file of yesterday': [
+    withdrawal(ago(3_000), { payout: { ...payout, claim: claim(ago(1_500)), files: [file(1_500)] } }),
+    'in-bank-file',
+    ago(1_500),
+  ],
+  'a withdrawal in a bank file of this morning': [
+    withdrawal(ago(3_000), { payout: { ...payout, claim: claim(ago(200)), files: [file(1_500), file(200)] } }),
+    undefined,
+  ],
+  'a withdrawal that was released from its bank file': [
+    withdrawal(ago(3_000), { payout: { ...payout, files: [file(1_500)] } }),
+    'unpaid',
+    ago(3_000),
+  ],
   'a large withdrawal': [withdrawal(ago(20), large), 'awaiting-approval', ago(20)],
   'a large withdrawal that was approved and claimed once': [
     withdrawal(ago(40), {
@@ -94,6 +109,8 @@ t.test('lists exactly the stuck transfers, with the reason and the time', async 
   }
   t.equal(items.length, Object.values(cases).filter(([, reason]) => reason !== undefined).length)
   t.equal(more.size, 0)
+  t.equal(await countInOldBankFiles(readModels, undefined, now), 1)
+  t.equal(await countInOldBankFiles(readModels, [quietMerchant], now), 0)
 })
 
 t.test('lists the oldest of many by index, within the limit of rows', async (t) => {
@@ -114,6 +131,7 @@ t.test('lists the oldest of many by index, within the limit of rows', async (t) 
   t.same([...answer.more].sort(), [
     'awaiting-approval',
     'claims-lapse',
+    'in-bank-file',
     'manual-control',
     'pending-past-expiry',
     'unpaid',

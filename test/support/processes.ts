@@ -170,7 +170,7 @@ export const cliJson = jsonOf(runCli)
 export const cliItems = itemsOf(runCli)
 
 /** Returns the environment without the configuration of a service that belongs to the user who runs the tests. */
-function cleanEnvironment(): NodeJS.ProcessEnv {
+export function cleanEnvironment(): NodeJS.ProcessEnv {
   const inherited = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER']
   return Object.fromEntries(inherited.map((name) => [name, process.env[name]]))
 }

@@ -476,6 +476,8 @@ export const OverviewAnswer = Type.Object({
   /** The number, or 1000 for 1000 and more. */
   needingAttention: Type.Integer(),
   pending: List(Type.Object({ kind: Kind, count: Type.Integer() })),
+  /** The withdrawals that a bank file has held for more than a day; at most 500 are read. */
+  inOldBankFiles: Type.Integer(),
   failingEndpoints: Type.Integer(),
   parkedCallbacks: Type.Integer(),
   /** Empty without the permission to see operations. */

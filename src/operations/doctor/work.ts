@@ -55,6 +55,10 @@ const stuckSentences: { readonly [reason in StuckReason]: readonly [found: strin
     'withdrawals were claimed repeatedly and not paid',
     'Ask the operators who claimed them why they did not pay.',
   ],
+  'in-bank-file': [
+    'withdrawals have been in a bank file for a day',
+    'Check with the bank: complete each paid one, and release the others.',
+  ],
   unpaid: ['withdrawals are unpaid', 'Pay or cancel them.'],
 }
 

@@ -62,7 +62,7 @@ t.test('the overview shows the transfers of the range and the open ones', async 
       { kind: 'deposit', count: 2 },
       { kind: 'withdrawal', count: 0 },
     ],
-    ...{ needingAttention: 0, failingEndpoints: 0, parkedCallbacks: 0, projections: lags },
+    ...{ needingAttention: 0, inOldBankFiles: 0, failingEndpoints: 0, parkedCallbacks: 0, projections: lags },
   })
   const long = await overview(house, 'from=2026-11-01&to=2026-12-01')
   t.equal(long.bucketMs, 86_400_000)

@@ -162,6 +162,8 @@ const StuckReason = OneOf([
   'awaiting-approval',
   /** A withdrawal that was claimed repeatedly and not paid before the claims expired. */
   'claims-lapse',
+  /** A withdrawal in a bank file that was neither completed nor released for a day. */
+  'in-bank-file',
   /** An unpaid withdrawal without a claim. */
   'unpaid',
 ])
@@ -175,7 +177,7 @@ export const StuckItem = Type.Object({
   amountMinor: Type.Integer(),
   reason: StuckReason,
   /** The next action and the role that can take it. */
-  next: OneOf(['start-expiry', 'decide', 'approve', 'find-who-pays', 'pay']),
+  next: OneOf(['start-expiry', 'decide', 'approve', 'find-who-pays', 'check-bank-file', 'pay']),
   /** The time since which it is stuck for this reason. */
   since: Time,
   /** The number of claims and approvals. 0 for deposits. */

@@ -24,6 +24,7 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
       readBy(request),
       'overview',
       rangeOf(request, request.query),
+      clock(),
     )
     return {
       ...figures,

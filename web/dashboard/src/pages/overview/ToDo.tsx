@@ -15,6 +15,11 @@ export function ToDo({ answer }: { answer: OverviewAnswer }) {
           {text('overview.viewDeposits')}
         </Link>
       </Item>
+      <Item label={text('overview.inOldBankFiles')} count={answer.inOldBankFiles}>
+        <Link to="/withdrawals" search={{ status: 'Pending', sort: 'oldest' }}>
+          {text('overview.viewWithdrawals')}
+        </Link>
+      </Item>
       <Item label={text('overview.failing')} count={answer.failingEndpoints}>
         <Link to="/callbacks">{text('overview.viewCallbacks')}</Link>
       </Item>
