@@ -3,6 +3,8 @@ import t from 'tap'
 import { retryDelaysMs } from '../../src/callbacks/deliver/callback-attempt.js'
 import type { Lane } from '../../src/domain/callback.js'
 import { formatShortest } from '../../src/domain/money.js'
+import { streamPrefix } from '../../src/domain/streams.js'
+import type { EventStore } from '../../src/event-store/event-store.js'
 import { accepts, type Received, startReceiver } from './receiver.js'
 import { context, openWorld, quickTiming, until, type World } from './world.js'
 
@@ -49,6 +51,27 @@ t.test('sends one callback for a completed deposit, with a valid body, hash and 
   })
   t.ok(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000) < 30)
   t.equal(text, JSON.stringify(body))
+})
+
+t.test('a callback that is delivered at the first try leaves two events, and its lane is never read', async (t) => {
+  const lanesRead: string[] = []
+  const wrapStore = (store: EventStore): EventStore => ({
+    ...store,
+    readStream: (stream, options) => {
+      if (stream.startsWith(streamPrefix.callback)) lanesRead.push(stream)
+      return store.readStream(stream, options)
+    },
+  })
+  // The sweep reads the lane if it is as early as the subscription.
+  const world = await openWorld(t, { wrapStore, project: false, timing: { sweepDelayMs: 60_000 } })
+  const receiver = await startReceiver(t)
+  const { id } = await world.merchant(receiver.url)
+  world.start()
+  const trackingId = await world.completed(id)
+  await until(async () => (await world.deliveryLog(trackingId)).length === 2)
+  t.strictSame(await eventTypes(world, trackingId), ['CallbackRecorded', 'CallbackDelivered'])
+  t.equal(receiver.received.length, 1)
+  t.strictSame(lanesRead, [])
 })
 
 t.test('sends a callback for a creation only if the merchant enables it', async (t) => {

@@ -14,6 +14,7 @@ import {
   EndpointHealth,
   hasDueCallbacks,
   maxAttemptsPerEndpoint,
+  type ReadyLane,
   WaitingCallbacks,
 } from './callback-endpoint.js'
 import { EndpointConnection, type ResolveHost } from './endpoint-connection.js'
@@ -84,19 +85,27 @@ export class DeliveryWorker {
       isRetried: () => true,
       onUnavailable: (err) => logger.warn({ err }, 'callbacks: following new callbacks failed and will be retried'),
       handle: (page) => {
-        for (const event of page.events) this.#take(event)
+        // After the whole page, because a later event of it may change a lane.
+        for (const endpoint of new Set(page.events.map((event) => this.#take(event))))
+          if (endpoint) this.#pump(endpoint)
       },
     })
   }
 
-  #take({ type, data: { merchantId, trackingId } }: RecordedEvent): void {
-    if (typeof merchantId !== 'string' || typeof trackingId !== 'string') return
-    if (type !== 'CallbackRecorded' && type !== 'CallbackRequeued') return
+  /** Returns the endpoint if the event gives it something to send. */
+  #take(event: RecordedEvent): CallbackEndpoint | undefined {
+    const { type, revision, data } = event
+    const { merchantId, trackingId } = data
+    if (typeof merchantId !== 'string' || typeof trackingId !== 'string') return undefined
+    if (type !== 'CallbackRecorded' && type !== 'CallbackRequeued') {
+      this.#endpoints.get(merchantId)?.lanes.changed(trackingId)
+      return undefined
+    }
     const endpoint = this.#endpointOf(merchantId)
     // A user who requeues a callback expects an attempt immediately.
     if (type === 'CallbackRequeued') endpoint.breaker.probeNow()
-    endpoint.lanes.offer(trackingId)
-    this.#pump(endpoint)
+    endpoint.lanes.offer(trackingId, revision === 0 ? event : undefined)
+    return endpoint
   }
 
   async #offerDueCallbacks(): Promise<void> {
@@ -160,11 +169,11 @@ export class DeliveryWorker {
   /** Starts as many attempts as the limits allow. */
   #pump(endpoint: CallbackEndpoint): void {
     while (!this.stop.aborted && this.#mayAttempt(endpoint)) {
-      const trackingId = endpoint.lanes.take()
-      if (trackingId === undefined) break
+      const ready = endpoint.lanes.take()
+      if (ready === undefined) break
       endpoint.sending++
       this.#sending++
-      const running = this.#serve(endpoint, trackingId).finally(() => this.#attempts.delete(running))
+      const running = this.#serve(endpoint, ready).finally(() => this.#attempts.delete(running))
       this.#attempts.add(running)
     }
     const hasEnough = endpoint.lanes.readyCount >= refillBelow || !endpoint.needsRefill(performance.now())
@@ -206,8 +215,9 @@ export class DeliveryWorker {
   }
 
   /** Gives a lane one turn, with at most one attempt. Never rejects. */
-  async #serve(endpoint: CallbackEndpoint, trackingId: string): Promise<void> {
+  async #serve(endpoint: CallbackEndpoint, ready: ReadyLane): Promise<void> {
     const { lanes } = endpoint
+    const { lane: trackingId } = ready
     let isSending = true
     const freeSlot = () => {
       if (!isSending) return
@@ -218,7 +228,7 @@ export class DeliveryWorker {
     }
     let hasMore = false
     try {
-      hasMore = await this.#sendNext(endpoint, trackingId, freeSlot)
+      hasMore = await this.#sendNext(endpoint, ready, freeSlot)
     } catch (error) {
       if (!this.abort.aborted) {
         this.deps.logger.error({ err: error, trackingId }, 'callbacks: a callback could not be attempted')
@@ -232,8 +242,9 @@ export class DeliveryWorker {
   }
 
   /** Returns true if the lane may have another callback to send now. Calls `freeSlot` when the endpoint has responded. */
-  async #sendNext(endpoint: CallbackEndpoint, trackingId: string, freeSlot: () => void): Promise<boolean> {
-    const lane = await this.deps.commands.load(trackingId)
+  async #sendNext(endpoint: CallbackEndpoint, ready: ReadyLane, freeSlot: () => void): Promise<boolean> {
+    const { lane: trackingId, only } = ready
+    const lane = await this.deps.commands.load(trackingId, only && [only])
     const delivery = nextDelivery(lane.state)
     const merchant = this.#deliverable(endpoint.merchantId)
     if (!delivery || !merchant) return false
