@@ -290,13 +290,24 @@ function changesText(result: { readonly before: Merchant; readonly merchant: Mer
 function merchantView({ merchantId, settings, ...merchant }: Merchant) {
   const { mismatchToleranceMinor, manualControlAboveMinor, approvalAboveMinor, ...others } = settings
   const { minAmountMinor, maxAmountMinor, ...same } = others
-  const { suspended, callbacksDisabled, apiKeys, secretKeys, webhookSecret, createdAt } = merchant
+  const {
+    suspended,
+    proposedThreshold: proposed,
+    callbacksDisabled,
+    apiKeys,
+    secretKeys,
+    webhookSecret,
+    createdAt,
+  } = merchant
   return {
     id: merchantId,
     ...same,
     mismatchTolerance: toJsonNumber(mismatchToleranceMinor),
-    manualControlAbove: manualControlAboveMinor === null ? null : toJsonNumber(manualControlAboveMinor),
-    approvalAbove: approvalAboveMinor === null ? null : toJsonNumber(approvalAboveMinor),
+    manualControlAbove: amountOrNull(manualControlAboveMinor),
+    approvalAbove: amountOrNull(approvalAboveMinor),
+    proposedThreshold: proposed && {
+      ...{ approvalAbove: amountOrNull(proposed.approvalAboveMinor), by: proposed.by, at: proposed.at },
+    },
     minAmount: toJsonNumber(minAmountMinor),
     maxAmount: toJsonNumber(maxAmountMinor),
     ...{ suspended, callbacksDisabled },
@@ -307,6 +318,10 @@ function merchantView({ merchantId, settings, ...merchant }: Merchant) {
     previousWebhookSecretValidUntil: webhookSecret.previous?.validUntil ?? null,
     createdAt,
   }
+}
+
+function amountOrNull(minor: bigint | null): number | null {
+  return minor === null ? null : toJsonNumber(minor)
 }
 
 const keyName = matching((text) => keyNameForm.test(text), 'It must be 1 to 64 of A-Z a-z 0-9 . _ -.')

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Role } from '../../src/domain/user/permissions.js'
 import type { Session } from '../../src/http/dashboard/api.js'
+import { runCli } from '../cli/in-process.js'
 import { password, postSession, signIn, signInAs } from '../support/dashboard.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
@@ -162,6 +163,14 @@ t.test('one administrator cannot raise or remove the threshold', async (t) => {
     })
     t.equal(threshold(), 10_00n)
   }
+  const data = `embedded:${running.path}`
+  const key = running.masterKey.toString('hex')
+  const environment = { EVENT_STORE_URL: data, READ_MODEL_URL: data, TRANSFERD_MASTER_KEY: key }
+  const proposedThreshold = { approvalAbove: 10_000, by: `user:${alice.userId}` }
+  const shown = await runCli(running.path, ['merchants', 'show', id, '--json'], environment)
+  t.match(JSON.parse(shown.stdout), { approvalAbove: 10, proposedThreshold })
+  t.match((await runCli(running.path, ['merchants', 'show', id], environment)).stdout, /proposedThreshold.*10000/)
+
   const kept = await alice.patch(`/merchants/${id}`, { approvalAboveMinor: 10_00 })
   t.match(kept.json(), { settings: { approvalAboveMinor: 10_00 }, proposedThreshold: null }, 'a proposal is withdrawn')
   await alice.patch(`/merchants/${id}`, { approvalAboveMinor: null })
