@@ -5,7 +5,7 @@ import { Index, Text, Time } from './fields.js'
 const finding = {
   /** `log`: an event. `tree`: a file of the tree. `checkpoint`: its signature or size. `file`: the database itself. */
   kind: OneOf('log', 'tree', 'checkpoint', 'file'),
-  /** Where it was found, such as `transfer-…@3`, `tile/entries/000` or `checkpoint`. */
+  /** Where it was found, such as `transfer-…@3`, `tile/0/000` or `checkpoint`. */
   place: Text,
   /** The index of the leaf in the tree, from 0; null if the finding concerns no single leaf. */
   leafIndex: Nullable(Index),

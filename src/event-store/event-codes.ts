@@ -13,8 +13,8 @@ import {
   type Page,
   type Place,
   type Position,
-  type RecordedEvent,
   type SerializedEvent,
+  type UnparsedEvent,
 } from './event-store.js'
 import { readableEvent } from './read-event.js'
 
@@ -72,18 +72,18 @@ export function addEventCodes(raw: EventLog, key: EventKey): EventStore {
  * Decorates the store: events of the service's streams without a valid code are marked as forged, so that they are unreadable, and
  * `onForged` receives them. Persistent subscriptions deliver events as stored: their consumers read the streams before they act.
  */
-export function checkEventCodes(raw: EventStore, key: EventKey, onForged?: (event: RecordedEvent) => void): EventStore {
+export function checkEventCodes(raw: EventStore, key: EventKey, onForged?: (event: Place) => void): EventStore {
   let replacement: Promise<Position | undefined> | undefined
   /** Whether the event carries a code of an earlier key whose master key an operator gave up later, so that no one can check it. */
-  const hasLostKey = async (event: RecordedEvent): Promise<boolean> => {
+  const hasLostKey = async (event: UnparsedEvent): Promise<boolean> => {
     const keyId = eventKeyIdOf(event)
     if (keyId === undefined || keyId === key.id) return false
     replacement ??= giveUpPosition(raw, key)
     const position = await replacement
     return position !== undefined && comparePositions(event.position, position) < 0
   }
-  const check = async (events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> => {
-    let marked: RecordedEvent[] | undefined
+  const check = async <Event extends UnparsedEvent>(events: readonly Event[]): Promise<readonly Event[]> => {
+    let marked: Event[] | undefined
     for (const [index, event] of events.entries()) {
       if (streamKind(event.stream) === undefined || hasCode(key, event) || (await hasLostKey(event))) continue
       marked ??= [...events]
@@ -92,24 +92,27 @@ export function checkEventCodes(raw: EventStore, key: EventKey, onForged?: (even
     }
     return marked ?? events
   }
-  const checkPage = async (page: Page): Promise<Page> => ({ ...page, events: await check(page.events) })
+  const checkPage = async <Event extends UnparsedEvent>(page: Page<Event>): Promise<Page<Event>> => {
+    return { ...page, events: await check(page.events) }
+  }
   return {
     ...raw,
     readStream: async (stream, options) => check(await raw.readStream(stream, options)),
     readEvents: async (places) => check(await raw.readEvents(places)),
     readAll: async (options) => checkPage(await raw.readAll(options)),
+    readUnparsed: async (options) => checkPage(await raw.readUnparsed(options)),
     async *subscribeToAll(options) {
       for await (const page of raw.subscribeToAll(options)) yield await checkPage(page)
     },
   }
 }
 
-/** Returns the id of the key of an event's code, or `undefined` without a code. */
-export function eventKeyIdOf({ metadata }: Pick<RecordedEvent, 'metadata'>): string | undefined {
-  return typeof metadata.mac === 'string' ? /^([0-9a-f]{8})\../.exec(metadata.mac)?.[1] : undefined
+/** Returns the id of the key of an event's code, which ends the stored text, or `undefined` without a code. */
+export function eventKeyIdOf({ text }: Pick<UnparsedEvent, 'text'>): string | undefined {
+  return /"mac":"([0-9a-f]{8})\.[\w-]*"\}\]$/.exec(text ?? '')?.[1]
 }
 
-function hasCode(key: EventKey, event: RecordedEvent): boolean {
+function hasCode(key: EventKey, event: UnparsedEvent): boolean {
   const { text } = event
   if (text === undefined) return false
   const codeAt = text.length - memberLength

@@ -7,6 +7,7 @@ import {
   type Append as LogAppend,
   type RecordedEvent as LogEvent,
   type Page as LogPage,
+  type UnparsedEvent as LogUnparsedEvent,
   type NewEvent,
   type Position,
   type ReadAllOptions,
@@ -26,19 +27,20 @@ export interface Append extends LogAppend {
   readonly events: readonly NewEvent[]
 }
 
-export interface RecordedEvent extends LogEvent {
+export interface UnparsedEvent extends LogUnparsedEvent {
   /** An operator decided to skip the event. `skipEvents` marks it; no engine does. */
   readonly isSkipped?: true
   /** The event does not carry a valid code of the service. `checkEventCodes` marks it; no engine does. */
   readonly isForged?: true
+}
+
+export interface RecordedEvent extends LogEvent, UnparsedEvent {
   /** The revision of the previous event that is not skipped, if skipped events precede this one; -1 if all of them are skipped. */
   readonly previousRevision?: number
 }
 
 /** A page of the log in its global order. */
-export interface Page extends LogPage {
-  readonly events: readonly RecordedEvent[]
-}
+export type Page<Event = RecordedEvent> = LogPage<Event>
 
 export interface EventStore extends EventLog {
   append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>
@@ -49,6 +51,7 @@ export interface EventStore extends EventLog {
   readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
   readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>
+  readUnparsed(options: Pick<ReadAllOptions, 'after' | 'maxCount'>): Promise<Page<UnparsedEvent>>
   subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page>
 }
 
@@ -62,11 +65,24 @@ export async function endOfLog(store: Pick<EventStore, 'subscribeToAll'>): Promi
   return undefined
 }
 
-/** Reads the log up to its current end. `through` is the position up to which everything was read. @throws StoreUnavailableError */
-export async function* logPages(store: Pick<EventStore, 'readAll'>, { after, ...options }: ReadAllOptions) {
+/** Reads the log up to its current end. @throws StoreUnavailableError */
+export function logPages(store: Pick<EventStore, 'readAll'>, { after, ...options }: ReadAllOptions) {
+  return pagesAfter(after, (from) => store.readAll({ ...options, ...from }))
+}
+
+/** Reads the log up to its current end without parsing its events. @throws StoreUnavailableError */
+export function unparsedPages(store: Pick<EventStore, 'readUnparsed'>, after: Position | undefined, maxCount: number) {
+  return pagesAfter(after, (from) => store.readUnparsed({ maxCount, ...from }))
+}
+
+/** `through` is the position up to which everything was read. */
+async function* pagesAfter<Event>(
+  after: Position | undefined,
+  read: (from: { readonly after?: Position }) => Promise<Page<Event>>,
+) {
   let through = after
   for (;;) {
-    const { events, checkpoint, atEnd } = await store.readAll({ ...options, ...(through && { after: through }) })
+    const { events, checkpoint, atEnd } = await read(through ? { after: through } : {})
     through = checkpoint ?? through
     yield { events, through, atEnd }
     if (atEnd) return

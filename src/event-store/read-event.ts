@@ -1,6 +1,6 @@
 import { skippedEventsStream } from '../domain/streams.js'
 import { type DomainEvent, decodeEvent, type EventData, UnreadableEventError } from './event-codec.js'
-import type { EventStore, Page, RecordedEvent } from './event-store.js'
+import type { EventStore, Page, RecordedEvent, UnparsedEvent } from './event-store.js'
 
 /**
  * Returns the decoded event, or `undefined` if it is skipped ({@link skipEvents}). Every reader uses this function, and ignores a skipped
@@ -106,6 +106,10 @@ export function skipEvents(store: EventStore): EventStore {
     learn(events)
     return streams.size === 0 ? events : events.map((event) => marked(event, streams.get(event.stream)))
   }
+  const markedUnparsed = (event: UnparsedEvent): UnparsedEvent => {
+    const id = streams.get(event.stream)?.get(event.revision)
+    return id !== undefined && event.text?.startsWith(`["${id}",`) ? { ...event, isSkipped: true } : event
+  }
   const markedPage = (page: Page): Page => ({ ...page, events: mark(page.events) })
   return {
     ...store,
@@ -120,6 +124,11 @@ export function skipEvents(store: EventStore): EventStore {
     async readAll(options) {
       await loaded()
       return markedPage(await store.readAll(options))
+    },
+    async readUnparsed(options) {
+      await loaded()
+      const page = await store.readUnparsed(options)
+      return streams.size === 0 ? page : { ...page, events: page.events.map(markedUnparsed) }
     },
     async *subscribeToAll(options) {
       await loaded()

@@ -17,6 +17,7 @@ import { addEventCodes, checkEventCodes, eventKeyOf } from '../../src/event-stor
 import {
   eventText,
   type NewEvent,
+  type Place,
   type RecordedEvent,
   type SerializedEvent,
 } from '../../src/event-store/event-store.js'
@@ -83,7 +84,7 @@ t.test('an event is readable only in the place and with the content that the ser
   const key = eventKeyOf(randomBytes(32).toString('base64url'))
   const service = addEventCodes(log, key)
   const isReadable = async (stream: string, revision: number) => {
-    const found: RecordedEvent[] = []
+    const found: Place[] = []
     const events = await checkEventCodes(log, key, (event) => found.push(event)).readStream(stream)
     t.equal(found.length, events.filter(({ isForged }) => isForged).length)
     return !events[revision]?.isForged

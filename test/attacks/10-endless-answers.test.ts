@@ -51,7 +51,7 @@ t.test(
     const witness = { url: endless.url, key: parseSigner(generateSigner('witness.example', 'cosignature')) }
     for (const copyTo of copies) {
       const publisher = new CheckpointPublisher({
-        ...{ tiles, signer, copyTo, witnesses: [witness], publishFailed: () => undefined },
+        ...{ store, tiles, signer, copyTo, witnesses: [witness], publishFailed: () => undefined },
         logger: pino({ level: 'silent' }),
       })
       t.same(await publisher.publish({ note, size }), { note, findings: [] })

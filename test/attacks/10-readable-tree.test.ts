@@ -15,10 +15,10 @@ t.test('the group of the directory can read the files of the tree only if asked'
     mkdirSync(root)
     chmodSync(root, 0o2750)
     const { audit } = readConfiguration({ AUDIT_GROUP_READABLE, AUDIT_DIRECTORY: root })
-    await new DirectoryTiles(audit.directory, audit).write('tile/entries/000.p/7', Buffer.from('leaf'))
+    await new DirectoryTiles(audit.directory, audit).write('tile/names/000.p/7', Buffer.from('leaf'))
     const modeOf = (path: string) => statSync(join(root, path)).mode & 0o777
-    t.equal(modeOf('tile/entries/000.p/7'), file)
-    for (const path of ['tile', 'tile/entries', 'tile/entries/000.p']) t.equal(modeOf(path), directory)
+    t.equal(modeOf('tile/names/000.p/7'), file)
+    for (const path of ['tile', 'tile/names', 'tile/names/000.p']) t.equal(modeOf(path), directory)
     t.equal(statSync(root).mode & 0o7777, 0o2750, 'the directory itself is unchanged')
   }
 })

@@ -619,16 +619,38 @@ function readAllRules(t: Test, store: EventStore): void {
     t.same(page.checkpoint, position)
   })
 
-  t.test('returns the stored text, and no separate bytes, of an event whose stored bytes equal its JSON', async (t) => {
+  t.test('returns the stored text of an event, parsed or not', async (t) => {
     const after = await endOf(store)
     const content = { data: { b: 1, a: ['\u20ac', 1.5e300, null, { z: '\n' }] }, metadata: { by: 'contract' } }
     await store.append(newStream(), 'no_stream', [{ id: randomUUID(), type: 'T', ...content }])
-    await store.append(newStream(), 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }])
-    const plain = await store.readAll({ after, maxCount: 10 })
-    t.strictSame(await store.readAll({ after, maxCount: 10, includeStored: true }), plain)
-    t.equal(plain.events.length, 2)
-    for (const { id, type, data, metadata, text } of plain.events)
-      t.equal(text, JSON.stringify([id, type, data, metadata]))
+    await store.append(newStream(), 'no_stream', [{ id: randomUUID(), type: 'T', data: { 9: 1, 1: 2 }, metadata: {} }])
+    const { events } = await store.readAll({ after, maxCount: 10 })
+    t.equal(events.length, 2)
+    for (const { id, type, data, metadata, text } of events) t.equal(text, JSON.stringify([id, type, data, metadata]))
+    const unparsed = await store.readUnparsed({ after, maxCount: 10 })
+    t.match(unparsed, { atEnd: true, checkpoint: events[1]!.position })
+    for (const [index, { stream, revision, position, recordedAtMs, text }] of unparsed.events.entries())
+      t.match(events[index], { stream, revision, position, recordedAtMs, text })
+    const first = await store.readUnparsed({ after, maxCount: 1 })
+    t.match(first, { events: [{ text: events[0]!.text }], atEnd: false, checkpoint: events[0]!.position })
+    t.match(await store.readUnparsed({ after: events[1]!.position, maxCount: 1 }), { events: [], atEnd: true })
+  })
+
+  t.test('returns the places of the events of a stream from a revision on', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    await store.append(stream, 'no_stream', letters.events('a', 'b', 'c', 'd'))
+    const places = (await store.readStream(stream)).map(({ revision, position }) => ({ stream, revision, position }))
+    const read = async (fromRevision: number, maxCount: number) =>
+      (await store.readPlaces([{ stream, fromRevision, maxCount }]))[0]!.map(({ revision, position }) => ({
+        ...{ stream, revision, position },
+      }))
+    t.strictSame(await read(0, 10), places)
+    t.strictSame(await read(1, 2), places.slice(1, 3))
+    t.strictSame(await read(4, 10), [])
+    const ranges = [newStream(), stream].map((name) => ({ stream: name, fromRevision: 3, maxCount: 1 }))
+    t.match(await store.readPlaces(ranges), [[], places.slice(3)])
+    t.strictSame(await store.readPlaces([]), [])
   })
 
   t.test('stores the given JSON texts of data and metadata unchanged', async (t) => {

@@ -18,6 +18,8 @@ const members = {
   readStream: true,
   readEvents: true,
   readAll: true,
+  readUnparsed: true,
+  readPlaces: true,
   subscribeToAll: true,
   persistentSubscriptions: true,
   close: true,

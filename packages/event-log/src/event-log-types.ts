@@ -25,7 +25,8 @@ export interface SerializedEvent extends Pick<NewEvent, 'id' | 'type'> {
   readonly metadata: string
 }
 
-export interface RecordedEvent extends NewEvent {
+/** An event in its stored form. */
+export interface UnparsedEvent {
   readonly stream: string
   readonly revision: number
   readonly position: Position
@@ -33,11 +34,11 @@ export interface RecordedEvent extends NewEvent {
   readonly recordedAtMs: number
   /** The stored JSON text of `[id, type, data, metadata]`, or `undefined` if the event is stored in another form. */
   readonly text?: string | undefined
-  /**
-   * The stored bytes, where they differ from the JSON of the fields above. Present only with {@link ReadAllOptions.includeStored}.
-   */
-  readonly stored?: readonly Uint8Array[]
+  /** The parts of an event without a text. They are the same from every engine, and contain every stored byte. */
+  readonly bytes?: readonly Uint8Array[]
 }
+
+export interface RecordedEvent extends NewEvent, UnparsedEvent {}
 
 export interface Append {
   readonly stream: string
@@ -69,16 +70,19 @@ export interface ReadAllOptions {
   readonly streamPrefixes?: readonly string[]
   /** The maximum number of events in the page, at least 1. */
   readonly maxCount: number
-  /** Returns unreadable events with their `stored` bytes instead of throwing, so that no stored byte goes unseen. */
-  readonly includeStored?: true
 }
 
 /** The place of an event, by which an engine finds it as fast as it can. */
 export type EventPlace = Pick<RecordedEvent, 'stream' | 'revision' | 'position'>
 
+/** A part of a stream, from its first revision on, inclusive. */
+export interface StreamRange extends Required<Omit<ReadStreamOptions, 'direction'>> {
+  readonly stream: string
+}
+
 /** A page of events in the global order. */
-export interface Page {
-  readonly events: readonly RecordedEvent[]
+export interface Page<Event = RecordedEvent> {
+  readonly events: readonly Event[]
   /** The position up to which the log was scanned, inclusive, matching or not. Absent on an empty log. */
   readonly checkpoint?: Position
   /** Whether the log ended with this page when it was read. */
@@ -217,6 +221,10 @@ export interface EventLog {
   /** Returns the events at these places in their order, without those of places at which there is no event of the stream and revision. */
   readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>
+  /** Reads the log like {@link readAll}, but parses nothing where the engine allows that, so it also returns unreadable events. */
+  readUnparsed(options: Pick<ReadAllOptions, 'after' | 'maxCount'>): Promise<Page<UnparsedEvent>>
+  /** Returns where the events of each range are, without reading their content where the engine allows that. */
+  readPlaces(ranges: readonly StreamRange[]): Promise<readonly (readonly EventPlace[])[]>
   /**
    * Yields pages until the signal aborts and reads each page on demand. On an idle log it waits, except that it always yields one
    * page, possibly empty, when it first reaches the end.

@@ -54,6 +54,8 @@ function eventLogOf(log: Log, closeWriter: () => Promise<void>): EventLog {
     readStream: (stream, options) => log.readStream(stream, options),
     readEvents: (places) => log.readEvents(places),
     readAll: (options) => log.readAll(options),
+    readUnparsed: (options) => log.readUnparsed(options),
+    readPlaces: (ranges) => log.readPlaces(ranges),
     subscribeToAll: (options) => log.subscribeToAll(options),
     persistentSubscriptions,
     close: async () => {

@@ -11,7 +11,9 @@ import {
   type ReadStreamOptions,
   type RecordedEvent,
   StoreUnavailableError,
+  type StreamRange,
   type SubscribeToAllOptions,
+  type UnparsedEvent,
 } from './event-log-types.js'
 import { toPosition } from './file/event-body.js'
 import { walPath } from './file/log-file.js'
@@ -189,6 +191,16 @@ export class Log {
     // A caller that reads one page after another must not block the thread.
     await nextTurn()
     return this.reader.readAll(options)
+  }
+
+  async readUnparsed(options: Pick<ReadAllOptions, 'after' | 'maxCount'>): Promise<Page<UnparsedEvent>> {
+    checkCount('maxCount', options.maxCount, 1)
+    await nextTurn()
+    return this.reader.readUnparsed(options)
+  }
+
+  async readPlaces(ranges: readonly StreamRange[]): Promise<readonly (readonly EventPlace[])[]> {
+    return this.reader.readPlaces(ranges)
   }
 
   subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page> {

@@ -17,9 +17,9 @@ def check(path, key):
     notations = (json.dumps(manifest, ensure_ascii=False, **each) for each in ({"indent": 2}, {"separators": (",", ":")}))
     require(text.rstrip("\n") in notations, "a file that transferd has not written")
     signature = manifest.pop("signature")
-    canonical = json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    digest = hashlib.sha256(canonical.encode()).hexdigest()
-    open_note(f"transferd-export/1\n{digest}\n\n{signature}\n", key)
+    unsigned = json.dumps(manifest, separators=(",", ":"), ensure_ascii=False)
+    digest = hashlib.sha256(unsigned.encode()).hexdigest()
+    open_note(f"transferd-export/2\n{digest}\n\n{signature}\n", key)
     size, _ = open_checkpoint(manifest["checkpoint"], key)
     for file in manifest["files"]:
         with open(os.path.join(os.path.dirname(path), os.path.basename(file["name"])), "rb") as opened:

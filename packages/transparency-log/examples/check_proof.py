@@ -140,12 +140,25 @@ def open_checkpoint(note, key):
     return int(size), hashed(root)
 
 
+def event_in(leaf):
+    """Returns the fields of the event in a leaf. A leaf of a long event holds its SHA-256 instead of its content."""
+    # Readers may disagree about a duplicate name.
+    form, stream, revision, recorded_at_ms, content = json.loads(leaf, object_pairs_hook=without_duplicates)
+    fields = zip(("id", "type", "data", "metadata"), content) if form == "transferd/2 event" else [("type", form)]
+    return {"stream": stream, "revision": revision, "recordedAtMs": recorded_at_ms, **dict(fields)}
+
+
+def without_duplicates(pairs):
+    require(len(pairs) == len(dict(pairs)), "a duplicate name")
+    return dict(pairs)
+
+
 def check(text, key, kept=None):
     """Returns the events that the proof proves to be in the log. Raises Wrong or a Python error for an invalid file."""
     file = json.loads(text)
     # Readers may disagree about a duplicate name, so exactly one notation is allowed.
     require(json.dumps(file, indent=2, ensure_ascii=False) + "\n" == text, "a file that transferd has not written")
-    require(file.pop("format") == "transferd-proof/1", "an unknown format")
+    require(file.pop("format") == "transferd-proof/2", "an unknown format")
     tracking_id, checkpoint, events = file.pop("trackingId"), file.pop("checkpoint"), file.pop("events")
     size, root = open_checkpoint(checkpoint, key)
     heads, older = [(size, root)], file.pop("older", None)
@@ -160,7 +173,7 @@ def check(text, key, kept=None):
         leaf, proof = event["leaf"].encode(), [hashed(each) for each in event["proof"]]
         require(type(event["index"]) is int, "an invalid index")
         require(included(sha256(b"\0", leaf), event["index"], size, root, proof), f"leaf {event['index']} is not in the tree")
-        shown.append({**json.loads(leaf), "index": event["index"]})
+        shown.append({**event_in(leaf), "index": event["index"]})
         require(shown[-1]["stream"] == f"transfer-{tracking_id}", "an event of a different stream")
     for before, after in zip(shown, shown[1:]):
         follows = after["revision"] == before["revision"] + 1 and after["index"] > before["index"]

@@ -15,8 +15,14 @@ export const tileWidth = 256
 /** The limit follows from the 16-bit length of an entry in a bundle. */
 export const maxEntryBytes = 65_535
 
-/** `entries` holds the leaves, and level 0 their hashes. */
-export type TileLevel = number | 'entries'
+/**
+ * The content of a tree's bundles: the leaves, or, for a tree over a log that can return its leaves again, only a name for each leaf.
+ * Names are not authenticated by the tree. They find a leaf and describe a missing one.
+ */
+export type BundleKind = 'entries' | 'names'
+
+/** Level 0 holds the hashes of the leaves. */
+export type TileLevel = number | BundleKind
 
 /** Returns `tile/<L>/<N>[.p/<W>]`, where the index consists of groups of three digits: `x001/x234/067`. */
 export function tilePath(level: TileLevel, index: number, width = tileWidth): string {
@@ -28,7 +34,7 @@ export function tilePath(level: TileLevel, index: number, width = tileWidth): st
 
 /** Returns the number of hashes on a level: one for each full tile of the level below. */
 export function hashesOnLevel(level: TileLevel, size: number): number {
-  return level === 'entries' ? size : Math.floor(size / tileWidth ** level)
+  return typeof level === 'string' ? size : Math.floor(size / tileWidth ** level)
 }
 
 /** Returns the width of a tile in a tree of `size` leaves: 256 if it is full, 0 if it does not exist. */
@@ -37,15 +43,15 @@ export function widthOf(level: TileLevel, index: number, size: number): number {
 }
 
 /** Returns the levels of a tree of `size` leaves that have a hash. */
-export function levelsOf(size: number): TileLevel[] {
+export function levelsOf(size: number, bundles: BundleKind = 'entries'): TileLevel[] {
   const levels: TileLevel[] = []
   for (let level = 0; hashesOnLevel(level, size) > 0; level++) levels.push(level)
-  return levels.length === 0 ? [] : ['entries', ...levels]
+  return levels.length === 0 ? [] : [bundles, ...levels]
 }
 
 /** Yields the paths of all files, including partial tiles, that a tree of `to` leaves has and a tree of `from` leaves lacks. */
-export function* filesSince(from: number, to: number): Generator<string> {
-  for (const level of levelsOf(to)) {
+export function* filesSince(from: number, to: number, bundles: BundleKind = 'entries'): Generator<string> {
+  for (const level of levelsOf(to, bundles)) {
     const count = hashesOnLevel(level, to)
     const before = hashesOnLevel(level, from)
     if (count === before) continue
@@ -80,11 +86,16 @@ export async function readHashes(
 }
 
 /** Reads the entries of a bundle in a tree of `size` leaves. @throws VerificationError */
-export async function readBundle(store: TileStore, index: number, size: number): Promise<Buffer[]> {
-  const width = widthOf('entries', index, size)
-  const entries = entriesIn(Buffer.from(await readTile(store, 'entries', index, size)))
+export async function readBundle(
+  store: TileStore,
+  index: number,
+  size: number,
+  kind: BundleKind = 'entries',
+): Promise<Buffer[]> {
+  const width = widthOf(kind, index, size)
+  const entries = entriesIn(Buffer.from(await readTile(store, kind, index, size)))
   if (entries === undefined || entries.length < width) {
-    throw new VerificationError(`${tilePath('entries', index, width)} does not contain ${width} whole entries`)
+    throw new VerificationError(`${tilePath(kind, index, width)} does not contain ${width} whole entries`)
   }
   return entries.slice(0, width)
 }

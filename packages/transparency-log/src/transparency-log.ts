@@ -32,6 +32,7 @@ export {
   verifiedSignatures,
 } from './signed-note.js'
 export {
+  type BundleKind,
   bundleOf,
   filesSince,
   hashesOnLevel,

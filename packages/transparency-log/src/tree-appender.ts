@@ -1,5 +1,6 @@
 import { type Hash, leafHash, rootOver } from './merkle-hash.js'
 import {
+  type BundleKind,
   bundleOf,
   hashesOnLevel,
   levelsOf,
@@ -18,14 +19,16 @@ import {
  */
 export class TreeAppender {
   readonly #store: TileStore
+  readonly #kind: BundleKind
   #size: number
   /** The entries of the last bundle if it is not full. */
   #bundle: Uint8Array[]
   /** The hashes of the last tile of each level that is not full. */
   readonly #levels: Hash[][]
 
-  private constructor(store: TileStore, size: number, bundle: Uint8Array[], levels: Hash[][]) {
+  private constructor(store: TileStore, kind: BundleKind, size: number, bundle: Uint8Array[], levels: Hash[][]) {
     this.#store = store
+    this.#kind = kind
     this.#size = size
     this.#bundle = bundle
     this.#levels = levels
@@ -35,13 +38,17 @@ export class TreeAppender {
    * Opens a tree of `size` flushed leaves, or the first full bundles of a tree that was flushed at `within` leaves, whose narrower
    * tiles may be missing. Compare `root()` with the checkpoint's root. @throws VerificationError
    */
-  static async open(store: TileStore, size: number, within = size): Promise<TreeAppender> {
+  static async open(
+    store: TileStore,
+    size: number,
+    { within = size, bundles = 'entries' }: { readonly within?: number; readonly bundles?: BundleKind } = {},
+  ): Promise<TreeAppender> {
     const levels: Hash[][] = []
     for (const level of levelsOf(size)) {
-      if (level !== 'entries') levels.push(await lastHashes(store, level, size, within))
+      if (typeof level === 'number') levels.push(await lastHashes(store, level, size, within))
     }
-    const bundle = size % tileWidth === 0 ? [] : await readBundle(store, Math.floor(size / tileWidth), size)
-    return new TreeAppender(store, size, bundle, levels)
+    const bundle = size % tileWidth === 0 ? [] : await readBundle(store, Math.floor(size / tileWidth), size, bundles)
+    return new TreeAppender(store, bundles, size, bundle, levels)
   }
 
   get size(): number {
@@ -58,21 +65,22 @@ export class TreeAppender {
     return rootOver(below)
   }
 
-  /** Appends entries. @throws RangeError and appends nothing if an entry is larger than `maxEntryBytes` */
-  async append(entries: readonly Uint8Array[]): Promise<void> {
+  /**
+   * Appends entries to the bundles and their hashes to the tree. If the bundles hold names, pass the names and the hashes of the leaves.
+   * @throws RangeError and appends nothing if an entry is larger than `maxEntryBytes`
+   */
+  async append(entries: readonly Uint8Array[], hashes: readonly Hash[] = entries.map(leafHash)): Promise<void> {
     const tooLarge = entries.findIndex(({ length }) => length > maxEntryBytes)
     if (tooLarge >= 0) throw new RangeError(`entry ${this.#size + tooLarge} is larger than ${maxEntryBytes} bytes`)
-    for (const entry of entries) {
+    for (const [place, entry] of entries.entries()) {
       this.#bundle.push(entry)
       this.#size++
-      const hashed = this.#push(0, leafHash(entry))
-      if (this.#bundle.length === tileWidth) {
-        const path = tilePath('entries', this.#size / tileWidth - 1)
-        // Write both concurrently, because each waits for the disk.
-        await Promise.all([hashed, this.#store.write(path, bundleOf(this.#bundle))])
-        this.#bundle = []
-      }
-      await hashed
+      const hashed = this.#push(0, hashes[place]!)
+      if (this.#bundle.length < tileWidth) continue
+      const path = tilePath(this.#kind, this.#size / tileWidth - 1)
+      // Write both concurrently, because each waits for the disk.
+      await Promise.all([hashed, this.#store.write(path, bundleOf(this.#bundle))])
+      this.#bundle = []
     }
   }
 
@@ -80,7 +88,7 @@ export class TreeAppender {
   async flush(): Promise<void> {
     if (this.#bundle.length > 0) {
       const index = Math.floor(this.#size / tileWidth)
-      await this.#store.write(tilePath('entries', index, this.#bundle.length), bundleOf(this.#bundle))
+      await this.#store.write(tilePath(this.#kind, index, this.#bundle.length), bundleOf(this.#bundle))
     }
     for (const [level, hashes] of this.#levels.entries()) {
       if (hashes.length === 0) continue

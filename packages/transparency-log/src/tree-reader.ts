@@ -1,6 +1,6 @@
 import { emptyRoot, type Hash, nodeHash, rootOver } from './merkle-hash.js'
 import { isPowerOfTwo, largestPowerOfTwoBelow } from './powers-of-two.js'
-import { readBundle, readHashes, type TileStore, tileWidth } from './tiles.js'
+import { type BundleKind, readBundle, readHashes, type TileStore, tileWidth } from './tiles.js'
 
 const levelsPerTile = 8
 
@@ -12,12 +12,14 @@ const levelsPerTile = 8
 export class TreeReader {
   readonly size: number
   readonly #store: TileStore
+  readonly #kind: BundleKind
   /** Proofs of related leaves share tiles. */
   readonly #tiles = new Map<string, Promise<Hash[]>>()
   readonly #bundles = new Map<number, Promise<Buffer[]>>()
 
-  constructor(store: TileStore, size: number) {
+  constructor(store: TileStore, size: number, bundles: BundleKind = 'entries') {
     this.#store = store
+    this.#kind = bundles
     this.size = size
   }
 
@@ -26,11 +28,11 @@ export class TreeReader {
     return size === 0 ? emptyRoot() : this.#range(0, size)
   }
 
-  /** Reads a leaf from its bundle. */
-  async leaf(index: number): Promise<Buffer> {
+  /** Reads the entry of a leaf, or its name, from its bundle. */
+  async entry(index: number): Promise<Buffer> {
     this.#requireInTree(index, this.size - 1)
     const bundle = await cached(this.#bundles, Math.floor(index / tileWidth), (bundle) =>
-      readBundle(this.#store, bundle, this.size),
+      readBundle(this.#store, bundle, this.size, this.#kind),
     )
     return bundle[index % tileWidth]!
   }
@@ -55,12 +57,12 @@ export class TreeReader {
     return from === 0 ? [] : this.#subproof(from, 0, to, true)
   }
 
-  /** Yields the leaves from `from` up to but excluding `to`, in order. Reads one bundle at a time. */
+  /** Yields the entries from `from` up to but excluding `to`, in order. Reads one bundle at a time. */
   async *entries(from = 0, to = this.size): AsyncGenerator<{ readonly index: number; readonly entry: Buffer }> {
     this.#requireInTree(to, this.size)
     for (let bundle = Math.floor(from / tileWidth); bundle * tileWidth < to; bundle++) {
       const first = bundle * tileWidth
-      const entries = await readBundle(this.#store, bundle, this.size)
+      const entries = await readBundle(this.#store, bundle, this.size, this.#kind)
       for (const [place, entry] of entries.entries()) {
         const index = first + place
         if (index >= from && index < to) yield { index, entry }

@@ -18,7 +18,7 @@ import {
   type VerificationStatus,
   verificationRequestedAt,
 } from './integrity-status.js'
-import { LogSealer, signedCheckpoint, type TreeParts } from './log-sealer.js'
+import { LogSealer, signedCheckpoint } from './log-sealer.js'
 import type { RunVerification, VerificationStep } from './log-verification.js'
 
 const leaseName = 'audit-tree'
@@ -48,7 +48,7 @@ const defaultTiming = {
   restMs: 3_600_000,
 }
 
-interface TreeKeeperOptions extends TreeParts, TreeOpening, Omit<PublisherOptions, 'tiles'> {
+interface TreeKeeperOptions extends TreeOpening, PublisherOptions {
   readonly readModels: ReadModels
   readonly commands: IntegrityCommands
   readonly logger: Logger

@@ -15,7 +15,7 @@ import {
 import type { Logger } from 'pino'
 import type { Finding } from '../../domain/integrity.js'
 import { Findings } from './log-comparison.js'
-import { checkpointPath } from './log-sealer.js'
+import { checkpointPath, entryBundles, type TreeParts, treeBundles } from './log-sealer.js'
 import { compareKept } from './log-verification.js'
 
 const timeoutMs = 10_000
@@ -85,9 +85,14 @@ async function copiedCheckpoint(target: CopyTarget): Promise<string | undefined>
   throw new PublishError(`${target.url} responded with ${status}`)
 }
 
-/** Writes the files that a copy of `from` leaves lacks, and then the checkpoint. @throws PublishError, VerificationError */
-async function copyTree(tiles: TileStore, { note, size }: SizedNote, target: CopyTarget, from: number): Promise<void> {
-  for (const path of filesSince(from, size)) {
+/**
+ * Writes the files that a copy of `from` leaves lacks, and then the checkpoint. A copy also has the events, which an attacker who edits
+ * this log cannot reach. @throws PublishError, VerificationError
+ */
+async function copyTree(parts: TreeParts, { note, size }: SizedNote, target: CopyTarget, from: number): Promise<void> {
+  const { tiles } = parts
+  for await (const { path, bytes } of entryBundles(parts, from, size)) await write(target, path, bytes)
+  for (const path of filesSince(from, size, treeBundles.bundles)) {
     // A tile that has become full replaces its partial tiles.
     const bytes = (await tiles.read(path)) ?? (await tiles.read(path.replace(/\.p\/\d+$/, '')))
     if (bytes === undefined) throw new VerificationError(`${path} is missing`)
@@ -147,8 +152,7 @@ async function boundedText({ url, body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-export interface PublisherOptions {
-  readonly tiles: TileStore
+export interface PublisherOptions extends TreeParts {
   readonly logger: Logger
   readonly witnesses: readonly Witness[]
   readonly copyTo: CopyTarget | undefined
@@ -215,7 +219,7 @@ export class CheckpointPublisher {
         const kept = [{ name: 'the copy', note: copied }]
         await compareKept({ tiles, verifier: signer, kept }, openCheckpoint(note, signer), findings)
       }
-      if (findings.count === 0) await copyTree(tiles, { note, size }, target, older?.size ?? 0)
+      if (findings.count === 0) await copyTree(this.options, { note, size }, target, older?.size ?? 0)
     })
     return findings.list
   }

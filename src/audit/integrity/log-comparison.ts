@@ -1,13 +1,16 @@
+import { emptyRoot, type Hash } from '@transferd/transparency-log'
 import { type Finding, forgedProblem, maxFindings } from '../../domain/integrity.js'
 import {
   comparePositions,
+  type EventPlace,
   type EventStore,
   eventAt,
   type Place,
   type Position,
-  type RecordedEvent,
+  type StreamRange,
+  type UnparsedEvent,
 } from '../../event-store/event-store.js'
-import { leafOf, placeInLeaf } from './event-leaf.js'
+import { nameOf, placeIn } from './event-leaf.js'
 import { isBrokenLog } from './log-sealer.js'
 
 /** Only streams of other programs have longer names. */
@@ -31,37 +34,37 @@ const maxPerStream = 1_000
 /** Checks that each stream of a page, read by its name, shows exactly the page's events: an edited index can hide a transfer's completion. */
 export async function checkStreams(
   store: EventStore,
-  page: readonly RecordedEvent[],
+  page: readonly EventPlace[],
   through: Position,
   findings: Findings,
 ): Promise<void> {
-  const streams = new Map<string, RecordedEvent[]>()
+  const streams = new Map<string, EventPlace[]>()
   for (const event of page) {
     const events = streams.get(event.stream)
     if (events) events.push(event)
     else streams.set(event.stream, [event])
   }
-  for (const [stream, events] of streams) {
-    const found = await findProblem(store, stream, events, through)
-    if (found) findings.add('log', `${stream}@${found.revision}`, found.problem)
+  const pages = [...streams.values()]
+  const shown = await store.readPlaces(pages.map(rangeAround))
+  for (const [index, events] of pages.entries()) {
+    const found = findProblem(events, shown[index]!, through)
+    if (found) findings.add('log', `${events[0]!.stream}@${found.revision}`, found.problem)
   }
 }
 
-async function findProblem(store: EventStore, stream: string, events: readonly RecordedEvent[], through: Position) {
+/** Includes the previous and the next event, so that neither can be hidden. */
+function rangeAround(events: readonly EventPlace[]): StreamRange {
+  const { stream, revision } = events[0]!
+  const maxCount = Math.min(events.length + 2, maxPerStream)
+  return { stream, fromRevision: Math.max(0, revision - 1), maxCount }
+}
+
+function findProblem(events: readonly EventPlace[], read: readonly EventPlace[], through: Position) {
   const first = events[0]!
-  // Includes the previous and the next event, so that neither can be hidden.
-  const fromRevision = Math.max(0, first.revision - 1)
-  let read: readonly RecordedEvent[]
-  try {
-    read = await store.readStream(stream, { fromRevision, maxCount: Math.min(events.length + 2, maxPerStream) })
-  } catch (error) {
-    if (!isBrokenLog(error)) throw error
-    return { revision: first.revision, problem: `The stream cannot be read: ${error.message}.` }
-  }
   const [previous, shown] = first.revision === 0 ? [undefined, read] : [read[0], read.slice(1)]
   const isMisplaced = previous === undefined || comparePositions(previous.position, first.position) >= 0
-  if (first.revision > 0 && (isMisplaced || previous.revision !== fromRevision)) {
-    return { revision: fromRevision, problem: 'The log has an event after it, but the stream does not show it.' }
+  if (first.revision > 0 && (isMisplaced || previous.revision !== first.revision - 1)) {
+    return { revision: first.revision - 1, problem: 'The log has an event after it, but the stream does not show it.' }
   }
   const missing = events.find((event, index) => !isSame(event, shown[index]))
   if (missing)
@@ -73,32 +76,39 @@ async function findProblem(store: EventStore, stream: string, events: readonly R
   return undefined
 }
 
-function isSame({ revision, id, position }: RecordedEvent, shown: RecordedEvent | undefined): boolean {
-  if (shown === undefined || shown.revision !== revision || shown.id !== id) return false
-  return comparePositions(shown.position, position) === 0
+function isSame({ revision, position }: EventPlace, shown: EventPlace | undefined): boolean {
+  return shown?.revision === revision && comparePositions(shown.position, position) === 0
 }
 
 /** Whether someone else than the service wrote the event, and no operator has skipped it. */
-export function isForged(event: RecordedEvent): boolean {
+export function isForged(event: UnparsedEvent): boolean {
   return event.isForged === true && !event.isSkipped
+}
+
+/** The hash and the name of a leaf in the files of the tree. Each is `undefined` if its file is damaged. */
+export interface SealedLeaf {
+  readonly hash: Hash | undefined
+  readonly name: Buffer | undefined
 }
 
 interface ComparisonOptions {
   readonly store: EventStore
   readonly findings: Findings
-  /** `undefined` stands for a leaf in a damaged file, which is taken from the log. */
-  readonly leaves: AsyncIterable<Uint8Array | undefined>
+  readonly leaves: AsyncIterable<SealedLeaf>
   /** The index of the first leaf. */
   readonly from: number
-  /** Whether the tree's hashes confirm the leaf. */
-  readonly isSealed: (leaf: Uint8Array, index: number) => Promise<boolean>
-  readonly onLeaf: (leaf: Uint8Array) => void
+  /** Whether the signed root confirms the hash of a leaf. */
+  readonly isSigned: (hash: Hash, index: number) => Promise<boolean>
+  readonly onLeaf: (hash: Hash, name: Buffer) => void
 }
 
-/** Compares the log with the leaves of its tree in order. After a difference the comparison continues. */
+/**
+ * Compares the hashes of the log's events with the leaves of its tree in order. After a difference the comparison continues: the names
+ * of the leaves show whether an event was edited, removed or inserted.
+ */
 export class LogComparison {
-  readonly #leaves: AsyncIterator<Uint8Array | undefined>
-  #leaf: IteratorResult<Uint8Array | undefined> | undefined
+  readonly #leaves: AsyncIterator<SealedLeaf>
+  #leaf: IteratorResult<SealedLeaf> | undefined
   /** The number of leaves up to the last one that was compared. */
   index: number
 
@@ -115,21 +125,20 @@ export class LogComparison {
    * Compares the log's next event. Returns false if the tree ends before it. A forged event has the finding that its readers report, so that
    * one edit is one finding.
    */
-  async take(event: RecordedEvent): Promise<boolean> {
-    const actual = leafOf(event)
+  async take(event: UnparsedEvent, hash: Hash, name: Buffer): Promise<boolean> {
     for (;;) {
       const { value: sealed, done } = await this.#peek()
       if (done) return false
-      // The comparison of the files reports a damaged file of leaves. The event is not affected.
-      if (sealed === undefined || actual.equals(sealed) || (await this.options.isSealed(actual, this.index))) {
+      // The comparison of the files reports a damaged file of hashes. The event is not affected.
+      if (!sealed.hash || sealed.hash.equals(hash) || !(await this.options.isSigned(sealed.hash, this.index))) {
         if (isForged(event)) this.#report(event, forgedProblem)
-        this.#advance(actual)
+        this.#advance(hash, name)
         return true
       }
-      const place = placeInLeaf(sealed)
+      const place = sealed.name && placeIn(sealed.name)
       if (place === undefined || (place.stream === event.stream && place.revision === event.revision)) {
         this.#report(event, isForged(event) ? forgedProblem : 'The event is not the one that was sealed.')
-        this.#advance(sealed)
+        this.#advance(sealed.hash, sealed.name ?? name)
         return true
       }
       if (await this.#isAfter(place, event)) {
@@ -137,7 +146,7 @@ export class LogComparison {
         return true
       }
       this.#report(place, 'The sealed event is missing from its place in the log.')
-      this.#advance(sealed)
+      this.#advance(sealed.hash, nameOf(place))
     }
   }
 
@@ -146,9 +155,9 @@ export class LogComparison {
     for (;;) {
       const { value: sealed, done } = await this.#peek()
       if (done) return
-      const place = (sealed && placeInLeaf(sealed)) ?? { stream: 'leaf', revision: this.index }
+      const place = (sealed.name && placeIn(sealed.name)) ?? { stream: 'leaf', revision: this.index }
       this.#report(place, 'The sealed event is missing: the log ends before it.')
-      this.#advance(sealed ?? Buffer.alloc(0))
+      this.#advance(sealed.hash ?? emptyRoot(), sealed.name ?? nameOf(place))
     }
   }
 
@@ -157,7 +166,7 @@ export class LogComparison {
   }
 
   /** Whether the log has the event of this place after `event`. */
-  async #isAfter(place: Place, event: RecordedEvent): Promise<boolean> {
+  async #isAfter(place: Place, event: EventPlace): Promise<boolean> {
     try {
       const found = await eventAt(this.options.store, place)
       return found !== undefined && comparePositions(found.position, event.position) > 0
@@ -167,14 +176,14 @@ export class LogComparison {
     }
   }
 
-  async #peek(): Promise<IteratorResult<Uint8Array | undefined>> {
+  async #peek(): Promise<IteratorResult<SealedLeaf>> {
     this.#leaf ??= await this.#leaves.next()
     return this.#leaf
   }
 
-  #advance(leaf: Uint8Array): void {
+  #advance(hash: Hash, name: Buffer): void {
     this.#leaf = undefined
     this.index++
-    this.options.onLeaf(leaf)
+    this.options.onLeaf(hash, name)
   }
 }

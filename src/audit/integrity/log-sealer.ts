@@ -1,5 +1,7 @@
 import {
+  bundleOf,
   formatCheckpoint,
+  leafHash,
   type NoteSigner,
   type NoteVerifier,
   type OpenedCheckpoint,
@@ -9,31 +11,48 @@ import {
   TreeAppender,
   type TreeHead,
   TreeReader,
+  tilePath,
+  tileWidth,
   VerificationError,
   verifyConsistency,
 } from '@transferd/transparency-log'
-import { type EventStore, eventAt, logPages, type Position } from '../../event-store/event-store.js'
-import { leafOf, placeInLeaf } from './event-leaf.js'
+import {
+  type EventStore,
+  eventAt,
+  type Position,
+  type UnparsedEvent,
+  unparsedPages,
+} from '../../event-store/event-store.js'
+import { leafOf, leavesOf, placeIn } from './event-leaf.js'
 
 /** Small enough to let the thread do other work between two pages. */
 const pageSize = 256
 
+/** The tree's bundles hold names instead of events, because the log is there to return the events. */
+export const treeBundles = { bundles: 'names' } as const
+
 /** Reads the events of the tree in its order, as stored, up to the current end of the log. @throws StoreUnavailableError */
 export function storedPages(store: EventStore, after: Position | undefined) {
-  return logPages(store, { maxCount: pageSize, includeStored: true, ...(after && { after }) })
+  return unparsedPages(store, after, pageSize)
+}
+
+/** Opens the tree of a log for reading. */
+export function readTree(tiles: TileStore, size: number): TreeReader {
+  return new TreeReader(tiles, size, treeBundles.bundles)
 }
 
 /** Returns the log's position after the first `size` leaves. @throws VerificationError if the last of them is not in the log */
 export async function positionAfter({ store, tiles }: TreeParts, size: number): Promise<Position | undefined> {
   if (size === 0) return undefined
-  const last = placeInLeaf(await new TreeReader(tiles, size).leaf(size - 1))
+  const tree = readTree(tiles, size)
+  const last = placeIn(await tree.entry(size - 1))
   if (last === undefined) return positionByCount(store, size)
   const event = await eventAt(store, last)
-  if (event?.id === last.id) return event.position
+  if (event && leafHash(leafOf(event)).equals(await tree.leafHash(size - 1))) return event.position
   throw new VerificationError(`${last.stream}@${last.revision}, sealed as leaf ${size - 1}, is not in the log`)
 }
 
-/** For an event of another program, whose leaf has no place. */
+/** For an event of another program, whose stream has too long a name. */
 async function positionByCount(store: EventStore, size: number): Promise<Position | undefined> {
   let left = size
   for await (const { events } of storedPages(store, undefined)) {
@@ -41,6 +60,34 @@ async function positionByCount(store: EventStore, size: number): Promise<Positio
     left -= events.length
   }
   throw new VerificationError(`the log has ${size - left} events, but the tree has ${size} leaves`)
+}
+
+/**
+ * Yields the bundles of entries that a tree of `to` leaves has and a tree of `from` leaves lacks, read from the log, for readers of the
+ * published format. @throws VerificationError if an event is not the one that was sealed
+ */
+export async function* entryBundles(parts: TreeParts, from: number, to: number) {
+  const tree = readTree(parts.tiles, to)
+  let first = Math.floor(from / tileWidth) * tileWidth
+  let leaves: Buffer[] = []
+  for await (const { events } of storedPages(parts.store, await positionAfter(parts, first))) {
+    for (const event of events) {
+      if (first === to) return
+      const index = first + leaves.length
+      const leaf = leafOf(event)
+      if (!leafHash(leaf).equals(await tree.leafHash(index)))
+        throw new VerificationError(
+          `${event.stream}@${event.revision} is not the event that was sealed as leaf ${index}`,
+        )
+      leaves.push(leaf)
+      if (leaves.length < Math.min(tileWidth, to - first)) continue
+      yield { path: tilePath('entries', Math.floor(first / tileWidth), leaves.length), bytes: bundleOf(leaves) }
+      first += leaves.length
+      leaves = []
+    }
+  }
+  if (first < to)
+    throw new VerificationError(`the log has ${first + leaves.length} events, but the tree has ${to} leaves`)
 }
 
 /** Whether the embedded engine threw the error because rows of the log contradict each other. */
@@ -100,7 +147,7 @@ export class LogSealer {
   static async open(parts: TreeParts, signer: NoteSigner, required?: TreeHead): Promise<LogSealer> {
     const checkpoint = await signedCheckpoint(parts.tiles, signer)
     const size = checkpoint?.size ?? 0
-    const tree = await TreeAppender.open(parts.tiles, size)
+    const tree = await TreeAppender.open(parts.tiles, size, treeBundles)
     if (checkpoint && !tree.root().equals(checkpoint.root))
       throw new VerificationError('the tree does not match its checkpoint')
     const isCovered = required === undefined || (checkpoint !== undefined && required.size <= size)
@@ -113,19 +160,20 @@ export class LogSealer {
   async follow(pause: () => Promise<void>, signal: AbortSignal): Promise<void> {
     for await (const { events, through, atEnd } of storedPages(this.parts.store, this.through)) {
       if (signal.aborted) return
-      await this.#append(events.map(leafOf))
+      await this.#append(events)
       this.through = through
       if (!atEnd) await pause()
     }
   }
 
-  async #append(leaves: readonly Uint8Array[]): Promise<void> {
+  async #append(events: readonly UnparsedEvent[]): Promise<void> {
     const { tree, required } = this
-    const rest = (required?.size ?? 0) - tree.size
-    await tree.append(rest > 0 ? leaves.slice(0, rest) : leaves)
+    const { names, hashes } = leavesOf(events)
+    const rest = Math.max(0, (required?.size ?? 0) - tree.size)
+    await tree.append(names.slice(0, rest), hashes)
     if (required && tree.size === required.size && !tree.root().equals(required.root))
       throw new VerificationError(differentEvents(required))
-    if (rest > 0) await tree.append(leaves.slice(rest))
+    await tree.append(names.slice(rest), hashes.slice(rest))
   }
 
   /** Signs a checkpoint and returns it, or `undefined` if there are no new events. @throws VerificationError if events are missing */

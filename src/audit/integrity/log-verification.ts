@@ -1,21 +1,33 @@
 import {
-  leafHash,
+  type Hash,
   type NoteVerifier,
   type OpenedCheckpoint,
   openCheckpoint,
   readBundle,
+  readHashes,
   type TileStore,
   TreeAppender,
-  TreeReader,
+  type TreeHead,
   tileWidth,
   VerificationError,
+  verifyInclusion,
   widthOf,
 } from '@transferd/transparency-log'
 import { type Finding, forgedProblem } from '../../domain/integrity.js'
-import { type EventStore, StoreUnavailableError } from '../../event-store/event-store.js'
+import { StoreUnavailableError } from '../../event-store/event-store.js'
+import { leavesOf } from './event-leaf.js'
 import type { VerificationStatus } from './integrity-status.js'
-import { checkStreams, Findings, isForged, LogComparison } from './log-comparison.js'
-import { checkpointPath, contains, positionAfter, signedCheckpoint, storedPages, type TreeParts } from './log-sealer.js'
+import { checkStreams, Findings, isForged, LogComparison, type SealedLeaf } from './log-comparison.js'
+import {
+  checkpointPath,
+  contains,
+  positionAfter,
+  readTree,
+  signedCheckpoint,
+  storedPages,
+  type TreeParts,
+  treeBundles,
+} from './log-sealer.js'
 
 /** Creates a tile store that compares the files that a tree should have with the stored files, instead of writing them. */
 function comparingTiles(tiles: TileStore, findings: Findings): TileStore {
@@ -51,8 +63,6 @@ export interface RecordedTree {
 }
 
 export interface VerifyOptions extends TreeParts {
-  /** The log as stored, in which streams are read by name. The codes of their events are checked once, in the order of the log. */
-  readonly streams?: EventStore
   readonly verifier: NoteVerifier
   /** Checkpoints of this log that were kept elsewhere. The log must still have everything that they cover. */
   readonly kept?: readonly KeptCheckpoint[]
@@ -177,30 +187,35 @@ async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, 
   const { store, tiles, signal, onProgress, pause } = options
   const { size, root } = checkpoint
   const { tree, after, from } = await openStart(options, size, findings)
-  const leaves: Uint8Array[] = []
+  const [names, hashes]: [Buffer[], Hash[]] = [[], []]
   const comparison = new LogComparison({
     ...{ store, findings, from },
     leaves: sealedLeaves(tiles, from, size),
-    isSealed: (leaf, index) => isSealed(tiles, size, leaf, index),
-    onLeaf: (leaf) => leaves.push(leaf),
+    isSigned: (hash, index) => isSigned(tiles, checkpoint, hash, index),
+    onLeaf: (hash, name) => {
+      names.push(name)
+      hashes.push(hash)
+    },
   })
+  const extendTree = () => tree.append(names.splice(0), hashes.splice(0))
   let unsealed = 0
   let isDone = false
   for await (const { events, through, atEnd } of storedPages(store, after)) {
-    for (const event of events) {
-      if (!isDone && (await comparison.take(event))) continue
+    const leaves = leavesOf(events)
+    for (const [place, event] of events.entries()) {
+      if (!isDone && (await comparison.take(event, leaves.hashes[place]!, leaves.names[place]!))) continue
       unsealed++
       if (isForged(event)) findings.add('log', `${event.stream}@${event.revision}`, forgedProblem)
     }
     isDone ||= await comparison.isDone()
-    if (through) await checkStreams(options.streams ?? store, events, through, findings)
-    await tree.append(leaves.splice(0))
+    if (through) await checkStreams(store, events, through, findings)
+    await extendTree()
     onProgress?.(comparison.index, size, findings.list)
     if (signal?.aborted) return { from, to: comparison.index, unsealed, isComplete: false }
     if (!atEnd) await pause?.()
   }
   await comparison.end()
-  await tree.append(leaves.splice(0))
+  await extendTree()
   await tree.flush()
   if (!tree.root().equals(root))
     findings.add('checkpoint', checkpointPath, 'The checkpoint belongs to a different tree than these leaves.')
@@ -213,32 +228,34 @@ async function openStart({ store, tiles, from = 0 }: VerifyOptions, size: number
   const first = Math.floor(Math.min(from, size) / tileWidth) * tileWidth
   try {
     const after = await positionAfter({ store, tiles }, first)
-    return { tree: await TreeAppender.open(comparing, first, size), after, from: first }
+    return { tree: await TreeAppender.open(comparing, first, { within: size, ...treeBundles }), after, from: first }
   } catch (error) {
     if (!(error instanceof VerificationError)) throw error
     findings.add('tree', `leaf ${first}`, sentence(error))
-    return { tree: await TreeAppender.open(comparing, 0), after: undefined, from: 0 }
+    return { tree: await TreeAppender.open(comparing, 0, treeBundles), after: undefined, from: 0 }
   }
 }
 
-/** Yields `undefined` for each leaf in a damaged file. The comparison of the files reports the file. */
-async function* sealedLeaves(tiles: TileStore, from: number, size: number) {
+/** Yields the leaves in the tree's files. The comparison of the files reports a damaged one. */
+async function* sealedLeaves(tiles: TileStore, from: number, size: number): AsyncGenerator<SealedLeaf> {
   for (let bundle = from / tileWidth; bundle * tileWidth < size; bundle++) {
-    try {
-      yield* await readBundle(tiles, bundle, size)
-    } catch (error) {
-      if (!(error instanceof VerificationError)) throw error
-      for (let place = 0; place < widthOf('entries', bundle, size); place++) yield undefined
-    }
+    const hashes = await unlessDamaged(() => readHashes(tiles, 0, bundle, size))
+    const names = await unlessDamaged(() => readBundle(tiles, bundle, size, treeBundles.bundles))
+    for (let place = 0; place < widthOf(0, bundle, size); place++) yield { hash: hashes?.[place], name: names?.[place] }
   }
 }
 
-/** The hashes have separate files, which show whether a leaf or its event was changed if they differ. */
-async function isSealed(tiles: TileStore, size: number, leaf: Uint8Array, index: number): Promise<boolean> {
+/** The tiles are files like any other, so a hash that differs shows a changed event only if the signed root covers it. */
+async function isSigned(tiles: TileStore, { size, root }: TreeHead, hash: Hash, index: number): Promise<boolean> {
+  const proof = await unlessDamaged(() => readTree(tiles, size).inclusionProof(index))
+  return proof !== undefined && verifyInclusion(hash, index, size, root, proof)
+}
+
+async function unlessDamaged<Result>(read: () => Promise<Result>): Promise<Result | undefined> {
   try {
-    return (await new TreeReader(tiles, size).leafHash(index)).equals(leafHash(leaf))
+    return await read()
   } catch (error) {
-    if (error instanceof VerificationError) return false
+    if (error instanceof VerificationError) return undefined
     throw error
   }
 }

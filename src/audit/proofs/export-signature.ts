@@ -8,7 +8,6 @@ import {
   VerificationError,
 } from '@transferd/transparency-log'
 import { comparePositions, endOfLog, type Position, parsePosition } from '../../event-store/event-store.js'
-import { canonicalJson } from '../integrity/event-leaf.js'
 import { positionAfter, signedCheckpoint, type TreeParts } from '../integrity/log-sealer.js'
 
 /** The parts of a manifest that a signature uses. It covers all parts. */
@@ -62,7 +61,7 @@ async function unlessInvalid<Result>(attempt: () => Promise<Result>): Promise<Re
 
 /** Its first line differs from the origin of every checkpoint, so that a signature never counts for the other. */
 function signedText({ signature: _, ...manifest }: SignedManifest): string {
-  return `transferd-export/1\n${createHash('sha256').update(canonicalJson(manifest)).digest('hex')}\n`
+  return `transferd-export/2\n${createHash('sha256').update(JSON.stringify(manifest)).digest('hex')}\n`
 }
 
 /** Returns a manifest that the key has signed, with the checkpoint that covers its events. @throws VerificationError */

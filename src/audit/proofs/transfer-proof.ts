@@ -8,7 +8,7 @@ import {
   openCheckpoint,
   type TileStore,
   type TreeHead,
-  TreeReader,
+  type TreeReader,
   VerificationError,
   verifyConsistency,
   verifyInclusion,
@@ -16,9 +16,10 @@ import {
 import { transferStream } from '../../domain/streams.js'
 import { comparePositions, type EventStore, eventAt, type RecordedEvent } from '../../event-store/event-store.js'
 import { type Static, Type, Value } from '../../kernel/typebox.js'
-import { leafOf, placeInLeaf } from '../integrity/event-leaf.js'
+import { leafOf, placeIn } from '../integrity/event-leaf.js'
+import { readTree } from '../integrity/log-sealer.js'
 
-const format = 'transferd-proof/1'
+const format = 'transferd-proof/2'
 
 /** Base64 of 32 bytes each. */
 const Hashes = Type.Array(Type.String())
@@ -28,7 +29,7 @@ const TransferProof = Type.Object({
   trackingId: Type.String(),
   /** A signed note. */
   checkpoint: Type.String(),
-  /** The index of each leaf in the tree, from 0, and the leaf itself, which is canonical JSON. */
+  /** The index of each leaf in the tree, from 0, and the leaf itself, which is a JSON array. */
   events: Type.Array(
     Type.Object({
       index: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
@@ -122,10 +123,16 @@ function checkEvent(
 ) {
   if (!verifyInclusion(leafHash(Buffer.from(leaf)), index, size, root, hashesIn(proof)))
     throw new VerificationError(`Leaf ${index} is not in the tree of the checkpoint.`)
-  // A leaf in the tree has the form that the service stored.
-  const { stream, revision, type, recordedAtMs } = JSON.parse(leaf) as RecordedEvent
+  // A leaf in the tree has the form that the service stored, but a holder of its keys can have sealed any text.
+  const parsed = JSON.parse(leaf)
+  if (JSON.stringify(parsed) !== leaf)
+    throw new VerificationError(
+      `Leaf ${index} has white space or a repeated name, which programs can read differently.`,
+    )
+  const [form, stream, revision, recordedAtMs, content] = parsed
   if (stream !== transferStream(trackingId))
     throw new VerificationError(`Leaf ${index} is not an event of transfer ${trackingId}.`)
+  const type: string = Array.isArray(content) ? content[1] : form
   return { index, revision, type, recordedAt: new Date(recordedAtMs).toISOString() }
 }
 
@@ -151,7 +158,7 @@ async function findLeafIndex(tree: TreeReader, log: EventStore, event: RecordedE
     else low = found.index + 1
   }
   const index = low - 1
-  const place = index < 0 ? undefined : placeInLeaf(await tree.leaf(index))
+  const place = index < 0 ? undefined : placeIn(await tree.entry(index))
   if (place?.stream === event.stream && place.revision === event.revision) return index
   if (low === tree.size) return undefined
   throw new VerificationError(
@@ -162,7 +169,7 @@ async function findLeafIndex(tree: TreeReader, log: EventStore, event: RecordedE
 /** Returns the position of the first leaf in this range that the log still has. A stream of another program may have been deleted. */
 async function firstPosition(tree: TreeReader, log: EventStore, from: number, to: number) {
   for (let index = from; index < to; index++) {
-    const place = placeInLeaf(await tree.leaf(index))
+    const place = placeIn(await tree.entry(index))
     const event = place && (await eventAt(log, place))
     if (event) return { index, position: event.position }
   }
@@ -204,7 +211,7 @@ export async function proveTransfer(
   const signed = await tiles.read('checkpoint')
   if (signed === undefined) throw new NotSealedYet('There is no checkpoint yet.')
   const checkpoint = Buffer.from(signed).toString('utf8')
-  const tree = new TreeReader(tiles, openCheckpoint(checkpoint, key).size)
+  const tree = readTree(tiles, openCheckpoint(checkpoint, key).size)
   const proven = await proveEvents(events, tree, log)
   if (proven.length === 0)
     throw new NotSealedYet('No checkpoint covers this transfer yet: the next one is signed within a minute.')
@@ -219,12 +226,10 @@ async function proveEvents(events: readonly RecordedEvent[], tree: TreeReader, l
   for (const event of events) {
     const index = await findLeafIndex(tree, log, event)
     if (index === undefined) break
-    const leaf = await tree.leaf(index)
-    if (!leaf.equals(leafOf(event))) {
+    const leaf = leafOf(event)
+    if (!leafHash(leaf).equals(await tree.leafHash(index))) {
       const place = `${event.stream}@${event.revision}`
-      throw new VerificationError(
-        `${place} differs from the event sealed as leaf ${index} (run transferd audit verify)`,
-      )
+      throw new VerificationError(`${place} and leaf ${index} of the tree do not match (run transferd audit verify)`)
     }
     proven.push({ index, leaf: leaf.toString('utf8'), proof: base64(await tree.inclusionProof(index)) })
   }

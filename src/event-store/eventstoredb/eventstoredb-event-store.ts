@@ -11,6 +11,7 @@ import { type Appended, Appender } from './appender.js'
 import { Connection } from './eventstoredb-connection.js'
 import {
   checkCount,
+  concurrently,
   Feed,
   lastPosition,
   readEvents,
@@ -47,6 +48,8 @@ export function openEventStoreDb(options: { readonly url: string; readonly deadl
     readStream: (stream, read) => readStream(connection, stream, read),
     readEvents: (places) => readEvents(connection, places),
     readAll: (read) => readAll(connection, read),
+    readUnparsed: (read) => readAll(connection, read),
+    readPlaces: (ranges) => concurrently(ranges, ({ stream, ...read }) => readStream(connection, stream, read)),
     subscribeToAll: (subscribe) => subscribeToAll(connection, subscribe),
     persistentSubscriptions: eventStoreDbPersistentSubscriptions(connection),
     async close() {
@@ -57,7 +60,7 @@ export function openEventStoreDb(options: { readonly url: string; readonly deadl
 }
 
 async function readAll(connection: Connection, options: ReadAllOptions): Promise<Page> {
-  const { after, maxCount, streamPrefixes, includeStored } = options
+  const { after, maxCount, streamPrefixes } = options
   checkCount('maxCount', maxCount, 1)
   const filter = filterOf(streamPrefixes)
   return connection.use('reading the log', async (client) => {
@@ -68,7 +71,7 @@ async function readAll(connection: Connection, options: ReadAllOptions): Promise
       const checkpoint = isBehind ? after : end
       return { events: [], atEnd: true, ...(checkpoint && { checkpoint }) }
     }
-    const feed = await Feed.open(client, { after, end, filter, pageSize: maxCount, includeStored })
+    const feed = await Feed.open(client, { after, end, filter, pageSize: maxCount })
     try {
       return await feed.next()
     } finally {

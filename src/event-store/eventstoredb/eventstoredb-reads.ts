@@ -11,7 +11,7 @@ import {
 } from '../event-store.js'
 import type { Connection } from './eventstoredb-connection.js'
 import type { Incoming, RawClient } from './raw-client.js'
-import { positionOf, toRecordedAsStored, toRecordedEvent, type WireEvent } from './recorded-event.js'
+import { positionOf, toRecordedEvent, type WireEvent } from './recorded-event.js'
 
 const { Options } = streams.ReadReq
 const readDirections = { forwards: 0, backwards: 1 } as const
@@ -97,22 +97,25 @@ export async function readStream(
   return events.map(toRecordedEvent)
 }
 
-/** The number of events that are read concurrently by their places. The protocol has no request for several. */
+/** The number of concurrent reads. The protocol has no request for several events or streams. */
 const concurrentReads = 16
+
+export async function concurrently<Item, Result>(items: readonly Item[], read: (item: Item) => Promise<Result>) {
+  const results: Result[] = []
+  for (let from = 0; from < items.length; from += concurrentReads)
+    results.push(...(await Promise.all(items.slice(from, from + concurrentReads).map(read))))
+  return results
+}
 
 export async function readEvents(
   connection: Connection,
   places: readonly EventPlace[],
 ): Promise<readonly RecordedEvent[]> {
-  const found: RecordedEvent[] = []
-  for (let from = 0; from < places.length; from += concurrentReads) {
-    const some = places.slice(from, from + concurrentReads).map(async ({ stream, revision }) => {
-      const events = await readStream(connection, stream, { fromRevision: revision, maxCount: 1 })
-      return events.filter((event) => event.revision === revision)
-    })
-    found.push(...(await Promise.all(some)).flat())
-  }
-  return found
+  const found = await concurrently(places, async ({ stream, revision }) => {
+    const events = await readStream(connection, stream, { fromRevision: revision, maxCount: 1 })
+    return events.filter((event) => event.revision === revision)
+  })
+  return found.flat()
 }
 
 export function checkCount(what: string, value: number, least: number): void {
@@ -141,7 +144,6 @@ interface FeedOptions {
   readonly end: Position | undefined
   readonly filter: StreamFilter
   readonly pageSize: number
-  readonly includeStored?: true | undefined
 }
 
 /**
@@ -203,7 +205,7 @@ export class Feed {
     const position = positionOf(event)
     if (this.#checkpoint !== undefined && comparePositions(position, this.#checkpoint) <= 0) return undefined
     this.#checkpoint = position
-    const recorded = this.options.includeStored ? toRecordedAsStored(event) : toRecordedEvent(event)
+    const recorded = toRecordedEvent(event)
     return this.options.filter.matches(recorded.stream) ? recorded : undefined
   }
 

@@ -14,7 +14,7 @@ export function toRecordedEvent(event: WireEvent): RecordedEvent {
   const data = isJson ? parsed(event.getData_asU8()) : undefined
   const metadata = parsed(event.getCustomMetadata_asU8())
   const [id, type] = [idOf(event.getId()), attributes.get('type') ?? '']
-  return {
+  const recorded = {
     stream: Buffer.from(event.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8'),
     revision: Number(event.getStreamRevision()),
     position: positionOf(event),
@@ -25,15 +25,9 @@ export function toRecordedEvent(event: WireEvent): RecordedEvent {
     recordedAtMs: Number(BigInt(attributes.get('created') ?? 0) / ticksPerMs),
     text: data && metadata && eventText(id, type, data.text, metadata.text),
   }
-}
-
-/** Adds the stored bytes if they differ from the JSON of the converted event. */
-export function toRecordedAsStored(event: WireEvent): RecordedEvent {
-  const recorded = toRecordedEvent(event)
-  const { id, type, data, metadata, text } = recorded
-  if (text === JSON.stringify([id, type, data, metadata])) return recorded
-  const contentType = event.getMetadataMap().get('content-type') ?? ''
-  return { ...recorded, stored: [Buffer.from(contentType), event.getData_asU8(), event.getCustomMetadata_asU8()] }
+  if (recorded.text !== undefined) return recorded
+  const names = [id, type, isJson ? 'json' : 'binary'].map((name) => Buffer.from(name))
+  return { ...recorded, bytes: [...names, event.getData_asU8(), event.getCustomMetadata_asU8()] }
 }
 
 /** The prepare half of a checkpoint is 0 while a subscription catches up. 0 would precede the event, so the commit half replaces it. */

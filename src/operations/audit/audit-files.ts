@@ -10,7 +10,7 @@ import {
   TreeAppender,
   type TreeHead,
 } from '@transferd/transparency-log'
-import { leafOf } from '../../audit/integrity/event-leaf.js'
+import { leavesOf } from '../../audit/integrity/event-leaf.js'
 import { storedPages } from '../../audit/integrity/log-sealer.js'
 import type { CommandContext } from '../../commands/handle-command.js'
 import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
@@ -92,7 +92,10 @@ export async function restartTree(
 ) {
   const earlier = await new AuditTreeCommands(store, systemClock()).state()
   const tree = await TreeAppender.open({ read: async () => undefined, write: async () => {} }, 0)
-  for await (const { events } of storedPages(rawEventStore, undefined)) await tree.append(events.map(leafOf))
+  for await (const { events } of storedPages(rawEventStore, undefined)) {
+    const { names, hashes } = leavesOf(events)
+    await tree.append(names, hashes)
+  }
   const head = { size: tree.size, root: tree.root() }
   return { earlier, ...head, key: await startTree(store, box, origin, head, reason, context) }
 }

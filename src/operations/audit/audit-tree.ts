@@ -34,20 +34,20 @@ export function startAuditTree(parts: {
   readonly registry: Registry
 }): Part {
   const { configuration, rawStore, store, readModels, box, keyRing, clock, logger, registry } = parts
-  const marked = markedStore(rawStore, box)
   const { audit, dataDirectory } = configuration
   const commands = new IntegrityCommands(store, clock)
   const { publishFailed, ...metrics } = treeMetrics(registry, commands, readModels, clock)
   return startTreeKeeper({
     ...{ readModels, commands, clock, logger, metrics, publishFailed },
     ...treeOpeningOf(configuration, store, box, clock),
-    store: marked,
+    // Sealing needs no codes. The verification checks them.
+    store: rawStore,
     async setAside() {
       setTreeAside(audit.directory)
       setAuditKeyAside(dataDirectory)
     },
     keepKey: (signer) => keepAuditKey(dataDirectory, box, signer),
-    verify: verificationsOf(configuration, keyRing, marked),
+    verify: verificationsOf(configuration, keyRing, markedStore(rawStore, box)),
     mac: (text) => box.mac('progress of a verification', text),
     checkOthers: (signal) => checkOtherFiles(configuration, signal),
     copyTo: audit.copyTo,

@@ -48,7 +48,6 @@ let postedAtMs = workedFromMs
 const { to, checkpoint, findings, count } = await verifySealedLog({
   ...{
     store,
-    streams: rawStore,
     tiles: new DirectoryTiles(directory),
     verifier: parseVerifier(verifier),
     kept,

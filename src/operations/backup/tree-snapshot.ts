@@ -14,7 +14,7 @@ import {
   VerificationError,
   widthOf,
 } from '@transferd/transparency-log'
-import { checkpointPath } from '../../audit/integrity/log-sealer.js'
+import { checkpointPath, treeBundles } from '../../audit/integrity/log-sealer.js'
 
 /** The tree of a directory as of its newest checkpoint, which stays the same while a service extends the tree. */
 export class TreeSnapshot implements TileStore {
@@ -61,7 +61,7 @@ export class TreeSnapshot implements TileStore {
    */
   async *files(): AsyncGenerator<{ readonly path: string; readonly bytes: Uint8Array }> {
     for (let index = 0; (index + 1) * tileWidth <= this.#size; index++) {
-      yield this.#tile('entries', index)
+      yield this.#tile(treeBundles.bundles, index)
       yield this.#tile(0, index)
       // A full tile adds a hash to the level above, which completes every 256th tile there.
       for (let level = 1, count = index + 1; count % tileWidth === 0; level++) {
@@ -69,7 +69,7 @@ export class TreeSnapshot implements TileStore {
         yield this.#tile(level, count - 1)
       }
     }
-    for (const level of levelsOf(this.#size)) {
+    for (const level of levelsOf(this.#size, treeBundles.bundles)) {
       const hashes = hashesOnLevel(level, this.#size)
       if (hashes % tileWidth !== 0) yield this.#tile(level, Math.floor(hashes / tileWidth))
     }
@@ -80,8 +80,8 @@ export class TreeSnapshot implements TileStore {
   async #tile(level: TileLevel, index: number): Promise<{ readonly path: string; readonly bytes: Uint8Array }> {
     const path = tilePath(level, index, widthOf(level, index, this.#size))
     const bytes =
-      level === 'entries'
-        ? bundleOf(await readBundle(this.tiles, index, this.#size))
+      typeof level === 'string'
+        ? bundleOf(await readBundle(this.tiles, index, this.#size, level))
         : Buffer.concat(await readHashes(this.tiles, level, index, this.#size))
     if (bytes.length === 0) throw new VerificationError(`${path} is empty`)
     return { path, bytes }

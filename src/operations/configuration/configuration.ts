@@ -91,7 +91,7 @@ export const environmentSchema = Type.Object({
     parse.optional(parse.origin),
   ),
   AUDIT_COPY_TO: variable(
-    'A second location of the tree, which a person who can change the first must not be able to change: a directory, or an `https` URL below which the service PUTs each file. A user and password in it are sent as `Authorization`',
+    'A second location of the tree, with the events, which a person who can change the first must not be able to change: a directory, or an `https` URL below which the service PUTs each file. A user and password in it are sent as `Authorization`',
     parse.optional(parse.copyTarget),
     { secret: true },
   ),

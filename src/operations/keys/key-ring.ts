@@ -97,7 +97,7 @@ export function eventKeyIn(box: SecretBox): EventKey {
 
 /** Requires the key of the log's first event, or a decision to give that key up. @throws MasterKeyError, StoreUnavailableError */
 export async function requireEventKey(store: EventStore, key: EventKey): Promise<void> {
-  const [first] = (await store.readAll({ maxCount: 1, includeStored: true })).events
+  const [first] = (await store.readUnparsed({ maxCount: 1 })).events
   const keyId = first && eventKeyIdOf(first)
   if (keyId === undefined || keyId === key.id || (await giveUpPosition(store, key))) return
   throw new MasterKeyError(

@@ -4,7 +4,7 @@ import { IntegrityCommands, integrityContext } from '../../commands/integrity/in
 import { currencyProblem } from '../../commands/transfer/log-currency.js'
 import { forgedProblem, maxFindings } from '../../domain/integrity.js'
 import { addEventCodes, checkEventCodes } from '../../event-store/event-codes.js'
-import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
+import type { EventStore, Place } from '../../event-store/event-store.js'
 import { skipEvents } from '../../event-store/read-event.js'
 import { systemClock } from '../../kernel/time.js'
 import { openCollectionKeyStore } from '../../privacy/collection-key-store.js'
@@ -70,7 +70,7 @@ export async function openLogOver(
     await requireEventKey(rawEventStore, eventKeyIn(box))
     const customerKeys = openCustomerKeys(configuration, box)
     const eventStore = protectedStore(rawEventStore, box, customerKeys)
-    const { events } = await rawEventStore.readAll({ maxCount: 1, includeStored: true })
+    const { events } = await rawEventStore.readUnparsed({ maxCount: 1 })
     // Later only a person starts a tree: otherwise an edited log would be sealed again.
     if (events.length === 0) await startFirstTree(eventStore, box, configuration.audit.origin)
     const problem = await currencyProblem(eventStore, configuration.currency)
@@ -90,7 +90,7 @@ export function protectedStore(raw: EventStore, box: SecretBox, customerKeys: Cu
   const key = eventKeyIn(box)
   const reported = new Set<string>()
   let reporting = Promise.resolve()
-  const report = ({ stream, revision }: RecordedEvent) => {
+  const report = ({ stream, revision }: Place) => {
     const place = `${stream}@${revision}`
     if (reported.has(place) || reported.size >= maxFindings) return
     reported.add(place)

@@ -3,7 +3,16 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { openEventLog } from '@transferd/event-log'
-import { cosign, generateSigner, openCheckpoint, parseNote, parseSigner } from '@transferd/transparency-log'
+import {
+  cosign,
+  generateSigner,
+  leafHash,
+  openCheckpoint,
+  parseNote,
+  parseSigner,
+  type TileStore,
+  TreeReader,
+} from '@transferd/transparency-log'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { startTreeKeeper } from '../../../src/audit/integrity/audit-tree-keeper.js'
@@ -127,7 +136,11 @@ t.test(
     await again.stop()
     t.match(await verifyDirectory(directory), { findings: [], unsealed: 0, to: 376 })
     t.same(files.get('/log/checkpoint')?.toString(), readFileSync(join(directory, 'audit/checkpoint'), 'utf8'))
-    t.same(files.get('/log/tile/entries/000'), readFileSync(join(directory, 'audit/tile/entries/000')))
+    t.same(files.get('/log/tile/names/000'), readFileSync(join(directory, 'audit/tile/names/000')))
+    const copied: TileStore = { read: async (path) => files.get(`/log/${path}`), write: async () => undefined }
+    const tree = new TreeReader(copied, 376)
+    for await (const { index, entry } of tree.entries())
+      if (!leafHash(entry).equals(await tree.leafHash(index))) t.fail(`leaf ${index} of the copy`)
     t.ok(files.has('/log/tile/0/001.p/120'))
     t.strictSame([...new Set(authorizations)], ['Basic dTpw'])
     t.equal(parseNote(second.note!).signatures.length, 2)

@@ -235,7 +235,7 @@ t.test(
 )
 
 t.test('names a damaged file of the tree and reports no problem with the log', async (t) => {
-  for (const path of ['tile/entries/000', 'tile/0/001', 'tile/1/000.p/2', 'tile/entries/002.p/111']) {
+  for (const path of ['tile/names/000', 'tile/0/001', 'tile/1/000.p/2', 'tile/names/002.p/111']) {
     await onCopy(directory, async (copy) => {
       const file = join(copy, 'audit', path)
       const bytes = readFileSync(file)

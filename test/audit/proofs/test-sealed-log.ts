@@ -7,7 +7,8 @@ import {
   signNote,
   TreeAppender,
 } from '@transferd/transparency-log'
-import { leafOf } from '../../../src/audit/integrity/event-leaf.js'
+import { leavesOf } from '../../../src/audit/integrity/event-leaf.js'
+import { storedPages, treeBundles } from '../../../src/audit/integrity/log-sealer.js'
 import type { SealedLog } from '../../../src/audit/proofs/transfer-proof.js'
 import { transferStream } from '../../../src/domain/streams.js'
 import type { EventStore, Position } from '../../../src/event-store/event-store.js'
@@ -25,15 +26,11 @@ export class TestSealedLog implements SealedLog {
 
   /** Seals all events and returns the checkpoint. */
   async seal(): Promise<string> {
-    const appender = await TreeAppender.open(this.tiles, this.#size)
-    for (;;) {
-      const { events, checkpoint, atEnd } = await this.log.readAll({
-        maxCount: 500,
-        ...(this.#after && { after: this.#after }),
-      })
-      await appender.append(events.map(leafOf))
-      this.#after = checkpoint ?? this.#after
-      if (atEnd) break
+    const appender = await TreeAppender.open(this.tiles, this.#size, treeBundles)
+    for await (const { events, through } of storedPages(this.log, this.#after)) {
+      const { names, hashes } = leavesOf(events)
+      await appender.append(names, hashes)
+      this.#after = through
     }
     await appender.flush()
     this.#size = appender.size

@@ -110,18 +110,23 @@ t.test('creates no proof for a changed log or tree', async (t) => {
   const edited = {
     ...log,
     readStream: async (...args: Parameters<typeof log.readStream>) =>
-      (await log.readStream(...args)).map((event) => (event.revision === 2 ? { ...event, data: { step: 99 } } : event)),
+      (await log.readStream(...args)).map((event) =>
+        event.revision === 2 ? { ...event, text: event.text!.replace('"step":2', '"step":99') } : event,
+      ),
   }
   await t.rejects(prove({ log: edited }), {
     name: 'VerificationError',
-    message: /tracking-4@2 differs from the event sealed/,
+    message: /tracking-4@2 and leaf \d+ of the tree do not match/,
   })
   const path = 'tile/0/000'
   const original = sealed.tiles.files.get(path)!
   const changed = Buffer.from(original)
   for (let leaf = 0; leaf < 256; leaf++) changed[leaf * 32]! ^= 1
   sealed.tiles.files.set(path, changed)
-  await t.rejects(prove({}), { name: 'VerificationError', message: /is not in the tree/ })
+  await t.rejects(prove({}), {
+    name: 'VerificationError',
+    message: /tracking-4@0 and leaf \d+ of the tree do not match/,
+  })
   sealed.tiles.files.set(path, original)
   t.ok(await prove({}))
   const longer = signNote(formatCheckpoint({ origin: signer.name, size: 10_000, root: leafHash(Buffer.from('x')) }), [

@@ -74,7 +74,7 @@ async function world(t: Test, events = 40) {
   await readModels
     .collection('transfers')
     .bulkWrite([{ insertOne: { document: { _id: 'a', position: 1, listed: true } } }])
-  writeFileSync(join(tree, 'tile', 'entries', '999.draft'), 'of a killed process')
+  writeFileSync(join(tree, 'tile', 'names', '999.draft'), 'of a killed process')
   writeFileSync(join(data, 'audit.key'), 'v1.sealed')
   writeFileSync(join(data, 'master.key'), canary)
   const sources = { dataDirectory: data, auditDirectory: tree, log: data, readModels: data }
@@ -147,7 +147,7 @@ t.test('restores exactly the stored files', async (t) => {
   t.match(manifest.log, { events: log.length, position: String(log.at(-1)!.position.commit) })
   await again()
   t.same(readdirSync(to).sort(), ['audit', 'audit.key', 'customer-keys.db', 'events.db', 'read-models.db', 'restored'])
-  const files = ['checkpoint', 'tile/0/000.p/40', 'tile/entries/000.p/40']
+  const files = ['checkpoint', 'tile/0/000.p/40', 'tile/names/000.p/40']
   t.same(filesBelow(join(to, 'audit')).sort(), files.map((file) => join(to, 'audit', file)).sort())
   for (const file of files)
     t.ok(readFileSync(join(to, 'audit', file)).equals(readFileSync(join(data, 'audit', file))), file)
@@ -181,7 +181,7 @@ t.test('a second backup stores only new parts of the log, and either backup can 
   for (let first = 20; first < 5_000; first += 1_000) await addKeys(first, first + 1_000)
   for (let n = 0; n < 10; n++) await storeReceipt(readModels, pdf(randomBytes(60_000).toString('hex')), at(1))
   const first = await back(1)
-  t.ok(first.newBytes > 8_000_000, `${first.newBytes} bytes in the first backup`)
+  t.ok(first.newBytes > 5_000_000, `${first.newBytes} bytes in the first backup`)
   const before = await wholeLog(store)
   const unchanged = await back(2)
   t.ok(unchanged.newBytes < 50_000, `${unchanged.newBytes} bytes if nothing is new`)

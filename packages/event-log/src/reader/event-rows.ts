@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
-import type { Direction, JsonObject, RecordedEvent } from '../event-log-types.js'
-import { type Body, decodeBody, type EventContent, parseObject, toPosition } from '../file/event-body.js'
+import type { Direction, JsonObject, RecordedEvent, UnparsedEvent } from '../event-log-types.js'
+import { type Body, decodeBody, type EventContent, encodeBody, parseObject, toPosition } from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-file.js'
 import { StreamNumbers } from '../file/log-transaction.js'
 
@@ -74,6 +74,8 @@ export interface Statements {
       Row
     >
   }
+  /** Returns the places of a stream's events. It reads only the index. */
+  readonly places: Statement<[stream: number, from: number, count: number], [position: number, revision: number]>
   readonly names: Statement<[position: number, count: number], [position: number, stream: string]>
   readonly lastPositionIn: Statement<[stream: number], number>
   /** The statements of {@link statementForAll} by their text. */
@@ -100,6 +102,11 @@ export function prepareStatements(db: Database): Statements {
       forwards: rows(`${visible} ${order.forwards} LIMIT +?`),
       backwards: rows(`${visible} ${order.backwards} LIMIT +?`),
     },
+    places: db
+      .prepare<[number, number, number], [number, number]>(
+        'SELECT position, revision FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT +?',
+      )
+      .raw(),
     names: db
       .prepare<[number, number], [number, string]>(
         'SELECT position, name FROM events WHERE position > ? ORDER BY position LIMIT +?',
@@ -173,22 +180,26 @@ export function toStored([position, revision, recordedAtMs, stream, body]: Row):
   return { ...decodeBody(body), stream, revision, position, recordedAtMs }
 }
 
-/** Converts a row like {@link toRecorded} and adds stored bytes that the event would not show. Never throws. */
-export function toRecordedWithStored(row: Row): RecordedEvent {
-  const [position, revision, recordedAtMs, stream, body] = row
-  const unreadable = () => ({ id: '', type: '', data: {}, metadata: {}, position: toPosition(position) })
+/** Converts a row without parsing its text. Never throws. */
+export function toUnparsed(row: Row): UnparsedEvent {
+  const [at, revision, recordedAtMs, stream, body] = row
+  const position = toPosition(at)
   // SQLite stores any value in any column.
-  if (!Number.isSafeInteger(revision) || !Number.isSafeInteger(recordedAtMs) || typeof stream !== 'string') {
-    const stored = row.slice(1).flatMap(bytesOf)
-    return { ...unreadable(), stream: String(stream), revision: 0, recordedAtMs: 0, stored }
-  }
+  if (!Number.isSafeInteger(revision) || !Number.isSafeInteger(recordedAtMs) || typeof stream !== 'string')
+    return { stream: String(stream), revision: 0, position, recordedAtMs: 0, bytes: row.slice(1).flatMap(bytesOf) }
+  const place = { stream, revision, position, recordedAtMs }
+  return typeof body === 'string' ? { ...place, text: body } : { ...place, bytes: partsOf(body) }
+}
+
+/** Returns the parts of an event that a client of the protocol wrote as a blob, or the value itself if it is not exactly such a blob. */
+function partsOf(body: unknown): readonly Uint8Array[] {
   try {
-    const event = toRecorded(row)
-    if (JSON.stringify([event.id, event.type, event.data, event.metadata]) === body) return event
-    return { ...event, stored: bytesOf(body) }
-  } catch {
-    return { ...unreadable(), stream, revision, recordedAtMs, stored: bytesOf(body) }
-  }
+    const content = decodeBody(body as Uint8Array)
+    const { id, type, isJson, data, metadata } = content
+    if (Buffer.compare(encodeBody(content) as Uint8Array, body as Uint8Array) === 0)
+      return [Buffer.from(id), Buffer.from(type), Buffer.from(isJson ? 'json' : 'binary'), data, metadata]
+  } catch {}
+  return bytesOf(body)
 }
 
 /** Returns the type and the bytes of a value, because a text and a blob of the same bytes differ. */
@@ -202,7 +213,7 @@ export function toRecorded(row: Row): RecordedEvent {
   // Access the values by index: destructuring costs a third more per event.
   const content = parse(row)
   const body = row[4]
-  return {
+  const event = {
     id: content[0],
     type: content[1],
     data: content[2],
@@ -213,6 +224,7 @@ export function toRecorded(row: Row): RecordedEvent {
     recordedAtMs: row[2],
     text: typeof body === 'string' ? body : undefined,
   }
+  return typeof body === 'string' ? event : { ...event, bytes: partsOf(body) }
 }
 
 function parse(row: Row): [id: string, type: string, data: JsonObject, metadata: JsonObject] {

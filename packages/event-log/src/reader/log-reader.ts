@@ -1,4 +1,14 @@
-import type { Direction, Page, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../event-log-types.js'
+import type {
+  Direction,
+  EventPlace,
+  Page,
+  Position,
+  ReadAllOptions,
+  ReadStreamOptions,
+  RecordedEvent,
+  StreamRange,
+  UnparsedEvent,
+} from '../event-log-types.js'
 import { toPosition } from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-file.js'
 import { findStream } from '../file/log-transaction.js'
@@ -23,8 +33,8 @@ import {
   type StoredEvent,
   statementForAll,
   toRecorded,
-  toRecordedWithStored,
   toStored,
+  toUnparsed,
 } from './event-rows.js'
 import { ReadConnection } from './read-connection.js'
 
@@ -62,8 +72,8 @@ interface ScanRange {
   readonly maxCount: number
 }
 
-interface ScanResult {
-  readonly events: readonly RecordedEvent[]
+interface ScanResult<Event = RecordedEvent> {
+  readonly events: readonly Event[]
   /** The position up to which the log was scanned. */
   readonly through: number
 }
@@ -118,20 +128,31 @@ export class LogReader {
   }
 
   /** @throws BrokenLogError, RangeError */
-  readAll({ after: position, streamPrefixes, maxCount, includeStored }: ReadAllOptions): Page {
+  readAll({ after, streamPrefixes, maxCount }: ReadAllOptions): Page {
     const ranges = nameRanges(streamPrefixes)
     if (ranges.length > maxPrefixes)
       throw new RangeError(`${ranges.length} stream prefixes exceed the limit of ${maxPrefixes}`)
-    return this.#connection.read((statements) => {
-      const end = statements.lastPosition.get() ?? 0
-      const after = Number(position?.commit ?? 0n)
-      if (after >= end) return pageOf({ events: [], through: after }, after)
-      const range = { ranges, after, to: Math.min(after + scanWindow, end), maxCount }
-      const result = includeStored
-        ? scanStored(statements, range)
-        : this.#scanWithOthers(statements, range, streamPrefixes)
-      return pageOf(result, end)
+    return this.#page(after, maxCount, (statements, range) =>
+      this.#scanWithOthers(statements, { ...range, ranges }, streamPrefixes),
+    )
+  }
+
+  /** Returns unreadable events too. */
+  readUnparsed({ after, maxCount }: Pick<ReadAllOptions, 'after' | 'maxCount'>): Page<UnparsedEvent> {
+    return this.#page(after, maxCount, (statements, range) => {
+      const { rows, through } = scanRows(statements, { ...range, ranges: nameRanges(undefined) })
+      return { events: rows.map(toUnparsed), through }
     })
+  }
+
+  readPlaces(ranges: readonly StreamRange[]): readonly (readonly EventPlace[])[] {
+    return this.#connection.readTogether(({ db, numbers, places }) =>
+      ranges.map(({ stream, fromRevision, maxCount }) => {
+        const number = findStream(db, numbers, stream)
+        const rows = number === undefined ? [] : places.all(number, fromRevision, maxCount)
+        return rows.map(([position, revision]) => ({ stream, revision, position: toPosition(position) }))
+      }),
+    )
   }
 
   /** Returns the revision of the last event, visible or not, or -1 if the stream is empty. */
@@ -215,6 +236,22 @@ export class LogReader {
     this.#connection.close()
   }
 
+  #page<Event>(
+    position: Position | undefined,
+    maxCount: number,
+    scan: (statements: Statements, range: Omit<ScanRange, 'ranges'>) => ScanResult<Event>,
+  ): Page<Event> {
+    return this.#connection.read((statements) => {
+      const end = statements.lastPosition.get() ?? 0
+      const after = Number(position?.commit ?? 0n)
+      const isBehind = after >= end
+      const { events, through } = isBehind
+        ? { events: [], through: after }
+        : scan(statements, { after, to: Math.min(after + scanWindow, end), maxCount })
+      return { events, atEnd: isBehind || through === end, ...(through > 0 && { checkpoint: toPosition(through) }) }
+    })
+  }
+
   /** Scans with a wider filter of other readers, if there is one, so that each event is read only once for all of them. */
   #scanWithOthers(statements: Statements, range: ScanRange, prefixes: readonly string[] | undefined): ScanResult {
     const { ranges, after, to, maxCount } = range
@@ -242,16 +279,6 @@ export class LogReader {
     this.#recent.add(filter, { after: knownThrough, through, events, size })
     return { events: known.length === 0 ? events : [...known, ...events], through }
   }
-}
-
-function pageOf({ events, through }: ScanResult, end: number): Page {
-  return { events, atEnd: through === end, ...(through > 0 && { checkpoint: toPosition(through) }) }
-}
-
-function scanStored(statements: Statements, range: ScanRange): ScanResult {
-  if (range.ranges.length === 0) return { events: [], through: range.to }
-  const { rows, through } = scanRows(statements, range)
-  return { events: rows.map(toRecordedWithStored), through }
 }
 
 function scanRows(statements: Statements, { ranges, after, to, maxCount }: ScanRange) {

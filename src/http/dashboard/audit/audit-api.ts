@@ -120,7 +120,7 @@ export const AuditManifestAnswer = Type.Object({
 export const AuditFinding = Type.Object({
   /** `log`: an event. `tree`: a file of the tree. `checkpoint`: its signature or size. `file`: the database itself. */
   kind: OneOf(['log', 'tree', 'checkpoint', 'file']),
-  /** The place, such as `transfer-…@3`, `tile/entries/000` or `checkpoint`. */
+  /** The place, such as `transfer-…@3`, `tile/0/000` or `checkpoint`. */
   place: Text,
   /** The index of the leaf in the tree, or null if the finding concerns no single leaf. */
   leafIndex: Nullable(Type.Integer()),
