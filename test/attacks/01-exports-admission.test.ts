@@ -46,6 +46,15 @@ t.test('of 100 exports of one person at once, two are open and 98 are rejected',
   }
 })
 
+t.test('a request that has closed before its read starts occupies no place', async (t) => {
+  const query = { format: 'csv', merchantId: null, from: null, to: null, until: null } as const
+  const by = { key: 'gone', rows: { perSecond: 1_000, burst: 1_000 } }
+  const before = held.reads().length
+  for (let n = 0; n < 20; n++)
+    await t.rejects(held.readers.file(by, AbortSignal.abort(), 'events', query), { name: 'AbortError' })
+  t.equal(held.reads().length, before)
+})
+
 t.test('six exports of all persons together are open, and the end of one admits another', async (t) => {
   const open: Promise<{ statusCode: number }>[] = []
   const before = held.reads().length

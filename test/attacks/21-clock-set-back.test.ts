@@ -3,8 +3,8 @@ import t from 'tap'
 import { loginLockedUntilMs, withFailure } from '../../src/domain/login-lock.js'
 import { codeCapDecider, codesLockedUntilMs, maxWrongCodes } from '../../src/domain/payment.js'
 import { leftOfWaitMs, steadyClock } from '../../src/kernel/time.js'
-import { accepts, startReceiver } from '../callbacks/receiver.js'
-import { openWorld, until } from '../callbacks/world.js'
+import { startReceiver } from '../callbacks/receiver.js'
+import { openWorld, stopAfterFailure, until } from '../callbacks/world.js'
 
 const hourMs = 3_600_000
 const startMs = Date.parse('2026-03-01T10:00:00.000Z')
@@ -13,13 +13,7 @@ t.test(
   'sends a callback that waits for its next attempt, although the clock was set back during a restart',
   async (t) => {
     const world = await openWorld(t)
-    const receiver = await startReceiver(t, (_received, response) => void response.writeHead(500).end())
-    const { id } = await world.merchant(receiver.url)
-    const first = world.start()
-    const trackingId = await world.completed(id)
-    await until(async () => (await world.deliveryLog(trackingId)).length === 2)
-    await first.stop()
-    receiver.behave = accepts
+    const { receiver, trackingId } = await stopAfterFailure(t, world)
     world.clock.forward(-24 * hourMs)
     world.start()
     await until(async () => (await world.deliveryLog(trackingId)).at(-1)?.type === 'CallbackDelivered')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
-import { accepts, startReceiver } from './receiver.js'
-import { openWorld, until } from './world.js'
+import { startReceiver } from './receiver.js'
+import { openWorld, stopAfterFailure, until } from './world.js'
 
 t.test('does not resend a callback while the log accepts no report, and reports the delivery afterwards', async (t) => {
   let isUnavailable = false
@@ -52,13 +52,7 @@ t.test('delivers in one of two processes, and continues in the other when the fi
 
 t.test('finds the waiting callbacks in the read model after a restart', async (t) => {
   const world = await openWorld(t)
-  const receiver = await startReceiver(t, (_received, response) => void response.writeHead(500).end())
-  const { id } = await world.merchant(receiver.url)
-  const first = world.start()
-  const trackingId = await world.completed(id)
-  await until(async () => (await world.deliveryLog(trackingId)).length === 2)
-  await first.stop()
-  receiver.behave = accepts
+  const { receiver, trackingId } = await stopAfterFailure(t, world)
   world.clock.forward(10_000)
   world.start()
   await until(async () => (await world.deliveryLog(trackingId)).length === 3)

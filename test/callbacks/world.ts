@@ -20,7 +20,7 @@ import type { ReadModels } from '../../src/read-models/read-models.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
-import type { Teardown } from './receiver.js'
+import { accepts, startReceiver, type Teardown } from './receiver.js'
 
 export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
@@ -211,6 +211,18 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
     deliveryLog: (trackingId) => engine.readStream(callbackStream(trackingId)),
   }
   return world
+}
+
+/** Stops delivery after a first attempt that failed. The receiver accepts the next one. */
+export async function stopAfterFailure(t: Teardown, world: World) {
+  const receiver = await startReceiver(t, (_received, response) => void response.writeHead(500).end())
+  const { id } = await world.merchant(receiver.url)
+  const first = world.start()
+  const trackingId = await world.completed(id)
+  await until(async () => (await world.deliveryLog(trackingId)).length === 2)
+  await first.stop()
+  receiver.behave = accepts
+  return { receiver, trackingId }
 }
 
 /** Maintains the part of the read model of callbacks that delivery reads. */

@@ -3,6 +3,7 @@ import { api } from '../api/api-client'
 import type { ChangePasswordRequest, Session } from '../api/contract'
 import { useAction } from '../api/use-action'
 import { Form } from '../components/Form'
+import { PasswordField } from '../components/SignInFields'
 import { TextField } from '../components/TextField'
 import { setSession, useSession } from './current-session'
 import { CodeField, codeOf } from './SignIn'
@@ -42,7 +43,7 @@ export function ChangePassword({ currentLabel, onChanged }: ChangePasswordProps)
         tabIndex={-1}
         aria-hidden="true"
       />
-      <TextField name="current" type="password" label={currentLabel} autoComplete="current-password" required />
+      <PasswordField name="current" label={currentLabel} />
       <TextField
         name="next"
         type="password"

@@ -5,6 +5,7 @@ import { useAction } from '../api/use-action'
 import { Button } from '../components/Button'
 import { Dialog } from '../components/Dialog'
 import { Form } from '../components/Form'
+import { AppCodeField, PasswordField } from '../components/SignInFields'
 import { TextField } from '../components/TextField'
 import { setSession } from './current-session'
 import { EntryLayout } from './EntryLayout'
@@ -36,14 +37,7 @@ export function SignIn({ wasSignedOut }: { readonly wasSignedOut: boolean }) {
           maxLength={254}
           autoFocus
         />
-        <TextField
-          name="password"
-          type="password"
-          label={text('fields.password')}
-          autoComplete="current-password"
-          required
-          maxLength={256}
-        />
+        <PasswordField />
         {asksForCode && <CodeField autoFocus />}
       </Form>
     </EntryLayout>
@@ -76,18 +70,7 @@ export function CodeField({ autoFocus = false }: { readonly autoFocus?: boolean 
           autoFocus
         />
       ) : (
-        <TextField
-          key="app"
-          name="code"
-          label={text('shell.code')}
-          description={text('shell.codeHelp')}
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          pattern="[0-9]{6}"
-          maxLength={6}
-          required
-          autoFocus={autoFocus}
-        />
+        <AppCodeField key="app" autoFocus={autoFocus} />
       )}
       <div className="row">
         <Button look="quiet" onPress={() => setRecovery(!isRecovery)}>
@@ -148,14 +131,7 @@ export function ConfirmSignIn({ hasSecondFactor }: { readonly hasSecondFactor: b
         pending={pending}
         cancel={() => finish(false)}
       >
-        <TextField
-          name="password"
-          type="password"
-          label={text('fields.password')}
-          autoComplete="current-password"
-          required
-          autoFocus
-        />
+        <PasswordField autoFocus />
         {hasSecondFactor && <CodeField />}
       </Form>
     </Dialog>

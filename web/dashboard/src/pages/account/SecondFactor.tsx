@@ -12,7 +12,7 @@ import { CopyableId } from '../../components/Copyable'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { Problem } from '../../components/Problem'
-import { TextField } from '../../components/TextField'
+import { AppCodeField } from '../../components/SignInFields'
 import { notify } from '../../components/Toasts'
 import { QrCode } from './QrCode'
 import { RecoveryCodesDialog, RecoveryCodesLeft } from './RecoveryCodes'
@@ -107,16 +107,7 @@ function Offer({ offer, onClose, onTurnedOn }: OfferProps) {
         pending={pending}
         cancel={onClose}
       >
-        <TextField
-          name="code"
-          label={text('account.code')}
-          description={text('shell.codeHelp')}
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          pattern="[0-9]{6}"
-          maxLength={6}
-          required
-        />
+        <AppCodeField label={text('account.code')} />
       </Form>
     </Dialog>
   )
