@@ -1,9 +1,9 @@
 /**
- * Measures the delivery of a backlog of callbacks to a fast endpoint, alternately by the whole service and by BullMQ (bench/peers).
- * BENCH_CALLBACKS and BENCH_ROUNDS set the size.
+ * Measures the delivery of a backlog of callbacks to a fast endpoint, alternately by the whole service and by BullMQ (bench/peers), after
+ * one round of each to warm up. Then it measures the service's delivery while creates arrive. BENCH_CALLBACKS and BENCH_ROUNDS set the size.
  */
 import { once } from 'node:events'
-import { type Delivery, deliverBacklog, measureDelivery } from './support/backlog-delivery.js'
+import { type Delivery, deliverBacklog, deliverWhileCreating, measureDelivery } from './support/backlog-delivery.js'
 import { type Cleanup, runPart } from './support/bench-part.js'
 import { type Receiver, startReceiver } from './support/bench-receiver.js'
 import { note, row, title } from './support/bench-report.js'
@@ -58,12 +58,20 @@ await runPart(async (cleanup) => {
   const installation = new Installation(directory)
   const merchant = await installation.createMerchant(`http://127.0.0.1:${receiver.port}/`, '--callback-on-create')
   const bullmq = await startBullmq(merchant, receiver, cleanup)
+  const service = await installation.start()
+  cleanup(service.stop)
   const ours: Delivery[] = []
   const theirs: Delivery[] = []
-  for (let round = 0; round < rounds; round++) {
-    ours.push(await deliverBacklog(installation, merchant, receiver, callbacks))
+  for (let round = 0; round <= rounds; round++) {
+    ours.push(await deliverBacklog(installation, service, merchant, receiver, callbacks))
     if (bullmq) theirs.push(await bullmq())
   }
+  // Both processes compile their code in the first round.
+  ours.shift()
+  theirs.shift()
+  const creating: Delivery[] = []
+  for (let round = 0; round < rounds; round++)
+    creating.push(await deliverWhileCreating(service, merchant, receiver, callbacks))
   title(
     `a backlog of ${callbacks.toLocaleString('en')} callbacks to one endpoint, ${rounds} alternating rounds: median (min to max)`,
   )
@@ -81,4 +89,6 @@ await runPart(async (cleanup) => {
       ours.map((round, n) => costUs(round) / costUs(theirs[n]!)),
     )
   }
+  title('callbacks that are delivered while their creates arrive, with the CPU time of the creates')
+  report('transferd', creating)
 })

@@ -87,13 +87,13 @@ async function measureSize(transfers: number, receiver: Receiver, cleanup: Clean
   try {
     await measureStart(service, report)
     await measureRequests(service, merchant, report)
+    const notified = await installation.createMerchant(`http://127.0.0.1:${receiver.port}/`, '--callback-on-create')
+    const { perSecond, cpuUs } = await deliverBacklog(installation, service, notified, receiver, callbacks)
+    report('callbacks delivered per second', perSecond)
+    report('us of CPU per callback delivered', cpuUs.service ?? Number.NaN)
   } finally {
     await service.stop()
   }
-  const notified = await installation.createMerchant(`http://127.0.0.1:${receiver.port}/`, '--callback-on-create')
-  const { perSecond, cpuUs } = await deliverBacklog(installation, notified, receiver, callbacks)
-  report('callbacks delivered per second', perSecond)
-  report('us of CPU per callback delivered', cpuUs.service ?? Number.NaN)
 }
 
 await runPart(async (cleanup) => {

@@ -1,5 +1,5 @@
 import type { Receiver } from './bench-receiver.js'
-import { type BenchMerchant, type Installation, waitUntil } from './bench-service.js'
+import { type BenchMerchant, type Installation, type RunningService, waitUntil } from './bench-service.js'
 import { cpuMs, threadsMs, waitUntilIdle } from './cpu-usage.js'
 import { prepareCreates } from './create-load.js'
 import { runLoad } from './http-load.js'
@@ -40,38 +40,46 @@ export async function measureDelivery(
   return { perSecond: callbacks / ((lastAtMs - firstAtMs) / 1_000), cpuUs }
 }
 
+/** Creates a deposit for each callback. */
+async function create({ port }: RunningService, merchant: BenchMerchant, count: number): Promise<void> {
+  const nextRequest = prepareCreates({ ...merchant, path, connections, count })
+  const { statuses } = await runLoad({ port, connections, durationMs: createsWithinMs, requests: count, nextRequest })
+  if (statuses[200] !== count) throw new Error(`creates were rejected: ${JSON.stringify(statuses)}`)
+}
+
 /**
  * Creates a deposit for each callback while the endpoint responds with 410, which disables it. Then it enables the endpoint and measures
  * how the whole service delivers the backlog.
  */
 export async function deliverBacklog(
   installation: Installation,
+  service: RunningService,
   merchant: BenchMerchant,
   receiver: Receiver,
   callbacks: number,
 ): Promise<Delivery> {
   receiver.respondWith(gone)
-  const creating = await installation.start('api')
-  const nextRequest = prepareCreates({ ...merchant, path, connections, count: callbacks })
-  const load = { port: creating.port, connections, durationMs: createsWithinMs, requests: callbacks, nextRequest }
-  const { statuses } = await runLoad(load)
-  await creating.stop()
-  if (statuses[200] !== callbacks) throw new Error(`creates were rejected: ${JSON.stringify(statuses)}`)
-  const service = await installation.start()
-  try {
-    const cpuBefore = cpuMs(service.pid)
-    await waitUntilIdle([service.pid])
-    const recordUs = ((cpuMs(service.pid) - cpuBefore) * 1_000) / callbacks
-    const threadsBefore = threadsMs(service.pid)
-    const enable = () => installation.command('callbacks', 'enable', merchant.id)
-    const { perSecond, cpuUs } = await measureDelivery({ service: service.pid }, receiver, callbacks, enable)
-    const mainMs = (threadsMs(service.pid).get('main') ?? Number.NaN) - (threadsBefore.get('main') ?? Number.NaN)
-    const parts = {
-      "the service's main thread": (mainMs * 1_000) / callbacks,
-      'recording and projections, before the delivery': recordUs,
-    }
-    return { perSecond, cpuUs: { ...cpuUs, ...parts } }
-  } finally {
-    await service.stop()
+  const cpuBefore = cpuMs(service.pid)
+  await create(service, merchant, callbacks)
+  await waitUntilIdle([service.pid])
+  const createUs = ((cpuMs(service.pid) - cpuBefore) * 1_000) / callbacks
+  const threadsBefore = threadsMs(service.pid)
+  const enable = () => installation.command('callbacks', 'enable', merchant.id)
+  const { perSecond, cpuUs } = await measureDelivery({ service: service.pid }, receiver, callbacks, enable)
+  const mainMs = (threadsMs(service.pid).get('main') ?? Number.NaN) - (threadsBefore.get('main') ?? Number.NaN)
+  const parts = {
+    "the service's main thread": (mainMs * 1_000) / callbacks,
+    'the create and the recording, before the delivery': createUs,
   }
+  return { perSecond, cpuUs: { ...cpuUs, ...parts } }
+}
+
+/** Measures callbacks that are delivered while the creates that cause them arrive, at the maximum rate. The CPU time includes the creates. */
+export function deliverWhileCreating(
+  service: RunningService,
+  merchant: BenchMerchant,
+  receiver: Receiver,
+  callbacks: number,
+): Promise<Delivery> {
+  return measureDelivery({ service: service.pid }, receiver, callbacks, () => create(service, merchant, callbacks))
 }
