@@ -70,9 +70,9 @@ export function logPages(store: Pick<EventStore, 'readAll'>, { after, ...options
   return pagesAfter(after, (from) => store.readAll({ ...options, ...from }))
 }
 
-/** Reads the log up to its current end without parsing its events. @throws StoreUnavailableError */
-export function unparsedPages(store: Pick<EventStore, 'readUnparsed'>, after: Position | undefined, maxCount: number) {
-  return pagesAfter(after, (from) => store.readUnparsed({ maxCount, ...from }))
+/** Reads the log up to its current end without parsing its events. The thread can do other work between two pages. @throws StoreUnavailableError */
+export function unparsedPages(store: Pick<EventStore, 'readUnparsed'>, after: Position | undefined) {
+  return pagesAfter(after, (from) => store.readUnparsed({ maxCount: 256, ...from }))
 }
 
 /** `through` is the position up to which everything was read. */

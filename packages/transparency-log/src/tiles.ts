@@ -102,13 +102,13 @@ export async function readBundle(
 
 /** Concatenates entries, each after its 16-bit length. @throws RangeError if an entry is too large */
 export function bundleOf(entries: readonly Uint8Array[]): Buffer {
-  return Buffer.concat(entries.flatMap((entry) => [lengthOf(entry), entry]))
-}
-
-function lengthOf(entry: Uint8Array): Buffer {
-  const length = Buffer.alloc(2)
-  length.writeUInt16BE(entry.length)
-  return length
+  const bundle = Buffer.allocUnsafe(entries.reduce((sum, entry) => sum + 2 + entry.length, 0))
+  let place = 0
+  for (const entry of entries) {
+    bundle.set(entry, bundle.writeUInt16BE(entry.length, place))
+    place += 2 + entry.length
+  }
+  return bundle
 }
 
 function entriesIn(bundle: Buffer): Buffer[] | undefined {

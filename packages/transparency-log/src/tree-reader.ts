@@ -1,6 +1,16 @@
-import { emptyRoot, type Hash, nodeHash, rootOver } from './merkle-hash.js'
+import { emptyRoot, type Hash, leafHash, nodeHash, rootOver } from './merkle-hash.js'
 import { isPowerOfTwo, largestPowerOfTwoBelow } from './powers-of-two.js'
-import { type BundleKind, readBundle, readHashes, type TileStore, tileWidth } from './tiles.js'
+import {
+  type BundleKind,
+  bundleOf,
+  readBundle,
+  readHashes,
+  type TileStore,
+  tilePath,
+  tileWidth,
+  widthOf,
+} from './tiles.js'
+import { VerificationError } from './verification-error.js'
 
 const levelsPerTile = 8
 
@@ -41,6 +51,33 @@ export class TreeReader {
   async leafHash(index: number): Promise<Hash> {
     this.#requireInTree(index, this.size - 1)
     return this.#subtree(0, index)
+  }
+
+  /** Reads the hashes of the leaves of a bundle from their tile. */
+  leafHashes(bundle: number): Promise<readonly Hash[]> {
+    return this.#tile(0, bundle)
+  }
+
+  /**
+   * Yields the bundles of entries, as files, from the one with leaf `from` on, for a tree whose bundles hold names. `leavesFrom` returns
+   * the leaves from an index on. @throws VerificationError if a leaf is missing or differs from its hash
+   */
+  async *entryBundles(from: number, leavesFrom: (index: number) => AsyncIterable<Uint8Array>) {
+    let bundle = Math.floor(from / tileWidth)
+    let entries: Uint8Array[] = []
+    for await (const leaf of leavesFrom(bundle * tileWidth)) {
+      const width = widthOf('entries', bundle, this.size)
+      if (width === 0) return
+      const hashes = await this.leafHashes(bundle)
+      if (!leafHash(leaf).equals(hashes[entries.length]!))
+        throw new VerificationError(`leaf ${bundle * tileWidth + entries.length} has changed`)
+      entries.push(leaf)
+      if (entries.length < width) continue
+      yield { path: tilePath('entries', bundle++, width), bytes: bundleOf(entries) }
+      entries = []
+    }
+    if (bundle * tileWidth < this.size)
+      throw new VerificationError(`leaf ${bundle * tileWidth + entries.length} is missing`)
   }
 
   /** Proves that a leaf is in the tree of the first `size` leaves, from the leaf's sibling upwards (RFC 6962, 2.1.1). */

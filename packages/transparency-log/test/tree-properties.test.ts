@@ -180,6 +180,59 @@ t.test(
   },
 )
 
+t.test('a tree with names has the same hashes, and its entries are composed from the leaves', async (t) => {
+  const name = (index: number) => Buffer.from(`event ${index}`)
+  const composed = async (tree: TreeReader, from: number, leaves = entries) => {
+    const files = []
+    async function* leavesFrom(index: number) {
+      yield* leaves.slice(index)
+    }
+    for await (const file of tree.entryBundles(from, leavesFrom)) files.push(file)
+    return files
+  }
+  await fc.assert(
+    fc.asyncProperty(batches, fc.nat(800), async (sizes, start) => {
+      const [withEntries, withNames] = [new MemoryTiles(), new MemoryTiles()]
+      await appended(withEntries, sizes)
+      let appender = await TreeAppender.open(withNames, 0, { bundles: 'names' })
+      for (const size of sizes) {
+        const leaves = entries.slice(appender.size, appender.size + size)
+        const names = leaves.map((_, index) => name(appender.size + index))
+        await appender.append(names, leaves.map(leafHash))
+        await appender.flush()
+        appender = await TreeAppender.open(withNames, appender.size, { bundles: 'names' })
+      }
+      const { size } = appender
+      const files = [...filesSince(0, size, 'names')]
+      for (const path of files.filter((each) => !each.startsWith('tile/names')))
+        assert.ok(withNames.files.get(path)!.equals(withEntries.files.get(path)!))
+      const tree = new TreeReader(withNames, size, 'names')
+      for (let index = 0; index < size; index += 37) assert.deepEqual(await tree.entry(index), name(index))
+      const from = Math.min(start, size)
+      const expected = [...filesSince(from, size)].filter((path) => path.startsWith('tile/entries'))
+      const bundles = await composed(tree, from)
+      if (from < size)
+        assert.deepEqual(
+          bundles.map(({ path }) => path),
+          expected,
+        )
+      for (const { path, bytes } of bundles) assert.ok(bytes.equals(withEntries.files.get(path)!))
+    }),
+    { numRuns: 10 },
+  )
+  const store = new MemoryTiles()
+  const appender = await TreeAppender.open(store, 0, { bundles: 'names' })
+  await appender.append(
+    entries.map((_, index) => name(index)),
+    entries.map(leafHash),
+  )
+  await appender.flush()
+  const tree = new TreeReader(store, entries.length, 'names')
+  const edited = entries.map((entry, index) => (index === 700 ? name(index) : entry))
+  await t.rejects(composed(tree, 0, edited), { name: 'VerificationError', message: 'leaf 700 has changed' })
+  await t.rejects(composed(tree, 300, entries.slice(0, 790)), { message: 'leaf 790 is missing' })
+})
+
 t.test('reads leaves and their hashes in order from any index', async (t) => {
   for (const [from, to] of [
     [0, 800],

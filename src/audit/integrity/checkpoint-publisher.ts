@@ -15,7 +15,7 @@ import {
 import type { Logger } from 'pino'
 import type { Finding } from '../../domain/integrity.js'
 import { Findings } from './log-comparison.js'
-import { checkpointPath, entryBundles, type TreeParts, treeBundles } from './log-sealer.js'
+import { checkpointPath, leavesFrom, readTree, type TreeParts, treeBundles } from './log-sealer.js'
 import { compareKept } from './log-verification.js'
 
 const timeoutMs = 10_000
@@ -91,7 +91,8 @@ async function copiedCheckpoint(target: CopyTarget): Promise<string | undefined>
  */
 async function copyTree(parts: TreeParts, { note, size }: SizedNote, target: CopyTarget, from: number): Promise<void> {
   const { tiles } = parts
-  for await (const { path, bytes } of entryBundles(parts, from, size)) await write(target, path, bytes)
+  const bundles = readTree(tiles, size).entryBundles(from, (index) => leavesFrom(parts, index))
+  for await (const { path, bytes } of bundles) await write(target, path, bytes)
   for (const path of filesSince(from, size, treeBundles.bundles)) {
     // A tile that has become full replaces its partial tiles.
     const bytes = (await tiles.read(path)) ?? (await tiles.read(path.replace(/\.p\/\d+$/, '')))

@@ -8,16 +8,16 @@ import type { Place, UnparsedEvent } from '../../event-store/event-store.js'
  * string and the two numbers end where they do whatever follows, so no two stored events have the same leaf. The position in the log is
  * the leaf's own. docs/decisions/0029-tamper-evidence.md describes what a leaf covers.
  */
-export function leafOf(event: UnparsedEvent): Buffer {
+export function leafOf(event: UnparsedEvent): string {
   const { text, bytes = [] } = event
   const stored = text ?? bytes.map((each) => `"${Buffer.from(each).toString('base64')}"`).join()
-  const leaf = Buffer.from(leafText(text === undefined ? 'bytes' : 'event', event, stored))
-  if (leaf.length <= maxEntryBytes) return leaf
+  const leaf = leafText(text === undefined ? 'bytes' : 'event', event, stored)
+  if (Buffer.byteLength(leaf) <= maxEntryBytes) return leaf
   // An entry of a bundle cannot be longer.
   const sha256 = JSON.stringify(createHash('sha256').update(leaf).digest('hex'))
-  const withPlace = Buffer.from(leafText('sha256', event, sha256))
+  const withPlace = leafText('sha256', event, sha256)
   // Only a stream of another program can have such a long name.
-  return withPlace.length <= maxEntryBytes ? withPlace : Buffer.from(`["transferd/2 sha256",${sha256}]`)
+  return Buffer.byteLength(withPlace) <= maxEntryBytes ? withPlace : `["transferd/2 sha256",${sha256}]`
 }
 
 function leafText(form: 'event' | 'bytes' | 'sha256', { stream, revision, recordedAtMs }: UnparsedEvent, rest: string) {

@@ -1,4 +1,12 @@
-import { emptyRoot, type Hash } from '@transferd/transparency-log'
+import {
+  emptyRoot,
+  type Hash,
+  type TreeAppender,
+  type TreeReader,
+  tileWidth,
+  VerificationError,
+  verifyInclusion,
+} from '@transferd/transparency-log'
 import { type Finding, forgedProblem, maxFindings } from '../../domain/integrity.js'
 import {
   comparePositions,
@@ -7,7 +15,6 @@ import {
   eventAt,
   type Place,
   type Position,
-  type StreamRange,
   type UnparsedEvent,
 } from '../../event-store/event-store.js'
 import { nameOf, placeIn } from './event-leaf.js'
@@ -28,9 +35,6 @@ export class Findings {
   }
 }
 
-/** Events of one stream in a page of the log. */
-const maxPerStream = 1_000
-
 /** Checks that each stream of a page, read by its name, shows exactly the page's events: an edited index can hide a transfer's completion. */
 export async function checkStreams(
   store: EventStore,
@@ -44,19 +48,15 @@ export async function checkStreams(
     if (events) events.push(event)
     else streams.set(event.stream, [event])
   }
-  const pages = [...streams.values()]
-  const shown = await store.readPlaces(pages.map(rangeAround))
-  for (const [index, events] of pages.entries()) {
-    const found = findProblem(events, shown[index]!, through)
-    if (found) findings.add('log', `${events[0]!.stream}@${found.revision}`, found.problem)
+  const ranges = [...streams].map(([stream, events]) => {
+    // Includes the previous and the next event, so that neither can be hidden.
+    return { stream, fromRevision: Math.max(0, events[0]!.revision - 1), maxCount: events.length + 2 }
+  })
+  for (const [index, read] of (await store.readPlaces(ranges)).entries()) {
+    const { stream } = ranges[index]!
+    const found = findProblem(streams.get(stream)!, read, through)
+    if (found) findings.add('log', `${stream}@${found.revision}`, found.problem)
   }
-}
-
-/** Includes the previous and the next event, so that neither can be hidden. */
-function rangeAround(events: readonly EventPlace[]): StreamRange {
-  const { stream, revision } = events[0]!
-  const maxCount = Math.min(events.length + 2, maxPerStream)
-  return { stream, fromRevision: Math.max(0, revision - 1), maxCount }
 }
 
 function findProblem(events: readonly EventPlace[], read: readonly EventPlace[], through: Position) {
@@ -66,7 +66,9 @@ function findProblem(events: readonly EventPlace[], read: readonly EventPlace[],
   if (first.revision > 0 && (isMisplaced || previous.revision !== first.revision - 1)) {
     return { revision: first.revision - 1, problem: 'The log has an event after it, but the stream does not show it.' }
   }
-  const missing = events.find((event, index) => !isSame(event, shown[index]))
+  const isShown = ({ revision, position }: EventPlace, place: EventPlace | undefined) =>
+    place?.revision === revision && comparePositions(place.position, position) === 0
+  const missing = events.find((event, index) => !isShown(event, shown[index]))
   if (missing)
     return { revision: missing.revision, problem: 'The log has this event, but its stream does not show it.' }
   const next = shown[events.length]
@@ -76,30 +78,19 @@ function findProblem(events: readonly EventPlace[], read: readonly EventPlace[],
   return undefined
 }
 
-function isSame({ revision, position }: EventPlace, shown: EventPlace | undefined): boolean {
-  return shown?.revision === revision && comparePositions(shown.position, position) === 0
-}
-
 /** Whether someone else than the service wrote the event, and no operator has skipped it. */
 export function isForged(event: UnparsedEvent): boolean {
   return event.isForged === true && !event.isSkipped
 }
 
-/** The hash and the name of a leaf in the files of the tree. Each is `undefined` if its file is damaged. */
-export interface SealedLeaf {
-  readonly hash: Hash | undefined
-  readonly name: Buffer | undefined
-}
-
 interface ComparisonOptions {
   readonly store: EventStore
   readonly findings: Findings
-  readonly leaves: AsyncIterable<SealedLeaf>
-  /** The index of the first leaf. */
+  readonly tree: TreeReader
+  /** The signed root of the tree. */
+  readonly root: Hash
+  /** The index of the first leaf, which starts a tile. */
   readonly from: number
-  /** Whether the signed root confirms the hash of a leaf. */
-  readonly isSigned: (hash: Hash, index: number) => Promise<boolean>
-  readonly onLeaf: (hash: Hash, name: Buffer) => void
 }
 
 /**
@@ -107,18 +98,19 @@ interface ComparisonOptions {
  * of the leaves show whether an event was edited, removed or inserted.
  */
 export class LogComparison {
-  readonly #leaves: AsyncIterator<SealedLeaf>
-  #leaf: IteratorResult<SealedLeaf> | undefined
+  /** The leaves that were compared since the last call of {@link LogComparison.extend}. */
+  #names: Buffer[] = []
+  #hashes: Hash[] = []
+  #tile: readonly Hash[] = []
   /** The number of leaves up to the last one that was compared. */
   index: number
 
   constructor(private readonly options: ComparisonOptions) {
-    this.#leaves = options.leaves[Symbol.asyncIterator]()
     this.index = options.from
   }
 
-  async isDone(): Promise<boolean> {
-    return (await this.#peek()).done === true
+  get isDone(): boolean {
+    return this.index >= this.options.tree.size
   }
 
   /**
@@ -126,19 +118,18 @@ export class LogComparison {
    * one edit is one finding.
    */
   async take(event: UnparsedEvent, hash: Hash, name: Buffer): Promise<boolean> {
-    for (;;) {
-      const { value: sealed, done } = await this.#peek()
-      if (done) return false
+    while (!this.isDone) {
+      const sealed = await this.#sealedHash()
       // The comparison of the files reports a damaged file of hashes. The event is not affected.
-      if (!sealed.hash || sealed.hash.equals(hash) || !(await this.options.isSigned(sealed.hash, this.index))) {
+      if (!sealed || sealed.equals(hash) || !(await this.#isSigned(sealed))) {
         if (isForged(event)) this.#report(event, forgedProblem)
         this.#advance(hash, name)
         return true
       }
-      const place = sealed.name && placeIn(sealed.name)
+      const place = await this.#sealedPlace()
       if (place === undefined || (place.stream === event.stream && place.revision === event.revision)) {
         this.#report(event, isForged(event) ? forgedProblem : 'The event is not the one that was sealed.')
-        this.#advance(sealed.hash, sealed.name ?? name)
+        this.#advance(sealed, name)
         return true
       }
       if (await this.#isAfter(place, event)) {
@@ -146,19 +137,25 @@ export class LogComparison {
         return true
       }
       this.#report(place, 'The sealed event is missing from its place in the log.')
-      this.#advance(sealed.hash, nameOf(place))
+      this.#advance(sealed, nameOf(place))
     }
+    return false
   }
 
   /** Reports the remaining leaves as missing from the log, which has ended. */
   async end(): Promise<void> {
-    for (;;) {
-      const { value: sealed, done } = await this.#peek()
-      if (done) return
-      const place = (sealed.name && placeIn(sealed.name)) ?? { stream: 'leaf', revision: this.index }
+    while (!this.isDone) {
+      const place = (await this.#sealedPlace()) ?? { stream: 'leaf', revision: this.index }
       this.#report(place, 'The sealed event is missing: the log ends before it.')
-      this.#advance(sealed.hash ?? emptyRoot(), sealed.name ?? nameOf(place))
+      this.#advance((await this.#sealedHash()) ?? emptyRoot(), nameOf(place))
     }
+  }
+
+  /** Appends the compared leaves to a tree. */
+  async extend(tree: TreeAppender): Promise<void> {
+    await tree.append(this.#names, this.#hashes)
+    this.#names = []
+    this.#hashes = []
   }
 
   #report({ stream, revision }: Place, problem: string): void {
@@ -176,14 +173,38 @@ export class LogComparison {
     }
   }
 
-  async #peek(): Promise<IteratorResult<SealedLeaf>> {
-    this.#leaf ??= await this.#leaves.next()
-    return this.#leaf
+  /** Returns `undefined` if the tile is damaged. */
+  async #sealedHash(): Promise<Hash | undefined> {
+    const place = this.index % tileWidth
+    const tile = () => this.options.tree.leafHashes(Math.floor(this.index / tileWidth))
+    if (place === 0) this.#tile = (await unlessDamaged(tile)) ?? []
+    return this.#tile[place]
+  }
+
+  async #sealedPlace(): Promise<Place | undefined> {
+    const name = await unlessDamaged(() => this.options.tree.entry(this.index))
+    return name && placeIn(name)
+  }
+
+  /** A tile is a file like any other, so a different hash in it shows a changed event only if the signed root covers the hash. */
+  async #isSigned(hash: Hash): Promise<boolean> {
+    const { tree, root } = this.options
+    const proof = await unlessDamaged(() => tree.inclusionProof(this.index))
+    return proof !== undefined && verifyInclusion(hash, this.index, tree.size, root, proof)
   }
 
   #advance(hash: Hash, name: Buffer): void {
-    this.#leaf = undefined
     this.index++
-    this.options.onLeaf(hash, name)
+    this.#hashes.push(hash)
+    this.#names.push(name)
+  }
+}
+
+async function unlessDamaged<Result>(read: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof VerificationError) return undefined
+    throw error
   }
 }

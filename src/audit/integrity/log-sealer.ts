@@ -1,5 +1,4 @@
 import {
-  bundleOf,
   formatCheckpoint,
   leafHash,
   type NoteSigner,
@@ -11,8 +10,6 @@ import {
   TreeAppender,
   type TreeHead,
   TreeReader,
-  tilePath,
-  tileWidth,
   VerificationError,
   verifyConsistency,
 } from '@transferd/transparency-log'
@@ -25,16 +22,8 @@ import {
 } from '../../event-store/event-store.js'
 import { leafOf, leavesOf, placeIn } from './event-leaf.js'
 
-/** Small enough to let the thread do other work between two pages. */
-const pageSize = 256
-
 /** The tree's bundles hold names instead of events, because the log is there to return the events. */
 export const treeBundles = { bundles: 'names' } as const
-
-/** Reads the events of the tree in its order, as stored, up to the current end of the log. @throws StoreUnavailableError */
-export function storedPages(store: EventStore, after: Position | undefined) {
-  return unparsedPages(store, after, pageSize)
-}
 
 /** Opens the tree of a log for reading. */
 export function readTree(tiles: TileStore, size: number): TreeReader {
@@ -55,39 +44,18 @@ export async function positionAfter({ store, tiles }: TreeParts, size: number): 
 /** For an event of another program, whose stream has too long a name. */
 async function positionByCount(store: EventStore, size: number): Promise<Position | undefined> {
   let left = size
-  for await (const { events } of storedPages(store, undefined)) {
+  for await (const { events } of unparsedPages(store, undefined)) {
     if (left <= events.length) return events[left - 1]?.position
     left -= events.length
   }
   throw new VerificationError(`the log has ${size - left} events, but the tree has ${size} leaves`)
 }
 
-/**
- * Yields the bundles of entries that a tree of `to` leaves has and a tree of `from` leaves lacks, read from the log, for readers of the
- * published format. @throws VerificationError if an event is not the one that was sealed
- */
-export async function* entryBundles(parts: TreeParts, from: number, to: number) {
-  const tree = readTree(parts.tiles, to)
-  let first = Math.floor(from / tileWidth) * tileWidth
-  let leaves: Buffer[] = []
-  for await (const { events } of storedPages(parts.store, await positionAfter(parts, first))) {
-    for (const event of events) {
-      if (first === to) return
-      const index = first + leaves.length
-      const leaf = leafOf(event)
-      if (!leafHash(leaf).equals(await tree.leafHash(index)))
-        throw new VerificationError(
-          `${event.stream}@${event.revision} is not the event that was sealed as leaf ${index}`,
-        )
-      leaves.push(leaf)
-      if (leaves.length < Math.min(tileWidth, to - first)) continue
-      yield { path: tilePath('entries', Math.floor(first / tileWidth), leaves.length), bytes: bundleOf(leaves) }
-      first += leaves.length
-      leaves = []
-    }
-  }
-  if (first < to)
-    throw new VerificationError(`the log has ${first + leaves.length} events, but the tree has ${to} leaves`)
+/** Yields the leaves from one on. @throws VerificationError if the last event before it is not in the log */
+export async function* leavesFrom(parts: TreeParts, index: number): AsyncGenerator<Buffer> {
+  const after = await positionAfter(parts, index)
+  for await (const { events } of unparsedPages(parts.store, after))
+    for (const event of events) yield Buffer.from(leafOf(event))
 }
 
 /** Whether the embedded engine threw the error because rows of the log contradict each other. */
@@ -158,7 +126,7 @@ export class LogSealer {
 
   /** Adds the events up to the current end of the log. Awaits `pause` after each page, and ends early if the signal aborts. */
   async follow(pause: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    for await (const { events, through, atEnd } of storedPages(this.parts.store, this.through)) {
+    for await (const { events, through, atEnd } of unparsedPages(this.parts.store, this.through)) {
       if (signal.aborted) return
       await this.#append(events)
       this.through = through

@@ -1,30 +1,23 @@
 import {
-  type Hash,
   type NoteVerifier,
   type OpenedCheckpoint,
   openCheckpoint,
-  readBundle,
-  readHashes,
   type TileStore,
   TreeAppender,
-  type TreeHead,
   tileWidth,
   VerificationError,
-  verifyInclusion,
-  widthOf,
 } from '@transferd/transparency-log'
 import { type Finding, forgedProblem } from '../../domain/integrity.js'
-import { StoreUnavailableError } from '../../event-store/event-store.js'
+import { StoreUnavailableError, unparsedPages } from '../../event-store/event-store.js'
 import { leavesOf } from './event-leaf.js'
 import type { VerificationStatus } from './integrity-status.js'
-import { checkStreams, Findings, isForged, LogComparison, type SealedLeaf } from './log-comparison.js'
+import { checkStreams, Findings, isForged, LogComparison } from './log-comparison.js'
 import {
   checkpointPath,
   contains,
   positionAfter,
   readTree,
   signedCheckpoint,
-  storedPages,
   type TreeParts,
   treeBundles,
 } from './log-sealer.js'
@@ -187,35 +180,23 @@ async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, 
   const { store, tiles, signal, onProgress, pause } = options
   const { size, root } = checkpoint
   const { tree, after, from } = await openStart(options, size, findings)
-  const [names, hashes]: [Buffer[], Hash[]] = [[], []]
-  const comparison = new LogComparison({
-    ...{ store, findings, from },
-    leaves: sealedLeaves(tiles, from, size),
-    isSigned: (hash, index) => isSigned(tiles, checkpoint, hash, index),
-    onLeaf: (hash, name) => {
-      names.push(name)
-      hashes.push(hash)
-    },
-  })
-  const extendTree = () => tree.append(names.splice(0), hashes.splice(0))
+  const comparison = new LogComparison({ store, findings, from, root, tree: readTree(tiles, size) })
   let unsealed = 0
-  let isDone = false
-  for await (const { events, through, atEnd } of storedPages(store, after)) {
+  for await (const { events, through, atEnd } of unparsedPages(store, after)) {
     const leaves = leavesOf(events)
     for (const [place, event] of events.entries()) {
-      if (!isDone && (await comparison.take(event, leaves.hashes[place]!, leaves.names[place]!))) continue
+      if (await comparison.take(event, leaves.hashes[place]!, leaves.names[place]!)) continue
       unsealed++
       if (isForged(event)) findings.add('log', `${event.stream}@${event.revision}`, forgedProblem)
     }
-    isDone ||= await comparison.isDone()
     if (through) await checkStreams(store, events, through, findings)
-    await extendTree()
+    await comparison.extend(tree)
     onProgress?.(comparison.index, size, findings.list)
     if (signal?.aborted) return { from, to: comparison.index, unsealed, isComplete: false }
     if (!atEnd) await pause?.()
   }
   await comparison.end()
-  await extendTree()
+  await comparison.extend(tree)
   await tree.flush()
   if (!tree.root().equals(root))
     findings.add('checkpoint', checkpointPath, 'The checkpoint belongs to a different tree than these leaves.')
@@ -233,30 +214,6 @@ async function openStart({ store, tiles, from = 0 }: VerifyOptions, size: number
     if (!(error instanceof VerificationError)) throw error
     findings.add('tree', `leaf ${first}`, sentence(error))
     return { tree: await TreeAppender.open(comparing, 0, treeBundles), after: undefined, from: 0 }
-  }
-}
-
-/** Yields the leaves in the tree's files. The comparison of the files reports a damaged one. */
-async function* sealedLeaves(tiles: TileStore, from: number, size: number): AsyncGenerator<SealedLeaf> {
-  for (let bundle = from / tileWidth; bundle * tileWidth < size; bundle++) {
-    const hashes = await unlessDamaged(() => readHashes(tiles, 0, bundle, size))
-    const names = await unlessDamaged(() => readBundle(tiles, bundle, size, treeBundles.bundles))
-    for (let place = 0; place < widthOf(0, bundle, size); place++) yield { hash: hashes?.[place], name: names?.[place] }
-  }
-}
-
-/** The tiles are files like any other, so a hash that differs shows a changed event only if the signed root covers it. */
-async function isSigned(tiles: TileStore, { size, root }: TreeHead, hash: Hash, index: number): Promise<boolean> {
-  const proof = await unlessDamaged(() => readTree(tiles, size).inclusionProof(index))
-  return proof !== undefined && verifyInclusion(hash, index, size, root, proof)
-}
-
-async function unlessDamaged<Result>(read: () => Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await read()
-  } catch (error) {
-    if (error instanceof VerificationError) return undefined
-    throw error
   }
 }
 

@@ -121,7 +121,7 @@ function checkEvent(
   { trackingId }: TransferProof,
   { size, root }: OpenedCheckpoint,
 ) {
-  if (!verifyInclusion(leafHash(Buffer.from(leaf)), index, size, root, hashesIn(proof)))
+  if (!verifyInclusion(leafHash(leaf), index, size, root, hashesIn(proof)))
     throw new VerificationError(`Leaf ${index} is not in the tree of the checkpoint.`)
   // A leaf in the tree has the form that the service stored, but a holder of its keys can have sealed any text.
   const parsed = JSON.parse(leaf)
@@ -231,7 +231,7 @@ async function proveEvents(events: readonly RecordedEvent[], tree: TreeReader, l
       const place = `${event.stream}@${event.revision}`
       throw new VerificationError(`${place} and leaf ${index} of the tree do not match (run transferd audit verify)`)
     }
-    proven.push({ index, leaf: leaf.toString('utf8'), proof: base64(await tree.inclusionProof(index)) })
+    proven.push({ index, leaf, proof: base64(await tree.inclusionProof(index)) })
   }
   return proven
 }

@@ -11,12 +11,11 @@ import {
   type TreeHead,
 } from '@transferd/transparency-log'
 import { leavesOf } from '../../audit/integrity/event-leaf.js'
-import { storedPages } from '../../audit/integrity/log-sealer.js'
 import type { CommandContext } from '../../commands/handle-command.js'
 import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
 import { integrityContext } from '../../commands/integrity/integrity-commands.js'
 import type { AuditTree } from '../../domain/audit-tree.js'
-import type { EventStore } from '../../event-store/event-store.js'
+import { type EventStore, unparsedPages } from '../../event-store/event-store.js'
 import { systemClock } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { createFileDurably } from '../files/durable-file.js'
@@ -92,7 +91,7 @@ export async function restartTree(
 ) {
   const earlier = await new AuditTreeCommands(store, systemClock()).state()
   const tree = await TreeAppender.open({ read: async () => undefined, write: async () => {} }, 0)
-  for await (const { events } of storedPages(rawEventStore, undefined)) {
+  for await (const { events } of unparsedPages(rawEventStore, undefined)) {
     const { names, hashes } = leavesOf(events)
     await tree.append(names, hashes)
   }

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { logPath, openEventLog } from '@transferd/event-log'
-import { generateSigner, parseSigner } from '@transferd/transparency-log'
+import { generateSigner, parseSigner, readBundle } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { long } from '../../support/long.js'
@@ -12,6 +12,7 @@ import {
   readEverything,
   seal,
   signer,
+  tilesOf,
   verifyDirectory,
 } from './sealed-log.js'
 
@@ -233,6 +234,21 @@ t.test(
     })
   },
 )
+
+t.test('finds a removed event whose name was edited too, at the index of its leaf', async (t) => {
+  await onCopy(directory, async (copy) => {
+    edit(copy, (db) => edits['an event is dropped and the gap closed']!(db, 77))
+    const names = join(copy, 'audit', 'tile/names/000')
+    const [, name, next] = (await readBundle(tilesOf(copy), 0, 256, 'names')).slice(75)
+    const bytes = readFileSync(names, 'latin1')
+    // Without a different length, and like the next event, so that it seems to be the one that was edited.
+    for (const other of [name!.toString().replace(/.@/, 'x@'), next!.toString()]) {
+      writeFileSync(names, bytes.replace(name!.toString(), other), 'latin1')
+      const { findings } = await verifyDirectory(copy)
+      t.ok(findings.some(({ kind, leafIndex }) => kind === 'log' && leafIndex === 76))
+    }
+  })
+})
 
 t.test('names a damaged file of the tree and reports no problem with the log', async (t) => {
   for (const path of ['tile/names/000', 'tile/0/001', 'tile/1/000.p/2', 'tile/names/002.p/111']) {

@@ -8,10 +8,10 @@ import {
   TreeAppender,
 } from '@transferd/transparency-log'
 import { leavesOf } from '../../../src/audit/integrity/event-leaf.js'
-import { storedPages, treeBundles } from '../../../src/audit/integrity/log-sealer.js'
+import { treeBundles } from '../../../src/audit/integrity/log-sealer.js'
 import type { SealedLog } from '../../../src/audit/proofs/transfer-proof.js'
 import { transferStream } from '../../../src/domain/streams.js'
-import type { EventStore, Position } from '../../../src/event-store/event-store.js'
+import { type EventStore, type Position, unparsedPages } from '../../../src/event-store/event-store.js'
 
 export const signer = parseSigner(generateSigner('log.example/transferd'))
 
@@ -27,7 +27,7 @@ export class TestSealedLog implements SealedLog {
   /** Seals all events and returns the checkpoint. */
   async seal(): Promise<string> {
     const appender = await TreeAppender.open(this.tiles, this.#size, treeBundles)
-    for await (const { events, through } of storedPages(this.log, this.#after)) {
+    for await (const { events, through } of unparsedPages(this.log, this.#after)) {
       const { names, hashes } = leavesOf(events)
       await appender.append(names, hashes)
       this.#after = through
