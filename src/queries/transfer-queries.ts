@@ -3,6 +3,7 @@ import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { Status, Transfer } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
+import { firstUuid } from '../read-models/fields.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import {
   firstOf,
@@ -94,15 +95,13 @@ export async function transfersByIds(readModels: ReadModels, ids: readonly strin
   return found
 }
 
-const uuidShape = '00000000-0000-0000-0000-000000000000'
-
 /**
  * Returns at most `limit` transfers by a prefix of their trackingId, in which hyphens are in their places.
  * @throws ReadModelsUnavailableError
  */
 export async function transfersByIdPrefix(readModels: ReadModels, prefix: string, limit: number) {
   // Complete UUIDs, because a range compares them with UUIDs only.
-  const rest = uuidShape.slice(prefix.length)
+  const rest = firstUuid.slice(prefix.length)
   const range = { _id: { $gte: prefix + rest, $lte: prefix + rest.replaceAll('0', 'f') } }
   const found = await readModels.collection(collections.transfers).find(range, { sort: { _id: 1 }, limit })
   return found as readonly TransferDocument[]

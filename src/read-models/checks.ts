@@ -1,3 +1,4 @@
+import type { Declaration } from './fields.js'
 import type {
   Condition,
   Document,
@@ -25,6 +26,8 @@ const OPERATIONS_MAX = 10_000
 const DOCUMENT_DEPTH_MAX = 100
 const ID_LENGTH_MAX = 1024
 
+type Types = Declaration['fields']
+
 function refusal(reason: string): TypeError {
   return new TypeError(`read models: ${reason}`)
 }
@@ -44,8 +47,9 @@ export function checkIndex({ key, having }: Index): void {
   checkDirections('index', key)
 }
 
-export function checkFindOptions({ sort = {}, limit = 1 }: FindOptions): void {
+export function checkFindOptions({ sort = {}, limit = 1 }: FindOptions, types: Types): void {
   checkDirections('sort', sort)
+  for (const field in sort) checkOrdered(field, types)
   if (!Number.isSafeInteger(limit) || limit < 1) throw refusal(`limit is a positive integer, not ${limit}`)
 }
 
@@ -57,33 +61,41 @@ function checkDirections(what: string, fields: Sort): void {
   }
 }
 
+/** The numbers of keywords and enumerations are not in the order of their texts. */
+function checkOrdered(field: string, types: Types): void {
+  const type = types[field]
+  if (type === 'keyword' || Array.isArray(type)) throw refusal(`the values of "${field}" have no order`)
+}
+
 /** @throws TypeError that names the unsupported part, because a wrong result would be worse */
-export function checkFilter(filter: Filter): void {
+export function checkFilter(filter: Filter, types: Types): void {
   if (!isPlainObject(filter)) throw refusal(`a filter is an object, not ${kindOf(filter)}`)
   for (const [key, value] of Object.entries(filter)) {
     if (key === '$and' || key === '$or') {
       if (!Array.isArray(value) || value.length === 0) throw refusal(`${key} takes a non-empty array of filters`)
-      value.forEach(checkFilter)
+      for (const part of value) checkFilter(part, types)
     } else if (key.startsWith('$')) throw refusal(`operator ${key} is not supported`)
-    else checkCondition(key, value)
+    else checkCondition(key, value, types)
   }
 }
 
-function checkCondition(field: string, condition: unknown): void {
+function checkCondition(field: string, condition: unknown, types: Types): void {
   checkField(field)
   if (isScalar(condition)) checkScalar(field, condition)
   else if (isPlainObject(condition)) {
     const operators = Object.entries(condition)
     if (operators.length === 0) throw refusal(`condition on "${field}" has no operator`)
-    for (const [operator, operand] of operators) checkOperand(field, operator, operand)
+    for (const [operator, operand] of operators) checkOperand(field, operator, operand, types)
   } else throw refusal(`condition on "${field}" is a scalar or operators, not ${kindOf(condition)}`)
 }
 
-function checkOperand(field: string, operator: string, operand: unknown): void {
+function checkOperand(field: string, operator: string, operand: unknown, types: Types): void {
   if (!operator.startsWith('$')) throw refusal(`condition on "${field}" must be a scalar, not Object`)
   if (operand === undefined) throw refusal(`${operator} on "${field}" has no operand`)
-  if (['$gt', '$gte', '$lt', '$lte'].includes(operator)) checkScalar(field, operand)
-  else if (operator === '$exists') {
+  if (['$gt', '$gte', '$lt', '$lte'].includes(operator)) {
+    checkScalar(field, operand)
+    checkOrdered(field, types)
+  } else if (operator === '$exists') {
     if (typeof operand !== 'boolean') throw refusal(`$exists on "${field}" takes a boolean, not ${kindOf(operand)}`)
   } else if (operator === '$in') {
     if (!Array.isArray(operand)) throw refusal(`$in on "${field}" takes an array, not ${kindOf(operand)}`)
@@ -105,19 +117,19 @@ export function operatorsOf(condition: Condition): readonly (readonly [string, u
 }
 
 /** @throws TypeError that names the invalid part */
-export function checkWrites(operations: readonly WriteOperation[]): void {
+export function checkWrites(operations: readonly WriteOperation[], types: Types): void {
   checkCount(operations.length)
   for (const operation of operations) {
     if ('insertOne' in operation) checkDocument(operation.insertOne.document)
     else if ('updateOne' in operation) {
-      checkGuard(operation.updateOne.filter)
+      checkGuard(operation.updateOne.filter, types)
       checkUpdate(operation.updateOne.update)
     } else if ('replaceOne' in operation) {
       const { filter, replacement } = operation.replaceOne
-      checkGuard(filter)
+      checkGuard(filter, types)
       if (replacement._id !== filter._id) throw refusal('a replacement keeps its _id')
       checkDocument(replacement)
-    } else if ('deleteOne' in operation) checkGuard(operation.deleteOne.filter)
+    } else if ('deleteOne' in operation) checkGuard(operation.deleteOne.filter, types)
     else {
       operation satisfies never
       throw refusal(`unknown write operation ${Object.keys(operation).join(', ')}`)
@@ -140,11 +152,11 @@ function checkDocument(document: Document): void {
   checkJson(document, '_id', 0)
 }
 
-function checkGuard(filter: WriteFilter): void {
+function checkGuard(filter: WriteFilter, types: Types): void {
   checkId(filter._id)
   for (const field in filter) {
     if (field.startsWith('$')) throw refusal(`${field} is not supported in the filter of a write`)
-    if (field !== '_id') checkCondition(field, filter[field])
+    if (field !== '_id') checkCondition(field, filter[field], types)
   }
 }
 

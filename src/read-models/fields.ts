@@ -13,6 +13,8 @@ export interface Declaration {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
+export const firstUuid = '00000000-0000-0000-0000-000000000000'
+
 /** Returns whether a text is a UUID in the form that both stores return. */
 export function isUuid(text: string): boolean {
   return uuid.test(text)
@@ -36,8 +38,8 @@ export function ordinalOf(text: string): number | undefined {
   return /^\d{16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
 }
 
-/** @throws TypeError, because a value of another JSON type would not be read back as it is */
+/** @throws TypeError, because the value would not be read back as it is */
 export function refuseType(field: string, type: FieldType, value: unknown): never {
   const expected = typeof type === 'string' ? type : 'text'
-  throw new TypeError(`read models: field "${field}" holds ${typeof value}, which is no ${expected}`)
+  throw new TypeError(`read models: field "${field}" has the type ${expected} and cannot hold ${JSON.stringify(value)}`)
 }

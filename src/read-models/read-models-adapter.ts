@@ -7,7 +7,8 @@ import {
   checkIndex,
   checkWrites,
 } from './checks.js'
-import { buildMark, collections, type PointerDocument, projectedCollections } from './documents.js'
+import { buildMark, collections, declarationOf, type PointerDocument, projectedCollections } from './documents.js'
+import { firstUuid, isUuid } from './fields.js'
 import type {
   Collection,
   Document,
@@ -53,22 +54,23 @@ export abstract class ReadModelsAdapter implements ReadModels {
 
   collection(name: string): Collection {
     checkCollectionName(name)
+    const types = declarationOf(name)?.fields ?? {}
     const stored = projectedCollections.has(name) ? () => this.#resolve(name) : () => name
     const find = async (filter: Filter, options: FindOptions = {}) => {
-      checkFilter(filter)
-      checkFindOptions(options)
+      checkFilter(filter, types)
+      checkFindOptions(options, types)
       return this.find(await stored(), filter, options)
     }
     return {
       find,
       findOne: async (filter, options) => (await find(filter, { ...options, limit: 1 }))[0] ?? null,
       countDocuments: async (filter, options = {}) => {
-        checkFilter(filter)
-        checkFindOptions(options)
+        checkFilter(filter, types)
+        checkFindOptions(options, types)
         return this.count(await stored(), filter, options.limit)
       },
       bulkWrite: async (operations) => {
-        checkWrites(operations)
+        checkWrites(operations, types)
         return this.bulkWrite(await stored(), operations)
       },
       put: async (documents) => {
@@ -76,7 +78,10 @@ export abstract class ReadModelsAdapter implements ReadModels {
         await this.put(await stored(), documents)
       },
       texts: async (after, limit) => {
-        const filter: Filter = after === undefined ? {} : { _id: { $gt: after } }
+        const isAfter: Filter = after === undefined ? {} : { _id: { $gt: after } }
+        // A range compares only values of one type, and UUIDs come after other texts.
+        const isMisfit = types._id === 'uuid' && after !== undefined && !isUuid(after)
+        const filter = isMisfit ? { $or: [isAfter, { _id: { $gte: firstUuid } }] } : isAfter
         const documents = await this.find(await stored(), filter, { sort: { _id: 1 }, limit })
         return documents.map((document) => ({ _id: document._id, text: JSON.stringify(document) }))
       },

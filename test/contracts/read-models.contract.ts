@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import { collections as names, type PointerDocument } from '../../src/read-models/documents.js'
+import { ordinalText } from '../../src/read-models/fields.js'
 import {
   type Collection,
   type Document,
@@ -11,6 +12,7 @@ import {
   type Index,
   type ReadModels,
   type Sort,
+  type Update,
 } from '../../src/read-models/read-models.js'
 import { buildName, pointerMaxAgeMs } from '../../src/read-models/read-models-adapter.js'
 import { compareDocuments, selects } from './reference-filter.js'
@@ -56,6 +58,7 @@ export function readModelsContract(t: Test, { name, open, exceptions = {} }: Rea
   writes(test)
   updates(test)
   collections(test)
+  fieldTypes(test)
 }
 
 interface Use {
@@ -476,6 +479,180 @@ function collections(test: DefineTest): void {
     await readModels.drop(name)
     t.equal(await readModels.collection(name).countDocuments({}), 0)
     t.notOk((await readModels.listCollections()).includes(name))
+  })
+}
+
+const uuids = [1, 2, 3].map((n) => `${n}abcdef0-0000-4000-8000-00000000000${n}`)
+const complete = {
+  _id: uuids[0]!,
+  position: 7,
+  merchantId: uuids[1]!,
+  kind: 'deposit',
+  status: 'Pending',
+  referenceId: 'order-1',
+  amountMinor: 2 ** 52,
+  hasAmountMismatch: false,
+  attention: 'open',
+  createdAt: '2026-11-20T12:00:00.001Z',
+  completedAt: '1969-12-31T23:59:59.999Z',
+  revision: 0,
+  notDeclared: { deep: [1, null] },
+}
+
+/** Tests a build of transfers and one of their events, whose fields have declared types. */
+function fieldTypes(test: DefineTest): void {
+  const declared = async ({ readModels }: Use, base: string, work: (collection: Collection) => Promise<void>) => {
+    const name = buildName(base, 1)
+    const fields = ['createdAt', 'amountMinor', 'hasAmountMismatch', 'merchantId', 'kind', 'completedAt']
+    const indexes = fields.map(
+      (field): Index => ({ key: { [field]: 1 }, ...(field === 'completedAt' && { having: field }) }),
+    )
+    await readModels.createIndexes(name, base === names.transfers ? indexes : [{ key: { merchantId: 1, _id: 1 } }])
+    try {
+      await work(readModels.collection(name))
+    } finally {
+      await readModels.drop(name)
+    }
+  }
+  const idsOf = (documents: readonly Document[]) => documents.map(({ _id }) => _id)
+  const texts = ['5', '1.5', '=5', 'a', '2026-11-20', '2026-11-20T12:00:00Z', uuids[0]!.toUpperCase(), 'null', 'é', '']
+  const textFields = ['merchantId', 'kind', 'status', 'referenceId', 'attention', 'createdAt', 'completedAt']
+  const misfits = texts.map((text, n) => {
+    const values = Object.fromEntries(textFields.map((field) => [field, text]))
+    return { ...complete, ...values, _id: text || ' ', position: 100 + n, amountMinor: n / 2 }
+  })
+  const nulls = Object.fromEntries(Object.keys(complete).map((field) => [field, null]))
+  const empty = { ...nulls, _id: uuids[1]!, position: 8 }
+  const missing = { _id: uuids[2]!, position: 9 }
+  const written: readonly Document[] = [complete, empty, missing, ...misfits]
+
+  test('returns the values of declared types unchanged, and texts that do not fit them', async (t, use) => {
+    await declared(use, names.transfers, async (transfers) => {
+      await transfers.put(written)
+      for (const document of written) t.same(await transfers.findOne({ _id: document._id }), document)
+      await transfers.put(written)
+      await transfers.bulkWrite(written.map(({ _id }) => ({ deleteOne: { filter: { _id } } })))
+      t.same(await transfers.find({}), [])
+      await transfers.bulkWrite(written.map((document) => ({ insertOne: { document } })))
+      for (const document of written) t.same(await transfers.findOne({ _id: document._id }), document)
+      t.same((await transfers.texts(undefined, 100)).length, written.length)
+      const [lowest, ...rest] = await transfers.texts(undefined, 100)
+      t.same(await transfers.texts(lowest!._id, 100), rest)
+    })
+  })
+
+  test('finds equal values, null and missing ones of declared types', async (t, use) => {
+    await declared(use, names.transfers, async (transfers) => {
+      await transfers.put(written)
+      for (const text of texts) {
+        const { _id } = misfits.find(({ referenceId }) => referenceId === text)!
+        t.same(idsOf(await transfers.find({ createdAt: text, kind: text, merchantId: text })), [_id])
+      }
+      t.same(idsOf(await transfers.find({ createdAt: complete.createdAt })), [complete._id])
+      t.same(await transfers.find({ merchantId: 'of no document' }), [])
+      t.same(await transfers.countDocuments({ hasAmountMismatch: false }), 1 + misfits.length)
+      const sort = { position: 1 } as const
+      for (const field of ['createdAt', 'kind', 'merchantId', 'amountMinor', 'completedAt']) {
+        t.same(idsOf(await transfers.find({ [field]: null }, { sort })), [empty._id, missing._id], field)
+        t.same(idsOf(await transfers.find({ [field]: { $exists: false } })), [missing._id], field)
+        const values = [complete[field as 'kind'], null]
+        const found = await transfers.find({ [field]: { $in: values } }, { sort })
+        t.same(idsOf(found), [complete._id, empty._id, missing._id], field)
+      }
+    })
+  })
+
+  test('sorts and selects ranges of declared types by their values', async (t, use) => {
+    const times = fc.integer({ min: -2, max: 4 }).map((n) => new Date(n * 40_000_000_000).toISOString())
+    const amounts = fc.constantFrom(-1, 0, 1.5, 2, 2 ** 31, 2 ** 52)
+    const one = fc.record({ createdAt: times, amountMinor: amounts, hasAmountMismatch: fc.boolean(), id: fc.uuid() })
+    await declared(use, names.transfers, async (transfers) => {
+      const generated = fc.sample(
+        fc.uniqueArray(one, { minLength: 40, maxLength: 40, selector: ({ id }) => id }),
+        1,
+      )[0]!
+      const documents = generated.map(({ id, ...fields }, n): Document => ({ ...fields, _id: id, position: n }))
+      await transfers.put([...documents, ...misfits.map(({ _id, position }) => ({ _id, position }))])
+      for (const field of ['createdAt', 'amountMinor', '_id', 'position']) {
+        const operand = documents[7]![field] as string
+        for (const direction of [1, -1] as const) {
+          for (const operators of [{ $gt: operand }, { $gte: operand }, { $lt: operand }, { $lte: operand }]) {
+            const filter = { $and: [{ [field]: operators }, { position: { $lt: 100 } }] }
+            const sort: Sort = { [field]: direction, position: direction }
+            const expected = documents.filter((document) => selects(filter, document)).sort(compareDocuments(sort))
+            t.same(idsOf(await transfers.find(filter, { sort })), idsOf(expected), JSON.stringify({ filter, sort }))
+          }
+        }
+      }
+      const complete = { _id: { $gt: documents[7]!._id } }
+      t.notOk(
+        idsOf(await transfers.find(complete)).some((id) => id.length !== 36),
+        'a range excludes what does not fit',
+      )
+    })
+    for (const filter of [{ kind: { $gt: 'a' } }, { merchantId: { $lte: 'a' } }])
+      await t.rejects(use.readModels.collection(names.transfers).find(filter), /have no order/)
+    await t.rejects(use.readModels.collection(names.transfers).find({}, { sort: { kind: 1 } }), /have no order/)
+  })
+
+  test('guards and updates fields of declared types', async (t, use) => {
+    await declared(use, names.transfers, async (transfers) => {
+      await transfers.put(written)
+      const { _id, createdAt, kind, merchantId } = complete
+      const update = async (guard: object, changes: Update) => {
+        const filter = { ...guard, _id }
+        return (await transfers.bulkWrite([{ updateOne: { filter, update: changes } }])).matchedCount
+      }
+      const $inc = { revision: 1 }
+      const met = [{ createdAt }, { kind, merchantId }, { createdAt: { $lt: '2027-01-01T00:00:00.000Z' } }]
+      const more = [{ message: null }, { message: { $exists: false } }, { kind: { $in: ['withdrawal', kind] } }]
+      for (const guard of [...met, ...more, { revision: { $lt: 9 } }, { hasAmountMismatch: false }])
+        t.equal(await update(guard, { $inc }), 1, JSON.stringify(guard))
+      const failed = [
+        { createdAt: 'x' },
+        { createdAt: { $lt: createdAt } },
+        { kind: 'withdrawal' },
+        { merchantId: 'new' },
+      ]
+      for (const guard of [
+        ...failed,
+        { createdAt: { $exists: false } },
+        { createdAt: null },
+        { hasAmountMismatch: true },
+      ])
+        t.equal(await update(guard, { $inc }), 0, JSON.stringify(guard))
+      const $set = { createdAt: '2027-01-01T00:00:00.000Z', kind: 'withdrawal', merchantId: 'new', message: 'set' }
+      await update({}, { $set: { ...$set, attention: null }, $unset: { completedAt: '' } })
+      const { completedAt, ...left } = complete
+      const expected = { ...left, ...$set, attention: null, revision: 8 }
+      t.same(await transfers.find({ merchantId: 'new', createdAt: $set.createdAt }), [expected])
+      t.same(idsOf(await transfers.find({ completedAt })), [])
+    })
+  })
+
+  test('rejects values that a declared type cannot return', async (t, use) => {
+    await declared(use, names.transfers, async (transfers) => {
+      for (const wrong of [
+        { createdAt: 5 },
+        { kind: true },
+        { amountMinor: '5' },
+        { hasAmountMismatch: 1 },
+        { name: 5 },
+      ])
+        await t.rejects(transfers.put([{ ...complete, ...wrong }]), TypeError, JSON.stringify(wrong))
+      t.same(await transfers.find({}), [])
+    })
+  })
+
+  test('stores an ordinal as a number', async (t, use) => {
+    await declared(use, names.transferEvents, async (events) => {
+      const ids = [0, 9, 10, 2 ** 40].map(ordinalText)
+      const documents = ids.map((_id, n) => ({ _id, merchantId: `m${n % 2}`, trackingId: uuids[n % 3]!, revision: n }))
+      await events.put(documents.toReversed())
+      t.same(await events.find({}, { sort: { _id: 1 } }), documents)
+      t.same(await events.find({ merchantId: 'm1', _id: { $gt: ids[1]! } }), [documents[3]])
+      for (const _id of ['9', 'x', `${ids[1]}0`]) await t.rejects(events.put([{ _id }]), TypeError)
+    })
   })
 }
 

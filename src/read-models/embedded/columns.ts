@@ -60,7 +60,7 @@ export function encode(
       case 'time':
         return timeMs(value) ?? MISFIT + value
       case 'ordinal':
-        return ordinalOf(value) ?? MISFIT + value
+        return ordinalOf(value) ?? refuseType(field, type, value)
       case 'number':
       case 'boolean':
         return refuseType(field, type, value)

@@ -1,25 +1,28 @@
 import { type AnyBulkWriteOperation, type BulkWriteResult, MongoBulkWriteError, type WriteError } from 'mongodb'
+import { declarationOf } from '../documents.js'
 import { DuplicateKeyError, type WriteOperation, type WriteResult } from '../read-models.js'
+import { storedOperation } from './bson-fields.js'
 import type { Connection, Stored } from './mongodb-connection.js'
 import { duplicateKey, portError, rejection, serverCodes } from './mongodb-errors.js'
 
 type Counts = { -readonly [count in keyof WriteResult]: number }
-type Write = (operations: readonly WriteOperation[]) => Promise<BulkWriteResult>
+type Operation = AnyBulkWriteOperation<Stored>
+type Write = (operations: readonly Operation[]) => Promise<BulkWriteResult>
 
 interface Failed {
-  readonly operation: WriteOperation
+  readonly operation: Operation
   readonly code: number
 }
 
 /** Applies checked operations. @throws DuplicateKeyError, ReadModelsUnavailableError, TypeError */
-export async function bulkWrite(connection: Connection, name: string, operations: readonly WriteOperation[]) {
+export async function bulkWrite(connection: Connection, name: string, checked: readonly WriteOperation[]) {
   const counts = { matchedCount: 0, upsertedCount: 0, deletedCount: 0 }
-  if (operations.length === 0) return counts
+  if (checked.length === 0) return counts
+  const fields = declarationOf(name)?.fields ?? {}
+  const operations = checked.map((operation) => storedOperation(operation, fields))
   const { isFerretDb1 } = await connection.server()
   const write: Write = (some) =>
-    connection.withinTime(({ db }) =>
-      db.collection<Stored>(name).bulkWrite(some as readonly AnyBulkWriteOperation<Stored>[], { ordered: false }),
-    )
+    connection.withinTime(({ db }) => db.collection<Stored>(name).bulkWrite(some, { ordered: false }))
   const codes: number[] = []
   if (isFerretDb1) {
     await connection.sequentially(async () => {
@@ -37,8 +40,8 @@ export async function bulkWrite(connection: Connection, name: string, operations
  * error results if another writer inserts the document at the same time; then the guard is not evaluated yet. So each of these upserts is
  * repeated as an update.
  */
-async function apply(write: Write, operations: readonly WriteOperation[], counts: Counts): Promise<number[]> {
-  const again: WriteOperation[] = []
+async function apply(write: Write, operations: readonly Operation[], counts: Counts): Promise<number[]> {
+  const again: Operation[] = []
   const codes: number[] = []
   for (const { operation, code } of await writeAll(write, operations, counts)) {
     const update = code === serverCodes.duplicateKey ? withoutUpsert(operation) : undefined
@@ -50,7 +53,7 @@ async function apply(write: Write, operations: readonly WriteOperation[], counts
 }
 
 /** Returns the operations that failed individually. @throws if the whole bulk failed */
-async function writeAll(write: Write, operations: readonly WriteOperation[], total: Counts): Promise<Failed[]> {
+async function writeAll(write: Write, operations: readonly Operation[], total: Counts): Promise<Failed[]> {
   try {
     add(total, await write(operations))
     return []
@@ -70,7 +73,7 @@ async function writeAll(write: Write, operations: readonly WriteOperation[], tot
   }
 }
 
-function withoutUpsert(operation: WriteOperation): WriteOperation | undefined {
+function withoutUpsert(operation: Operation): Operation | undefined {
   if ('updateOne' in operation && operation.updateOne.upsert === true)
     return { updateOne: { ...operation.updateOne, upsert: false } }
   if ('replaceOne' in operation && operation.replaceOne.upsert === true)

@@ -1,9 +1,9 @@
-import { type Db, MongoClient } from 'mongodb'
+import { type Db, type Long, MongoClient, type UUID } from 'mongodb'
 import { ReadModelsUnavailableError } from '../read-models.js'
 import { foundNoServer, isCursorLost, portError } from './mongodb-errors.js'
 
-/** The driver's type of documents; `_id` is a string and not an ObjectId. */
-export type Stored = { _id: string; [field: string]: unknown }
+/** The driver's type of documents; `_id` is no ObjectId. */
+export type Stored = { _id: string | UUID | Long; [field: string]: unknown }
 
 /** These override the options of the URL, so that every call ends, and no write is reported as done that an election can undo. */
 const clientOptions = {

@@ -1,16 +1,8 @@
-import type { Filter as DriverFilter } from 'mongodb'
 import { checkCollectionName } from '../checks.js'
-import type {
-  Document,
-  DocumentText,
-  Filter,
-  FindOptions,
-  Index,
-  ReadModels,
-  WriteOperation,
-  WriteResult,
-} from '../read-models.js'
+import { declarationOf } from '../documents.js'
+import type { Document, Filter, FindOptions, Index, ReadModels, WriteOperation, WriteResult } from '../read-models.js'
 import { ReadModelsAdapter } from '../read-models-adapter.js'
+import { documentOf, storedFilter } from './bson-fields.js'
 import { bulkWrite } from './mongodb-bulk-write.js'
 import { Connection, type Server, type Stored } from './mongodb-connection.js'
 import { codeOf, serverCodes } from './mongodb-errors.js'
@@ -26,7 +18,7 @@ export function openMongodbReadModels({ url }: { readonly url: string }): ReadMo
   return new MongodbReadModels(new Connection(url))
 }
 
-/** Checked filters and writes reach the driver as they are. FerretDB 1 uses the index of `_id` only without an operator. */
+/** FerretDB 1 uses the index of `_id` only without an operator. */
 class MongodbReadModels extends ReadModelsAdapter {
   constructor(private readonly connection: Connection) {
     super()
@@ -38,19 +30,17 @@ class MongodbReadModels extends ReadModelsAdapter {
       batchSize: Math.min(limit ?? batchSize, batchSize),
       ...(limit !== undefined && { limit }),
     }
-    return this.connection.read(({ db }) =>
-      db
-        .collection<Stored>(name)
-        .find(filter as DriverFilter<Stored>, options)
-        .toArray(),
+    const fields = declarationOf(name)?.fields ?? {}
+    const found = await this.connection.read(({ db }) =>
+      db.collection<Stored>(name).find(storedFilter(filter, fields), options).toArray(),
     )
+    return found.map((stored) => documentOf(stored, fields))
   }
 
   protected async count(name: string, filter: Filter, limit: number | undefined): Promise<number> {
     const options = limit === undefined ? {} : { limit }
-    return this.connection.read(({ db }) =>
-      db.collection<Stored>(name).countDocuments(filter as DriverFilter<Stored>, options),
-    )
+    const stored = storedFilter(filter, declarationOf(name)?.fields ?? {})
+    return this.connection.read(({ db }) => db.collection<Stored>(name).countDocuments(stored, options))
   }
 
   protected bulkWrite(name: string, operations: readonly WriteOperation[]): Promise<WriteResult> {
@@ -64,12 +54,6 @@ class MongodbReadModels extends ReadModelsAdapter {
         replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true },
       })),
     )
-  }
-
-  protected async texts(name: string, after: string | undefined, limit: number): Promise<readonly DocumentText[]> {
-    const filter: Filter = after === undefined ? {} : { _id: { $gt: after } }
-    const documents = await this.find(name, filter, { sort: { _id: 1 }, limit })
-    return documents.map((document) => ({ _id: document._id, text: JSON.stringify(document) }))
   }
 
   /** Creates the indexes now, because building one over existing documents can take longer than the time limit of a call. */
