@@ -121,7 +121,7 @@ await runPart(async (cleanup) => {
     auditor,
     12,
     `${api}/audit/export?format=csv`,
-    `${api}/audit/actions?actor=nobody`,
+    `${api}/audit/actions?actor=unknown`,
     `${api}/audit/manifest?format=ndjson`,
   )
   const feed = as({ webapikey: busy.webApiKey }, 12, '/v1/events?limit=100')

@@ -1,5 +1,5 @@
 /**
- * Measures a rebuild of all projections in one pass over a log in which each transfer is completed a thousand transfers after its
+ * Measures a rebuild of all projections in a single read of a log in which each transfer is completed a thousand transfers after its
  * creation: first without existing documents, then next to the existing ones, with a comparison and a switch. BENCH_TRANSFERS (two
  * events each) sets the size.
  */

@@ -161,7 +161,7 @@ class Recovery {
   }
 
   /**
-   * Stores the checkpoint, which ends before the first waiting payment. A process that has lost its lease may write once more: everything
+   * Stores the checkpoint, which ends before the first waiting payment. A process that has lost its lease may write it again: everything
    * before its checkpoint is finished.
    */
   async #keep(): Promise<void> {

@@ -5,7 +5,7 @@ import type { Collection, Condition, Document, Filter, Sort } from '../read-mode
 export interface SortKey {
   /** A time in ISO 8601, UTC, with milliseconds, or an amount. */
   readonly at: string | number
-  /** Orders items with the same value: the document's position in the log, or a number of its own for an item that has none. */
+  /** Orders items with the same value: the document's position in the log, or a number derived from the id of an item without one. */
   readonly position: number
 }
 

@@ -8,7 +8,7 @@ export class SecretBoxError extends Error {
 /** Master keys of 32 bytes each. They are plain data, so that another thread can create the same box. */
 export interface KeyRing {
   readonly current: Uint8Array
-  /** The keys that only open what they sealed earlier. */
+  /** The keys that only open texts that they sealed earlier. */
   readonly others?: readonly Uint8Array[]
   /** The key that {@link SecretBox.mac} derives its keys from; defaults to {@link digestKeyOf} of `current`. */
   readonly digestKey?: Uint8Array

@@ -26,13 +26,13 @@ t.test('of 100 exports of one person at once, two are open and 98 are rejected',
   for (const [role, path] of files) {
     const viewer = await signInAs(service, role)
     const before = held.reads().length
-    const answers: Awaited<ReturnType<typeof requestAs>>[] = []
-    for (let n = 0; n < 100; n++) requestAs(viewer, path).then((answer) => answers.push(answer))
-    await until(() => answers.length === 98)
-    for (const answer of answers) {
-      t.equal(answer.statusCode, 429)
-      t.equal(answer.headers['retry-after'], '5')
-      t.match(answer.json(), { error: { code: 42901 } })
+    const responses: Awaited<ReturnType<typeof requestAs>>[] = []
+    for (let n = 0; n < 100; n++) requestAs(viewer, path).then((response) => responses.push(response))
+    await until(() => responses.length === 98)
+    for (const response of responses) {
+      t.equal(response.statusCode, 429)
+      t.equal(response.headers['retry-after'], '5')
+      t.match(response.json(), { error: { code: 42901 } })
     }
     const open = held.reads().slice(before)
     t.equal(open.length, 2, path)
@@ -41,8 +41,8 @@ t.test('of 100 exports of one person at once, two are open and 98 are rejected',
       if (path.includes('manifest')) held.answer({ id, kind: 'answer', value: measured, rows: 0 })
       else held.answer({ id, kind: 'page', bytes: null })
     }
-    await until(() => answers.length === 100)
-    t.match(answers.slice(98), [{ statusCode: 200 }, { statusCode: 200 }])
+    await until(() => responses.length === 100)
+    t.match(responses.slice(98), [{ statusCode: 200 }, { statusCode: 200 }])
   }
 })
 

@@ -38,9 +38,9 @@ t.test('each person has a limit of reads, and the reads of one do not count for 
   t.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 300)
   const rejected = answers.filter(({ statusCode }) => statusCode === 429)
   t.equal(rejected.length, 10)
-  for (const answer of rejected) {
-    t.equal(answer.headers['retry-after'], '1')
-    t.match(answer.json(), { error: { code: 42901 } })
+  for (const response of rejected) {
+    t.equal(response.headers['retry-after'], '1')
+    t.match(response.json(), { error: { code: 42901 } })
   }
   t.equal((await read(other)).statusCode, 200)
 })
@@ -50,9 +50,9 @@ t.test('HEAD of the live stream or a file takes no slot', async (t) => {
   const before = held.reads().length
   for (let n = 0; n < 8; n++) {
     for (const path of ['/live', '/transfers.csv', '/audit/export?format=csv']) {
-      const answer = await open(t, cookie, path, 'HEAD')
-      t.equal(answer.statusCode, 404, path)
-      answer.resume()
+      const response = await open(t, cookie, path, 'HEAD')
+      t.equal(response.statusCode, 404, path)
+      response.resume()
     }
   }
   t.equal(held.reads().length, before)
@@ -68,10 +68,10 @@ t.test('an export breaks off when its reader’s session ends, and so does not l
   await until(() => held.reads().length > 0 && fileRequests().pages() === 1)
   const { id, pages } = fileRequests()
   held.answer({ id, kind: 'page', bytes: line })
-  const answer = await opening
+  const response = await opening
   let text = ''
-  answer.on('data', (chunk) => (text += chunk))
-  const broken = new Promise((resolve) => answer.once('error', resolve))
+  response.on('data', (chunk) => (text += chunk))
+  const broken = new Promise((resolve) => response.once('error', resolve))
   await until(() => text !== '' && pages() === 2)
   const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
   t.match(await service.users.execute(userId, { type: 'EndSessions' }, context), { accepted: true })
@@ -79,7 +79,7 @@ t.test('an export breaks off when its reader’s session ends, and so does not l
   held.answer({ id, kind: 'page', bytes: line })
   t.match(await broken, { code: 'ECONNRESET' })
   t.equal(text, 'line\r\n', 'nothing is sent after the end of the session')
-  t.equal(answer.complete, false)
+  t.equal(response.complete, false)
   await until(() => held.received.some((each) => each.id === id && each.kind === 'cancel'))
 })
 
@@ -97,9 +97,9 @@ t.test('a stalled reader holds a few pages, and is disconnected', async (t) => {
     for (; answered < pages(); answered++) held.answer({ id, kind: 'page', bytes: page })
   }
   answerAll()
-  const answer = await opening
-  answer.pause()
-  const closed = new Promise((resolve) => answer.once('error', resolve))
+  const response = await opening
+  response.pause()
+  const closed = new Promise((resolve) => response.once('error', resolve))
   // The operating system buffers some megabytes. Then the service requests no further page.
   let idleTurns = 0
   await until(() => {
@@ -110,6 +110,6 @@ t.test('a stalled reader holds a few pages, and is disconnected', async (t) => {
   t.ok(answered < 40, `${answered} pages of a megabyte were requested`)
   mock.timers.tick(60_000)
   await until(() => held.received.some((each) => each.id === id && each.kind === 'cancel'))
-  answer.resume()
+  response.resume()
   t.match(await closed, { code: 'ECONNRESET' })
 })

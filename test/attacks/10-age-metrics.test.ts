@@ -36,7 +36,7 @@ function save(status: Partial<IntegrityStatus>): Promise<void> {
 
 t.test('shows the age of the newest checkpoint while it does not cover all events', async (t) => {
   const age = () => shown('transferd_audit_checkpoint_age_seconds')
-  t.equal(await age(), '+Inf', 'there is none')
+  t.equal(await age(), '+Inf', 'no checkpoint exists yet')
   await save({ signedAt: timeOf(-60_000) })
   t.equal(await age(), '660')
   await save({ signedAt: timeOf(1_000) })

@@ -44,8 +44,8 @@ export async function startPaymentPage(t: Test, browser: Browser, overrides: Par
     const merchant = merchants.get(key) ?? (await service.merchant({ name: 'Blue Shop', ...settings }))
     merchants.set(key, merchant)
     const body = createBody('hosted', merchant.secretKey, { ...fields }, amount)
-    const answer = (await post(service.app, paths.hosted, body, { key: merchant.webApiKey })).json()
-    const { url, trackingId, referenceId } = answer as { url: string; trackingId: string; referenceId: string }
+    const created = (await post(service.app, paths.hosted, body, { key: merchant.webApiKey })).json()
+    const { url, trackingId, referenceId } = created as { url: string; trackingId: string; referenceId: string }
     const status = async () => (await service.transfers.find(trackingId))!.transfer.status
     return { url, trackingId, referenceId, status }
   }

@@ -32,7 +32,7 @@ else {
     t.match(await page.locator('#email-error').innerText(), /Enter the email address/)
     t.match(await page.locator('#password-error').innerText(), /6 digits/)
 
-    const unknown = 'nobody@example.com'
+    const unknown = 'unknown@example.com'
     const messages: string[] = []
     for (const email of [unknown, customer.email]) {
       await signInToWallet(page, { email, password: '000000' })

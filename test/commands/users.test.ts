@@ -86,7 +86,7 @@ t.test('does as many reads and hashes for an unknown email as for a wrong passwo
   await cost('warm@example.com', 'x')
   const known = await cost(ada.email, 'wrong password')
   t.strictSame(known.hashes, ['verify'])
-  for (const email of ['nobody@example.com', 'not an email', ''])
+  for (const email of ['unknown@example.com', 'not an email', ''])
     t.strictSame(await cost(email, 'wrong password'), known)
 })
 

@@ -52,7 +52,7 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
       [email, '481517'],
       [email, ''],
       [email, `${password} `],
-      ['nobody@example.com', password],
+      ['unknown@example.com', password],
       ['', password],
       ['not an email', password],
     ] as const

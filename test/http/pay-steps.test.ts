@@ -124,7 +124,7 @@ t.test('rejects requests from another site before it reads them', async (t) => {
 t.test('returns the same response for an unknown account and a wrong password', async (t) => {
   const { hosted, step } = await world(t)
   const { path } = await hosted()
-  const unknown = await step(path, 'login', { email: 'nobody@example.com', password: '246813' })
+  const unknown = await step(path, 'login', { email: 'unknown@example.com', password: '246813' })
   const wrong = await step(path, 'login', { ...customer, password: '000000' })
   t.equal(unknown.statusCode, 400)
   t.equal(wrong.statusCode, 400)

@@ -214,7 +214,7 @@ t.test('reads no stream for a new create on the embedded log', { skip: readsTran
 })
 
 t.test('looks up guessed hashes without a key only up to the failure limit of the address', async (t) => {
-  // The clock stands still, so that no limit recovers.
+  // The clock is stopped, so that no limit recovers.
   const { started, counted } = await countingReads(t, { overrides: { monotonicMs: () => 0 } })
   const address = '10.9.8.7'
   await started.merchant({ allowIps: [address] })

@@ -181,7 +181,7 @@ const cases: { readonly [route: string]: { readonly [what: string]: (w: World) =
       return { url: walletPaths.logIn, body, answers: /40006/ }
     },
     'an unknown email': async (w) => {
-      const body = json({ trackingId: await native(w), userName: 'nobody@example.com', password: '111111' })
+      const body = json({ trackingId: await native(w), userName: 'unknown@example.com', password: '111111' })
       return { url: walletPaths.logIn, body, answers: /40006/ }
     },
   },

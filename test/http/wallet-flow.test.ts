@@ -134,7 +134,7 @@ t.test('returns the same response for a wrong password and an unknown account', 
   const { flow, service } = await scene(t)
   const trackingId = await flow.create()
   const wrong = await flow.logIn(trackingId, '000000')
-  const unknown = await flow.send(walletPaths.logIn, { trackingId, userName: 'nobody@example.com', password })
+  const unknown = await flow.send(walletPaths.logIn, { trackingId, userName: 'unknown@example.com', password })
   t.equal(wrong.status, 400)
   t.match(wrong.body, { success: false, result: null, error: { code: 40006 } })
   t.same(wrong, unknown)
@@ -323,8 +323,8 @@ t.test('guesses on other devices do not lock out the customer, and a restart kee
     t.match(await guess(flow, userName), { status: 400, body: { error: { code: 40006 } } })
   }
   t.match(await guess(flow, email), { status: 429, body: { error: { code: 42902 } }, retryAfter: /^1[0-2]$/ })
-  for (let n = 0; n < 3; n++) await guess(flow, 'nobody@example.com')
-  const [known, unknown] = [await guess(flow, email), await guess(flow, 'nobody@example.com')]
+  for (let n = 0; n < 3; n++) await guess(flow, 'unknown@example.com')
+  const [known, unknown] = [await guess(flow, email), await guess(flow, 'unknown@example.com')]
   t.same([known.status, known.body], [unknown.status, unknown.body], 'an unknown email is locked in the same way')
   await first.stop()
 

@@ -60,7 +60,7 @@ t.test('fills a sandbox once with transfers in every state, and sends no callbac
   const service = await startServiceProcess(t, { directory })
   const list = (...args: string[]) => cliItems<Transfer>(directory, 'transfers', 'list', ...args, '--limit', '1000')
   let listed = await list()
-  // The read models lag behind the seed.
+  // The read models show the seed with a delay.
   while (listed.length < transfers) listed = await list()
   const found = new Set(listed.map(({ kind, statusDescription }) => `${kind} ${statusDescription}`))
   for (const status of ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed']) {

@@ -31,8 +31,8 @@ t.test('a digest is hexadecimal SHA-256 and matches only its key', async (t) => 
   t.equal(digest, createHash('sha256').update(key, 'utf8').digest('hex'))
   const own = { sha256: digest }
   const other = { sha256: digestApiKey(generateApiKey(merchantId)) }
-  for (const known of [[own], [other, own], [own, other], [other, own, other]]) t.equal(findByApiKey(key, known), own)
-  for (const known of [[other], []]) t.equal(findByApiKey(key, known), undefined)
+  for (const keys of [[own], [other, own], [own, other], [other, own, other]]) t.equal(findByApiKey(key, keys), own)
+  for (const keys of [[other], []]) t.equal(findByApiKey(key, keys), undefined)
   t.equal(findByApiKey(digest, [own]), undefined, 'the digest is not the key')
 })
 

@@ -83,8 +83,8 @@ t.test('accepts every response that the document allows, and every example', asy
   for (const { operation } of operations) {
     const { schema, example } = resolved<Content>(operation.responses['200']).content['application/json']
     const form = answers[operation.operationId]!
-    for (const answer of [example, ...smallest(schema)])
-      t.ok(readAnswer(JSON.stringify(answer), form), `${operation.operationId} ${JSON.stringify(answer)}`)
+    for (const body of [example, ...smallest(schema)])
+      t.ok(readAnswer(JSON.stringify(body), form), `${operation.operationId} ${JSON.stringify(body)}`)
   }
 })
 

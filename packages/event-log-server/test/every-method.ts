@@ -76,7 +76,7 @@ function settings<S extends { setReadBatchSize(n: number): S; setHistoryBufferSi
 }
 
 function user<Options extends { setLoginName(name: string): Options }>(options: Options): Options {
-  return options.setLoginName('somebody')
+  return options.setLoginName('clerk')
 }
 
 const write = (request: Message): Method => ({ request, needs: 'write' })

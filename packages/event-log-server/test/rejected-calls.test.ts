@@ -77,7 +77,7 @@ for (const { transport, options, skip } of transports) {
         continue
       }
       t.equal(await outcome(client, path, request), status.PERMISSION_DENIED, `${path} without credentials`)
-      for (const metadata of [basic('admin', 'wrong'), basic('nobody', 'changeit'), basic('', '')]) {
+      for (const metadata of [basic('admin', 'wrong'), basic('unknown', 'changeit'), basic('', '')]) {
         const code = await outcome(client, path, request, metadata)
         t.ok(rejections.includes(code), `${path} with wrong credentials: ${code}`)
       }

@@ -27,7 +27,7 @@ export interface IntegrityStatus {
 /** A verification of the whole log, saved with its progress so that it continues after a restart or on another node. */
 export interface Round extends Pick<VerificationStatus, 'startedAt' | 'verified'> {
   readonly occasion: 'rest' | 'asked'
-  /** The time of the last request before the start, or '' if there was none. */
+  /** The time of the last request before the start, or '' before the first request. */
   readonly request: string
   readonly isDone: boolean
 }

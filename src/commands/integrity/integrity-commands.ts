@@ -50,7 +50,7 @@ export class IntegrityCommands {
     return result.accepted ? ({ accepted: true, changed: result.events.length > 0 } as const) : result
   }
 
-  /** Returns the last decision of this type with its actor, or `undefined` if there was none. */
+  /** Returns the last decision of this type with its actor, or `undefined` before the first decision. */
   async lastDecision(type: 'PayoutsStopped' | 'PayoutsResumed') {
     const history = await readHistory<IntegrityEvent>(this.store, integrityStream, 'omit')
     const decisions = history.flatMap(({ event, metadata }) =>

@@ -25,7 +25,7 @@ export interface Deposit extends Existing {
   readonly channel: DepositChannel
   readonly expiresAt: string
   readonly funds: Funds
-  /** The amount that caused an automatic cancellation; null if there was none, or if the deposit was reopened since. */
+  /** The amount that caused an automatic cancellation; null without one, or after the deposit was reopened. */
   readonly autoCancelledAmountMinor: bigint | null
   /** Null unless the deposit is cancelled. */
   readonly cancelReason: CancelReason | null
@@ -41,7 +41,7 @@ export interface Withdrawal extends Existing {
 }
 
 export interface Payout {
-  /** The latest claim, which may have expired; null if it was released, or if there was none. */
+  /** The latest claim, which may have expired; null before the first claim and after a release. */
   readonly claim: Claim | null
   /** Everyone who ever claimed the withdrawal. None of them can approve it. */
   readonly claimants: readonly string[]

@@ -13,7 +13,7 @@ export function dashboardFailure(failed: RequestError) {
   return { ...envelope, error: { ...error, ...ruleOfFailure(failed), validationErrors: validationErrors ?? null } }
 }
 
-/** The rule behind a failure: the refusal itself if no other rule explains it. */
+/** The rule that explains a failure: the refusal itself if no other rule does. */
 export function ruleOfFailure({ refusal, particulars }: RequestError) {
   // The dashboard's routes throw none of the other refusals.
   return ruleOf(particulars.violation ?? { rule: refusal as CommonRefusalName, values: {} })

@@ -34,7 +34,7 @@ export class TreeSnapshot implements TileStore {
   }
 
   /**
-   * Returns the newest tree, or `undefined` if there is none, and the result of `readEnd`, the end of the log. The log records each
+   * Returns the newest tree, or `undefined` without a checkpoint, and the result of `readEnd`, the end of the log. The log records each
    * checkpoint after its file is written. So if the file is the same after the end was read, the log up to there records no later tree.
    * @throws VerificationError if the checkpoint is malformed
    */

@@ -89,7 +89,7 @@ export function versionCheck(nodes: readonly Node[]): Check {
   return versions.warning(found, 'Finish the upgrade: docs/operating/upgrades.md.')
 }
 
-/** Checks that the service can use the tree in this directory, and how far its last checkpoint lags behind the log. */
+/** Checks that the service can use the tree in this directory, and how many minutes of events its last checkpoint does not cover. */
 export async function auditCheck(
   directory: string,
   newestEventMs: number | null,

@@ -8,7 +8,7 @@ const maxPending = { cached: 10_000, uncached: 30_000 } as const
 
 /**
  * The documents of an unfinished build, which has no other writer. They stay in memory until there are enough to write them in order. Guards
- * are ignored: the last document wins, so that whatever an interrupted run has left ends as the fold of the log.
+ * are ignored: the last document wins, so that the documents of an interrupted run become the fold of the log.
  */
 export class BufferedDocuments implements BuildTarget {
   #pending = new Map<string, Document>()

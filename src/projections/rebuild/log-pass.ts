@@ -7,7 +7,7 @@ import type { Build } from './build.js'
 const pageSize = 1_000
 /** Tasks that are requested together start within this time. */
 const gatherMs = 200
-/** A build that starts later than this begins its own pass, because the others would wait too long for it. */
+/** A build that starts later than this starts a separate pass, because the others would wait too long for it. */
 const maxPagesToRepeat = 50
 
 interface Joined {
@@ -39,7 +39,7 @@ export async function passThroughLog(store: EventStore, build: Build): Promise<v
   await new Promise<void>((resolve, reject) => joined.add({ build, resolve, reject }))
 }
 
-/** Brings a build to its limit in a pass of its own. @throws what the build throws, StoreUnavailableError */
+/** Brings a build to its limit in a separate pass. @throws what the build throws, StoreUnavailableError */
 export async function catchUp(store: EventStore, build: Build): Promise<void> {
   for (let isDone = build.hasReachedLimit; !isDone; isDone = await build.take(await readPage(store, [build])))
     await setImmediate()

@@ -177,7 +177,7 @@ export class TaskWorker {
     })
   }
 
-  /** Changes the pointer, in one step, to what the task asks for. */
+  /** Changes the pointer, in one step, as the task requests. */
   async #conclude({ options, progress }: Build, comparison?: ComparisonDocument): Promise<void> {
     const { collection } = options
     const { what, keep } = this.record

@@ -112,7 +112,7 @@ export class Table {
     return rest === null ? document : Object.assign(document, JSON.parse(rest))
   }
 
-  /** Returns the JSON of the fields that no column returns, or null if there are none. */
+  /** Returns the JSON of the fields that no column returns, or null if columns return all. */
   #restOf(document: Document): string | null {
     let rest: { [field: string]: unknown } | undefined
     for (const field in document) {

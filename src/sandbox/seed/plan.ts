@@ -98,7 +98,7 @@ function withdrawalSteps(dice: Dice): LaterStep[] {
   if (roll < 68) return [{ afterMs: paidMs, does: { type: 'complete' } }]
   if (roll < 76) return [{ afterMs: paidMs, does: { type: 'Cancel', message: 'The account number does not exist.' } }]
   if (roll < 82)
-    return [{ afterMs: paidMs, does: { type: 'SendToManualControl', message: 'The bank asks for the reason.' } }]
+    return [{ afterMs: paidMs, does: { type: 'SendToManualControl', message: 'The bank requests a reason.' } }]
   return []
 }
 

@@ -35,7 +35,7 @@ t.test('a leaf that does not fit into an entry is represented by its hash', asyn
 })
 
 t.test('no two stored events have the same leaf, whatever another program wrote', async () => {
-  // Parts of leaves, so that the generator finds texts that continue a leaf like another form does.
+  // Parts of leaves, so that the generator finds texts that continue a leaf as a different form does.
   const part = fc.constantFrom(
     '"',
     ',',

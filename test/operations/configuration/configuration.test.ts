@@ -74,7 +74,7 @@ t.test('reports all problems together, each with its variable', async (t) => {
     WALLET_TOKEN: 'not a token',
     WALLET_TIMEOUT_MS: '1',
     SMTP_URL: 'mail.example.com',
-    MAIL_FROM: 'nobody',
+    MAIL_FROM: 'no address',
     SMS_URL: 'https://sms.example/?key=secret',
     SMS_TOKEN: 'ı',
     CURRENCY: 'lira',

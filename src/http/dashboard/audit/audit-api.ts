@@ -6,11 +6,11 @@ import { Data, Items, List, Nullable, OneOf, Reason, StatementAnswer, Text, Time
  * recording time, or a position in the log, which is exact. It defaults to now.
  */
 
-const Moment = Type.Optional(Type.String({ maxLength: 64 }))
+const PointInTime = Type.Optional(Type.String({ maxLength: 64 }))
 
 // ── History ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const AuditStoryQuery = Type.Object({ at: Moment })
+export const AuditStoryQuery = Type.Object({ at: PointInTime })
 /** One event of a transfer, or a related event of its merchant. */
 export const AuditStoryItem = Type.Object({
   /** The time of the decision by the service's clock. */
@@ -25,7 +25,7 @@ export const AuditStoryItem = Type.Object({
   type: Text,
   stream: Text,
   revision: Type.Integer(),
-  /** As recorded in the log: `user:<id>`, `merchant:<id>`, `customer`, `cli:<login>`, `system:<part>`. */
+  /** The actor in the log: `user:<id>`, `merchant:<id>`, `customer`, `cli:<login>`, `system:<part>`. */
   actor: Text,
   /** The name of a user, or the actor otherwise. */
   actorName: Text,
@@ -40,7 +40,7 @@ export const AuditStateQuery = Type.Object({
   of: OneOf(['transfer', 'merchant', 'statement']),
   /** A trackingId, a merchantId, or for a statement `<merchantId>` or `<merchantId>/<2026-11-21>`. */
   id: Type.String({ minLength: 1, maxLength: 128 }),
-  at: Moment,
+  at: PointInTime,
 })
 /** Rejected as unknown if it did not exist at that time. */
 export const AuditStateAnswer = Type.Object({
@@ -56,7 +56,7 @@ export const AuditStateAnswer = Type.Object({
 })
 
 export const AuditActionsQuery = Type.Object({
-  /** As recorded in the log. A prefix with a trailing colon, such as `user:`, matches all actors with it. */
+  /** The actor in the log. A prefix with a trailing colon, such as `user:`, matches all actors with it. */
   actor: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
   /** The type of the event. */
   type: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),

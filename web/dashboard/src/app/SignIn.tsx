@@ -90,7 +90,7 @@ export function codeOf(data: FormData): { code?: string } {
   return code === '' ? {} : { code }
 }
 
-/** Asks for the password again when the server requires a recent sign-in. The rejected request is then repeated. */
+/** Requests the password again when the server requires a recent sign-in. The rejected request is then repeated. */
 export function ConfirmSignIn({ hasSecondFactor }: { readonly hasSecondFactor: boolean }) {
   const text = useText()
   const [isOpen, setOpen] = useState(false)

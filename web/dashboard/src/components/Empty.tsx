@@ -3,7 +3,7 @@ import './Empty.css'
 
 interface EmptyProps {
   readonly title: string
-  /** What the user can do next. */
+  /** The next step of the user. */
   readonly children?: ReactNode
 }
 

@@ -13,7 +13,7 @@ interface ProblemProps {
   readonly reading?: boolean
 }
 
-/** Shows what went wrong, whether anything was changed, and what to do next. */
+/** Shows the failure, whether anything was changed, and the next step. */
 export function Problem({ error, retry, shownFields = [], reading = false }: ProblemProps) {
   const text = useText()
   const refusalText = useRefusalText()

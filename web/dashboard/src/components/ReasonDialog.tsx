@@ -19,7 +19,7 @@ interface ReasonDialogProps<Result> {
   readonly children: ReactNode
 }
 
-/** Asks for the reason of a permanent decision. The reason is kept in the log. */
+/** Requests the reason of a permanent decision. The reason is kept in the log. */
 export function ReasonDialog<Result>(props: ReasonDialogProps<Result>) {
   const { title, submit, reasonHelp, run, refresh, onSuccess, onClose, children } = props
   const text = useText()

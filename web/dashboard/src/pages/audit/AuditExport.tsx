@@ -16,7 +16,7 @@ import { Time } from '../../components/Time'
 const formats = ['ndjson', 'csv'] as const
 type Format = AuditManifest['format']
 
-/** Requests the manifest first. The manifest fixes the end of the export, so the downloaded file contains exactly what it lists. */
+/** Requests the manifest first. The manifest fixes the end of the export, so the downloaded file contains exactly the listed events. */
 export function AuditExport() {
   const text = useText()
   const merchantId = useMerchant()

@@ -52,7 +52,7 @@ export function BankFileDialog({ transfers: claimed, onClose }: BankFileDialogPr
   const { currency } = useSession()
   const [format, setFormat] = useState<Format>('csv')
   const [debtor] = useState(rememberedDebtor)
-  // The selection when the dialog opened. The queue behind the dialog keeps changing.
+  // The selection when the dialog opened, because the queue changes while the dialog is open.
   const [transfers, setTransfers] = useState(claimed)
   const action = useAction({
     run: async (data: FormData) => {

@@ -25,7 +25,7 @@ interface BulkDialogProps {
 /** Claims or completes several withdrawals. Each one succeeds or fails separately, and the dialog shows all outcomes. */
 export function BulkDialog({ action: name, transfers, onClose, onResult, onFailed }: BulkDialogProps) {
   const text = useText()
-  // The selection when the dialog opened. The queue behind the dialog keeps changing.
+  // The selection when the dialog opened, because the queue changes while the dialog is open.
   const [seen] = useState(transfers)
   const [outcome, setOutcome] = useState<BulkAnswer>()
   const action = useAction({

@@ -34,7 +34,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Replaces rows with newer known revisions, because lists lag behind the log, and removes those that no longer wait. */
+/** Replaces rows with newer known revisions, because lists show events with a delay, and removes those that no longer wait. */
 export function withKnown(rows: readonly TransferRow[], known: ReadonlyMap<string, TransferRow>): TransferRow[] {
   return rows
     .map((row) => {

@@ -71,7 +71,7 @@ export function TransferList({ kind, search, onSearch }: TransferListProps) {
   )
 }
 
-/** Offers to show newer transfers. Rows never move by themselves while the user reads. */
+/** Offers to show newer transfers. Rows never move automatically while the user reads. */
 function NewerHint({ count, onShow }: { count: number; onShow: () => void }) {
   const text = useText()
   return (
