@@ -59,7 +59,10 @@ export function addEventCodes(raw: EventLog, key: EventKey): EventStore {
     })
   }
   const withCode = (append: Append): LogAppend => {
-    return { ...append, events: withCodes(append.stream, append.expectedRevision, append.events) }
+    const { stream, expectedRevision, events } = append
+    return events.length === 0
+      ? append
+      : { stream, expectedRevision, events: withCodes(stream, expectedRevision, events) }
   }
   return {
     ...raw,
@@ -85,7 +88,7 @@ export function checkEventCodes(raw: EventStore, key: EventKey, onForged?: (even
   const check = async <Event extends UnparsedEvent>(events: readonly Event[]): Promise<readonly Event[]> => {
     let marked: Event[] | undefined
     for (const [index, event] of events.entries()) {
-      if (streamKind(event.stream) === undefined || hasCode(key, event) || (await hasLostKey(event))) continue
+      if (hasCode(key, event) || streamKind(event.stream) === undefined || (await hasLostKey(event))) continue
       marked ??= [...events]
       marked[index] = { ...event, isForged: true }
       onForged?.(event)
