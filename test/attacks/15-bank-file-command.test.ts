@@ -16,7 +16,8 @@ t.test('the command writes a file once, and another one only with --again', asyn
   const callback = ['--callback-url', 'https://shop.example/callback']
   const registered = await run('merchants', 'create', '--name', 'Shop', ...callback, '--json')
   const { id: merchantId } = JSON.parse(registered.stdout)
-  const stores = await openStores(readConfiguration({ EVENT_STORE_URL: `embedded:${directory}/data`, ...environment }))
+  const data = `embedded:${directory}/data`
+  const stores = await openStores(readConfiguration({ EVENT_STORE_URL: data, READ_MODEL_URL: data, ...environment }))
   t.teardown(() => stores.close())
   const clock = () => new Date().toISOString()
   const merchants = new MerchantCommands(stores.eventStore, clock, stores.box)

@@ -27,7 +27,8 @@ t.test('a process that is killed while it produces a file leaves each withdrawal
   const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callback']
   const { stdout } = await runCli(directory, ['merchants', 'create', ...shop, '--json'])
   const { id: merchantId } = JSON.parse(stdout) as { readonly id: string }
-  const stores = await openStores(readConfiguration({ EVENT_STORE_URL: `embedded:${directory}/data` }))
+  const data = `embedded:${directory}/data`
+  const stores = await openStores(readConfiguration({ EVENT_STORE_URL: data, READ_MODEL_URL: data }))
   t.teardown(() => stores.close())
   const clock = () => new Date().toISOString()
   const merchants = new MerchantCommands(stores.eventStore, clock, stores.box)

@@ -36,7 +36,8 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 
 /** Opens the service's log, so that a test can act as another operator or as the wallet. */
 async function openCommands(t: Test) {
-  const stores = await openStores(readConfiguration({ EVENT_STORE_URL: `embedded:${directory}/data` }))
+  const data = `embedded:${directory}/data`
+  const stores = await openStores(readConfiguration({ EVENT_STORE_URL: data, READ_MODEL_URL: data }))
   t.teardown(() => stores.close())
   const { eventStore, box } = stores
   const clock = () => new Date().toISOString()
