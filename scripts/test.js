@@ -43,7 +43,7 @@ const short = files
   .filter((file) => !takesLong(file))
   .sort()
   .reverse()
-const filesPerProcess = Math.min(8, Math.ceil(short.length / 12))
+const filesPerProcess = Math.min(12, Math.ceil(short.length / 12))
 const processes = []
 while (short.length > 0) {
   const run = JSON.stringify(short.splice(0, filesPerProcess))

@@ -17,6 +17,7 @@ import { hashCode } from '../../src/security/api-keys.js'
 import { settings } from '../domain/merchant-samples.js'
 import { context } from '../support/embedded-store.js'
 import { startTestEventsServer } from '../support/events-server.js'
+import { long } from '../support/long.js'
 
 const clock = () => '2026-03-01T10:00:00.000Z'
 const otherKind = { deposit: 'withdrawal', withdrawal: 'deposit' } as const
@@ -263,7 +264,7 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
           if (isConcurrent) await Promise.all(creates.map(send))
           else for (const body of creates) await send(body)
         }),
-        { numRuns: 40 },
+        { numRuns: long ? 40 : 20 },
       )
     })
 

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { cliJson } from '../cli/in-process.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
-import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 
 t.setTimeout(240_000)
@@ -27,7 +28,7 @@ t.test(
     })
     const backups: { file: string; before: string[] }[] = []
     for (const name of ['first.db', 'second.db']) {
-      const enough = acknowledged.length + 500
+      const enough = acknowledged.length + 200
       while (acknowledged.length < enough) await new Promise((resolve) => setTimeout(resolve, 10))
       const before = [...acknowledged]
       const { file, events, bytes } = await cliJson<{ file: string; events: number; bytes: number }>(

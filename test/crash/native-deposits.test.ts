@@ -21,7 +21,7 @@ import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '..
 
 const depositsEach = long ? 10 : 3
 const accountCount = long ? 10 : 6
-const kills = long ? 8 : 2
+const kills = long ? 5 : 2
 const path = '/api/services/app/TransactionRequests'
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 

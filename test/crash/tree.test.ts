@@ -15,7 +15,7 @@ import { signedCheckpoint } from '../../src/audit/integrity/log-sealer.js'
 import { long } from '../support/long.js'
 import { temporaryDirectory } from '../support/processes.js'
 
-const rounds = long ? 25 : 3
+const rounds = long ? 12 : 3
 
 const key = generateSigner('log.example/killed')
 const signer = parseSigner(key)

@@ -3,7 +3,7 @@ import { long } from '../support/long.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { killEitherNode } from './two-nodes.js'
 
-const kills = long ? 20 : 3
+const kills = long ? 10 : 3
 
 t.setTimeout(900_000)
 

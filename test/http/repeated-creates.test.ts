@@ -15,7 +15,7 @@ import {
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const kinds = Object.keys(paths) as CreateKind[]
-const numRuns = long ? 150 : 50
+const numRuns = long ? 150 : 30
 
 async function service(t: Test, options: TestServiceOptions = {}) {
   const started = await startTestService(options)

@@ -16,6 +16,7 @@ import { totalsProjection } from '../../src/projections/transfer-totals.js'
 import { transfersProjection } from '../../src/projections/transfers-projection.js'
 import { bucketsOf, countOpen, oldestPending, timeToCompletion } from '../../src/queries/overview.js'
 import { type StatementLine, statementOf } from '../../src/queries/statement.js'
+import { long } from '../support/long.js'
 import { applyTo } from '../support/projected-documents.js'
 import { logOf, type Step, steps } from '../support/random-log.js'
 import { openTestReadModels, removeTestReadModels, withSlowReadModels } from '../support/read-models.js'
@@ -26,7 +27,7 @@ t.teardown(async () => {
   await readModels.close()
   await removeTestReadModels(directory)
 })
-const numRuns = withSlowReadModels ? 5 : 40
+const numRuns = withSlowReadModels ? 5 : long ? 40 : 15
 
 /** A deposit that is paid twice and partly returned, which random logs rarely contain. */
 const paidTwice: readonly Step[] = [

@@ -8,7 +8,7 @@ interface Testing {
 
 /** Opens a log in a new directory, which is closed and removed after the test. */
 export async function openTestStore(t: Testing): Promise<SharedEventLog> {
-  const store = await openEventLog({ directory: t.testdir() })
+  const store = await openEventLog({ directory: t.testdir(), writerThread: false })
   t.teardown(() => store.close())
   return store
 }

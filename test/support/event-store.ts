@@ -8,10 +8,11 @@ const overProtocol = process.env.TEST_EVENT_STORE === 'protocol'
 /**
  * Opens the log in a directory with the embedded engine or, with TEST_EVENT_STORE=protocol, with the EventStoreDB
  * adapter on a server of that log. The first process that opens the directory starts the server, and all others connect
- * to it.
+ * to it. The writer has no thread here: to open, append and close took 82 ms of processor time with its threads, and takes 6 ms
+ * without. The contract suites and all tests of the program use the threads.
  */
 export async function openTestEventStore(directory: string): Promise<EventStore> {
-  if (!overProtocol) return openEventLog({ directory })
+  if (!overProtocol) return openEventLog({ directory, writerThread: false })
   // Client and server are loaded on demand, because most tests do not need them.
   const { openEventStoreDb } = await import('../../src/event-store/eventstoredb/eventstoredb-event-store.js')
   const { startTestEventsServer } = await import('./events-server.js')

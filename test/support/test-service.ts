@@ -20,6 +20,7 @@ import { serveReads } from '../../src/readers/reader-server.js'
 import type { SecretBox } from '../../src/security/secret-box.js'
 import { WalletCollections } from '../../src/wallet/payments/collections.js'
 import { openTestEventStore } from './event-store.js'
+import { openTestKeyStore } from './key-store.js'
 import { MemoryWallet } from './memory-wallet.js'
 import { merchantSettings, paymentMethods } from './merchant-requests.js'
 import { openTestReadModels, removeTestReadModels } from './read-models.js'
@@ -73,9 +74,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     publicUrl: 'https://pay.example',
     ...options.configuration,
   }
-  const stores = await openLogOver(await openTestEventStore(path), configuration, [
-    { key: masterKey, from: 'the test' },
-  ])
+  const key = { key: masterKey, from: 'the test' }
+  const stores = await openLogOver(await openTestEventStore(path), configuration, [key], openTestKeyStore(path))
   const readModels = await openTestReadModels(path)
   const eventStore = options.wrapStore?.(stores.eventStore) ?? stores.eventStore
   const logLines: string[] = []

@@ -23,14 +23,20 @@ export interface SharedEventLog extends EventLog {
   share(): EventLogHandle
 }
 
+interface EventLogOptions {
+  readonly directory: string
+  /** `false` executes appends in this thread, which then waits for the disk. Starting a thread costs as much as hundreds of appends. */
+  readonly writerThread?: boolean
+}
+
 /**
  * Opens the log in a directory and creates both if they do not exist. One writer thread executes all appends of the process.
  * @throws CannotOpenLogError
  */
-export async function openEventLog({ directory }: { readonly directory: string }): Promise<SharedEventLog> {
+export async function openEventLog({ directory, writerThread = true }: EventLogOptions): Promise<SharedEventLog> {
   prepareLog(directory)
   const log = new Log(directory)
-  const host = new WriterHost(directory, log.client)
+  const host = new WriterHost(directory, log.client, writerThread)
   return {
     ...eventLogOf(log, () => host.close()),
     share: () => ({ directory, port: host.share() }),

@@ -35,10 +35,18 @@ const validator: FastifySchemaCompiler<unknown> = (route) => {
   return validate
 }
 
+type Serialize = (data: unknown) => string
+// Unlike Ajv, this compiler does not remember its schemas.
+const serializersBySchema = new WeakMap<object, Serialize>()
+
 const serializer: FastifySerializerCompiler<unknown> = (route) => {
-  let compiled: ((data: unknown) => string) | undefined
+  const schema = route.schema as object
+  let compiled: Serialize | undefined
   return (data) => {
-    compiled ??= compileSerializer(route)
+    if (!compiled) {
+      compiled = serializersBySchema.get(schema) ?? compileSerializer(route)
+      serializersBySchema.set(schema, compiled)
+    }
     return compiled(data)
   }
 }

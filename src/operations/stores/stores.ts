@@ -62,13 +62,14 @@ export async function openLogOver(
   rawEventStore: EventStore,
   configuration: Configuration,
   masterKeys: MasterKeys['keys'],
+  keyStore = openKeyStore(configuration),
 ) {
   try {
     // This also reports a wrong address or password before the first create fails.
     const keyRing = await openKeyRing(rawEventStore, masterKeys)
     const box = createSecretBox(keyRing)
     await requireEventKey(rawEventStore, eventKeyIn(box))
-    const customerKeys = openCustomerKeys(configuration, box)
+    const customerKeys = new CustomerKeys(keyStore, box)
     const eventStore = protectedStore(rawEventStore, box, customerKeys)
     const { events } = await rawEventStore.readUnparsed({ maxCount: 1 })
     // Later only a person starts a tree: otherwise an edited log would be sealed again.

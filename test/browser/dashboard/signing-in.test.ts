@@ -10,6 +10,8 @@ else {
   const world = await startDashboard(t, browser)
   const { openSignedOut, openAs, problems, time } = world
   const heading = { exact: true }
+  // An open page follows and renders the changes of all later tests.
+  t.afterEach(() => Promise.all(browser.contexts().flatMap((each) => each.pages().map((page) => page.close()))))
 
   t.test('reports a wrong password, and opens the requested page after the right one', async (t) => {
     const page = await openSignedOut('/dashboard/withdrawals')

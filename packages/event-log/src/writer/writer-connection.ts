@@ -190,7 +190,11 @@ export class WriterConnection {
   #isCheckpointing = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(private readonly directory: string) {}
+  /** @param hasCheckpointer whether another thread copies the WAL; without it, this one does, when it has become large */
+  constructor(
+    private readonly directory: string,
+    private readonly hasCheckpointer: boolean,
+  ) {}
 
   /**
    * Executes a transaction durably and returns the position of the log's last event. If it throws, it stores nothing and reopens the
@@ -214,6 +218,7 @@ export class WriterConnection {
   addWritten(size: number): void {
     this.#sizeWritten += size
     if (this.#sizeWritten >= checkpointEvery) this.#checkpoint()
+    if (!this.hasCheckpointer) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#checkpoint()
@@ -247,8 +252,12 @@ export class WriterConnection {
   /** Starts a checkpoint in another thread: a commit that had to copy the whole WAL would take hundreds of milliseconds. */
   #checkpoint(): void {
     if (this.#isCheckpointing) return
-    this.#isCheckpointing = true
     this.#sizeWritten = 0
+    if (!this.hasCheckpointer) {
+      this.#copyRest()
+      return
+    }
+    this.#isCheckpointing = true
     // Start the thread only now: a command that appends once ends before it is needed.
     this.#checkpointer ??= this.#startCheckpointer()
     this.#checkpointer.postMessage('checkpoint')

@@ -11,18 +11,19 @@ export interface WriterPort {
 }
 
 /**
- * Runs the writer thread of this process, replaces it if it crashes, and connects other threads to it. The thread starts with the
+ * Runs the writer of this process, in its own thread or in this one, replaces it if it crashes, and connects other threads to it. The thread starts with the
  * first append or share, so that a process that only reads does not wait for it.
  */
 export class WriterHost {
   readonly #shared = new Set<MessagePort>()
-  #worker: Worker | undefined
+  #worker: Worker | MessagePort | undefined
   #isClosing = false
   #restart: NodeJS.Timeout | undefined
 
   constructor(
     private readonly directory: string,
     private readonly client: WriterClient,
+    private readonly hasThread = true,
   ) {
     client.onFirstUse(() => {
       this.#worker ??= this.#start()
@@ -45,13 +46,29 @@ export class WriterHost {
     clearTimeout(this.#restart)
     for (const shared of this.#shared) shared.close()
     const worker = this.#worker
-    if (worker === undefined || worker.threadId === -1) return
-    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    if (worker === undefined || (worker instanceof Worker && worker.threadId === -1)) return
+    const ended = new Promise<void>((resolve) => worker.once(this.hasThread ? 'exit' : 'close', () => resolve()))
     worker.postMessage({ kind: 'close' } satisfies ToWriter)
     await ended
   }
 
-  #start(): Worker {
+  #start(): Worker | MessagePort {
+    const writer = this.hasThread ? this.#startThread() : this.#startHere()
+    this.client.connect(this.#connect(writer))
+    return writer
+  }
+
+  #startHere(): MessagePort {
+    const { port1, port2 } = new MessageChannel()
+    // The port keeps the messages until the writer is loaded.
+    void import('./append-loop.js').then(({ runWriter }) => runWriter(this.directory, port2, false))
+    // Wait for the close of the other port, like for the end of a thread.
+    port1.start()
+    port1.ref()
+    return port1
+  }
+
+  #startThread(): Worker {
     const worker = new Worker(new URL('./log-writer.js', import.meta.url), {
       workerData: { directory: this.directory },
     })
@@ -63,7 +80,6 @@ export class WriterHost {
       this.client.disconnect(reason)
       if (!this.#isClosing) this.#restart = setTimeout(() => this.#replace(), restartMs)
     })
-    this.client.connect(this.#connect(worker))
     return worker
   }
 
@@ -72,7 +88,7 @@ export class WriterHost {
     for (const shared of this.#shared) this.#connectShared(shared)
   }
 
-  #connect(worker: Worker): MessagePort {
+  #connect(worker: Worker | MessagePort): MessagePort {
     const { port1, port2 } = new MessageChannel()
     worker.postMessage({ kind: 'connect', port: port2 } satisfies ToWriter, [port2])
     return port1
