@@ -67,7 +67,7 @@ t.test('allows an address thirty passwords, then one every two seconds', async (
   const { app } = await service(t)
   const ask = (n: number, address: string) =>
     postSession(app, { email: `unknown-${n}@example.com`, password: wrong }, { address })
-  const responses = []
+  const responses: number[] = []
   for (let n = 0; n < 100 && !responses.includes(429); n++) responses.push((await ask(n, '192.0.2.1')).statusCode)
   t.strictSame(responses.slice(0, 30), Array(30).fill(400))
   t.ok(responses.includes(429))

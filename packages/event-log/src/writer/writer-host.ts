@@ -17,7 +17,7 @@ export interface WriterPort {
 export class WriterHost {
   readonly #shared = new Set<MessagePort>()
   #worker: Worker | MessagePort | undefined
-  #isClosing = false
+  #closed: Promise<void> | undefined
   #restart: NodeJS.Timeout | undefined
 
   constructor(
@@ -41,8 +41,12 @@ export class WriterHost {
     return port2
   }
 
-  async close(): Promise<void> {
-    this.#isClosing = true
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
     clearTimeout(this.#restart)
     for (const shared of this.#shared) shared.close()
     const worker = this.#worker
@@ -78,7 +82,7 @@ export class WriterHost {
     })
     worker.on('exit', () => {
       this.client.disconnect(reason)
-      if (!this.#isClosing) this.#restart = setTimeout(() => this.#replace(), restartMs)
+      if (!this.#closed) this.#restart = setTimeout(() => this.#replace(), restartMs)
     })
     return worker
   }
