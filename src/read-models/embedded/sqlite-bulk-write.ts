@@ -57,9 +57,9 @@ export function putDocuments(connection: Connection, table: Table, documents: re
   // In two sizes only, because each size requires a prepared statement.
   for (let at = 0; at < documents.length; ) {
     const rows = at + ROWS_MAX <= documents.length ? ROWS_MAX : 1
-    const values: ColumnValue[] = []
-    for (const end = at + rows; at < end; at++) table.appendRow(values, documents[at]!)
+    const values = documents.slice(at, at + rows).flatMap((document) => table.rowOf(document))
     connection.statement(table.putSql(rows)).run(values)
+    at += rows
   }
 }
 

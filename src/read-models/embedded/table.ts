@@ -79,23 +79,18 @@ export class Table {
     return this.#byField.get(field)
   }
 
-  /** Appends the values of a row to `row`: the columns, and the JSON. @throws TypeError if a column cannot hold its field */
-  appendRow(row: ColumnValue[], document: Document): void {
-    const numberOf = this.keywords.findOrAdd
-    for (const column of this.columns) {
-      const value = encode(document[column.field], column, numberOf)
-      if (column === this.order && !Number.isSafeInteger(value))
-        throw new TypeError(
-          `read models: "${column.field}" orders the rows of "${this.name}" and must be a whole number`,
-        )
-      row.push(value)
-    }
-    row.push(this.#restOf(document))
-  }
-
+  /** Returns the values of a row: the columns, and the JSON. @throws TypeError if a column cannot hold its field */
   rowOf(document: Document): ColumnValue[] {
-    const row: ColumnValue[] = []
-    this.appendRow(row, document)
+    const { columns, order } = this
+    const row = new Array<ColumnValue>(columns.length + 1)
+    for (let n = 0; n < columns.length; n++) {
+      const column = columns[n]!
+      const value = encode(document[column.field], column, this.keywords.findOrAdd)
+      if (column === order && !Number.isSafeInteger(value))
+        throw new TypeError(`read models: "${column.field}" orders "${this.name}" and must be a whole number`)
+      row[n] = value
+    }
+    row[columns.length] = this.#restOf(document)
     return row
   }
 
