@@ -5,7 +5,7 @@ import { type EventProjection, foldedDocuments, type ProjectedEvent } from './pr
 
 export const callbacksProjection: EventProjection = {
   name: 'callbacks',
-  version: 5,
+  version: 6,
   streamPrefixes: [streamPrefix.callback],
   collection: collections.callbacks,
   indexes: indexes.callbacks,
@@ -34,17 +34,15 @@ function next(before: CallbackDocument | undefined, { event, position, revision 
     attempts: delivery.attempts,
     ...(status === 'waiting' && { dueAt: nextAttemptAt, dueSince: waitingSince }),
     ...(status === 'parked' && { parkedAt: data.at }),
-    lastFailure: delivery.lastFailure,
-    lastHttpStatus: 'httpStatus' in data ? data.httpStatus : (before?.lastHttpStatus ?? null),
+    ...(delivery.lastFailure !== null && { lastFailure: delivery.lastFailure }),
     recordedAt: delivery.recordedAt,
-    updatedAt: data.at,
     revision,
   }
 }
 
 function laneOf(document: CallbackDocument): Lane {
   const { _id: webhookId, merchantId, trackingId, transferStatus, referenceId, dueAt = '', dueSince = '' } = document
-  const { transferRevision, status, attempts, recordedAt, lastFailure } = document
+  const { transferRevision, status, attempts, recordedAt, lastFailure = null } = document
   // Not stored, and not changed by later events.
   const rest = {
     message: null,

@@ -35,8 +35,8 @@ type ListedFields = Pick<
       | 'status'
       | 'attempts'
     )
-  | ('recordedAt' | 'dueAt' | 'lastFailure')
->
+  | ('recordedAt' | 'dueAt')
+> & { readonly lastFailure?: string | null }
 
 /** A callback in a list. `dueAt` is the time of the next attempt; `null` if none is due. */
 export type ListedCallback = ReturnType<typeof listed>
@@ -78,7 +78,7 @@ export async function listCallbacksOfTransfer(
 
 function listed({ _id: webhookId, attempts: failedAttempts, ...callback }: ListedFields) {
   const { trackingId, merchantId, referenceId, transferRevision, transferStatus, status } = callback
-  const { recordedAt, lastFailure } = callback
+  const { recordedAt, lastFailure = null } = callback
   return {
     ...{ webhookId, trackingId, merchantId, referenceId, transferRevision, transferStatus, status, failedAttempts },
     ...{ recordedAt, dueAt: callback.dueAt ?? null, lastFailure },

@@ -89,11 +89,9 @@ export interface CallbackDocument extends Document {
   readonly dueSince?: string
   /** The time at which it was parked, while it is parked. */
   readonly parkedAt?: string
-  readonly lastFailure: string | null
-  /** The status of the endpoint's last response; null if it has not responded yet. */
-  readonly lastHttpStatus: number | null
+  /** Why the last attempt failed. Absent after a success, so that the document of a delivered callback needs no JSON in SQLite. */
+  readonly lastFailure?: string
   readonly recordedAt: string
-  readonly updatedAt: string
   /** The revision of the last applied event of the callback stream. */
   readonly revision: number
 }
@@ -309,9 +307,7 @@ const declarations: { readonly [collection: string]: Declaration } = {
       dueSince: 'time',
       parkedAt: 'time',
       lastFailure: 'text',
-      lastHttpStatus: 'number',
       recordedAt: 'time',
-      updatedAt: 'time',
       revision: 'number',
     },
   },

@@ -134,10 +134,7 @@ export function callbackOf(n: number): CallbackDocument {
     attempts: 0,
     ...(status === 'waiting' && { dueAt: timeOf(n) }),
     ...(status === 'parked' && { parkedAt: timeOf(n) }),
-    lastFailure: null,
-    lastHttpStatus: null,
     recordedAt: timeOf(n),
-    updatedAt: timeOf(n),
     revision: 0,
   }
 }

@@ -120,7 +120,6 @@ function callbackDocuments(events: readonly Recorded<CallbackEvent>[]): Document
       const { webhookId, transferRevision, payload, status, attempts, lastFailure } = delivery
       const { waitingSince, nextAttemptAt } = delivery
       const own = stream.filter(({ event }) => event.data.webhookId === webhookId)
-      const answers = own.flatMap(({ event }) => ('httpStatus' in event.data ? [event.data.httpStatus] : []))
       const last = own.at(-1)!
       return {
         _id: webhookId,
@@ -134,10 +133,8 @@ function callbackDocuments(events: readonly Recorded<CallbackEvent>[]): Document
         attempts,
         ...(status === 'waiting' && { dueAt: nextAttemptAt, dueSince: waitingSince }),
         ...(status === 'parked' && { parkedAt: last.event.data.at }),
-        lastFailure,
-        lastHttpStatus: answers.at(-1) ?? null,
+        ...(lastFailure !== null && { lastFailure }),
         recordedAt: own[0]!.event.data.at,
-        updatedAt: last.event.data.at,
         revision: last.recorded.revision,
       }
     })
