@@ -16,7 +16,7 @@ export const Actor = Type.String({ minLength: 1, maxLength: 256 })
 export const Time = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' })
 export const Count = Type.Integer({ minimum: 1 })
 export const Index = Type.Integer({ minimum: 0 })
-/** A secret in an AES-256-GCM envelope: `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url. */
+/** A secret that XChaCha20-Poly1305 encrypts: `v1.<key id>.<nonce, ciphertext, tag>`, base64url. */
 export const Sealed = Type.String({ pattern: '^v1\\.' })
 export const StreamName = Type.String({ minLength: 1, maxLength: 2048 })
 export const AccountNumber = Type.Integer({ minimum: 1, maximum: 999_999_999_999 })

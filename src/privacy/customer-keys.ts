@@ -1,7 +1,8 @@
-import { createCipheriv, createDecipheriv, randomBytes, randomFillSync } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { JsonObject, RecordedEvent } from '../event-store/event-store.js'
 import { Batcher } from '../kernel/batcher.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
+import { decrypt, encrypt } from '../kernel/sodium.js'
 import { keyIdOf, type SecretBox, SecretBoxError } from '../security/secret-box.js'
 
 /** The key of one customer of one merchant. */
@@ -17,29 +18,19 @@ export interface CustomerKey {
 /** The event that a ciphertext belongs to. It can be decrypted for this event only. */
 export type Place = Pick<RecordedEvent, 'stream' | 'id' | 'type'>
 
-const version = 'c1'
-const ivBytes = 12
-const tagBytes = 16
 const pattern = /^c1\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]*)$/
 
-/** Returns `c1.<key id>.<iv, ciphertext, tag>` in base64url, encrypted by AES-256-GCM with a random iv. */
+/** Returns `c1.<key id>.<nonce, ciphertext, tag>` in base64url, encrypted by XChaCha20-Poly1305. */
 export function sealFields(key: CustomerKey, place: Place, fields: JsonObject): string {
-  const iv = randomIv()
-  const cipher = createCipheriv('aes-256-gcm', key.bytes, iv).setAAD(associatedData(place))
-  const sealed = Buffer.concat([iv, cipher.update(JSON.stringify(fields), 'utf8'), cipher.final(), cipher.getAuthTag()])
-  return `${version}.${key.id}.${sealed.toString('base64url')}`
+  return `c1.${key.id}.${encrypt(key.bytes, Buffer.from(JSON.stringify(fields)), associatedData(place)).toString('base64url')}`
 }
 
 /** Returns `undefined` if the ciphertext was altered, belongs to a different event, or has a different key. */
 export function openFields(key: CustomerKey, place: Place, sealed: string): JsonObject | undefined {
   const bytes = Buffer.from(sealed.slice(sealed.lastIndexOf('.') + 1), 'base64url')
-  if (bytes.length <= ivBytes + tagBytes) return undefined
-  const end = bytes.length - tagBytes
+  const text = decrypt(key.bytes, bytes, associatedData(place))
   try {
-    const iv = bytes.subarray(0, ivBytes)
-    const decipher = createDecipheriv('aes-256-gcm', key.bytes, iv, { authTagLength: tagBytes })
-    decipher.setAAD(associatedData(place)).setAuthTag(bytes.subarray(end))
-    return JSON.parse(decipher.update(bytes.subarray(ivBytes, end), undefined, 'utf8') + decipher.final('utf8'))
+    return text && JSON.parse(text.toString())
   } catch {
     return undefined
   }
@@ -52,19 +43,6 @@ export function keyIdIn(sealed: unknown): string | undefined {
 
 function associatedData({ stream, id, type }: Place): Buffer {
   return Buffer.from(`${id} ${type} ${stream}`)
-}
-
-/** Random bytes for many ivs, because a separate call for each iv costs as much as the encryption. */
-const randomPool = Buffer.alloc(ivBytes * 256)
-let used = randomPool.length
-
-function randomIv(): Uint8Array {
-  if (used === randomPool.length) {
-    randomFillSync(randomPool)
-    used = 0
-  }
-  used += ivBytes
-  return randomPool.subarray(used - ivBytes, used)
 }
 
 /** A customer's key as stored. */

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createHash, createHmac, hkdfSync } from 'node:crypto'
+import { decrypt, encrypt } from '../kernel/sodium.js'
 
 /** A sealed secret cannot be opened: it has a different master key or owner, or it is damaged. */
 export class SecretBoxError extends Error {
@@ -14,11 +15,11 @@ export interface KeyRing {
   readonly digestKey?: Uint8Array
 }
 
-/** Seals secrets with AES-256-GCM under keys derived from the master keys. The `owner` is associated data. */
+/** Seals secrets with XChaCha20-Poly1305 under keys derived from the master keys. The `owner` is associated data. */
 export interface SecretBox {
   /** The id of the master key that seals, 8 hexadecimal digits. */
   readonly keyId: string
-  /** Returns `v1.<key id>.<iv>.<ciphertext>.<tag>` in base64url parts. @throws SecretBoxError on an empty secret */
+  /** Returns `v1.<key id>.<nonce, ciphertext, tag>` in base64url. @throws SecretBoxError on an empty secret */
   seal(secret: string, owner: string): string
   open(sealed: string, owner: string): string
   /** Returns the same secret under the current key, or the text itself if that key sealed it. @throws SecretBoxError */
@@ -43,31 +44,23 @@ export function createSecretBox(ring: KeyRing | Uint8Array): SecretBox {
     keyId: sealing.id,
     seal(secret, owner) {
       if (secret === '') throw new SecretBoxError('an empty secret cannot be sealed')
-      const iv = randomBytes(12)
-      const cipher = createCipheriv('aes-256-gcm', sealing.key, iv).setAAD(Buffer.from(owner))
-      const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
-      const parts = [iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))
-      return ['v1', sealing.id, ...parts].join('.')
+      const bytes = encrypt(sealing.key, Buffer.from(secret), Buffer.from(owner))
+      return `v1.${sealing.id}.${bytes.toString('base64url')}`
     },
     open(sealed, owner) {
-      const [version, sealedWith = '', iv, ciphertext, tag, ...more] = sealed.split('.')
-      if (version !== 'v1' || !iv || !ciphertext || !tag || more.length > 0) {
-        throw new SecretBoxError('not a sealed secret')
-      }
+      const [version, sealedWith = '', text, ...more] = sealed.split('.')
+      if (version !== 'v1' || !text || more.length > 0) throw new SecretBoxError('not a sealed secret')
       const key = keys.get(sealedWith)
       if (!key) {
         throw new SecretBoxError(
           `sealed with master key ${sealedWith}, but only ${[...keys.keys()].join()} is available`,
         )
       }
-      try {
-        // Without authTagLength, Node accepts tags of four bytes, which can be forged by trial.
-        const decipher = createDecipheriv('aes-256-gcm', key, bytes(iv), { authTagLength: 16 })
-        decipher.setAAD(Buffer.from(owner)).setAuthTag(bytes(tag))
-        return decipher.update(bytes(ciphertext), undefined, 'utf8') + decipher.final('utf8')
-      } catch {
-        throw new SecretBoxError(`a sealed secret of ${owner} was altered or belongs to another owner`)
-      }
+      const bytes = Buffer.from(text, 'base64url')
+      // `Buffer.from` skips invalid characters, so that many texts would open as the same secret.
+      const secret = bytes.toString('base64url') === text ? decrypt(key, bytes, Buffer.from(owner)) : undefined
+      if (!secret) throw new SecretBoxError(`a sealed secret of ${owner} was altered or belongs to another owner`)
+      return secret.toString()
     },
     reseal(sealed, owner) {
       return keyIdOf(sealed) === sealing.id ? sealed : box.seal(box.open(sealed, owner), owner)
@@ -94,11 +87,4 @@ function macs(digestKey: Uint8Array): (purpose: string) => Buffer {
     }
     return key
   }
-}
-
-/** Decodes strictly. `Buffer.from` skips invalid characters, so that many texts would open as the same secret. */
-function bytes(text: string): Buffer {
-  const decoded = Buffer.from(text, 'base64url')
-  if (decoded.toString('base64url') !== text) throw new SecretBoxError('not base64url')
-  return decoded
 }

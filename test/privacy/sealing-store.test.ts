@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { keyFileIn, openEmbeddedKeyStore } from '../../src/privacy/embedded/embe
 import { sealing } from '../../src/privacy/sealing-store.js'
 import { createSecretBox, digestKeyOf, idOfMasterKey, keyIdOf } from '../../src/security/secret-box.js'
 import { knownVersions, sampleEvent } from '../event-store/codec/golden-events.js'
+import { decryptElsewhere } from '../support/decrypt-elsewhere.js'
 import { openTestEventStore } from '../support/event-store.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -257,9 +258,28 @@ t.test('reads the stored form of the first version', async (t) => {
   const key = { id: 'AAAAAAAAAAAAAAAAAAAAAA', bytes: Buffer.alloc(32, 7), merchantId: 'm', userId: 'u' }
   const place = { stream: 'transfer-1', id: '00000000-0000-4000-8000-000000000001', type: 'DepositCreated' }
   const storedText =
-    'c1.AAAAAAAAAAAAAAAAAAAAAA.CQkJCQkJCQkJCQkJXKfx59uCiAWCWOkA0tuR_fiSDZJZi9X6Te8_Y0oRISMXVIuugygIPF3G1nM2WoK5GXaktnPt3StLFiPqEVJnvNDI5BtB2EW83KydRg'
+    'c1.AAAAAAAAAAAAAAAAAAAAAA.WKtui_pNySfJiWiDKqTPHPsbqOO53tY25hMHcddL8a0OQOH2FT4ZkLM0YnSyXZT4tgxVOrypIu5SMwbbXE13NYPx-DP89XuycL7a5y7HLD2hvoRNPpxQt5JoimGENkJfzMQceg'
   t.equal(keyIdIn(storedText), key.id)
   t.strictSame(openFields(key, place, storedText), { userId: '8412', name: 'Ayşe Yılmaz', username: 'ayse.y' })
   const moved = '00000000-0000-4000-8000-000000000002'
   t.equal(openFields(key, { ...place, id: moved }, storedText), undefined)
+})
+
+t.test('other software decrypts personal data with the master key', async (t) => {
+  const { raw, store, keys } = await openSealedStore(t)
+  const { stream, event } = deposit('8412')
+  await store.append(stream, 'no_stream', [event])
+  const open = (key: Buffer, sealed: unknown, place: string) => {
+    const bytes = Buffer.from(String(sealed).split('.')[2]!, 'base64url')
+    return JSON.parse(decryptElsewhere(key, bytes, Buffer.from(place)).toString())
+  }
+  const sealingKey = Buffer.from(hkdfSync('sha256', masterKey, '', 'transferd seal v1', 32))
+  for await (const kept of keys.all()) {
+    const [key, ...customer] = open(sealingKey, kept.sealed, `customer-key ${kept.id}`)
+    t.strictSame(customer, [merchantId, '8412'])
+    const [stored] = await raw.readStream(stream)
+    const fields = open(Buffer.from(key, 'base64url'), stored!.data.sealed, `${stored!.id} ${stored!.type} ${stream}`)
+    t.match(fields, { userId: '8412', name: 'name of 8412' })
+    t.strictSame({ ...stored!.data, ...fields, sealed: undefined }, { ...event.data, sealed: undefined })
+  }
 })

@@ -15,7 +15,7 @@ import { merchantSettings } from '../support/merchant-requests.js'
 const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 const trackingId = '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10'
 const at = '2026-11-20T10:00:00.000Z'
-const sealed = 'v1.ab2e5015.rhrwqC1qzSCVAFSq.MjnWJB125g5jcYdyUDg.4Fk7V0JtJNVA43Cbi9eJhQ'
+const sealed = 'v1.ab2e5015.LiXsDVxFyXW8g41z6j0BXfWJvkEgLZo25poQuWdoN1nESSdXfUxHQ2cUWsBlZb_q40sPzdr1'
 const accountNumber = 481_920_375_566
 const ofMerchant = { merchantId, at }
 const transfer = { trackingId, merchantId, kind: 'deposit', referenceId: 'order-1', amountMinor: 10_050n, at } as const

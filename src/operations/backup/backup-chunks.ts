@@ -1,7 +1,8 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32, gunzipSync, gzipSync } from 'node:zlib'
+import { decrypt, encrypt } from '../../kernel/sodium.js'
 import { writeFileDurably } from '../files/durable-file.js'
 import { BackupError, type Chunk } from './backup-manifest.js'
 
@@ -56,9 +57,6 @@ export type EncryptTo = { readonly recipients: readonly string[] } | { readonly 
 export type OpenWith = { readonly identities: readonly string[] } | { readonly passphrase: string } | undefined
 
 export type ChunkKey = { readonly name: string; readonly bytes: Buffer }
-
-const ivBytes = 12
-const tagBytes = 16
 
 /** Returns the form that a manifest records. */
 export function encryptedTo(to: EncryptTo): string[] {
@@ -120,21 +118,6 @@ function keyFile(target: string, name: string): string {
   return join(target, 'keys', `${name}.age`)
 }
 
-/** Encrypts with AES-256-GCM into nonce, ciphertext and tag. The id is authenticated too, so that no chunk can replace another. */
-export function encryptChunk(key: ChunkKey, id: string, content: Buffer): Buffer {
-  const iv = randomBytes(ivBytes)
-  const cipher = createCipheriv('aes-256-gcm', key.bytes, iv).setAAD(Buffer.from(id))
-  return Buffer.concat([iv, cipher.update(content), cipher.final(), cipher.getAuthTag()])
-}
-
-/** @throws Error if it was changed */
-export function decryptChunk(key: ChunkKey, id: string, stored: Buffer): Buffer {
-  const [iv, tag] = [stored.subarray(0, ivBytes), stored.subarray(-tagBytes)]
-  const decipher = createDecipheriv('aes-256-gcm', key.bytes, iv, { authTagLength: tagBytes })
-  decipher.setAAD(Buffer.from(id)).setAuthTag(tag)
-  return Buffer.concat([decipher.update(stored.subarray(ivBytes, -tagBytes)), decipher.final()])
-}
-
 /** A damaged chunk must not fill the memory. The largest intact one ends with an append of 16 MiB or a receipt. */
 const maxChunkBytes = 64 * 1024 * 1024
 
@@ -161,7 +144,8 @@ export class ChunkWriter {
     const known = this.#known.get(id)
     if (known && isIntact(this.target, known)) return known
     const packed = gzipSync(content, { level: 3 })
-    const stored = this.key ? encryptChunk(this.key, id, packed) : packed
+    // The id is authenticated too, so that no chunk can replace another.
+    const stored = this.key ? encrypt(this.key.bytes, packed, Buffer.from(id)) : packed
     const chunk = { id, bytes: content.length, storedSha256: sha256(stored), key: this.key?.name ?? null }
     const path = pathOf(this.target, chunk)
     // The draft has a fixed name, so that the next backup replaces what a killed one left.
@@ -182,9 +166,11 @@ export function readChunk(target: string, chunk: Chunk, keys: ReadonlyMap<string
   if (sha256(stored) !== chunk.storedSha256) throw damaged
   const key = chunk.key === null ? undefined : keys.get(chunk.key)
   if (chunk.key !== null && !key) throw new BackupError(`${path} is encrypted with a key that is not in the backup`)
+  const packed = key ? decrypt(key.bytes, stored, Buffer.from(chunk.id)) : stored
+  if (!packed) throw damaged
   let content: Buffer
   try {
-    content = gunzipSync(key ? decryptChunk(key, chunk.id, stored) : stored, { maxOutputLength: maxChunkBytes })
+    content = gunzipSync(packed, { maxOutputLength: maxChunkBytes })
   } catch {
     throw damaged
   }
