@@ -17,9 +17,12 @@ function sealedData(
   { data, ...place }: Place & Pick<NewEvent, 'data'>,
   fields: readonly PersonalField[],
 ): JsonObject {
-  const personal = Object.fromEntries(fields.map(({ name }) => [name, data[name]]))
-  const plain = Object.entries(data).filter(([name]) => !Object.hasOwn(personal, name))
-  return { ...Object.fromEntries(plain), [sealedField]: sealFields(key, place, personal) }
+  const stored: Record<string, unknown> = {}
+  const personal: Record<string, unknown> = {}
+  for (const { name } of fields) personal[name] = data[name]
+  for (const name of Object.keys(data)) if (!Object.hasOwn(personal, name)) stored[name] = data[name]
+  stored[sealedField] = sealFields(key, place, personal)
+  return stored
 }
 
 /** Returns the data with the fields in their erased form. */

@@ -3,7 +3,7 @@ import { hashStream, transferStream } from '../../domain/streams.js'
 import type { TransferState } from '../../domain/transfer/transfer.js'
 import type { CreateDeposit, CreateWithdrawal } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
-import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
+import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
 import type { EventData } from '../../event-store/event-codec.js'
 import { type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
 import { readEvent } from '../../event-store/read-event.js'
@@ -27,6 +27,9 @@ import { trackingIdOf, uuidV5 } from '../ids.js'
  */
 
 export type CreateCommand = CreateDeposit | CreateWithdrawal
+
+const kinds: readonly TransferKind[] = ['deposit', 'withdrawal']
+const kindOf = ({ type }: CreateCommand): TransferKind => (type === 'CreateDeposit' ? 'deposit' : 'withdrawal')
 
 /** A request's hashCode and the amount text that it was calculated from. */
 export type RequestHash = { readonly hashCode: string; readonly amountText: string }
@@ -113,14 +116,15 @@ export function referenceIdsIn(text: string): readonly string[] {
 }
 
 /** Returns the streams of all transfers that the texts may stand for, except the request's own. */
-function rivalStreams({ merchantId, trackingId }: CreateCommand, texts: readonly string[]): readonly string[] {
-  const ids = new Set<string>()
+function rivalStreams(create: CreateCommand, texts: readonly string[]): readonly string[] {
+  const streams: string[] = []
   for (const referenceId of new Set(texts.flatMap(referenceIdsIn))) {
-    ids.add(trackingIdOf(merchantId, 'deposit', referenceId))
-    ids.add(trackingIdOf(merchantId, 'withdrawal', referenceId))
+    for (const kind of kinds) {
+      if (kind !== kindOf(create) || referenceId !== create.referenceId)
+        streams.push(transferStream(trackingIdOf(create.merchantId, kind, referenceId)))
+    }
   }
-  ids.delete(trackingId)
-  return [...ids].map(transferStream)
+  return streams
 }
 
 /** Returns the request's own transfer, the rivals' streams that exist, and whether the hash stands for a different transfer. */
@@ -165,14 +169,20 @@ const textClaimDecider: Decider<TextClaim | null, TextClaim, TextClaimed> = {
 /** Claims every text for the request and returns `false` if another request has claimed one of them. */
 async function claimTexts(
   store: EventStore,
-  { type, merchantId, referenceId, at }: CreateCommand,
+  create: CreateCommand,
   texts: readonly string[],
   context: CommandContext,
 ): Promise<boolean> {
-  const kind = type === 'CreateDeposit' ? 'deposit' : 'withdrawal'
+  const { merchantId, referenceId, at } = create
   for (const text of texts) {
     const stream = hashStream(uuidV5(`request:${text}`, merchantId))
-    const claim = { merchantId, kind, amountText: text.slice(0, -referenceId.length), referenceId, at } as const
+    const claim = {
+      merchantId,
+      kind: kindOf(create),
+      amountText: text.slice(0, -referenceId.length),
+      referenceId,
+      at,
+    } as const
     const options = { loaded: emptyStream(textClaimDecider) }
     const result = await handleCommand(store, textClaimDecider, stream, claim, context, options)
     if (!result.accepted) return false

@@ -94,7 +94,7 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
   async function create(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount, channel: Channel) {
     const body = request.body as NativeDeposit | Withdrawal
     const hash = checkHash(merchant, body, amount)
-    await noteSecretKey(request, merchant, amount)
+    if (secretKeyUse.matters(merchant)) await noteSecretKey(request, merchant, amount)
     const refused = refusal(request, merchant, amount, channel, hash)
     const unproven = hash?.proven === false ? hash : undefined
     const create = requestOf(body, merchant, amount, hash, channel)
@@ -179,10 +179,9 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
 
   /**
    * Records the use of a newer SecretKey during a rotation, because callbacks change to it together with the merchant. It happens once
-   * per rotation and costs nothing otherwise.
+   * per rotation.
    */
   async function noteSecretKey(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount): Promise<void> {
-    if (!secretKeyUse.matters(merchant)) return
     const now = clock()
     const { hashCode, referenceId } = request.body as NativeDeposit | Withdrawal
     const signature = request.headers['x-signature']

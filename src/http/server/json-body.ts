@@ -40,7 +40,8 @@ export const jsonBodies = fp(async (app) => {
 
 /** A body in a different encoding would be misread as UTF-8. */
 function encodingProblem(headers: IncomingHttpHeaders): string | undefined {
-  const charsets = (headers['content-type'] ?? '').matchAll(/;\s*charset\s*=\s*"?([^\s;"]*)/gi)
+  const type = headers['content-type'] ?? ''
+  const charsets = type.includes(';') ? type.matchAll(/;\s*charset\s*=\s*"?([^\s;"]*)/gi) : []
   if ([...charsets].some(([, charset]) => !/^utf-?8$/i.test(charset!))) return 'The charset must be UTF-8.'
   const encoding = headers['content-encoding'] ?? 'identity'
   return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without a Content-Encoding.'
