@@ -32,7 +32,7 @@ export interface UnparsedEvent {
   readonly position: Position
   /** The milliseconds since the epoch on the store's clock. */
   readonly recordedAtMs: number
-  /** The stored JSON text of `[id, type, data, metadata]`, or `undefined` if the event is stored in another form. */
+  /** The stored JSON text of `[id, type, data, metadata]`, or `undefined` if the event is stored in a different form. */
   readonly text?: string | undefined
   /** The parts of an event without a text. They are the same from every engine, and contain every stored byte. */
   readonly bytes?: readonly Uint8Array[]
