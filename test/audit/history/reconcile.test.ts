@@ -100,7 +100,8 @@ t.test('finds exactly the one document that was changed, removed or added, with 
           // Documents that only events after the checkpoint create do not count as missing, because they are written again.
           const committed = await live.collection(projection.collection).find({})
           await project(live, log, upTo, ahead % 40)
-          const _id = committed[seed % Math.max(1, committed.length)]?._id ?? ''
+          if (committed.length === 0) return
+          const { _id } = committed[seed % committed.length]!
           const document = await live.collection(projection.collection).findOne({ _id })
           if (!document) return
           const fields = Object.keys(document).filter((name) => typeof document[name] !== 'object' && name !== '_id')
