@@ -4,6 +4,9 @@ import { logPath, openEventLog } from '@transferd/event-log'
 import { generateSigner, parseSigner, readBundle } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import t from 'tap'
+import { verifySealedLog } from '../../../src/audit/integrity/log-verification.js'
+import { openEventStoreDb } from '../../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { startTestEventsServer } from '../../support/events-server.js'
 import { long } from '../../support/long.js'
 import {
   appendTransfers,
@@ -234,6 +237,19 @@ t.test(
     })
   },
 )
+
+t.test('verifies the same tree over the protocol of EventStoreDB, and finds an edit', async (t) => {
+  const small = await createSealedLog(40)
+  const server = await startTestEventsServer(small)
+  const store = openEventStoreDb({ url: server.url })
+  const verify = () => verifySealedLog({ store, tiles: tilesOf(small), verifier: signer })
+  t.match(await verify(), { findings: [], unsealed: 0, isComplete: true })
+  edit(small, (db) => edits['an amount']!(db, 77))
+  t.match(await verify(), { count: 1, findings: [{ kind: 'log', leafIndex: 76 }] })
+  await store.close()
+  await server.stop()
+  rmSync(small, { recursive: true })
+})
 
 t.test('finds a removed event whose name was edited too, at the index of its leaf', async (t) => {
   await onCopy(directory, async (copy) => {
