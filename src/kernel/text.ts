@@ -27,13 +27,15 @@ export function escapeHidden(text: string): string {
   })
 }
 
-/** Returns the form in which a text is searched: without case, marks, spaces and hidden characters. All Turkish letters i are the same. */
-export function searchable(text: string): string {
+/** Returns the form in which a text is searched: without case, marks and hidden characters. All Turkish letters i are the same. */
+export function folded(text: string): string {
   // Most texts are plain ASCII. The general case takes ten times as long.
-  if (plain.test(text)) return text.toLowerCase().replaceAll(' ', '')
-  return text.normalize('NFKD').toLowerCase().replace(ignored, '').replaceAll('ı', 'i').replaceAll('ς', 'σ')
+  if (plain.test(text)) return text.toLowerCase()
+  const spaced = text.normalize('NFKD').toLowerCase().replace(whiteSpace, ' ')
+  return spaced.replace(ignored, '').replaceAll('ı', 'i').replaceAll('ς', 'σ')
 }
 
 const plain = /^[\x20-\x7e]*$/
+const whiteSpace = /\p{White_Space}/gu
 /** Characters from U+E000 are not letters. Without them, the order of UTF-16 (JavaScript) is that of UTF-8 (the stores). */
-const ignored = /[\p{M}\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\ue000-\uffff]/gu
+const ignored = /[\p{M}\p{Cc}\p{Cf}\p{Cs}\ue000-\uffff]/gu

@@ -1,11 +1,10 @@
 import { streamPrefix } from '../domain/streams.js'
-import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { sealedField } from '../event-store/event-codec.js'
 import { type EventStore, logPages, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import { isOfThisLog, readPointer, resumePosition } from '../projections/projection-pointer.js'
-import { transferTermsProjection } from '../projections/transfers-projection.js'
+import { transfersProjection } from '../projections/transfers-projection.js'
 import type { Collection, ReadModels } from '../read-models/read-models.js'
-import { parseTermKey, termsPrefix, textTerm } from '../read-models/transfer-document.js'
+import { wholeWord } from '../read-models/transfer-words.js'
 import { type CustomerKey, keyIdIn } from './customer-keys.js'
 
 export interface Customer {
@@ -15,7 +14,6 @@ export interface Customer {
 
 const pageSize = 1_000
 const maxConcurrent = 16
-const kinds: readonly TransferKind[] = ['deposit', 'withdrawal']
 
 /** Reads the stored events of these streams page by page. */
 export function pagesOf(raw: EventStore, streamPrefixes: readonly string[] | undefined, after?: Position) {
@@ -45,12 +43,12 @@ export async function transfersOf(
   { merchantId, userId }: Customer,
   key: CustomerKey,
 ) {
-  const { served } = (await readPointer(readModels, transferTermsProjection.name)) ?? {}
-  const isUsable = served?.version === transferTermsProjection.version && (await isOfThisLog(raw, served.progress))
+  const { served } = (await readPointer(readModels, transfersProjection.name)) ?? {}
+  const isUsable = served?.version === transfersProjection.version && (await isOfThisLog(raw, served.progress))
   const after = isUsable ? resumePosition(served.progress) : undefined
   // By the name of the build: after a switch, the projection's name may still denote the previous build, which may lag behind `after`.
-  const terms = after && served && readModels.collection(served.collection)
-  const found = new Set(terms ? await findInReadModel(terms, { merchantId, userId }) : [])
+  const transfers = after && served && readModels.collection(served.collection)
+  const found = new Set(transfers ? await findInReadModel(transfers, { merchantId, userId }) : [])
   let through = after
   for await (const page of pagesOf(raw, [streamPrefix.transfer], after)) {
     for (const event of page.events) {
@@ -69,18 +67,14 @@ export async function createdUnder(raw: EventStore, keyIds: ReadonlySet<string>,
   return found
 }
 
-async function findInReadModel(terms: Collection, { merchantId, userId }: Customer): Promise<readonly string[]> {
+async function findInReadModel(transfers: Collection, { merchantId, userId }: Customer): Promise<readonly string[]> {
   const found: string[] = []
-  for (const kind of kinds) {
-    const begin = termsPrefix(merchantId, kind)
-    const end = `${begin}${textTerm(userId)}\n`
-    let last = `${begin}${textTerm(userId)}\t`
-    for (;;) {
-      const page = await terms.find({ _id: { $gt: last, $lt: end } }, { sort: { _id: 1 }, limit: pageSize })
-      for (const { _id } of page) found.push(parseTermKey(_id.slice(begin.length)).trackingId)
-      if (page.length < pageSize) break
-      last = page.at(-1)!._id
-    }
+  const search = { words: [], wholeWord: wholeWord(userId), equal: { merchantId: [merchantId] }, direction: 1 } as const
+  let after: number | null = -1
+  while (after !== null) {
+    const { documents, next } = await transfers.search({ ...search, after, limit: pageSize })
+    for (const { _id } of documents) found.push(_id)
+    after = next
   }
   return found
 }

@@ -2,14 +2,13 @@ import { callbacksProjection } from './callback-lists.js'
 import { problemsProjection } from './event-problems.js'
 import type { Projection } from './projection.js'
 import { totalsProjection } from './transfer-totals.js'
-import { transferEventsProjection, transfersProjection, transferTermsProjection } from './transfers-projection.js'
+import { transferEventsProjection, transfersProjection } from './transfers-projection.js'
 
 export const allProjections: readonly Projection[] = [
   transfersProjection,
   callbacksProjection,
   totalsProjection,
   transferEventsProjection,
-  transferTermsProjection,
   problemsProjection,
 ]
 

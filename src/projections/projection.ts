@@ -26,8 +26,6 @@ interface ProjectionSettings {
   readonly streamPrefixes: readonly string[]
   readonly collection: string
   readonly indexes: readonly Index[]
-  /** For unordered ids of documents that few later events change: a rebuild sorts all documents before it writes them. */
-  readonly isSortedBeforeWriting?: true
 }
 
 /** A projection that stops at an unreadable event. */

@@ -10,6 +10,8 @@ import {
 import type { CancelReason, DepositChannel, TransferKind } from '../domain/transfer/transfer-events.js'
 import { type Declaration, ordinalText } from './fields.js'
 import type { Document, Filter, Index, Sort } from './read-models.js'
+import { searchedFields, transferWords } from './transfer-words.js'
+import { type Words, wordsField } from './word-search.js'
 
 /**
  * The documents of read models, with the types and the indexes of their collections. Amounts are whole minor units, and times are ISO 8601
@@ -110,12 +112,6 @@ export interface TotalDocument extends Document {
   readonly receivedMinor: string
   /** The last counted event, as {@link sortablePosition}. */
   readonly position: number
-}
-
-/** Finds a transfer by a term: `_id` holds the term, the time and the transfer (see transfer-document.ts). */
-export interface TransferTermDocument extends Document {
-  /** On the document of the payment method only: the transfer's other terms that contain personal data. */
-  readonly personal?: readonly string[]
 }
 
 /**
@@ -231,7 +227,6 @@ export function pauseId(projection: string): string {
 }
 
 const projected = {
-  transferTerms: 'transfer_terms',
   transfers: 'transfers',
   callbacks: 'callbacks',
   totals: 'totals',
@@ -322,6 +317,19 @@ export function declarationOf(collection: string): Declaration | undefined {
   return declarations[collection.split(buildMark, 1)[0]!]
 }
 
+const words: { readonly [collection: string]: Words } = {
+  [projected.transfers]: {
+    of: (document) => transferWords(document as TransferDocument),
+    from: searchedFields,
+    equal: ['merchantId', 'kind', 'paymentMethod'],
+  },
+}
+
+/** Returns how the documents of a collection or of its build are found by words; `undefined` if they are not. */
+export function wordsOf(collection: string): Words | undefined {
+  return words[collection.split(buildMark, 1)[0]!]
+}
+
 /**
  * Only the indexes that the queries need, because each index slows down every write. Queries (src/queries) read lists as
  * ranges of kind and status, for one merchant or for all. A referenceId needs no index: its transfer is found by the trackingId, which derives from it.
@@ -334,8 +342,8 @@ export const indexes = {
     { key: { attention: 1, createdAt: -1, position: -1 }, having: 'attention' },
     { key: { attentionOf: 1, createdAt: -1, position: -1 }, having: 'attentionOf' },
     { key: { merchantId: 1, kind: 1, status: 1, amountMinor: -1, position: -1 } },
+    { key: { [wordsField]: 1 } },
   ],
-  transferTerms: [],
   callbacks: [
     { key: { merchantId: 1, dueAt: 1, position: 1 }, having: 'dueAt' },
     { key: { merchantId: 1, dueSince: 1, position: 1 }, having: 'dueSince' },

@@ -7,7 +7,14 @@ import {
   checkIndex,
   checkWrites,
 } from './checks.js'
-import { buildMark, collections, declarationOf, type PointerDocument, projectedCollections } from './documents.js'
+import {
+  buildMark,
+  collections,
+  declarationOf,
+  type PointerDocument,
+  projectedCollections,
+  wordsOf,
+} from './documents.js'
 import { firstUuid, isUuid } from './fields.js'
 import type {
   Collection,
@@ -16,9 +23,12 @@ import type {
   FindOptions,
   Index,
   ReadModels,
+  WordSearch,
+  WordSearchPage,
   WriteOperation,
   WriteResult,
 } from './read-models.js'
+import { checkWordSearch, type Words } from './word-search.js'
 
 /** After a switch, every process reads the new documents within this time. */
 export const pointerMaxAgeMs = 500
@@ -45,6 +55,7 @@ export abstract class ReadModelsAdapter implements ReadModels {
   protected abstract count(name: string, filter: Filter, limit: number | undefined): Promise<number>
   protected abstract bulkWrite(name: string, operations: readonly WriteOperation[]): Promise<WriteResult>
   protected abstract put(name: string, documents: readonly Document[]): Promise<void>
+  protected abstract search(name: string, words: Words, search: WordSearch): Promise<WordSearchPage>
   protected abstract addIndexes(name: string, indexes: readonly Index[]): Promise<void>
   protected abstract create(name: string, indexes: readonly Index[]): Promise<void>
   abstract rename(from: string, to: string): Promise<void>
@@ -76,6 +87,11 @@ export abstract class ReadModelsAdapter implements ReadModels {
       put: async (documents) => {
         checkDocuments(documents)
         await this.put(await stored(), documents)
+      },
+      search: async (search) => {
+        const words = wordsOf(name)
+        checkWordSearch(words, search)
+        return this.search(await stored(), words, search)
       },
       texts: async (after, limit) => {
         const isAfter: Filter = after === undefined ? {} : { _id: { $gt: after } }

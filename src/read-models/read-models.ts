@@ -73,6 +73,28 @@ export interface Index {
  */
 export type FieldType = 'uuid' | 'time' | 'keyword' | 'text' | 'number' | 'ordinal' | 'boolean' | readonly string[]
 
+/** Selects the documents that have all of the words. */
+export interface WordSearch {
+  /** Prefixes of words. */
+  readonly words: readonly string[]
+  /** A complete word. */
+  readonly wholeWord?: string
+  /** The values of which the document must have one, by field. */
+  readonly equal?: { readonly [field: string]: readonly Scalar[] }
+  /** By the field that orders the collection. */
+  readonly direction: 1 | -1
+  /** Only documents after this value of the ordering field. */
+  readonly after?: number | undefined
+  readonly limit: number
+}
+
+export interface WordSearchPage {
+  /** Fewer than the limit, or none, if the search would have to read too much. */
+  readonly documents: readonly Document[]
+  /** Where to continue; null at the end. The rest can be empty. */
+  readonly next: number | null
+}
+
 export interface Collection {
   findOne(filter: Filter, options?: FindOptions): Promise<Document | null>
   find(filter: Filter, options?: FindOptions): Promise<readonly Document[]>
@@ -89,6 +111,8 @@ export interface Collection {
    * @throws ReadModelsUnavailableError, TypeError
    */
   put(documents: readonly Document[]): Promise<void>
+  /** Finds documents by words, newest or oldest first. @throws TypeError if the collection has no index of words */
+  search(search: WordSearch): Promise<WordSearchPage>
   /** Returns the next documents after an `_id`, ordered by its UTF-8 bytes. Documents that are equal byte for byte have equal texts. */
   texts(after: string | undefined, limit: number): Promise<readonly DocumentText[]>
 }

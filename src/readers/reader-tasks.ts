@@ -2,7 +2,6 @@ import { type ExportQuery, exportPages, headOf, measuredExport } from '../audit/
 import { type ActionsQuery, actionsPage } from '../audit/history/records.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
-import { TransferCommands } from '../commands/transfer/transfers.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { systemClock } from '../kernel/time.js'
 import { type CallbackFilter, listCallbacks, listParkedSince } from '../queries/callback-queries.js'
@@ -29,12 +28,10 @@ export interface ReaderSources {
 
 type MerchantIds = readonly string[] | undefined
 type EndpointHealth = Awaited<ReturnType<typeof endpointHealth>>
-type Named = Parameters<typeof search>[0]['users']
 
 /** The reads that end after a limited number of rows. */
 export const pages = {
-  transfers: (sources: ReaderSources, wanted: TransferSearch) =>
-    searchTransfers(sources.readModels, () => merchantIdsOf(sources), wanted),
+  transfers: (sources: ReaderSources, wanted: TransferSearch) => searchTransfers(sources.readModels, wanted),
   ownTransfers: ({ readModels }: ReaderSources, merchantId: string, filter: TransferFilter) =>
     listTransfers(readModels, merchantId, filter),
   callbacks: ({ readModels }: ReaderSources, filter: CallbackFilter) => listCallbacks(readModels, filter),
@@ -74,10 +71,8 @@ export const pages = {
     return stuckTransfers({ readModels, approvalAboveMinor }, now)
   },
   changes: ({ store }: ReaderSources, of: Parameters<typeof changesOf>[1]) => changesOf(store, of),
-  search: ({ store, readModels }: ReaderSources, merchants: Named, users: Named, text: string) => {
-    const transfers = new TransferCommands(store, systemClock(), async () => undefined)
-    return search({ transfers, readModels, merchants, users }, text)
-  },
+  search: ({ readModels }: ReaderSources, known: Omit<Parameters<typeof search>[0], 'readModels'>, text: string) =>
+    search({ readModels, ...known }, text),
   story: ({ store }: ReaderSources, trackingId: string, asOf?: PointInTime) => auditedHistory(store, trackingId, asOf),
   state: ({ store }: ReaderSources, of: StateKind, id: string, asOf?: PointInTime) => stateAsOf(store, of, id, asOf),
   actions: ({ store }: ReaderSources, query: ActionsQuery, limits: Parameters<typeof actionsPage>[2]) =>

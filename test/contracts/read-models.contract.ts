@@ -16,6 +16,7 @@ import {
 } from '../../src/read-models/read-models.js'
 import { buildName, pointerMaxAgeMs } from '../../src/read-models/read-models-adapter.js'
 import { compareDocuments, selects } from './reference-filter.js'
+import { wordSearches } from './word-search.contract.js'
 
 export interface ReadModelsContract {
   readonly name: string
@@ -59,6 +60,7 @@ export function readModelsContract(t: Test, { name, open, exceptions = {} }: Rea
   updates(test)
   collections(test)
   fieldTypes(test)
+  wordSearches(test)
 }
 
 interface Use {

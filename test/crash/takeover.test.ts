@@ -21,7 +21,7 @@ import { openServiceLog } from '../support/service-log.js'
 
 const rounds = long ? 2 : 1
 const generousMs = 120_000
-const projections = ['transfers', 'callbacks', 'totals', 'transfer-events', 'transfer-terms', 'problems'].map(
+const projections = ['transfers', 'callbacks', 'totals', 'transfer-events', 'problems'].map(
   (name) => `projection:${name}`,
 )
 const leases = new Set(['callbacks', 'expiry', ...projections])

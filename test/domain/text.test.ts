@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { escapeHidden, isVisible, searchable } from '../../src/kernel/text.js'
+import { escapeHidden, folded, isVisible } from '../../src/kernel/text.js'
 
 t.test('rejects characters that are not displayed as stored, at any position', async (t) => {
   const codes = [
@@ -60,22 +60,21 @@ t.test('an escaped text is visible, and a visible text is unchanged', async (t) 
   )
 })
 
-t.test('ignores case, marks and spaces in a search, even in Turkish', async (t) => {
-  for (const text of ['ışık', 'IŞIK', 'Işık', 'isik', 'İSİK', 'ıșık', ' i S i k '])
-    t.equal(searchable(text), 'isik', text)
-  t.equal(searchable('TR33 0006 1005'), 'tr3300061005')
-  t.equal(searchable('Ünal ÖZGÜR'), 'unalozgur')
-  t.equal(searchable('ＡＤＡ'), 'ada', 'full-width letters match plain ones')
-  t.equal(searchable('\u202e\u00ad \ue000\ufffd'), '')
+t.test('ignores case and marks in a search, even in Turkish', async (t) => {
+  for (const text of ['ışık', 'IŞIK', 'Işık', 'isik', 'İSİK', 'ıșık']) t.equal(folded(text), 'isik', text)
+  t.equal(folded('TR33\u00a00006\t1005'), 'tr33 0006 1005', 'every white space is a space')
+  t.equal(folded('Ünal ÖZGÜR'), 'unal ozgur')
+  t.equal(folded('ＡＤＡ'), 'ada', 'full-width letters match plain ones')
+  t.equal(folded('\u202e\u00ad\ue000\ufffd'), '')
 })
 
 t.test('the searchable form keeps prefixes and sorts as the stores do', async () => {
   const text = fc.string({ unit: 'binary', maxLength: 40 })
-  fc.assert(fc.property(text, text, (prefix, rest) => searchable(prefix + rest).startsWith(searchable(prefix))))
+  fc.assert(fc.property(text, text, (prefix, rest) => folded(prefix + rest).startsWith(folded(prefix))))
   const bytes = (text: string) => Buffer.from(text)
   fc.assert(
     fc.property(text, text, (one, other) => {
-      const [a, b] = [searchable(one), searchable(other)]
+      const [a, b] = [folded(one), folded(other)]
       return Math.sign(Buffer.compare(bytes(a), bytes(b))) === (a < b ? -1 : a === b ? 0 : 1)
     }),
   )

@@ -35,7 +35,6 @@ t.test('each node performs only its roles, and together they form the service', 
     'projection:problems',
     'projection:totals',
     'projection:transfer-events',
-    'projection:transfer-terms',
     'projection:transfers',
     'stream-list',
   ]

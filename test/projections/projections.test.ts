@@ -4,11 +4,7 @@ import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js
 import { callbacksProjection } from '../../src/projections/callback-lists.js'
 import { type EventProjection, type ProjectedEvent, ProjectionError } from '../../src/projections/projection.js'
 import { totalsProjection } from '../../src/projections/transfer-totals.js'
-import {
-  transferEventsProjection,
-  transfersProjection,
-  transferTermsProjection,
-} from '../../src/projections/transfers-projection.js'
+import { transferEventsProjection, transfersProjection } from '../../src/projections/transfers-projection.js'
 import { feedAfter, feedId } from '../../src/read-models/documents.js'
 import type { Document } from '../../src/read-models/read-models.js'
 
@@ -177,45 +173,6 @@ t.test(
     )
   },
 )
-
-t.test('transfer terms: finds a created transfer by its texts, newest first, and by its method', async (t) => {
-  const { kind: _, ...rest } = common
-  const texts = { referenceId: 'Order-1', userId: 'U|1', name: 'IŞIL ÇAĞ', accountNumber: 'TR33 0006' }
-  const data = {
-    ...rest,
-    ...customer,
-    ...texts,
-    kind: 'withdrawal',
-    told,
-    hashId,
-    identityNumber: null,
-    at: noon,
-  } as const
-  const ids = given(transferTermsProjection, [0, { type: 'WithdrawalCreated', data }], [1, completed])
-  const searched = ['tisilcag', 'torder-1', 'ttr330006', 'tu|1']
-  const place = `\t${(253_402_300_799_999 - Date.parse(noon)).toString(36)}=t`
-  t.strictSame(ids, [
-    { _id: `=m|wm1${place}`, personal: ['tisilcag', 'ttr330006', 'tu|1'] },
-    ...searched.map((term) => ({ _id: `=m|w${term}${place}` })),
-  ])
-  const erased = {
-    ...common,
-    kind: 'withdrawal',
-    at: noon,
-    paymentMethod: data.paymentMethod,
-    createdAt: noon,
-  } as const
-  const erasure: TransferEvent = { type: 'PersonalDataErased', data: erased }
-  const left = [{ _id: `=m|wm1${place}`, personal: [] }, { _id: `=m|wtorder-1${place}` }]
-  t.strictSame(given(transferTermsProjection, [0, { type: 'WithdrawalCreated', data }], [1, erasure]), left)
-  const erasedCustomer = { ...data, userId: '[erased]', name: '[erased]', accountNumber: '[erased]' }
-  const rebuiltAfterErasure = given(
-    transferTermsProjection,
-    [0, { type: 'WithdrawalCreated', data: erasedCustomer }],
-    [1, erasure],
-  )
-  t.strictSame(rebuiltAfterErasure, left, 'a build after the erasure gives the same terms')
-})
 
 t.test('transfer events: an entry contains the place of its event', async (t) => {
   t.strictSame(given(transferEventsProjection, [0, created], [1, completed]), [

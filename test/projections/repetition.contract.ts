@@ -85,6 +85,7 @@ function halfWritten(collection: Collection, written: number): Collection {
     find: (filter, options) => collection.find(filter, options),
     countDocuments: (filter, options) => collection.countDocuments(filter, options),
     put: (documents) => collection.put(documents),
+    search: (search) => collection.search(search),
     texts: (after, limit) => collection.texts(after, limit),
     async bulkWrite(operations) {
       await collection.bulkWrite([...operations].reverse().slice(0, written))

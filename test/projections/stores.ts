@@ -103,6 +103,7 @@ export function aroundWrites(
         findOne: (filter, options) => collection.findOne(filter, options),
         find: (filter, options) => collection.find(filter, options),
         countDocuments: (filter, options) => collection.countDocuments(filter, options),
+        search: (search) => collection.search(search),
         texts: (after, limit) => collection.texts(after, limit),
         put: async (documents) => void (await around(name, () => collection.put(documents))),
         bulkWrite: (operations) =>

@@ -87,27 +87,37 @@ export function transferSearches(count: number): TransferSearch[] {
     sort: [undefined, 'oldest'],
   } as const
   const someMerchants = [undefined, ...chosen]
-  const texts = ['order-1', 'ada', 'ADA l', 'user-7', 'user-70', 'isik', 'TR330006', transferOf(7)._id, 'zz']
+  const texts = [
+    'order-1',
+    'ada',
+    'ADA l',
+    'lovelace',
+    'user-7',
+    'user-70',
+    'isik',
+    'TR33 0006',
+    transferOf(7)._id,
+    'zz',
+  ]
   return [
     ...combinations({ merchantIds: someMerchants, status: statuses, kind: kinds, ...inTime }),
     ...combinations({ merchantIds: someMerchants, kind: [undefined, 'deposit'], attention: ['open'], ...inTime }),
-    ...combinations({ merchantIds: chosen, kind: kinds, method: [1, 2, 3], ...inTime }),
+    ...combinations({ merchantIds: someMerchants, kind: kinds, method: [1, 2, 3], ...inTime }),
     ...combinations({
       ...{ merchantIds: chosen, kind: kinds, status: statuses, sort: ['largest', 'smallest'] },
       ...{ minAmountMinor: [undefined, 20_000], maxAmountMinor: [undefined, 20_000, 400_000] },
     }),
-    ...combinations({ merchantIds: chosen, kind: kinds, text: texts }),
-    ...combinations({ kind: kinds, text: [transferOf(7)._id, transferOf(8)._id.slice(0, 8), 'ada'] }),
+    ...combinations({ merchantIds: someMerchants, kind: kinds, text: texts }),
   ]
 }
 
 /**
- * Returns the maximum number of rows for one page: the rows of each range and, for terms, the transfers of up to a
- * thousand terms.
+ * Returns the maximum number of rows for one page: the rows of each range and, for a search by words, a thousand
+ * transfers and the next row of each list of words.
  */
 function maxRows({ merchantIds, kind, status, text, method, limit }: TransferSearch): number {
   const ranges = (merchantIds?.length ?? 1) * (kind ? 1 : 2)
-  if (text !== undefined || method !== undefined) return (ranges + 1) * 1_100
+  if (text !== undefined || method !== undefined) return 1_200
   return ranges * (status ? 1 : 5) * (limit + 1)
 }
 
@@ -139,7 +149,7 @@ export async function runEveryQuery(t: Test, readModels: WatchedReadModels, coun
     for (let page = 0; page < 2 && (page === 0 || cursor !== null); page++) {
       await checkRows(`${JSON.stringify(search)}, page ${page}`, maxRows(search), async () => {
         const question = { ...search, cursor: cursor ?? undefined }
-        cursor = (await searchTransfers(readModels, () => [busyMerchant, quietMerchant], question)).nextCursor
+        cursor = (await searchTransfers(readModels, question)).nextCursor
       })
     }
   }

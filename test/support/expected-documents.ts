@@ -5,7 +5,6 @@ import { noFunds } from '../../src/domain/transfer/transfer.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import type { EventStore, Position, RecordedEvent } from '../../src/event-store/event-store.js'
-import { searchable } from '../../src/kernel/text.js'
 import type { Document, ReadModels } from '../../src/read-models/read-models.js'
 
 /** The non-empty collections by name, with each document as canonical JSON in the order of ids. */
@@ -25,7 +24,6 @@ export function expectedDocuments(log: readonly RecordedEvent[]): Documents {
     callbacks: callbackDocuments(callbacks),
     totals: totalDocuments(transfers),
     transfer_events: feedDocuments(transfers),
-    transfer_terms: termDocuments(transfers),
   })
 }
 
@@ -43,7 +41,7 @@ export async function wholeLog(store: EventStore): Promise<RecordedEvent[]> {
 
 /** Returns the documents of the read models. */
 export async function storedDocuments(readModels: ReadModels): Promise<Documents> {
-  const names = ['transfers', 'callbacks', 'totals', 'transfer_events', 'transfer_terms']
+  const names = ['transfers', 'callbacks', 'totals', 'transfer_events']
   const found = await Promise.all(names.map((name) => readModels.collection(name).find({})))
   return canonical(Object.fromEntries(names.map((name, n) => [name, found[n]!])))
 }
@@ -205,37 +203,6 @@ const additionalStatus: { readonly [type in TransferEvent['type']]?: string } = 
   FundsReturned: 'Returned',
   LateFundsReceived: 'Received',
   AttentionResolved: 'Resolved',
-}
-
-function termDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {
-  const erased = new Set(
-    events.flatMap(({ event: { type, data } }) => (type === 'PersonalDataErased' ? data.trackingId : [])),
-  )
-  const documents = events.flatMap(({ event: { type, data } }) => {
-    if (type !== 'DepositCreated' && type !== 'WithdrawalCreated') return []
-    const termsOf = (texts: readonly string[]) => {
-      const folded = texts.map((text) => Array.from(searchable(text)).slice(0, 60).join(''))
-      return folded.filter(Boolean).map((text) => `t${text}`)
-    }
-    const [ofReference] = termsOf([data.referenceId])
-    const account = 'accountNumber' in data ? data.accountNumber : ''
-    const known = erased.has(data.trackingId) ? [] : termsOf([data.userId, data.name, account])
-    const personal = [...new Set(known)].filter((term) => term !== ofReference).sort()
-    const countdown = (253_402_300_799_999 - Date.parse(data.at)).toString(36)
-    const [merchant, transfer] = [data.merchantId, data.trackingId].map((id) => id.replaceAll('-', ''))
-    const begin = base64Url(merchant!.match(/../g)!.map((byte) => Number.parseInt(byte, 16)))
-    const idOf = (term: string) => `${begin}|${data.kind[0]}${term}\t${countdown}${transfer}`
-    const texts = [ofReference!, ...personal].map((term) => ({ _id: idOf(term) }))
-    return [{ _id: idOf(`m${data.paymentMethod}`), personal }, ...texts]
-  })
-  return documents
-}
-
-function base64Url(bytes: readonly number[]): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
 }
 
 function feedDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {

@@ -1,8 +1,10 @@
-import { findByIds } from '../../read-models/find-documents.js'
+import { setImmediate } from 'node:timers/promises'
+import { findByIds, slices } from '../../read-models/find-documents.js'
 import { type Collection, type Document, type WriteOperation, writtenId } from '../../read-models/read-models.js'
-import { putInSlices, type Staging } from '../../read-models/staging.js'
 import type { BuildTarget } from './build.js'
 
+/** Small enough that neither other writers nor other work of the thread wait for long. */
+const writeSize = 2_500
 /** Most ids are unordered, so that each flush changes the whole index: larger flushes write less. */
 const maxPending = { cached: 10_000, uncached: 30_000 } as const
 
@@ -19,13 +21,12 @@ export class BufferedDocuments implements BuildTarget {
     private readonly collection: Collection,
     /** Whether later events need documents again. */
     private readonly isCached: boolean,
-    /** Sorts the documents before they are written, if set. */
-    private staging: Staging | undefined,
+    /** The field in whose order the store keeps them. */
+    private readonly order = '_id',
   ) {}
 
   async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Document>> {
     const known = (id: string) => this.#pending.get(id) ?? this.#flushed.get(id)
-    if (this.staging && ids.some((id) => !known(id))) await this.staging.merge()
     return findByIds(this.collection, ids, known)
   }
 
@@ -35,7 +36,6 @@ export class BufferedDocuments implements BuildTarget {
       else {
         // Updates and deletions depend on the stored document.
         await this.flush()
-        await this.staging?.merge()
         await this.collection.bulkWrite([operation])
         this.#flushed.delete(writtenId(operation))
       }
@@ -44,17 +44,13 @@ export class BufferedDocuments implements BuildTarget {
   }
 
   async flush(): Promise<void> {
-    const documents = [...this.#pending.values()].sort((a, b) => (a._id < b._id ? -1 : 1))
-    if (this.staging) await this.staging.add(documents)
-    else await putInSlices(this.collection, documents)
+    const orderOf = (document: Document) => document[this.order] as string | number
+    const documents = [...this.#pending.values()].sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
+    for (const some of slices(documents, writeSize)) {
+      await this.collection.put(some)
+      await setImmediate()
+    }
     if (this.isCached) this.#flushed = this.#pending
     this.#pending = new Map()
-  }
-
-  /** Writes everything into the collection, and later documents with each flush. */
-  async finish(): Promise<void> {
-    await this.flush()
-    await this.staging?.merge()
-    this.staging = undefined
   }
 }

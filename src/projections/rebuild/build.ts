@@ -12,8 +12,6 @@ const maxUnindexed = 1_000_000
 
 export interface BuildTarget extends ProjectionTarget {
   flush?(): Promise<void>
-  /** Puts all documents into their collection, where later flushes put theirs as well. */
-  finish?(): Promise<void>
 }
 
 export interface BuildOptions {
@@ -78,7 +76,6 @@ export class Build {
 
   /** Makes everything durable, in the collection and its indexes. */
   async complete(): Promise<void> {
-    await this.options.target.finish?.()
     await this.#flush()
     await this.#createIndexes()
     this.options.signal.throwIfAborted()

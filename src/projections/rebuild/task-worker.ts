@@ -1,9 +1,13 @@
 import { endOfLog, formatPosition } from '../../event-store/event-store.js'
-import type { ComparisonDocument, ProjectionBuild, TaskRecord } from '../../read-models/documents.js'
+import {
+  type ComparisonDocument,
+  declarationOf,
+  type ProjectionBuild,
+  type TaskRecord,
+} from '../../read-models/documents.js'
 import { findDifferences, stillDiffering } from '../../read-models/find-differences.js'
 import { ServedDocuments } from '../../read-models/find-documents.js'
 import { buildName, buildPrefix } from '../../read-models/read-models-adapter.js'
-import { Staging, stagedName } from '../../read-models/staging.js'
 import { type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import type { Projection, ProjectionDependencies } from '../projection.js'
 import {
@@ -82,19 +86,15 @@ export class TaskWorker {
   /** Starts a build, or resumes the one that an earlier holder has left unfinished. */
   async #openNew(): Promise<Build> {
     const { readModels } = this.serving.deps
-    const { version, indexes, isSortedBeforeWriting } = this.serving.projection
+    const { version, indexes } = this.serving.projection
     const collection = buildName(this.serving.projection.collection, version)
     const unfinished = this.record.build
     const resumed = unfinished && (await this.#isUsable(unfinished)) ? unfinished : undefined
     if (resumed) await this.#available(() => this.#takeOver(resumed.collection, collection))
     else await this.#available(() => readModels.createUnfilled(collection, indexes))
-    let build: Build | undefined
-    const staging = new Staging(readModels, collection, async () => build?.reportIfDue())
-    const isCached = 'needs' in this.serving.projection && !isSortedBeforeWriting
-    const sorted = isSortedBeforeWriting ? staging : undefined
-    const target = new BufferedDocuments(readModels.collection(collection), isCached, sorted)
-    build = await this.#start({ collection, target, progress: resumed?.progress ?? {} }, true)
-    return build
+    const isCached = 'needs' in this.serving.projection
+    const target = new BufferedDocuments(readModels.collection(collection), isCached, declarationOf(collection)?.order)
+    return this.#start({ collection, target, progress: resumed?.progress ?? {} }, true)
   }
 
   #isUsable(build: Pick<ProjectionBuild, 'collection' | 'version' | 'progress'>): Promise<boolean> {
@@ -102,14 +102,12 @@ export class TaskWorker {
   }
 
   /**
-   * Gives an unfinished build a new name, so that a holder that has lost its lease without noticing cannot write into it. The build comes
-   * first: after a crash in between, its old name is missing and it is started again, instead of resumed without its staged documents.
+   * Gives an unfinished build a new name, so that a holder that has lost its lease without noticing cannot write into it.
    */
   async #takeOver(from: string, to: string): Promise<void> {
     const { readModels } = this.serving.deps
     const names = await readModels.listCollections()
     if (names.includes(from)) await readModels.rename(from, to)
-    if (names.includes(stagedName(from))) await readModels.rename(stagedName(from), stagedName(to))
   }
 
   async #start(parts: Pick<BuildOptions, 'collection' | 'target' | 'progress'>, isNew: boolean): Promise<Build> {
@@ -230,7 +228,7 @@ export async function dropUnusedBuilds({ deps, projection, pointer }: Serving, k
   const { served, built, previous, task } = (await pointer.load())!
   const used = [served, built, previous].flatMap((build) => build?.collection ?? [])
   const unfinished = keepsUnfinished ? task?.build?.collection : undefined
-  if (unfinished !== undefined) used.push(unfinished, stagedName(unfinished))
+  if (unfinished !== undefined) used.push(unfinished)
   for (const name of await readModels.listCollections()) {
     if (!name.startsWith(buildPrefix(projection.collection)) || used.includes(name)) continue
     // A holder that has lost its lease must not drop the builds of its successor.

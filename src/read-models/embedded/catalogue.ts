@@ -1,10 +1,12 @@
-import { declarationOf } from '../documents.js'
+import { declarationOf, wordsOf } from '../documents.js'
 import type { Index, Sort } from '../read-models.js'
+import { wordsField } from '../word-search.js'
 import { jsonTypeSql } from './columns.js'
 import { sortToSql } from './filter-to-sql.js'
 import { Keywords } from './keywords.js'
 import type { Connection } from './sqlite-connection.js'
 import { Table } from './table.js'
+import { dropWords, WordIndex } from './word-index.js'
 
 /** MongoDB's limit. */
 const INDEXES_MAX = 64
@@ -57,10 +59,11 @@ export class Catalogue {
 
   /** Adds the columns of the indexes, inside a write only. @throws TypeError if a document has a value there that is not a scalar */
   addColumns(name: string, indexes: readonly Index[]): void {
-    // Collections that are queried by _id only have small documents: feeds, terms, counters.
+    // Collections that are queried by _id only have small documents: feeds, counters.
     const table = this.findOrCreate(name, indexes.length === 0)
     const fields = [...table.fields]
     for (const path of indexes.flatMap(({ key }) => Object.keys(key))) {
+      if (path === wordsField) continue
       if (table.findColumn(path) !== undefined || fields.includes(path)) continue
       this.#addColumn(table, `f${table.columns.length - 1 + fields.length - table.fields.length}`, path)
       fields.push(path)
@@ -70,23 +73,31 @@ export class Catalogue {
     this.#changed()
   }
 
-  /** Requires an open write. @throws TypeError if a document has a value there that is not a scalar */
-  createIndex(name: string, index: Index): void {
+  /**
+   * Requires an open write. An index of words takes several writes: it returns the row after which the next one continues, and `undefined`
+   * after the last one. @throws TypeError if a document has a value there that is not a scalar
+   */
+  createIndex(name: string, index: Index, after?: number): number | undefined {
     const table = this.findOrCreate(name)
     const { key, having } = index
-    if (Object.keys(key).join() === '_id') return
-    if (table.indexes.some((existing) => JSON.stringify(existing.key) === JSON.stringify(key))) return
+    if (Object.keys(key).join() === '_id') return undefined
+    if (table.indexes.some((existing) => JSON.stringify(existing.key) === JSON.stringify(key))) return undefined
     if (table.indexes.length >= INDEXES_MAX)
       throw new TypeError(`read models: "${name}" has ${INDEXES_MAX} indexes already`)
     this.addColumns(name, [index])
+    const words = wordsField in key ? new WordIndex(table, wordsOf(name)!) : undefined
+    const next = words?.fill(this.connection, after)
+    if (next !== undefined) return next
     const indexes = [...table.indexes, index]
     this.#run('UPDATE collections SET indexes = ? WHERE id = ?', JSON.stringify(indexes), table.id)
     this.#changed()
+    if (words) return undefined
     const grown = this.find(name)!
     const columns = sortToSql(withoutOrder(key, grown.order?.field), grown)
     const indexName = `${grown.sqlName}_i${indexes.length}`
     const where = having === undefined ? '' : ` WHERE ${grown.columnOf(having).name} IS NOT NULL`
     this.#run(`CREATE INDEX ${indexName} ON ${grown.sqlName}(${columns})${where}`)
+    return undefined
   }
 
   /** Requires an open write. @throws TypeError if `from` is missing or `to` exists */
@@ -104,6 +115,7 @@ export class Catalogue {
     if (table === undefined) return
     this.#run('DELETE FROM collections WHERE id = ?', table.id)
     this.#run(`DROP TABLE ${table.sqlName}`)
+    dropWords(this.connection, table.sqlName)
     this.#changed()
   }
 

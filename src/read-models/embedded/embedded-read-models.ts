@@ -11,10 +11,13 @@ import {
   type ReadModels,
   ReadModelsUnavailableError,
   type Sort,
+  type WordSearch,
+  type WordSearchPage,
   type WriteOperation,
   type WriteResult,
 } from '../read-models.js'
 import { ReadModelsAdapter } from '../read-models-adapter.js'
+import type { Words } from '../word-search.js'
 import { Catalogue } from './catalogue.js'
 import type { ColumnValue } from './columns.js'
 import { filterToSql, sortToSql } from './filter-to-sql.js'
@@ -69,11 +72,23 @@ export class EmbeddedReadModels extends ReadModelsAdapter {
     await this.connection.write(() => putDocuments(this.connection, this.#catalogue.findOrCreate(name), documents))
   }
 
+  protected async search(name: string, _words: Words, search: WordSearch): Promise<WordSearchPage> {
+    const pages = await this.#read(name, ({ wordIndex }) => {
+      if (!wordIndex) throw new TypeError(`read models: "${name}" has no index of words`)
+      return [wordIndex.search(this.connection, search)]
+    })
+    return pages[0] ?? { documents: [], next: null }
+  }
+
   protected async addIndexes(name: string, indexes: readonly Index[]): Promise<void> {
-    // One at a time, because each holds the write lock for a second per million documents.
+    // One at a time, because each holds the write lock for a second per million documents, and an index of words in steps.
     for (const index of indexes) {
-      await this.connection.write(() => this.#catalogue.createIndex(name, index))
-      await setImmediate()
+      let after: number | undefined
+      do {
+        const from = after
+        after = await this.connection.write(() => this.#catalogue.createIndex(name, index, from))
+        await setImmediate()
+      } while (after !== undefined)
     }
   }
 

@@ -33,6 +33,7 @@ export async function compactEmbeddedReadModels({ directory }: { readonly direct
   try {
     const db = new Database(file, { timeout: busyMs })
     try {
+      for (const table of wordTables(db)) rewriteWords(db, table)
       db.exec('VACUUM')
       await emptyLog(db)
     } finally {
@@ -42,6 +43,26 @@ export async function compactEmbeddedReadModels({ directory }: { readonly direct
     if (cause instanceof ReadModelsUnavailableError) throw cause
     throw new ReadModelsUnavailableError(`the read models cannot be compacted: ${(cause as Error).message}`, { cause })
   }
+}
+
+function wordTables(db: Database.Database): readonly string[] {
+  const found = db
+    .prepare("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5(%'")
+    .pluck()
+    .all()
+  return found as string[]
+}
+
+/**
+ * Writes the lists of words again, because FTS5 removes a deleted word from a list but can keep its beginning as the border between two
+ * pages. A list on its own is not written again, so a sample row adds another one.
+ */
+function rewriteWords(db: Database.Database, table: string): void {
+  db.transaction(() => {
+    db.exec(`INSERT INTO ${table}(rowid, words) VALUES (-1, 'x')`)
+    db.exec(`INSERT INTO ${table}(${table}) VALUES ('optimize')`)
+    db.exec(`INSERT INTO ${table}(${table}, rowid, words) VALUES ('delete', -1, 'x')`)
+  }).immediate()
 }
 
 /** A reader of an earlier state can delay this. */

@@ -24,7 +24,11 @@ export function bulkWrite(connection: Connection, table: Table, operations: read
   let duplicate: DuplicateKeyError | undefined
   // Tries the insert first, because most upserts are new documents, and a read before the insert would double the cost.
   const insertMissing = connection.statement(table.insertMissingSql)
-  const isInserted = (document: Document) => insertMissing.run(table.rowOf(document)).changes > 0
+  const isInserted = (document: Document) => {
+    const { changes } = insertMissing.run(table.rowOf(document))
+    if (changes > 0) table.wordIndex?.insert(connection, document)
+    return changes > 0
+  }
   for (const operation of operations) {
     if ('insertOne' in operation) {
       if (!isInserted(operation.insertOne.document))
@@ -33,7 +37,9 @@ export function bulkWrite(connection: Connection, table: Table, operations: read
     }
     if ('deleteOne' in operation) {
       const { filter } = operation.deleteOne
-      if (!find(connection, table, filter)) continue
+      const found = find(connection, table, filter)
+      if (!found) continue
+      table.wordIndex?.delete(connection, found.document())
       connection.statement(table.deleteSql).run(idOf(table, filter._id))
       result.deletedCount++
       continue
@@ -54,6 +60,13 @@ export function bulkWrite(connection: Connection, table: Table, operations: read
 }
 
 export function putDocuments(connection: Connection, table: Table, documents: readonly Document[]): void {
+  if (table.wordIndex) {
+    const operations = documents.map((replacement) => ({
+      replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true },
+    }))
+    bulkWrite(connection, table, operations)
+    return
+  }
   // In two sizes only, because each size requires a prepared statement.
   for (let at = 0; at < documents.length; ) {
     const rows = at + ROWS_MAX <= documents.length ? ROWS_MAX : 1
@@ -100,8 +113,13 @@ function asksIfExists(condition: Condition): boolean {
 }
 
 /** Writes only changed columns, because SQLite rewrites the index entries of every column that an UPDATE names. */
-function replace(connection: Connection, table: Table, { row: before }: Found, document: Document): void {
+function replace(connection: Connection, table: Table, found: Found, document: Document): void {
+  const { row: before } = found
   const row = table.rowOf(document)
+  if (table.wordIndex?.isChanged(before, row)) {
+    table.wordIndex.delete(connection, found.document())
+    table.wordIndex.insert(connection, document)
+  }
   const assignments: string[] = []
   const parameters: ColumnValue[] = []
   row.forEach((value, n) => {

@@ -1,7 +1,10 @@
+import { wordsOf } from '../documents.js'
 import type { Declaration } from '../fields.js'
 import type { Document, Index } from '../read-models.js'
+import { wordsField } from '../word-search.js'
 import { affinityOf, type Column, type ColumnValue, decode, encode, type NumberOf } from './columns.js'
 import type { Keywords } from './keywords.js'
+import { WordIndex } from './word-index.js'
 
 /** MongoDB's limit. */
 const DOCUMENT_CHARACTERS_MAX = 16 * 1024 * 1024
@@ -21,6 +24,7 @@ export class Table {
   readonly insertMissingSql: string
   readonly loadSql: string
   readonly deleteSql: string
+  readonly wordIndex: WordIndex | undefined
   readonly #byField: ReadonlyMap<string, Column>
 
   constructor(
@@ -47,6 +51,7 @@ export class Table {
     this.insertMissingSql = `INSERT INTO ${this.#rowsSql(1)} ON CONFLICT(id) DO NOTHING`
     this.loadSql = `${this.selectSql} WHERE id = ?`
     this.deleteSql = `DELETE FROM ${this.sqlName} WHERE id = ?`
+    if (indexes.some(({ key }) => wordsField in key)) this.wordIndex = new WordIndex(this, wordsOf(name)!)
   }
 
   /** With `inOrder`, an undeclared table is stored in the order of `_id`. */

@@ -1,11 +1,23 @@
 import { checkCollectionName } from '../checks.js'
-import { declarationOf } from '../documents.js'
-import type { Document, Filter, FindOptions, Index, ReadModels, WriteOperation, WriteResult } from '../read-models.js'
+import { declarationOf, wordsOf } from '../documents.js'
+import type {
+  Document,
+  Filter,
+  FindOptions,
+  Index,
+  ReadModels,
+  WordSearch,
+  WordSearchPage,
+  WriteOperation,
+  WriteResult,
+} from '../read-models.js'
 import { ReadModelsAdapter } from '../read-models-adapter.js'
+import { type Words, wordsField } from '../word-search.js'
 import { documentOf, storedFilter } from './bson-fields.js'
 import { bulkWrite } from './mongodb-bulk-write.js'
 import { Connection, type Server, type Stored } from './mongodb-connection.js'
 import { codeOf, serverCodes } from './mongodb-errors.js'
+import { searchWords, withWords } from './mongodb-word-search.js'
 
 const batchSize = 1_000
 
@@ -26,6 +38,7 @@ class MongodbReadModels extends ReadModelsAdapter {
 
   protected async find(name: string, filter: Filter, { sort = {}, limit }: FindOptions): Promise<readonly Document[]> {
     const options = {
+      ...(wordsOf(name) && { projection: { [wordsField]: 0 } }),
       sort: new Map(Object.entries(sort)),
       batchSize: Math.min(limit ?? batchSize, batchSize),
       ...(limit !== undefined && { limit }),
@@ -43,8 +56,17 @@ class MongodbReadModels extends ReadModelsAdapter {
     return this.connection.read(({ db }) => db.collection<Stored>(name).countDocuments(stored, options))
   }
 
+  protected search(name: string, words: Words, search: WordSearch): Promise<WordSearchPage> {
+    const documents = {
+      find: (filter: Filter, options: FindOptions) => this.find(name, filter, options),
+      count: (filter: Filter, limit: number) => this.count(name, filter, limit),
+    }
+    return searchWords(documents, declarationOf(name)!.order, words, search)
+  }
+
   protected bulkWrite(name: string, operations: readonly WriteOperation[]): Promise<WriteResult> {
-    return bulkWrite(this.connection, name, operations)
+    const words = wordsOf(name)
+    return bulkWrite(this.connection, name, words ? withWords(words, operations) : operations)
   }
 
   protected async put(name: string, documents: readonly Document[]): Promise<void> {
@@ -64,7 +86,9 @@ class MongodbReadModels extends ReadModelsAdapter {
       })
       const collection = db.collection(name)
       const existing = await collection.listIndexes().toArray()
-      const missing = indexes.filter((index) => !existing.some(({ key }) => sameKey(key, index.key)))
+      const { order = '_id' } = declarationOf(name) ?? {}
+      const all: readonly Index[] = order === '_id' ? indexes : [...indexes, { key: { [order]: 1 } }]
+      const missing = all.filter((index) => !existing.some(({ key }) => sameKey(key, index.key)))
       const specifications = missing.map(({ key }) => ({ key: new Map(Object.entries(key)) }))
       if (specifications.length > 0) await collection.createIndexes(specifications)
     })

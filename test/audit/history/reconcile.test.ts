@@ -152,6 +152,7 @@ t.test('finds no difference in live read models that advance during the comparis
         countDocuments: (filter, options) => live.collection(name).countDocuments(filter, options),
         bulkWrite: (operations) => live.collection(name).bulkWrite(operations),
         put: (documents) => live.collection(name).put(documents),
+        search: (search) => live.collection(name).search(search),
         async texts(after, limit) {
           await advance()
           return live.collection(name).texts(after, limit)

@@ -148,13 +148,18 @@ t.test(
     const admin = await signInAs(service, 'administrator')
     const find = async (who: typeof viewer, text: string) =>
       (await who.get(`/search?text=${encodeURIComponent(text)}`)).json().items
-    t.same(await find(viewer, ` ${referenceId} `), [{ type: 'transfer', id: mine, title: referenceId, subtitle: mine }])
-    const both = (await find(admin, referenceId)).map(({ id }: { id: string }) => id)
-    t.same(new Set(both), new Set([mine, foreign]))
     const begin = mine.slice(0, 8).toUpperCase()
-    for (let i = 0; i < 300 && (await find(viewer, begin)).length === 0; i++) {
+    for (let i = 0; i < 300 && (await find(admin, referenceId)).length < 2; i++) {
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
+    const subtitle = `Ada Lovelace · ${mine}`
+    t.same(await find(viewer, ` ${referenceId} `), [{ type: 'transfer', id: mine, title: referenceId, subtitle }])
+    t.ok(
+      (await find(viewer, 'lovel ADA')).some(({ id }: { id: string }) => id === mine),
+      'by the words of its name',
+    )
+    const both = (await find(admin, referenceId)).map(({ id }: { id: string }) => id)
+    t.same(new Set(both), new Set([mine, foreign]))
     t.match(await find(viewer, begin), [{ type: 'transfer', id: mine }])
     t.match(await find(viewer, mine), [{ type: 'transfer', id: mine }])
     t.same(await find(viewer, foreign), [])

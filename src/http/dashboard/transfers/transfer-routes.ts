@@ -67,8 +67,9 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/search', read({ querystring: forText }, SearchAnswer), async (request) => {
     const merchants = seenMerchants(request).map(({ merchantId: id, settings: { name } }) => ({ id, name, also: id }))
     const people = isAllowed(request.viewer.role, 'users:read') ? userDirectory.all() : []
-    const known = people.map((user) => ({ id: user.userId, name: user.name, also: users.shownEmailOf(user) }))
-    return { items: await readers.page(readBy(request), 'search', merchants, known, request.query.text) }
+    const named = people.map((user) => ({ id: user.userId, name: user.name, also: users.shownEmailOf(user) }))
+    const known = { merchantIds: merchantsOf(request, undefined), merchants, users: named }
+    return { items: await readers.page(readBy(request), 'search', known, request.query.text) }
   })
 }
 

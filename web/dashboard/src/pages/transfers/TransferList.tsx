@@ -36,7 +36,7 @@ export function TransferList({ kind, search, onSearch }: TransferListProps) {
   const { items, query, more } = usePages<TransferRow>(key, '/transfers', { ...question, limit: pageSize })
   const { live, newer, showNewer } = useLiveList(key, question, query.isSuccess ? items : undefined)
   const allMerchants = useSession().user.merchantIds === null && merchantId === undefined
-  const fields = useFilterFields(kind, offeredFacets(search, allMerchants), allMerchants)
+  const fields = useFilterFields(kind, offeredFacets(search, allMerchants))
   const columns = useColumns(kind, offeredOrders(search, allMerchants))
   return (
     <Page

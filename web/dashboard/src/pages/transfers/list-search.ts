@@ -49,7 +49,7 @@ export function offeredFacets(search: TransfersSearch, allMerchants: boolean): r
   const used = facetsIn(search)
   return (Object.keys(combinableWith) as Facet[]).filter((facet) => {
     if (used.includes(facet)) return true
-    if (allMerchants && (facet === 'method' || facet === 'amount')) return false
+    if (allMerchants && facet === 'amount') return false
     return used.every((other) => combinableWith[facet].includes(other))
   })
 }

@@ -6,7 +6,7 @@ import type { Facet } from './list-search'
 
 const statuses = ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'] as const
 
-export function useFilterFields(kind: Kind, offered: readonly Facet[], allMerchants: boolean): readonly FilterField[] {
+export function useFilterFields(kind: Kind, offered: readonly Facet[]): readonly FilterField[] {
   const text = useText()
   const paymentMethods = usePaymentMethods()
   const fields: { readonly [facet in Facet]: readonly FilterField[] } = {
@@ -15,7 +15,7 @@ export function useFilterFields(kind: Kind, offered: readonly Facet[], allMercha
         type: 'text',
         name: 'text',
         label: text('shell.search'),
-        description: text(allMerchants ? 'transfers.filter.textHelpAll' : 'transfers.filter.textHelp'),
+        description: text('transfers.filter.textHelp'),
       },
     ],
     status: [

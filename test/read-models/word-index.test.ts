@@ -1,0 +1,155 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { collections, indexes, wordsOf } from '../../src/read-models/documents.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { compactEmbeddedReadModels } from '../../src/read-models/embedded/maintenance.js'
+import { searchWords } from '../../src/read-models/mongodb/mongodb-word-search.js'
+import type { WordSearch, WordSearchPage } from '../../src/read-models/read-models.js'
+import { queriedWords, transferWords } from '../../src/read-models/transfer-words.js'
+import { transferOf } from '../queries/listed-rows.js'
+
+const name = collections.transfers
+
+t.test('the words of a transfer are those of its name, its other texts, and the parts of all', async (t) => {
+  const words = (fields: object) => transferWords({ referenceId: '', userId: '', name: '', ...fields })
+  t.same(words({ name: 'IŞIK  Çağ-Öz' }), ['isik', 'cag-oz', 'oz'])
+  t.same(words({ referenceId: 'Order-2026 17' }), ['order-202617', '2026', '17'])
+  t.same(words({ userId: 'ada@example.com' }), ['ada@example.com', 'example', 'com'])
+  t.same(words({ referenceId: '9F1B2C3D-0000-4000-8000-000000000001' }), ['9f1b2c3d-0000-4000-8000-000000000001'])
+  t.same(words({ accountNumber: 'TR33 0006' }), ['tr330006', '0006'])
+  t.same(words({ name: '[erased]', userId: '[erased]', accountNumber: '[erased]' }), [])
+  t.same(words({ name: 'x'.repeat(61) }), ['x'.repeat(60)])
+})
+
+t.test('a query consists of words without the marks around them, except an account number', async (t) => {
+  t.same(queriedWords(' Lovelace, (ADA) ada '), ['lovelace', 'ada'])
+  t.same(queriedWords("o'neil order-17"), ["o'neil", 'order-17'])
+  t.same(queriedWords('TR33 0006 1005'), ['tr3300061005'])
+  t.same(queriedWords('#'), ['#'])
+  t.same(queriedWords('\u00ad '), [])
+})
+
+/** Occurs in no other text, so that its bytes show even a part of an erased word. */
+const letter = 'ჵ'
+const isErased = (n: number) => n % 7 === 3
+const personal = (n: number) => ({
+  name: `${letter}${n} x${letter}${n * 13}`,
+  userId: `user${letter}${n}`,
+  accountNumber: `${letter.repeat(n % 5)}TR${n}`,
+})
+
+t.test('an erased word leaves no byte in the files', async (t) => {
+  const directory = tempDirectory(t)
+  const readModels = await openEmbeddedReadModels({ directory })
+  t.teardown(() => readModels.close())
+  await readModels.createIndexes(name, indexes.transfers)
+  const collection = readModels.collection(name)
+  const all = Array.from({ length: 3_000 }, (_, n) => ({ ...transferOf(n), ...(isErased(n) && personal(n)) }))
+  for (let from = 0; from < all.length; from += 100) await collection.put(all.slice(from, from + 100))
+  const search: WordSearch = { words: [letter], direction: -1, limit: 1_000 }
+  t.equal((await collection.search(search)).documents.length, all.filter((_, n) => isErased(n)).length)
+  for (let round = 0; round < 2; round++) {
+    // The second round erases words of an index that has been rewritten already.
+    if (round === 1) await collection.put(all.slice(0, 500))
+    const erased = { name: '[erased]', userId: '[erased]', accountNumber: '[erased]' }
+    const replaced = all.filter((_, n) => isErased(n)).map((transfer) => ({ ...transfer, ...erased }))
+    await collection.bulkWrite(
+      replaced.map((replacement) => ({ replaceOne: { filter: { _id: replacement._id }, replacement } })),
+    )
+    t.same((await collection.search(search)).documents, [])
+    const words = (await collection.search({ ...search, words: ['order-3'], limit: 1_000 })).documents.length
+    t.equal(words, 111, 'the references remain')
+    await compactEmbeddedReadModels({ directory })
+    for (const suffix of ['', '-wal']) {
+      const bytes = readFileSync(join(directory, `read-models.db${suffix}`))
+      t.notOk(bytes.includes(letter), `read-models.db${suffix} after round ${round}`)
+    }
+  }
+  const db = new Database(join(directory, 'read-models.db'))
+  db.exec("INSERT INTO c1_words(c1_words) VALUES ('integrity-check')")
+  db.close()
+})
+
+t.test('an index over more documents than one write adds finds all of them', async (t) => {
+  const readModels = await openEmbeddedReadModels({ directory: tempDirectory(t) })
+  t.teardown(() => readModels.close())
+  await readModels.createUnfilled(name, indexes.transfers)
+  const collection = readModels.collection(name)
+  await collection.put(Array.from({ length: 6_000 }, (_, n) => transferOf(n)))
+  await t.rejects(collection.search({ words: ['ada'], direction: 1, limit: 1 }), TypeError, 'before it is filled')
+  await readModels.createIndexes(name, indexes.transfers)
+  const found = await collection.search({ words: ['ada', 'lovelace'], direction: 1, limit: 6_000 })
+  t.equal(found.documents.length, 1_500)
+})
+
+t.test('a long prefix of more words than are merged finds the same, on pages that can be short', async (t) => {
+  const readModels = await openEmbeddedReadModels({ directory: tempDirectory(t) })
+  t.teardown(() => readModels.close())
+  await readModels.createIndexes(name, indexes.transfers)
+  const collection = readModels.collection(name)
+  const userId = (n: number) => `customer-${n < 3 ? 'b' : 'a'}${n}`
+  const all = Array.from({ length: 20_010 }, (_, n) => ({ ...transferOf(n), userId: userId(n) }))
+  for (let from = 0; from < all.length; from += 5_000) await collection.put(all.slice(from, from + 5_000))
+  const ofOther = { merchantId: ['none', transferOf(0).merchantId] }
+  t.equal((await collection.search({ words: ['customer-a'], direction: -1, limit: 50 })).documents.length, 50)
+  t.equal((await collection.search({ words: ['customer-b'], direction: -1, limit: 50 })).documents.length, 3)
+  const page = await collection.search({
+    words: ['customer-'],
+    wholeWord: 'b1',
+    equal: ofOther,
+    direction: -1,
+    limit: 50,
+  })
+  t.same(
+    page.documents.map(({ position }) => position),
+    [1],
+  )
+})
+
+t.test('on MongoDB, a page reads a thousand documents at most, of a rare word or in their order', async (t) => {
+  const documents = Array.from({ length: 2_500 }, (_, n) => transferOf(n))
+  const words = wordsOf(name)!
+  const reads: number[] = []
+  const isRare = (filter: object) => JSON.stringify(filter).includes('user-70')
+  const source = {
+    async count(filter: object, limit: number) {
+      return Math.min(
+        limit,
+        isRare(filter) ? documents.filter(({ userId }) => userId.startsWith('user-70')).length : limit,
+      )
+    },
+    async find(filter: object, { limit = 0 }) {
+      const after = (filter as { position?: { $lt: number } }).position?.$lt ?? Number.POSITIVE_INFINITY
+      const matching = documents.filter(
+        (each) => each.position < after && (!isRare(filter) || each.userId.startsWith('user-70')),
+      )
+      const found = matching.reverse().slice(0, limit)
+      reads.push(found.length)
+      return found
+    },
+  }
+  const searchAll = async (prefixes: readonly string[]) => {
+    const positions: number[] = []
+    let after: number | null | undefined
+    while (after !== null) {
+      const search: WordSearch = { words: prefixes, direction: -1, limit: 300, after }
+      const page: WordSearchPage = await searchWords(source, 'position', words, search)
+      positions.push(...page.documents.map(({ position }) => position as number))
+      after = page.next
+    }
+    return positions
+  }
+  for (const [prefixes, isWanted] of [
+    [['ada', 'lovelace'], ({ name }) => name === 'Ada Lovelace'],
+    [['adam', 'user-70'], ({ name, userId }) => name === 'Adam Smith' && userId.startsWith('user-70')],
+    [['nothing'], () => false],
+  ] as readonly [readonly string[], (each: (typeof documents)[number]) => boolean][]) {
+    const expected = documents.filter(isWanted).map(({ position }) => position)
+    t.same(await searchAll(prefixes), expected.reverse(), prefixes.join())
+  }
+  t.ok(Math.max(...reads) <= 1_000)
+  t.ok(Math.min(...reads) < 100, 'a rare word is read on its own')
+})
