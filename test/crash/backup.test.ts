@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
-import { cliJson } from '../cli/in-process.js'
+import { cliJson as cliJsonHere } from '../cli/in-process.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
-import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 
 t.setTimeout(240_000)
@@ -78,7 +78,7 @@ t.test(
       const again = await startServiceProcess(t, { directory: restored })
       const response = await createDeposit(again.baseUrl, merchant)
       t.equal(response.status, 200)
-      const status = () => cliJson<{ state: string; lagEvents: number }[]>(restored, 'projections', 'status')
+      const status = () => cliJsonHere<{ state: string; lagEvents: number }[]>(restored, 'projections', 'status')
       for (let waited = 0; (await status()).some(({ state }) => state === 'outdated' || state === 'behind'); waited++) {
         if (waited > 200) throw new Error(`the read models were not rebuilt: ${JSON.stringify(await status())}`)
       }
