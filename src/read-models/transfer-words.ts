@@ -4,7 +4,7 @@ import { folded } from '../kernel/text.js'
 /** The fields from which {@link transferWords} derives. */
 export const searchedFields = ['referenceId', 'userId', 'name', 'accountNumber'] as const
 
-type Searched = { readonly [field in (typeof searchedFields)[number]]?: string }
+type Searched = { readonly [field in (typeof searchedFields)[number]]?: string | null }
 
 const maxCharacters = 60
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
@@ -24,8 +24,8 @@ export function transferWords({
   accountNumber = '',
 }: Searched): readonly string[] {
   const words = new Set<string>()
-  for (const word of name === erasedText ? [] : folded(name).split(' ')) addWords(words, word)
-  for (const text of [referenceId, userId, accountNumber]) if (text !== erasedText) addWords(words, folded(text))
+  for (const word of name === erasedText ? [] : folded(name ?? '').split(' ')) addWords(words, word)
+  for (const text of [referenceId, userId, accountNumber]) if (text !== erasedText) addWords(words, folded(text ?? ''))
   words.delete('')
   return [...words]
 }
