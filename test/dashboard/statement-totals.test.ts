@@ -24,6 +24,11 @@ t.afterEach(() => {
   process.env.TZ = zoneBefore ?? 'UTC'
 })
 
+/** Versions of ICU differ in whether Asia/Kolkata or Asia/Calcutta names the zone. */
+function canonicalZone(timeZone: string): string {
+  return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone
+}
+
 t.test(
   'a statement covers whole days of the viewer, also in zones of half hours and over a change of the clocks',
   async (t) => {
@@ -36,7 +41,9 @@ t.test(
       ] as const) {
         t.strictSame(daysOf({ from, to }, nowMs), { from, to })
         const end = startOfDay(timeZone, dayAfter(to))
-        t.strictSame(periodOf({ from, to }), { from: startOfDay(timeZone, from), to: end, timeZone })
+        const { timeZone: zone, ...period } = periodOf({ from, to })
+        t.strictSame(period, { from: startOfDay(timeZone, from), to: end })
+        t.equal(canonicalZone(zone), canonicalZone(timeZone))
       }
     }
   },
