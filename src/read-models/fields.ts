@@ -3,7 +3,7 @@ import type { FieldType } from './read-models.js'
 /**
  * The fields of a collection with types that the stores have themselves. Above the port, a field holds texts, ISO 8601 times, numbers and
  * booleans in any case; each adapter converts it once. An absent or null field has no type. A text that does not fit its type, such as
- * another program's id, is stored as it is and sorts apart from those that fit.
+ * another program's id, is stored unchanged and sorts apart from those that fit.
  */
 export interface Declaration {
   readonly fields: { readonly [field: string]: FieldType }
@@ -65,7 +65,7 @@ export function ordinalOf(text: string): number | undefined {
   return /^\d{16}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
 }
 
-/** @throws TypeError, because the value would not be read back as it is */
+/** @throws TypeError, because reading the value would return a different one */
 export function refuseType(field: string, type: FieldType, value: unknown): never {
   const expected = typeof type === 'string' ? type : 'text'
   throw new TypeError(`read models: field "${field}" has the type ${expected} and cannot hold ${JSON.stringify(value)}`)
