@@ -80,7 +80,7 @@ else {
     await auditor.getByText('The verification has started.').waitFor()
     await payouts.getByText(`transfer-${trackingId}@0`).first().waitFor()
     await auditor.getByRole('alert').getByText('Payouts are stopped.').waitFor()
-    await auditor.getByRole('region', { name: 'Verifications' }).getByText('2 findings').waitFor()
+    await auditor.getByRole('region', { name: 'Verifications' }).getByText('1 finding').waitFor()
     for (const viewport of [wide, narrow]) {
       await auditor.setViewportSize(viewport)
       await auditor.reload()
