@@ -25,7 +25,7 @@ import {
 
 t.setTimeout(120_000)
 
-const count = 10_000
+const count = 4_000
 const readModels = openWatchedReadModels(tempDirectory(t))
 t.teardown(() => readModels.close())
 await fillReadModels(readModels, count)
