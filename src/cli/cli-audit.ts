@@ -171,12 +171,15 @@ async function byReference(stores: CommandStores, referenceId: string): Promise<
 async function follow({ eventStore, notify, write }: CommandStores, lineOf: (record: AuditRecord) => string) {
   const { auditRecord } = await import('../audit/history/records.js')
   const { streamPrefixes } = await import('../domain/streams.js')
+  const { endOfLog } = await import('../event-store/event-store.js')
   const closed = new AbortController()
   // The reader has closed the pipe (`| head`).
   process.stdout.once('error', () => closed.abort())
   const signal = AbortSignal.any([interruptSignal(), closed.signal])
+  // Found before the message, after which no new event is missed.
+  const after = await endOfLog(eventStore)
   notify('following; press Ctrl-C to stop')
-  for await (const { events } of eventStore.subscribeToAll({ after: 'end', streamPrefixes, signal }))
+  for await (const { events } of eventStore.subscribeToAll({ ...(after && { after }), streamPrefixes, signal }))
     for (const recorded of events) write(lineOf(auditRecord(recorded)))
 }
 
