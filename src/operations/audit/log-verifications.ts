@@ -60,6 +60,7 @@ async function runThread(
   // The thread ends after its page: to terminate it while SQLite works in it can abort the process.
   const stop = () => worker.postMessage('stop')
   signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
   try {
     const [code] = await once(worker, 'exit')
     if (result === undefined && !signal.aborted) throw new Error(`the verification ended with code ${code}`)

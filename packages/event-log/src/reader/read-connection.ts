@@ -26,7 +26,7 @@ export class ReadConnection {
     }
   }
 
-  /** Like {@link read}, in one transaction: each statement of its own would take and release SQLite's locks again. */
+  /** Like {@link read}, in one transaction, because otherwise each statement takes and releases SQLite's locks. */
   readTogether<T>(read: (statements: Statements) => T): T {
     return this.read((statements) => {
       statements.begin.run()

@@ -11,12 +11,15 @@ interface ReceivedBatch {
   readonly batch: Batch
 }
 
-/** Executes all appends of a process to the log in the directory, in this thread, until `control` says to close. `hasThread` states that it is a thread of its own. */
-export function runWriter(directory: string, control: MessagePort, hasThread: boolean): void {
+/**
+ * Executes all appends of a process to the log in the directory, in the calling thread, until a message on `control` closes it.
+ * @param hasCheckpointer whether another thread copies the WAL
+ */
+export function runWriter(directory: string, control: MessagePort, hasCheckpointer: boolean): void {
   const ports = new Set<MessagePort>()
   const waiting: ReceivedBatch[] = []
   let isScheduled = false
-  const connection = new WriterConnection(directory, hasThread)
+  const connection = new WriterConnection(directory, hasCheckpointer)
 
   function connect(port: MessagePort): void {
     ports.add(port)
