@@ -12,6 +12,8 @@ export const defaultCallbackTiming = {
   dueCheckMs: 200,
   /** How often delivery searches the read model for callbacks that are not in memory. */
   searchMs: 1_000,
+  /** How often delivery stores the latest attempts, which users see. */
+  historyMs: 1_000,
   /** How long the reports of attempts wait for each other, to share an append. */
   reportDelayMs: 20,
   /** The first pause before a report is appended again while the log is unavailable. It doubles up to 10 seconds. */

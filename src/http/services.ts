@@ -1,4 +1,3 @@
-import type { Static } from '@sinclair/typebox'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { ExportSealing } from '../audit/proofs/export-signature.js'
@@ -21,8 +20,7 @@ import type { SecretBox } from '../security/secret-box.js'
 import type { SecurityLog } from '../security/security-log.js'
 import type { OutboxMessage } from '../wallet/messages.js'
 import type { WalletPayments } from '../wallet/payments/wallet-payments.js'
-import type { OverviewAnswer } from './dashboard/api.js'
-import type { Check, ProjectionControls } from './dashboard/operations/operations-api.js'
+import type { Check, ProjectionControls, ProjectionLag } from './dashboard/operations/operations-api.js'
 
 /** Sends a test event. Returns the endpoint's response, when to try again, or `undefined` if the merchant does not exist. */
 type TestEndpoint = (merchantId: string) => Promise<
@@ -64,7 +62,7 @@ export interface HttpServices {
   readonly testEndpoint: TestEndpoint
   readonly privacy: PrivacyParts
   readonly projectionControls: ProjectionControls
-  readonly projectionLags: () => Promise<Static<typeof OverviewAnswer>['projections']>
+  readonly projectionLags: () => Promise<readonly ProjectionLag[]>
   readonly proofOf: (trackingId: string) => Promise<ProofOutcome>
   readonly exportSealing: ExportSealing
   /** Returns the messages, newest first, or `undefined` outside sandbox mode or with a wrong token. */

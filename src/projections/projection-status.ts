@@ -38,14 +38,16 @@ export async function projectionStatus(stores: Stores, projections: readonly Pro
 }
 
 /**
- * Returns for each projection whether it is behind, and for how long its first unapplied event has waited.
+ * Returns for each projection whether it is behind, and since when and for how long its first unapplied event has waited. The documents of
+ * a stopped projection without such an event are as old as the stop.
  * @throws StoreUnavailableError, ReadModelsUnavailableError
  */
 export async function projectionLags(stores: Stores, clock: Clock) {
-  return (await projectionStatus(stores)).map(({ name, state, waitingSince }) => {
-    if (state === 'current') return { name, behind: false, lagMs: 0 }
+  return (await projectionStatus(stores)).map(({ name, state, waitingSince, paused, failure }) => {
+    const since = waitingSince ?? paused?.at ?? failure?.at ?? null
+    if (state === 'current') return { name, state, behind: false, lagMs: 0, since: null }
     const lagMs = waitingSince === null ? null : Math.max(0, Date.parse(clock()) - Date.parse(waitingSince))
-    return { name, behind: true, lagMs }
+    return { name, state, behind: true, lagMs, since }
   })
 }
 

@@ -1,6 +1,7 @@
 import type { CallbackCommands } from '../commands/callback/callback-commands.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { collections } from '../read-models/documents.js'
+import { attemptsOf } from '../read-models/endpoint-attempts.js'
 import type { ReadModels } from '../read-models/read-models.js'
 
 interface Sources {
@@ -11,17 +12,31 @@ interface Sources {
 export const maxCounted = 1_000
 
 /**
- * Returns the health of a merchant's endpoint: its state and the reason for it from the log, the start of a period of only failures that
- * lasts for at least ten minutes, and the waiting and parked callbacks, counted up to {@link maxCounted}.
+ * Returns since when every attempt has failed, or `null`. The attempts that users see show the first failure; the log records a failure
+ * that lasts, and keeps it if the read models are lost. @throws StoreUnavailableError, ReadModelsUnavailableError
+ */
+export async function failingSinceOf({ callbacks, readModels }: Sources, merchantId: string) {
+  const [recorded, seen] = await Promise.all([
+    callbacks.endpointFailingSince(merchantId),
+    attemptsOf(readModels, merchantId),
+  ])
+  const isSeenWell = seen?.attempts.at(-1)?.failure === null
+  return { failingSince: isSeenWell ? null : (recorded ?? seen?.failingSince ?? null), seen }
+}
+
+/**
+ * Returns the health of a merchant's endpoint: its state and the reason for it from the log, the start of a period of only failures, the
+ * latest attempts, and the waiting and parked callbacks, counted up to {@link maxCounted}.
  * @throws StoreUnavailableError, ReadModelsUnavailableError
  */
 export async function endpointHealth({ callbacks, readModels }: Sources, merchant: Merchant) {
   const { merchantId, settings, callbacksDisabled: reason } = merchant
   const count = (status: string) =>
     readModels.collection(collections.callbacks).countDocuments({ merchantId, status }, { limit: maxCounted })
-  const failing = callbacks.endpointFailingSince(merchantId)
-  const [failingSince, waiting, parked] = await Promise.all([failing, count('waiting'), count('parked')])
+  const failing = failingSinceOf({ callbacks, readModels }, merchantId)
+  const [{ failingSince, seen }, waiting, parked] = await Promise.all([failing, count('waiting'), count('parked')])
   const answers = failingSince !== null ? 'failing' : 'answering'
   const state: 'answering' | 'failing' | 'disabled' = reason !== null ? 'disabled' : answers
-  return { url: settings.callbackUrl, state, reason, failingSince, waiting, parked }
+  const { attempts = [], body: lastBody = null } = seen ?? {}
+  return { url: settings.callbackUrl, state, reason, failingSince, waiting, parked, attempts, lastBody }
 }

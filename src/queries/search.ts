@@ -1,4 +1,5 @@
 import { folded } from '../kernel/text.js'
+import type { TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { searchTransfers } from './transfer-search.js'
 
@@ -7,6 +8,8 @@ export interface Found {
   readonly id: string
   readonly title: string
   readonly subtitle: string
+  /** Set for a transfer. */
+  readonly transfer: TransferDocument | null
 }
 
 interface Named {
@@ -25,21 +28,21 @@ interface Sources {
   readonly users: readonly Named[]
 }
 
-export const maxFound = 10
+/** The limit of each type, so that many transfers hide no person. */
+export const maxFound = 6
 
 /**
  * Finds transfers as {@link searchTransfers} does, and merchants and users by a prefix of a word of their name or of their other text.
- * Returns at most {@link maxFound}. @throws ReadModelsUnavailableError
+ * Returns at most {@link maxFound} of each. @throws ReadModelsUnavailableError
  */
 export async function search(sources: Sources, given: string): Promise<readonly Found[]> {
   const text = given.trim()
   if (text === '') return []
-  const found = [
+  return [
     ...(await transfersFor(sources, text)),
     ...named('merchant', sources.merchants, text),
     ...named('user', sources.users, text),
   ]
-  return found.slice(0, maxFound)
 }
 
 const unfiltered = {
@@ -49,11 +52,12 @@ const unfiltered = {
 
 async function transfersFor({ readModels, merchantIds }: Sources, text: string): Promise<Found[]> {
   const { items } = await searchTransfers(readModels, { ...unfiltered, merchantIds, text, limit: maxFound })
-  return items.map(({ _id: id, referenceId: title, name }) => ({
+  return items.map((transfer) => ({
     type: 'transfer',
-    id,
-    title,
-    subtitle: `${name} · ${id}`,
+    id: transfer._id,
+    title: transfer.referenceId,
+    subtitle: transfer.name,
+    transfer,
   }))
 }
 
@@ -62,5 +66,6 @@ function named(type: 'merchant' | 'user', all: readonly Named[], text: string): 
   const matches = (name: string) => name.startsWith(start) || name.split(/\s+/).some((word) => word.startsWith(start))
   return all
     .filter(({ name, also }) => matches(folded(name)) || folded(also).startsWith(start))
-    .map(({ id, name, also }) => ({ type, id, title: name, subtitle: also }))
+    .slice(0, maxFound)
+    .map(({ id, name, also }) => ({ type, id, title: name, subtitle: also, transfer: null }))
 }

@@ -200,7 +200,7 @@ export interface RequestDocument extends Document {
 export interface TaskRecord extends Pick<RequestDocument, 'requestId' | 'what' | 'keep' | 'by' | 'requestedAt'> {
   readonly state: 'running' | 'done' | 'failed'
   readonly updatedAt: string
-  readonly phase?: 'building' | 'comparing' | 'switching'
+  readonly phase?: 'building' | 'merging' | 'comparing' | 'switching'
   /** The task has changed the builds, and only its cleanup is left. */
   readonly isConcluded?: true
   /** How many holders died in a row without making progress. */

@@ -5,7 +5,7 @@ import type { MerchantDirectory } from '../commands/merchant/merchant-directory.
 import type { EventStore } from '../event-store/event-store.js'
 import { systemClock } from '../kernel/time.js'
 import { type CallbackFilter, listCallbacks, listParkedSince } from '../queries/callback-queries.js'
-import { endpointHealth } from '../queries/endpoint-queries.js'
+import { endpointHealth, failingSinceOf } from '../queries/endpoint-queries.js'
 import { type FeedPage, listFeed } from '../queries/feed.js'
 import { bucketsOf, countOpen, type OverviewRange, oldestPending, timeToCompletion } from '../queries/overview.js'
 import { changesOf } from '../queries/recent-changes.js'
@@ -47,7 +47,7 @@ export const pages = {
     let failingEndpoints = 0
     for (const id of merchantIds) {
       const isDisabled = (merchants.byId(id)?.callbacksDisabled ?? null) !== null
-      if (isDisabled || (await callbacks.endpointFailingSince(id)) !== null) failingEndpoints++
+      if (isDisabled || (await failingSinceOf({ callbacks, readModels }, id)).failingSince !== null) failingEndpoints++
     }
     return {
       ...(await bucketsOf(readModels, range)),

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
+import { endpointHealth } from '../../src/queries/endpoint-queries.js'
 import { withSlowReadModels } from '../support/read-models.js'
 import { accepts, type Behaviour, startReceiver } from './receiver.js'
 import { context, openWorld, until, type World } from './world.js'
@@ -159,3 +160,36 @@ t.test('delivers far more callbacks than fit in memory once the endpoint recover
   await until(delivered, generousMs)
   t.equal(new Set(receiver.received.map(({ webhookId }) => webhookId)).size, 600)
 })
+
+t.test(
+  'an endpoint fails from its first failed attempt, with the last body, until it accepts a callback',
+  async (t) => {
+    const world = await openWorld(t)
+    let status = 500
+    const receiver = await startReceiver(
+      t,
+      (_received, response) => void response.writeHead(status).end('é'.repeat(600)),
+    )
+    const { id } = await world.merchant(receiver.url)
+    world.start()
+    const health = async () => {
+      const [merchant] = world.directory.all()
+      return endpointHealth(world, merchant!)
+    }
+    t.match(await health(), { state: 'answering', failingSince: null, attempts: [], lastBody: null })
+    const trackingId = await world.completed(id)
+    await until(async () => (await health()).state === 'failing')
+    const { attempts, failingSince, lastBody } = await health()
+    t.match(attempts, [{ trackingId, transferStatus: 2, httpStatus: 500, failure: 'http 500' }])
+    t.equal(failingSince, attempts[0]?.at)
+    t.equal(lastBody, 'é'.repeat(500), 'the first 1,000 bytes')
+    status = 200
+    world.clock.forward(10_000)
+    await until(async () => (await health()).state === 'answering')
+    t.match(await health(), {
+      failingSince: null,
+      lastBody: null,
+      attempts: [{ httpStatus: 500 }, { httpStatus: 200 }],
+    })
+  },
+)

@@ -98,6 +98,7 @@ export const quickTiming: CallbackTiming = {
   recordRetryMs: 50,
   dueCheckMs: 5,
   searchMs: 50,
+  historyMs: 50,
   reportDelayMs: 1,
   reportRetryMs: 10,
 }

@@ -141,7 +141,7 @@ async function sendAndReport(
   } else if (await write(() => endpoint.health.failed(nowMs))) {
     await disable(deps, endpoint, 'every attempt failed for 120 hours', signal)
   }
-  return { outcome, lane: state }
+  return { outcome, response, lane: state }
 }
 
 async function disable(deps: AttemptDependencies, endpoint: CallbackEndpoint, reason: string, signal: AbortSignal) {

@@ -5,6 +5,7 @@ import { streamPrefix } from '../../domain/streams.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { Batcher } from '../../kernel/batcher.js'
 import { steadyClock } from '../../kernel/time.js'
+import { EndpointAttempts } from '../../read-models/endpoint-attempts.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { follow } from '../../subscriptions/follow.js'
 import { pause } from '../../subscriptions/retry.js'
@@ -45,6 +46,7 @@ export class DeliveryWorker {
   readonly #crowdedOut = new Set<CallbackEndpoint>()
   /** Lets reports start together, so that they share an append and an fsync, and followers of the log receive them in one page. */
   readonly #reports: Batcher<() => void>
+  readonly #history: EndpointAttempts
   /** Attempts without a response, of all endpoints. */
   #sending = 0
   /** Endpoints that can start another attempt at the end of this turn of the event loop. */
@@ -64,6 +66,7 @@ export class DeliveryWorker {
     private readonly abort: AbortSignal,
   ) {
     this.#nowMs = steadyClock(() => Date.parse(deps.clock()))
+    this.#history = new EndpointAttempts(deps.readModels)
     this.#reports = new Batcher({
       maxItems: maxReportsTogether,
       delayMs: deps.timing.reportDelayMs,
@@ -73,8 +76,14 @@ export class DeliveryWorker {
 
   /** Runs until `stop` aborts and no attempt is in flight. */
   async run(): Promise<void> {
-    await Promise.all([this.#followCallbacks(), this.#searchReadModel(), this.#offerDueCallbacks()])
+    await Promise.all([
+      this.#followCallbacks(),
+      this.#searchReadModel(),
+      this.#offerDueCallbacks(),
+      this.#writeHistory(),
+    ])
     await Promise.all(this.#attempts)
+    await this.#flushHistory()
     await Promise.all([...this.#endpoints.values()].map((endpoint) => endpoint.connection.close()))
   }
 
@@ -119,6 +128,19 @@ export class DeliveryWorker {
       // Without endpoints nothing can become due.
       await pause(this.#endpoints.size > 0 ? dueCheckMs : searchMs, this.stop)
     }
+  }
+
+  async #writeHistory(): Promise<void> {
+    while (!this.stop.aborted) {
+      await this.#flushHistory()
+      await pause(this.deps.timing.historyMs, this.stop)
+    }
+  }
+
+  #flushHistory(): Promise<void> {
+    const failed = (err: unknown) =>
+      this.deps.logger.warn({ err }, 'callbacks: the latest attempts could not be stored')
+    return this.#history.flush().catch(failed)
   }
 
   async #searchReadModel(): Promise<void> {
@@ -262,7 +284,11 @@ export class DeliveryWorker {
       })
     }
     const attempt = { endpoint, merchant, trackingId, lane, delivery, onResponse }
-    const { outcome, lane: reported } = await attemptCallback(this.deps, attempt, this.abort)
+    const { outcome, response, lane: reported } = await attemptCallback(this.deps, attempt, this.abort)
+    const { httpStatus, durationMs, failure, excerpt } = response
+    const { referenceId, status: transferStatus } = delivery.payload
+    const [at, sent] = [this.deps.clock(), { trackingId, referenceId, transferStatus }]
+    this.#history.note(merchant.merchantId, { at, ...sent, httpStatus, durationMs, failure }, excerpt)
     const next = nextDelivery(reported)
     if (outcome.result !== 'failed' || next === undefined) return next !== undefined
     endpoint.lanes.postpone(trackingId, this.#nowMs() + untilDueMs(next, Date.parse(this.deps.clock())))

@@ -63,6 +63,7 @@ const maxResponseBytes = 65_536
 /** The status is known by then. Reading the body only keeps the connection usable. */
 const maxBodyMs = 1_000
 const maxHeaderBytes = 16_384
+const maxExcerptBytes = 1_000
 
 export interface CallbackRequest {
   readonly url: string
@@ -76,6 +77,8 @@ export interface EndpointResponse {
   readonly httpStatus: number | null
   /** A short code for the failure, without any part of the response. Null if the callback was delivered. */
   readonly failure: string | null
+  /** The start of the body of a failed response, for users. */
+  readonly excerpt?: string
   /** The `Retry-After` header of a 429 or 503. */
   readonly retryAfter?: string
   readonly durationMs: number
@@ -93,6 +96,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #head: Omit<EndpointResponse, 'durationMs'> | undefined
   #bytes = 0
+  readonly #excerpt: Buffer[] = []
   hasEnded = false
 
   constructor(
@@ -125,6 +129,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#head?.failure && this.#bytes < maxExcerptBytes)
+      this.#excerpt.push(Buffer.from(chunk.subarray(0, maxExcerptBytes - this.#bytes)))
     this.#bytes += chunk.length
     if (this.#bytes > maxResponseBytes) this.#cutOff()
   }
@@ -151,7 +157,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = Math.round(performance.now() - this.#startedMs)
     // A known status counts, even if the rest of the response failed.
-    if (this.#head) this.resolve({ ...this.#head, durationMs })
+    const excerpt = this.#excerpt.length > 0 && { excerpt: Buffer.concat(this.#excerpt).toString() }
+    if (this.#head) this.resolve({ ...this.#head, ...excerpt, durationMs })
     else if (this.signal.aborted) this.reject(this.signal.reason)
     else if (isBug(error)) this.reject(error)
     else this.resolve({ httpStatus: null, failure: this.#hasTimedOut ? 'timeout' : failureCode(error), durationMs })

@@ -335,7 +335,19 @@ export const CallbackRow = Type.Object({
 })
 export const CallbacksAnswer = Page(CallbackRow)
 
-/** A merchant's endpoint. */
+/** One attempt to send a callback. */
+const EndpointAttempt = Type.Object({
+  at: Time,
+  trackingId: Text,
+  referenceId: Text,
+  transferStatus: StatusName,
+  /** Null without a response. */
+  httpStatus: Nullable(Type.Integer()),
+  durationMs: Type.Integer(),
+  /** Null if the callback was delivered. */
+  failure: Nullable(Text),
+})
+/** A merchant's endpoint. `failing`: every attempt since `failingSince` has failed. */
 export const EndpointItem = Type.Object({
   merchantId: Text,
   merchantName: Text,
@@ -347,6 +359,10 @@ export const EndpointItem = Type.Object({
   /** The number, or 1000 for 1000 and more. */
   waiting: Type.Integer(),
   parked: Type.Integer(),
+  /** The latest attempts, oldest first, at most 60. */
+  attempts: List(EndpointAttempt),
+  /** The first 1000 bytes of the last failed response, while the endpoint fails. */
+  lastBody: Nullable(Text),
 })
 export const EndpointsAnswer = Items(EndpointItem)
 
@@ -519,7 +535,13 @@ export const StatementAnswer = Items(
 
 /** The targets of the command palette. */
 export const SearchAnswer = Items(
-  Type.Object({ type: OneOf(['transfer', 'merchant', 'user']), id: Text, title: Text, subtitle: Text }),
+  Type.Object({
+    type: OneOf(['transfer', 'merchant', 'user']),
+    id: Text,
+    title: Text,
+    subtitle: Text,
+    transfer: Nullable(Type.Pick(TransferRow, ['kind', 'status', 'amountMinor', 'createdAt'])),
+  }),
 )
 
 export type Session = Static<typeof SessionAnswer>

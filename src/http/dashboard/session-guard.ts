@@ -220,6 +220,14 @@ export function actorNames({ server, viewer }: FastifyRequest): (actor: string) 
   }
 }
 
+/** Names the user in the field `by` of an event or a task: claims, approvals and pauses contain the id of a user. */
+export function withNamedActor<Data extends { readonly by?: unknown }>(
+  data: Data,
+  nameOf: (actor: string) => string,
+): Data {
+  return typeof data.by === 'string' ? { ...data, by: nameOf(data.by) } : data
+}
+
 /** Logs a change to a user in the security log. */
 export function noteUserChange(request: FastifyRequest, change: string, subject = request.viewer.userId): void {
   request.server.services.securityLog.note('security.user_changed', { ...changedBy(request), subject, change })

@@ -110,7 +110,7 @@ export const EndpointAnswer = Type.Object(
     state: Type.Unsafe<'answering' | 'failing' | 'disabled'>({
       type: 'string',
       enum: ['answering', 'failing', 'disabled'],
-      description: '`failing`: only failures for ten minutes. `disabled`: nothing is sent.',
+      description: '`failing`: every attempt since `failingSince` has failed. `disabled`: nothing is sent.',
     }),
     reason: NullableString({ description: 'The reason why it is disabled.' }),
     failingSince: NullableString({ format: 'date-time' }),

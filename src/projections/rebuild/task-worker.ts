@@ -52,6 +52,8 @@ export class TaskWorker {
       throw new Error('there is nothing to compare with: this version has not built anything from this log')
     const build = await this.#open()
     await this.#available(() => passThroughLog(this.serving.deps.store, build))
+    // The last documents are written and the indexes created, which takes minutes on a large log.
+    await this.#available(() => this.#report({ phase: 'merging' }))
     await this.#available(() => build.complete())
     if (what === 'verify' || (what === 'rebuild' && this.serving.isComparable())) await this.#compare(build)
     else await this.#atServedPosition(build, () => this.#conclude(build))

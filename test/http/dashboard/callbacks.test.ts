@@ -138,6 +138,7 @@ t.test('shows endpoints, sends a test event, and enables them with the permissio
     {
       ...{ merchantId: own.id, merchantName: 'Endpoint', url: receiver.url, state: 'disabled' },
       ...{ reason: 'only failures for 120 hours', failingSince: null, waiting: 0, parked: 0 },
+      ...{ attempts: [], lastBody: null },
     },
   ])
   const tested = await operator.post(`/merchants/${own.id}/endpoint/test`)

@@ -4,7 +4,8 @@ import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 const lags = [{ name: 'transfers', behind: true, lagMs: 1_200 }]
-const overrides = { projectionLags: async () => lags }
+const states = lags.map((lag) => ({ ...lag, state: 'behind', since: null }) as const)
+const overrides = { projectionLags: async () => states }
 let now = '2026-11-20T12:30:00.000Z'
 const service = await startTestService({ projections: true, clock: () => now, overrides })
 t.teardown(() => destroyTestService(service))

@@ -54,7 +54,7 @@ t.test('the operations role can rebuild, compare, switch, roll back, pause and r
   const path = '/operations/projections'
   t.match((await operations.post(`${path}/transfers/rebuild`, { keep: true })).json(), {
     name: 'transfers',
-    task: { what: 'rebuild', by: `user:${operations.userId}` },
+    task: { what: 'rebuild', by: 'The operations' },
   })
   t.equal(
     (await operations.post(`${path}/transfers/verify`)).json().error.code,
@@ -75,10 +75,19 @@ t.test('the operations role can rebuild, compare, switch, roll back, pause and r
   const reason = 'the disk is being moved'
   t.match((await operations.post(`${path}/transfers/pause`, { reason })).json(), {
     state: 'paused',
-    paused: { by: `user:${operations.userId}`, reason },
+    paused: { by: 'The operations', reason },
   })
   t.same((await named('transfers')).actions, ['rebuild', 'verify', 'rollback', 'resume'])
+  const viewer = await signInAs(service, 'viewer', [(await service.merchant()).id])
+  const stale = async () => (await viewer.get('/freshness')).json<{ stale: { name: string }[] }>().stale
+  while ((await stale()).length === 0) await new Promise((resolve) => setTimeout(resolve, 100))
+  t.match(
+    await stale(),
+    [{ name: 'transfers', state: 'paused', since: String }],
+    'every viewer learns that lists are old',
+  )
   t.equal((await operations.post(`${path}/transfers/resume`)).json().state, 'current')
+  while ((await stale()).length > 0) await new Promise((resolve) => setTimeout(resolve, 100))
 
   t.equal((await operations.post(`${path}/rebuild`)).json().items.length, names.length)
   for (const name of names) await until(name, ({ task }) => task?.state === 'done')

@@ -8,7 +8,7 @@ import { invalid, RequestError } from '../../refusals.js'
 import { streamId, timeOf } from '../../v1/requests.js'
 import { TransferParams as params } from '../api.js'
 import { checkSession, closeOf, sendPages, withoutHead } from '../downloads.js'
-import { actorNames, readBy } from '../session-guard.js'
+import { actorNames, readBy, withNamedActor } from '../session-guard.js'
 import {
   AuditActionsAnswer,
   AuditActionsQuery,
@@ -36,7 +36,12 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const story = await readers.page(readBy(request), 'story', id, at)
       if (!story) throw new RequestError('unknown-transfer')
       const nameOf = actorNames(request)
-      return { items: story.map((each) => ({ ...each, actorName: nameOf(each.actor) })) }
+      return {
+        items: story.map((each) => ({
+          ...{ ...each, data: withNamedActor(each.data, nameOf) },
+          actorName: nameOf(each.actor),
+        })),
+      }
     },
   )
   app.get('/audit/state', read({ querystring: AuditStateQuery }, AuditStateAnswer), async (request, reply) => {

@@ -57,7 +57,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const health = await readers.page(readBy(request), 'endpoints', ids)
     const items = seen.flatMap(({ merchantId, settings: { name: merchantName } }) => {
       const found = health.get(merchantId)
-      return found ? [{ merchantId, merchantName, ...found }] : []
+      return found ? [{ merchantId, merchantName, ...found, attempts: found.attempts.map(rowOf) }] : []
     })
     return { items: items.sort((a, b) => a.merchantName.localeCompare(b.merchantName)) }
   })
@@ -72,7 +72,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-function rowOf({ transferStatus, ...callback }: ListedCallback) {
+function rowOf<Row extends Pick<ListedCallback, 'transferStatus'>>({ transferStatus, ...row }: Row) {
   const names = Object.keys(statusCodes) as Status[]
-  return { ...callback, transferStatus: names.find((name) => statusCodes[name] === transferStatus)! }
+  return { ...row, transferStatus: names.find((name) => statusCodes[name] === transferStatus)! }
 }

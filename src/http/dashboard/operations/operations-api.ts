@@ -37,7 +37,7 @@ export const ProjectionTask = Type.Object({
   what: OneOf(['rebuild', 'verify', 'switch', 'rollback']),
   state: OneOf(['requested', 'running', 'cancelling', 'done', 'failed']),
   /** Null unless it is running. */
-  phase: Nullable(OneOf(['building', 'comparing', 'switching'])),
+  phase: Nullable(OneOf(['building', 'merging', 'comparing', 'switching'])),
   /** `cli:ada`, `user:<id>`, `system:projections`. */
   by: Text,
   requestedAt: Time,
@@ -88,7 +88,29 @@ export const ProjectionItem = Type.Object({
   /** The possible actions, regardless of the user's permissions. */
   actions: List(OneOf(projectionActions)),
 })
-export const ProjectionsAnswer = Items(ProjectionItem)
+export const ProjectionsAnswer = Items(
+  Type.Intersect([
+    ProjectionItem,
+    Type.Object({
+      /** The lag of the last hour, a value per minute, as the responding node measured it. */
+      lags: List(Type.Object({ at: Time, lagMs: Nullable(Count) })),
+    }),
+  ]),
+)
+
+/** The lag of a projection. `since` is the time whose state its lists show, or null if they are current. */
+export const ProjectionLag = Type.Object({
+  name: Text,
+  state: ProjectionItem.properties.state,
+  behind: Type.Boolean(),
+  lagMs: Nullable(Count),
+  since: Nullable(Time),
+})
+/** The projections whose lists are out of date: stopped, or more than five seconds behind. */
+export const FreshnessAnswer = Type.Object({
+  at: Time,
+  stale: List(Type.Pick(ProjectionLag, ['name', 'state', 'since'])),
+})
 
 /** For one projection, and (`POST /operations/projections/rebuild`) for all of them together. */
 export const RebuildRequest = Type.Object({
@@ -217,6 +239,7 @@ export const CheckItem = Type.Object({
 export const ChecksAnswer = Type.Object({ at: Time, checks: List(CheckItem) })
 
 export type Check = Static<typeof CheckItem>
+export type ProjectionLag = Static<typeof ProjectionLag>
 
 export type RequestOutcome = 'done' | 'unknown' | { readonly conflict: Violation }
 

@@ -9,9 +9,11 @@ import { nodeOfHolder, ownNodeId } from '../../../read-models/lease-holder.js'
 import { listLeases } from '../../../read-models/leases.js'
 import { listNodes } from '../../../read-models/nodes.js'
 import { accepted, RequestError } from '../../refusals.js'
-import { changedBy, contextOf, readBy } from '../session-guard.js'
+import { actorNames, changedBy, contextOf, readBy, withNamedActor } from '../session-guard.js'
+import { Freshness } from './freshness.js'
 import {
   ChecksAnswer,
+  FreshnessAnswer,
   NodesAnswer,
   PauseRequest,
   PlainRequest,
@@ -29,17 +31,33 @@ const params = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) 
 
 /** Adds the routes for projections, unreadable events, nodes, stuck transfers and checks. */
 export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { projectionControls: controls, eventStore: store, readModels, readers, clock, checks } = app.services
+  const {
+    projectionControls: controls,
+    eventStore: store,
+    readModels,
+    readers,
+    clock,
+    checks,
+    projectionLags,
+  } = app.services
   const read = app.viewers.allow('operations:read')
   const manage = app.viewers.allow('operations:manage')
-  app.get('/operations/projections', read({}, ProjectionsAnswer), async () => ({ items: await controls.list() }))
+  const freshness = new Freshness(projectionLags, clock)
+  app.addHook('onClose', async () => freshness.close())
+  const stale = app.viewers.allow('transfers:read')({}, FreshnessAnswer)
+  app.get('/freshness', stale, async () => ({ at: clock(), stale: await freshness.stale() }))
+  const listed = async (request: FastifyRequest) => {
+    const items = await controls.list()
+    return { items: items.map((item) => ({ ...named(request, item), lags: freshness.samplesOf(item.name) })) }
+  }
+  app.get('/operations/projections', read({}, ProjectionsAnswer), listed)
   app.post('/operations/projections/rebuild', manage({ body: RebuildRequest }, ProjectionsAnswer), async (request) => {
     const { actor } = contextOf(request)
     for (const { name } of await controls.list()) {
       requireDone(await controls.request(name, 'rebuild', actor, request.body.keep ?? false))
     }
     note(request, 'rebuild', 'all projections')
-    return { items: await controls.list() }
+    return listed(request)
   })
   const route = <Body extends TSchema>(
     change: string,
@@ -53,7 +71,7 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
         const { name } = request.params
         requireDone(await ask(name, contextOf(request).actor, request.body))
         note(request, change, name)
-        return (await controls.list()).find((item) => item.name === name)!
+        return named(request, (await controls.list()).find((item) => item.name === name)!)
       },
     )
   route('rebuild', RebuildRequest, (name, by, { keep }) => controls.request(name, 'rebuild', by, keep ?? false))
@@ -95,6 +113,11 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return { at, items, reasons }
   })
   app.get('/operations/checks', read({}, ChecksAnswer), async () => ({ at: clock(), checks: await checks() }))
+}
+
+function named(request: FastifyRequest, { task, paused, ...item }: Static<typeof ProjectionItem>) {
+  const nameOf = actorNames(request)
+  return { ...item, task: task && withNamedActor(task, nameOf), paused: paused && withNamedActor(paused, nameOf) }
 }
 
 /** @throws RequestError */

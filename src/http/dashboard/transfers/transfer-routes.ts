@@ -17,7 +17,7 @@ import {
   TransfersQuery,
 } from '../api.js'
 import { closeOf, sendPages, withoutHead } from '../downloads.js'
-import { actorNames, merchantsOf, readBy, requireOwn, seenMerchants } from '../session-guard.js'
+import { actorNames, merchantsOf, readBy, requireOwn, seenMerchants, withNamedActor } from '../session-guard.js'
 import { detailOf, rowOf, seenTransfer } from './dashboard-transfer-view.js'
 
 /** Adds the lists of transfers, one transfer with its history, the changes to merchants and users, and the search of the command palette. */
@@ -47,10 +47,9 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const nameOf = actorNames(request)
     const showsAccounts = request.viewer.merchantIds === null
     const story = await transferHistory(eventStore, trackingId, { showsAccounts })
-    // Claims and approvals contain the id of a user.
-    const named = (data: { readonly [field: string]: unknown }) =>
-      typeof data.by === 'string' ? { ...data, by: nameOf(data.by) } : data
-    return { items: story.map((each) => ({ ...each, actor: nameOf(each.actor), data: named(each.data) })) }
+    return {
+      items: story.map((each) => ({ ...each, actor: nameOf(each.actor), data: withNamedActor(each.data, nameOf) })),
+    }
   })
   const ofSubject = Type.Object({ subject: Type.Optional(Type.String({ maxLength: 64 })) })
   app.get('/changes', app.viewers.allow('users:read')({ querystring: ofSubject }, ChangesAnswer), async (request) => {
@@ -69,7 +68,8 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const people = isAllowed(request.viewer.role, 'users:read') ? userDirectory.all() : []
     const named = people.map((user) => ({ id: user.userId, name: user.name, also: users.shownEmailOf(user) }))
     const known = { merchantIds: merchantsOf(request, undefined), merchants, users: named }
-    return { items: await readers.page(readBy(request), 'search', known, request.query.text) }
+    const found = await readers.page(readBy(request), 'search', known, request.query.text)
+    return { items: found.map((each) => ({ ...each, transfer: each.transfer && rowOf(request, each.transfer) })) }
   })
 }
 

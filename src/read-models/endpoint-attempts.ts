@@ -1,0 +1,67 @@
+import type { Document, ReadModels } from './read-models.js'
+
+const collection = 'endpoint_attempts'
+const maxAttempts = 60
+
+export interface EndpointAttempt {
+  readonly at: string
+  readonly trackingId: string
+  readonly referenceId: string
+  /** The reported status, 1 to 5. */
+  readonly transferStatus: number
+  /** Null without a response. */
+  readonly httpStatus: number | null
+  readonly durationMs: number
+  /** Why it failed, or null. */
+  readonly failure: string | null
+}
+
+/** The latest attempts to one endpoint, oldest first; `_id` is the merchantId. Users read it, and no delivery depends on it. */
+export interface EndpointAttemptsDocument extends Document {
+  readonly attempts: readonly EndpointAttempt[]
+  /** The first failed attempt since the last success, while the endpoint fails. */
+  readonly failingSince?: string
+  /** The start of the body of the last failed response, while the endpoint fails. */
+  readonly body?: string
+}
+
+/** Keeps the attempts of the last moments in memory, so that a busy endpoint costs one small write per second instead of one per attempt. */
+export class EndpointAttempts {
+  #noted = new Map<string, (EndpointAttempt & { readonly body: string | undefined })[]>()
+
+  constructor(private readonly readModels: ReadModels) {}
+
+  note(merchantId: string, attempt: EndpointAttempt, body: string | undefined): void {
+    const noted = [...(this.#noted.get(merchantId) ?? []), { ...attempt, body }]
+    this.#noted.set(merchantId, noted.slice(-maxAttempts))
+  }
+
+  /** Writes the noted attempts. They are lost if that fails. @throws ReadModelsUnavailableError */
+  async flush(): Promise<void> {
+    if (this.#noted.size === 0) return
+    const noted = this.#noted
+    this.#noted = new Map()
+    await this.readModels.createUnfilled(collection, [])
+    for (const [_id, attempts] of noted) {
+      const known = (await this.readModels.collection(collection).findOne({ _id })) as EndpointAttemptsDocument | null
+      let document: EndpointAttemptsDocument = known ?? { _id, attempts: [] }
+      for (const { body, ...attempt } of attempts) document = after(document, attempt, body)
+      await this.readModels
+        .collection(collection)
+        .bulkWrite([{ replaceOne: { filter: { _id }, replacement: document, upsert: true } }])
+    }
+  }
+}
+
+function after({ _id, ...before }: EndpointAttemptsDocument, attempt: EndpointAttempt, body: string | undefined) {
+  const attempts = [...before.attempts, attempt].slice(-maxAttempts)
+  if (attempt.failure === null) return { _id, attempts }
+  return { _id, attempts, failingSince: before.failingSince ?? attempt.at, ...(body !== undefined && { body }) }
+}
+
+/** Returns the attempts to an endpoint, or `undefined` before the first one. @throws ReadModelsUnavailableError */
+export async function attemptsOf(readModels: ReadModels, merchantId: string) {
+  return ((await readModels.collection(collection).findOne({ _id: merchantId })) ?? undefined) as
+    | EndpointAttemptsDocument
+    | undefined
+}
