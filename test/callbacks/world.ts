@@ -14,10 +14,11 @@ import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { callbackStream } from '../../src/domain/streams.js'
-import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
+import type { EventStore, Page, RecordedEvent } from '../../src/event-store/event-store.js'
 import { collections, indexes } from '../../src/read-models/documents.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
+import { follow } from '../../src/subscriptions/follow.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { accepts, startReceiver, type Teardown } from './receiver.js'
@@ -229,8 +230,8 @@ export async function stopAfterFailure(t: Teardown, world: World) {
 /** Maintains the part of the read model of callbacks that delivery reads. */
 async function project(store: EventStore, readModels: ReadModels, commands: CallbackCommands, signal: AbortSignal) {
   const positions = new Map<string, number>()
-  for await (const page of store.subscribeToAll({ streamPrefixes: ['callback-'], signal })) {
-    for (const trackingId of new Set(page.events.map((event) => String(event.data.trackingId)))) {
+  const handle = async ({ events }: Page) => {
+    for (const trackingId of new Set(events.map((event) => String(event.data.trackingId)))) {
       const { merchantId, deliveries } = await commands.lane(trackingId)
       const operations = deliveries.map(({ webhookId: _id, status, waitingSince, nextAttemptAt }) => {
         const position = positions.get(_id) ?? positions.size
@@ -248,6 +249,14 @@ async function project(store: EventStore, readModels: ReadModels, commands: Call
       await readModels.collection(collections.callbacks).bulkWrite(operations)
     }
   }
+  await follow({
+    store,
+    after: undefined,
+    streamPrefixes: ['callback-'],
+    signal,
+    onUnavailable: () => undefined,
+    handle,
+  })
 }
 
 /** Resolves when the condition is true. @throws after `ms` */
