@@ -5,6 +5,7 @@ const types: { readonly [extension: string]: string } = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
 }
 
 export interface WebFile {
@@ -13,7 +14,7 @@ export interface WebFile {
 }
 
 /**
- * Reads the scripts, styles and icons that `npm run build` writes into the folder, by their path in it, sorted. @throws Error if `needed` is
+ * Reads the scripts, styles, icons and fonts that `npm run build` writes into the folder, by their path in it, sorted. @throws Error if `needed` is
  * missing, because the program was built without them
  */
 export function readWebFiles(folder: URL, needed: readonly string[]): ReadonlyMap<string, WebFile> {

@@ -20,13 +20,13 @@ const turkish = amountsIn('tr-TR', lira)
 const plain = (text: string) => text.replaceAll(/\s/g, ' ')
 
 t.test('shows every minor unit of large amounts', async (t) => {
-  t.equal(plain(english.format(123_456)), 'TRY 1,234.56')
+  t.equal(plain(english.format(123_456)), '₺1,234.56')
   t.equal(plain(turkish.format(123_456)), '₺1.234,56')
   t.equal(english.formatPlain(5), '0.05')
   t.equal(english.formatPlain(-5), '-0.05')
   // A floating-point number would round above 2 ** 53 minor units.
   t.equal(english.formatPlain(90_071_992_547_409_931n), '900,719,925,474,099.31')
-  t.equal(plain(amountsIn('en-GB', { code: 'JPY', digits: 0 }).format(123_400)), 'JP¥1,234')
+  t.equal(plain(amountsIn('en-GB', { code: 'JPY', digits: 0 }).format(123_400)), '¥1,234')
   t.equal(
     amountsIn('en-GB', { code: 'JPY', digits: 0 }).parse('1,234'),
     123_400,

@@ -11,11 +11,26 @@ const onlyOurLanguages: Plugin = {
   },
 }
 
+/**
+ * Puts each style sheet into the cascade layer of its folder, so that a page can adjust a component regardless of the order in which the
+ * sheets load. Each sheet states the order of the layers, because any of them may load first.
+ */
+const layerOfFolder: Plugin = {
+  name: 'layer-of-folder',
+  enforce: 'pre',
+  transform(code, id) {
+    const [, folder] = /\/dashboard\/src\/(?:(components|app|pages)\/)?.*\.css$/.exec(id) ?? [undefined, null]
+    if (folder === null) return null
+    const order = '@layer base, components, app, pages, utilities;'
+    return { code: `${order}\n${folder ? `@layer ${folder} {\n${code}\n}` : code}`, map: null }
+  },
+}
+
 export default defineConfig({
   root: import.meta.dirname,
   // Relative to the base path that the server writes into the page, because PUBLIC_URL may have a path.
   base: './',
-  plugins: [onlyOurLanguages, react()],
+  plugins: [onlyOurLanguages, layerOfFolder, react()],
   build: {
     outDir: '../../dist/web/dashboard',
     emptyOutDir: true,

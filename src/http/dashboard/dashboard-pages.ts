@@ -9,8 +9,8 @@ import { RequestError } from '../refusals.js'
 import { readWebFiles, type WebFile } from '../web-files.js'
 
 interface Asset extends WebFile {
-  /** Compressed by the build. */
-  readonly gzipped: Buffer
+  /** Compressed by the build. Absent for fonts, which are compressed already. */
+  readonly gzipped?: Buffer
 }
 
 /** Serves the pages that `npm run build` builds from web/dashboard. Any other address is a page of the application. */
@@ -20,7 +20,7 @@ export const dashboardPages: FastifyPluginAsyncTypebox = async (app) => {
     app.gate.chargeAddress(request)
     const nonce = randomBytes(16).toString('base64')
     // React Aria adds two style elements with the nonce of the page.
-    const policy = { 'style-src': `'self' 'nonce-${nonce}'`, 'trusted-types': "'none'" }
+    const policy = { 'style-src': `'self' 'nonce-${nonce}'`, 'font-src': "'self'", 'trusted-types': "'none'" }
     return reply.headers(htmlHeaders(policy)).send(shellAt(basePath, nonce))
   }
   app.get('/dashboard', show)
@@ -36,8 +36,8 @@ export const dashboardPages: FastifyPluginAsyncTypebox = async (app) => {
 function sendAsset(path: string, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
   const asset = loadBuilt().assets.get(path)
   if (!asset) throw new RequestError('unknown-route')
-  const takesGzip = /\bgzip\b/.test(headers['accept-encoding'] ?? '')
-  if (takesGzip) reply.header('content-encoding', 'gzip')
+  const gzipped = /\bgzip\b/.test(headers['accept-encoding'] ?? '') ? asset.gzipped : undefined
+  if (gzipped) reply.header('content-encoding', 'gzip')
   // Files in assets/ have a content hash in their names.
   const caching = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'public, max-age=3600'
   return reply
@@ -47,7 +47,7 @@ function sendAsset(path: string, { headers }: FastifyRequest, reply: FastifyRepl
       'x-content-type-options': 'nosniff',
       vary: 'Accept-Encoding',
     })
-    .send(takesGzip ? asset.gzipped : asset.content)
+    .send(gzipped ?? asset.content)
 }
 
 function shellAt(basePath: string, nonce: string): string {
@@ -66,7 +66,8 @@ function loadBuilt() {
   const folder = new URL('./', import.meta.resolve('#web/dashboard/index.html'))
   const assets = new Map<string, Asset>()
   for (const [path, file] of readWebFiles(folder, ['index.html'])) {
-    assets.set(path, { ...file, gzipped: readFileSync(new URL(`${path}.gz`, folder)) })
+    const isFont = extname(path) === '.woff2'
+    assets.set(path, isFont ? file : { ...file, gzipped: readFileSync(new URL(`${path}.gz`, folder)) })
   }
   built = { shell: readFileSync(new URL('index.html', folder), 'utf8'), assets }
   return built

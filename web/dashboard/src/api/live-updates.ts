@@ -1,6 +1,7 @@
-import { useEffect, useEffectEvent, useState } from 'react'
+import { useEffect, useEffectEvent } from 'react'
 import { api } from './api-client'
 import type { LiveMessage } from './contract'
+import { setShownLive } from './shown-live'
 
 /** `paused`: the page is hidden. `lost`: the connection failed and is retried. */
 export type LiveState = 'connecting' | 'live' | 'paused' | 'lost'
@@ -56,25 +57,31 @@ export function followLive(href: string, { onMessage, onState }: Follower): () =
   }
 }
 
-/** Follows the live messages of a merchant, or of all. `onLive` is called on every connect, because messages may have been missed before it. */
+/**
+ * Follows the live messages of a merchant, or of all. `onLive` is called on every connect, because messages may have been missed before it.
+ * The header shows the state.
+ */
 export function useLive(
   merchantId: string | undefined,
   handlers: { onMessage(message: LiveMessage): void; onLive?(): void },
-): LiveState {
-  const [state, setState] = useState<LiveState>('connecting')
+): void {
   const onMessage = useEffectEvent(handlers.onMessage)
   const onLive = useEffectEvent(() => handlers.onLive?.())
   const href = api.href('/live', { merchantId })
-  useEffect(
-    () =>
-      followLive(href, {
-        onMessage: (message) => onMessage(message),
-        onState: (next) => {
-          setState(next)
-          if (next === 'live') onLive()
-        },
-      }),
-    [href],
-  )
-  return state
+  useEffect(() => {
+    const stop = followLive(href, {
+      onMessage: (message) => {
+        setShownLive('live')
+        onMessage(message)
+      },
+      onState: (next) => {
+        setShownLive(next)
+        if (next === 'live') onLive()
+      },
+    })
+    return () => {
+      stop()
+      setShownLive(undefined)
+    }
+  }, [href])
 }

@@ -15,11 +15,11 @@ import {
 } from 'react-aria-components'
 import { api } from '../api/api-client'
 import type { SearchAnswer } from '../api/contract'
+import { useAppearance } from './appearance'
 import { useChosenLanguage } from './language'
 import { useDestinations } from './navigation'
 import { useSignOut } from './SignOut'
 import { useText } from './texts'
-import { useTheme } from './theme'
 import './CommandPalette.css'
 
 interface CommandPaletteProps {
@@ -139,7 +139,7 @@ function usePageEntries(): readonly Entry[] {
 
 function useActionEntries(): readonly Entry[] {
   const text = useText()
-  const { choose: chooseTheme } = useTheme()
+  const { chooseTheme } = useAppearance()
   const { language, choose: chooseLanguage } = useChosenLanguage()
   const { signOut } = useSignOut()
   const other = language === 'en' ? 'tr' : 'en'

@@ -1,9 +1,9 @@
-import { Link, useLocation } from '@tanstack/react-router'
+import { useLocation } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { Button } from '../components/Button'
 import { CommandPalette } from './CommandPalette'
-import { useDestinations } from './navigation'
 import { PayoutsStopped } from './PayoutsStopped'
+import { PhoneTabs } from './PhoneTabs'
+import { SideBar } from './SideBar'
 import { TopBar } from './TopBar'
 import { useText } from './texts'
 import './Layout.css'
@@ -20,47 +20,16 @@ export function Layout({ children }: { readonly children: ReactNode }) {
       <a className="Layout-skip" href="#content">
         {text('shell.skip')}
       </a>
-      <header className="Layout-top">
-        <Button
-          look="quiet"
-          className="Layout-toggle"
-          aria-expanded={isOpen}
-          aria-controls="navigation"
-          aria-label={text(isOpen ? 'shell.closeNavigation' : 'shell.openNavigation')}
-          onPress={() => setOpenFor(isOpen ? undefined : path)}
-        >
-          <span aria-hidden="true">☰</span>
-        </Button>
+      <SideBar isOpen={isOpen} close={() => setOpenFor(undefined)} />
+      <div className="Layout-page">
         <TopBar onSearch={() => setSearching(true)} />
-      </header>
-      <Navigation isOpen={isOpen} />
-      <main id="content" className="Layout-main" tabIndex={-1}>
-        <PayoutsStopped />
-        {children}
-      </main>
+        <main id="content" className="Layout-main" tabIndex={-1}>
+          <PayoutsStopped />
+          {children}
+        </main>
+      </div>
+      <PhoneTabs isOpen={isOpen} onToggle={() => setOpenFor(isOpen ? undefined : path)} />
       <CommandPalette open={isSearching} onOpenChange={setSearching} />
     </div>
-  )
-}
-
-function Navigation({ isOpen }: { readonly isOpen: boolean }) {
-  const text = useText()
-  const destinations = useDestinations()
-  return (
-    <nav
-      id="navigation"
-      className={isOpen ? 'Layout-nav Layout-nav-open' : 'Layout-nav'}
-      aria-label={text('shell.navigation')}
-    >
-      <ul>
-        {destinations.map(({ to, label }) => (
-          <li key={to}>
-            <Link to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className="Layout-link">
-              {text(label)}
-            </Link>
-          </li>
-        ))}
-      </ul>
-    </nav>
   )
 }

@@ -1,17 +1,18 @@
 import { useNavigate } from '@tanstack/react-router'
+import { Check, ChevronsUpDown } from 'lucide-react'
 import { Header, type Key, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from 'react-aria-components'
 import { Button } from '../components/Button'
+import { type Density, densities, type Theme, themes, useAppearance } from './appearance'
 import { useSession } from './current-session'
 import { type Language, languages, useChosenLanguage } from './language'
 import { useSignOut } from './SignOut'
 import { useText } from './texts'
-import { type Theme, themes, useTheme } from './theme'
 
 export function UserMenu() {
   const text = useText()
   const { user } = useSession()
   const { language, choose: chooseLanguage } = useChosenLanguage()
-  const { theme, choose: chooseTheme } = useTheme()
+  const { theme, density, chooseTheme, chooseDensity } = useAppearance()
   const { signOut } = useSignOut()
   const navigate = useNavigate()
   const act = (key: Key) => {
@@ -20,12 +21,15 @@ export function UserMenu() {
   }
   return (
     <MenuTrigger>
-      <Button look="quiet" className="TopBar-user">
-        <span aria-hidden="true" className="TopBar-initial">
-          {[...user.name][0]}
+      <Button look="quiet" className="SideBar-user">
+        <span aria-hidden="true" className="SideBar-initials">
+          {initialsOf(user.name)}
         </span>
-        <span className="TopBar-text">{user.name}</span>
-        <span aria-hidden="true">▾</span>
+        <span className="SideBar-name">
+          <span className="cut">{user.name}</span>
+          <span className="small">{text(`common.role.${user.role}`)}</span>
+        </span>
+        <ChevronsUpDown />
       </Button>
       <Popover className="Popover">
         <Menu className="Options" onAction={act}>
@@ -48,6 +52,12 @@ export function UserMenu() {
             options={themes.map((each) => [each, text(`shell.theme.${each}`)])}
             onChoose={(key) => chooseTheme(key as Theme)}
           />
+          <Choice
+            title={text('shell.density')}
+            chosen={density}
+            options={densities.map((each) => [each, text(`shell.density.${each}`)])}
+            onChoose={(key) => chooseDensity(key as Density)}
+          />
           <MenuItem id="sign-out" className="Option">
             {text('shell.signOut')}
           </MenuItem>
@@ -55,6 +65,14 @@ export function UserMenu() {
       </Popover>
     </MenuTrigger>
   )
+}
+
+function initialsOf(name: string): string {
+  const words = name.split(' ').filter(Boolean)
+  return [words[0], words.length > 1 ? words.at(-1) : undefined]
+    .map((word) => [...(word ?? '')][0] ?? '')
+    .join('')
+    .toLocaleUpperCase()
 }
 
 interface ChoiceProps {
@@ -79,6 +97,7 @@ function Choice({ title, chosen, options, onChoose }: ChoiceProps) {
       {options.map(([key, label]) => (
         <MenuItem key={key} id={key} className="Option">
           {label}
+          <Check className="Option-check icon-14" />
         </MenuItem>
       ))}
     </MenuSection>

@@ -10,7 +10,20 @@ interface AmountProps {
   readonly plain?: boolean
 }
 
+/** Shows the currency and the decimals in a softer colour. */
 export function Amount({ minor, tone, plain = false }: AmountProps) {
-  const { format, formatPlain } = useAmounts()
-  return <span className={tone ? `Amount Amount-${tone}` : 'Amount'}>{plain ? formatPlain(minor) : format(minor)}</span>
+  const { parts } = useAmounts()
+  return (
+    <span className={tone ? `Amount Amount-${tone}` : 'Amount'}>
+      {parts(minor, plain).map(({ type, value }) =>
+        type === 'main' ? (
+          value
+        ) : (
+          <span key={type} className={`Amount-${type}`}>
+            {value}
+          </span>
+        ),
+      )}
+    </span>
+  )
 }

@@ -1,18 +1,51 @@
+import { Check, CircleAlert, CircleDashed, Clock, Hand, type LucideIcon, UserCheck, X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Status } from '../api/contract'
 import { useText } from '../app/texts'
 import './Badge.css'
 
-/** Each colour has a sign, because meaning must not depend on colour alone. */
-const signs = { good: '✓', wait: '◔', check: '!', bad: '✕', off: '–', info: 'i' } as const
-export type Tone = keyof typeof signs
+/** Each colour has an icon, because meaning must not depend on colour alone. */
+const icons = {
+  good: Check,
+  wait: Clock,
+  /** A person must act. */
+  person: Hand,
+  /** A second person must act. */
+  second: UserCheck,
+  bad: CircleAlert,
+  off: X,
+  accent: CircleDashed,
+} as const satisfies Record<string, LucideIcon>
+export type Tone = keyof typeof icons
 
-export function Badge({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
+interface BadgeProps {
+  readonly tone: Tone
+  readonly icon?: LucideIcon
+  readonly children: ReactNode
+}
+
+/** States the status. A row has at most one. */
+export function Badge({ tone, icon: Icon = icons[tone], children }: BadgeProps) {
   return (
     <span className={`Badge Badge-${tone}`}>
-      <span aria-hidden="true" className="Badge-sign">
-        {signs[tone]}
-      </span>
+      <Icon className="icon-12" />
+      {children}
+    </span>
+  )
+}
+
+interface FlagProps {
+  readonly tone?: 'person' | 'second' | 'accent' | 'bad'
+  readonly icon?: LucideIcon
+  readonly title?: string
+  readonly children: ReactNode
+}
+
+/** States the one thing to know before acting. A row has at most one, next to its status. */
+export function Flag({ tone, icon: Icon, title, children }: FlagProps) {
+  return (
+    <span className={tone ? `Flag Flag-${tone}` : 'Flag'} title={title}>
+      {Icon && <Icon className="icon-12" />}
       {children}
     </span>
   )
@@ -21,7 +54,7 @@ export function Badge({ tone, children }: { readonly tone: Tone; readonly childr
 export const statusTones: { readonly [status in Status]: Tone } = {
   Pending: 'wait',
   Completed: 'good',
-  ManualControl: 'check',
+  ManualControl: 'person',
   Cancelled: 'off',
   Failed: 'bad',
 }

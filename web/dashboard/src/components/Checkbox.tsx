@@ -1,3 +1,4 @@
+import { Check } from 'lucide-react'
 import {
   Checkbox as AriaCheckbox,
   CheckboxGroup as AriaCheckboxGroup,
@@ -14,7 +15,9 @@ interface CheckboxProps
 export function Checkbox({ label, ...props }: CheckboxProps) {
   return (
     <AriaCheckbox {...props} className="Checkbox">
-      <span className="Checkbox-box" aria-hidden="true" />
+      <span className="Checkbox-box" aria-hidden="true">
+        <Check className="icon-12" />
+      </span>
       {label}
     </AriaCheckbox>
   )

@@ -1,3 +1,4 @@
+import { Check, Columns3 } from 'lucide-react'
 import { useState } from 'react'
 import { Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
 import { preference, setPreference } from '../app/preferences'
@@ -40,9 +41,8 @@ export function ColumnChoice({ columns, visible, onChange }: ColumnChoiceProps) 
   const shown = columns.filter(({ id }) => visible[id])
   return (
     <MenuTrigger>
-      <Button look="quiet">
-        {text('common.columns')}
-        <span aria-hidden="true">▾</span>
+      <Button look="quiet" small icon aria-label={text('common.columns')}>
+        <Columns3 />
       </Button>
       <Popover className="Popover">
         <Menu
@@ -57,6 +57,7 @@ export function ColumnChoice({ columns, visible, onChange }: ColumnChoiceProps) 
           {columns.map(({ id, header }) => (
             <MenuItem key={id} id={id} className="Option">
               {header}
+              <Check className="Option-check icon-14" />
             </MenuItem>
           ))}
         </Menu>

@@ -1,3 +1,4 @@
+import { ChevronsUpDown } from 'lucide-react'
 import { ComboBox as AriaComboBox, Button, Input, type Key, Popover } from 'react-aria-components'
 import { useText } from '../app/texts'
 import { FieldHelp, FieldLabel, type FieldTexts } from './Field'
@@ -20,7 +21,7 @@ export function ComboBox({ options, value, onChange, ...texts }: ComboBoxProps) 
       <div className="ComboBox-box">
         <Input className="Field-input" />
         <Button className="ComboBox-button" aria-label={text('common.showOptions')}>
-          <span aria-hidden="true">▾</span>
+          <ChevronsUpDown />
         </Button>
       </div>
       <FieldHelp description={description} />

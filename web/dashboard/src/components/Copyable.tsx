@@ -1,8 +1,12 @@
-import type { ReactNode } from 'react'
+import { Check, Copy } from 'lucide-react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useText } from '../app/texts'
 import { Button } from './Button'
 import { notify } from './Toasts'
 import './Copyable.css'
+
+/** How long the button shows that the value was copied. */
+const copiedForMs = 2_000
 
 interface CopyProps {
   readonly value: string
@@ -12,17 +16,31 @@ interface CopyProps {
 
 export function CopyButton({ value, label }: CopyProps) {
   const text = useText()
+  const [isCopied, setCopied] = useState(false)
+  useEffect(() => {
+    if (!isCopied) return
+    const timer = setTimeout(() => setCopied(false), copiedForMs)
+    return () => clearTimeout(timer)
+  }, [isCopied])
   const copy = () => {
     navigator.clipboard.writeText(value).then(
-      () => notify(text('common.copied', { label })),
+      () => {
+        setCopied(true)
+        notify(text('common.copied', { label }))
+      },
       () => notify(text('common.copyFailed'), 'bad'),
     )
   }
   return (
-    <Button look="quiet" className="CopyButton" aria-label={text('common.copyValue', { label })} onPress={copy}>
-      <svg viewBox="0 0 16 16" aria-hidden="true">
-        <path d="M5.5 3.5v-2h9v9h-2M1.5 5.5h9v9h-9z" />
-      </svg>
+    <Button
+      look="quiet"
+      small
+      icon
+      className="CopyButton"
+      aria-label={text('common.copyValue', { label })}
+      onPress={copy}
+    >
+      {isCopied ? <Check /> : <Copy />}
     </Button>
   )
 }

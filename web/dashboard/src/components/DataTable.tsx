@@ -1,4 +1,5 @@
-import { type MouseEvent, type ReactNode, useMemo } from 'react'
+import { ArrowDown, ArrowUp } from 'lucide-react'
+import { type MouseEvent, type ReactNode, useEffect, useMemo, useState } from 'react'
 import { useText } from '../app/texts'
 import { Button } from './Button'
 import { ColumnChoice, useColumnChoice } from './ColumnChoice'
@@ -16,6 +17,10 @@ export interface Column<Row> {
   readonly sort?: { readonly up: string; readonly down: string }
   /** May wrap. Other columns stay on one line. */
   readonly wide?: boolean
+  /** Shown from this width of the window: `room` is 72rem, `wide` is 110rem. */
+  readonly from?: 'room' | 'wide'
+  /** The place in the card that a row is on a phone. If any column has one, the others are not shown there. */
+  readonly card?: 'title' | 'status' | 'name' | 'under' | 'end'
 }
 
 interface DataTableProps<Row> {
@@ -50,6 +55,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     open: onOpen && ((index) => onOpen(rows[index]!)),
     selection,
   })
+  const [frame, setFrame] = useState<HTMLDivElement | null>(null)
+  const fits = useFits(frame)
   if (rows.length === 0) return empty
   const openClicked = (event: MouseEvent<HTMLElement>, row: Row) => {
     const { target } = event
@@ -60,16 +67,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const grid = { role: 'grid', 'aria-label': label, 'aria-multiselectable': selection ? true : undefined }
   const allSelected = selection !== undefined && ids.every((id) => selection.ids.has(id))
   return (
-    <div className="DataTable">
-      <div className="DataTable-bar">
-        <output className="muted small">
-          {selection && selection.ids.size > 0
-            ? text('common.selected', { count: selection.ids.size })
-            : text('common.rowsShown', { count: rows.length })}
-        </output>
-        {columnsKey !== undefined && <ColumnChoice columns={columns} visible={visible} onChange={setVisible} />}
-      </div>
-      <div className="DataTable-scroll">
+    <div
+      className={columns.some(({ card }) => card) ? 'DataTable DataTable-cards' : 'DataTable'}
+      data-fits={fits || undefined}
+    >
+      <div ref={setFrame} className="DataTable-frame">
         <table {...grid}>
           <thead>
             <tr>
@@ -86,6 +88,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               {visibleColumns.map((column) => (
                 <HeaderCell key={column.id} column={column} sort={sort} onSort={onSort} />
               ))}
+              {columnsKey !== undefined && (
+                <td className="DataTable-choice">
+                  <ColumnChoice columns={columns} visible={visible} onChange={setVisible} />
+                </td>
+              )}
             </tr>
           </thead>
           <tbody ref={keys.ref} onKeyDown={keys.onKeyDown}>
@@ -117,23 +124,53 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                       {column.cell(row)}
                     </td>
                   ))}
+                  {columnsKey !== undefined && <td className="DataTable-choice" />}
                 </tr>
               )
             })}
           </tbody>
         </table>
+        {(more || selection) && (
+          <div className="DataTable-foot">
+            <output>
+              {selection && selection.ids.size > 0
+                ? text('common.selected', { count: selection.ids.size })
+                : text('common.rowsShown', { count: rows.length })}
+            </output>
+            {more && (
+              <Button small onPress={more.onMore} pending={more.pending}>
+                {text('common.loadMore')}
+              </Button>
+            )}
+          </div>
+        )}
       </div>
-      {more && (
-        <Button className="DataTable-more" onPress={more.onMore} pending={more.pending}>
-          {text('common.loadMore')}
-        </Button>
-      )}
     </div>
   )
 }
 
-function classOf({ align, wide }: Pick<Column<never>, 'align' | 'wide'>): string {
-  return `${align === 'end' ? 'DataTable-end' : ''} ${wide ? 'DataTable-wide' : ''}`.trim()
+/** Returns whether the table is no wider than its frame. */
+function useFits(frame: HTMLDivElement | null): boolean {
+  const [fits, setFits] = useState(true)
+  useEffect(() => {
+    const table = frame?.firstElementChild
+    if (!frame || !table) return
+    const observer = new ResizeObserver(() => setFits(table.clientWidth <= frame.clientWidth))
+    observer.observe(frame)
+    observer.observe(table)
+    return () => observer.disconnect()
+  }, [frame])
+  return fits
+}
+
+function classOf({ align, wide, from, card }: Pick<Column<never>, 'align' | 'wide' | 'from' | 'card'>): string {
+  const classes = [
+    align === 'end' && 'DataTable-end',
+    wide && 'DataTable-wide',
+    from && `DataTable-from-${from}`,
+    card && `DataTable-card-${card}`,
+  ]
+  return classes.filter(Boolean).join(' ')
 }
 
 interface HeaderCellProps<Row> {
@@ -159,7 +196,7 @@ function HeaderCell<Row>({ column, sort, onSort }: HeaderCellProps<Row>) {
     <th scope="col" className={classOf(column)} aria-sort={direction}>
       <button type="button" className="DataTable-sort" title={label} onClick={() => onSort(next)}>
         {header}
-        <span aria-hidden="true">{direction === 'none' ? '↕' : direction === 'ascending' ? '↑' : '↓'}</span>
+        {(direction === 'none' ? next === values.up : direction === 'ascending') ? <ArrowUp /> : <ArrowDown />}
       </button>
     </th>
   )

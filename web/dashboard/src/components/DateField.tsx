@@ -1,4 +1,5 @@
 import { CalendarDate, type DateValue, parseDate, parseDateTime, toCalendarDateTime } from '@internationalized/date'
+import { Calendar as CalendarIcon, ChevronLeft, ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import {
   Button,
@@ -99,7 +100,7 @@ function DateInputBox() {
         {(segment) => <DateSegment segment={segment} className="DateField-segment" />}
       </DateInput>
       <Button className="DateField-button">
-        <span aria-hidden="true">▾</span>
+        <CalendarIcon className="icon-14" />
       </Button>
     </Group>
   )
@@ -111,12 +112,12 @@ function CalendarDialog() {
     <Dialog className="DateField-dialog">
       <Calendar>
         <div className="spread">
-          <Button slot="previous" className="Button Button-quiet" aria-label={text('common.previousMonth')}>
-            <span aria-hidden="true">‹</span>
+          <Button slot="previous" className="Button Button-quiet Button-icon" aria-label={text('common.previousMonth')}>
+            <ChevronLeft />
           </Button>
           <Heading className="DateField-month" />
-          <Button slot="next" className="Button Button-quiet" aria-label={text('common.nextMonth')}>
-            <span aria-hidden="true">›</span>
+          <Button slot="next" className="Button Button-quiet Button-icon" aria-label={text('common.nextMonth')}>
+            <ChevronRight />
           </Button>
         </div>
         <CalendarGrid>

@@ -1,3 +1,4 @@
+import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Dialog as AriaDialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
 import { useText } from '../app/texts'
@@ -25,8 +26,8 @@ export function Dialog({ title, open, onClose, children, wide = false, role = 'd
             <Heading slot="title" level={2}>
               {title}
             </Heading>
-            <Button look="quiet" onPress={onClose} aria-label={text('common.close')}>
-              <span aria-hidden="true">✕</span>
+            <Button look="quiet" small icon onPress={onClose} aria-label={text('common.close')}>
+              <X />
             </Button>
           </div>
           {children}

@@ -1,3 +1,4 @@
+import { CircleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { FieldError, Label, Text } from 'react-aria-components'
 import { useText } from '../app/texts'
@@ -32,9 +33,12 @@ export function FieldHelp({ description }: Pick<FieldTexts, 'description'>) {
         </Text>
       )}
       <FieldError className="Field-error">
-        {({ validationDetails, validationErrors }) =>
-          validationDetails.valueMissing ? text('common.required') : validationErrors.join(' ')
-        }
+        {({ validationDetails, validationErrors }) => (
+          <>
+            <CircleAlert className="icon-12" />
+            {validationDetails.valueMissing ? text('common.required') : validationErrors.join(' ')}
+          </>
+        )}
       </FieldError>
     </>
   )

@@ -23,7 +23,21 @@ export function Loaded<Data>({ query: { data, error, refetch }, children }: Load
   )
 }
 
+const rows = [1, 2, 3, 4]
+
+/** Shows the shape of rows, after a delay. */
 export function Loading() {
   const text = useText()
-  return <output className="Loading">{text('common.loading')}</output>
+  return (
+    <output className="Loading">
+      <span className="visually-hidden">{text('common.loading')}</span>
+      {rows.map((row) => (
+        <span key={row} className="Loading-row" aria-hidden="true">
+          <span className="Loading-bone" />
+          <span className="Loading-bone" />
+          <span className="Loading-bone" />
+        </span>
+      ))}
+    </output>
+  )
 }

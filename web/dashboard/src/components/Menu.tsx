@@ -1,3 +1,4 @@
+import { ChevronDown } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Menu as AriaMenu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
 import { Button } from './Button'
@@ -22,7 +23,7 @@ export function Menu({ label, items, name }: MenuProps) {
     <MenuTrigger>
       <Button {...(name === undefined ? {} : { 'aria-label': name })}>
         {label}
-        <span aria-hidden="true">▾</span>
+        <ChevronDown />
       </Button>
       <Popover className="Popover">
         <AriaMenu className="Options">

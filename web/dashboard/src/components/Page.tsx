@@ -1,5 +1,6 @@
 import { useRouterState } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { setPageTitle } from '../app/page-title'
 import { useText } from '../app/texts'
 import './Page.css'
 
@@ -22,7 +23,8 @@ export function Page({ title, badge, actions, children }: PageProps) {
   const documentTitle = text('shell.titleOf', { page: title })
   useEffect(() => {
     document.title = documentTitle
-  }, [documentTitle])
+    setPageTitle(title)
+  }, [documentTitle, title])
   useEffect(() => {
     if (path === undefined) return
     if (shownPath !== undefined && shownPath !== path) heading.current?.focus()
@@ -31,7 +33,7 @@ export function Page({ title, badge, actions, children }: PageProps) {
   return (
     <div className="Page">
       <div className="Page-head">
-        <div className="row">
+        <div className={badge ? 'row Page-badge' : 'row'}>
           <h1 ref={heading} tabIndex={-1}>
             {title}
           </h1>

@@ -1,3 +1,4 @@
+import { CircleAlert } from 'lucide-react'
 import { ApiError } from '../api/api-error'
 import { useKnownText, useText } from '../app/texts'
 import { Button } from './Button'
@@ -23,15 +24,18 @@ export function Problem({ error, retry, shownFields = [], reading = false }: Pro
   const others = fields.filter(([name]) => !shownFields.includes(name))
   return (
     <div className="Problem" role="alert">
-      <p className="Problem-title">{title}</p>
-      <p>{help}</p>
-      {others.length > 0 && (
-        <ul>
-          {others.map(([name, reason]) => (
-            <li key={name}>{refusalText(reason)}</li>
-          ))}
-        </ul>
-      )}
+      <CircleAlert />
+      <div>
+        <p className="Problem-title">{title}</p>
+        <p>{help}</p>
+        {others.length > 0 && (
+          <ul>
+            {others.map(([name, reason]) => (
+              <li key={name}>{refusalText(reason)}</li>
+            ))}
+          </ul>
+        )}
+      </div>
       {retry && <Button onPress={retry}>{text('common.tryAgain')}</Button>}
     </div>
   )

@@ -1,3 +1,4 @@
+import { Check, ChevronsUpDown } from 'lucide-react'
 import {
   Select as AriaSelect,
   Button,
@@ -38,7 +39,7 @@ export function Select({ options, name, value, defaultValue, onChange, placehold
       <FieldLabel {...texts} required={required} />
       <Button className="Field-input Select-button">
         <SelectValue className="Select-value" />
-        <span aria-hidden="true">▾</span>
+        <ChevronsUpDown />
       </Button>
       <FieldHelp description={description} />
       <Popover className="Popover">
@@ -54,6 +55,7 @@ export function Options({ options }: { readonly options: readonly Option[] }) {
       {options.map(({ value, label }) => (
         <ListBoxItem key={value} id={value} textValue={label} className="Option">
           {label}
+          <Check className="Option-check icon-14" />
         </ListBoxItem>
       ))}
     </ListBox>

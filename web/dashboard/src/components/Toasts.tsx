@@ -1,3 +1,4 @@
+import { CircleAlert, CircleCheck, X } from 'lucide-react'
 import { useSyncExternalStore } from 'react'
 import { useText } from '../app/texts'
 import { Button } from './Button'
@@ -12,7 +13,6 @@ interface Toast {
 }
 
 const shownForMs = 8_000
-const maxShown = 4
 
 let toasts: readonly Toast[] = []
 let lastId = 0
@@ -32,25 +32,31 @@ function subscribe(listener: () => void) {
   return () => void listeners.delete(listener)
 }
 
-/** Shows a message and announces it to screen readers. Messages about failures stay until they are dismissed. */
+/** Shows a message, in place of an earlier one, and announces it to screen readers. Messages about failures stay until they are dismissed. */
 export function notify(message: string, tone: ToastTone = 'good'): void {
   lastId += 1
   const id = lastId
-  change([...toasts, { id, message, tone }].slice(-maxShown))
+  change([...toasts, { id, message, tone }].slice(-1))
   if (tone !== 'bad') setTimeout(() => dismiss(id), shownForMs)
 }
 
-/** Rendered once, in the shell. It is always present, because screen readers announce only changes of an existing region. */
+/** Rendered once, above dialogs. It is always present, because screen readers announce only changes of an existing region. */
 export function Toasts() {
   const text = useText()
   const shown = useSyncExternalStore(subscribe, () => toasts)
   return (
-    <section className="Toasts" aria-label={text('common.notifications')} aria-live="polite">
+    <section
+      className="Toasts screen-only"
+      data-react-aria-top-layer
+      aria-label={text('common.notifications')}
+      aria-live="polite"
+    >
       {shown.map(({ id, message, tone }) => (
         <div key={id} className={`Toast Toast-${tone}`}>
-          <span>{message}</span>
-          <Button look="quiet" aria-label={text('common.dismiss')} onPress={() => dismiss(id)}>
-            <span aria-hidden="true">✕</span>
+          {tone === 'bad' ? <CircleAlert /> : <CircleCheck />}
+          <span className="Toast-text">{message}</span>
+          <Button look="quiet" small icon aria-label={text('common.dismiss')} onPress={() => dismiss(id)}>
+            <X />
           </Button>
         </div>
       ))}

@@ -75,7 +75,7 @@ function useColumns(end: (sessionId: string) => void): readonly Column<SessionIt
       header: text('common.actions'),
       cell: ({ sessionId, current, address, createdAt }) =>
         current ? (
-          <Badge tone="info">{text('account.thisSession')}</Badge>
+          <Badge tone="accent">{text('account.thisSession')}</Badge>
         ) : (
           <Button
             aria-label={text('account.endSession', { address, when: exactTime(intl, createdAt) })}

@@ -17,7 +17,7 @@ export function CheckpointCard({ integrity }: { readonly integrity: AuditIntegri
         <ul className="Audit-findings Audit-troubles">
           {troubles.map((trouble) => (
             <li key={trouble}>
-              <Badge tone="check">{text('audit.warning')}</Badge>
+              <Badge tone="person">{text('audit.warning')}</Badge>
               <bdi lang="en">{trouble}</bdi>
             </li>
           ))}

@@ -4,7 +4,7 @@ import { Badge } from '../../components/Badge'
 import { Time } from '../../components/Time'
 import './CallbacksPage.css'
 
-const tones = { answering: 'good', failing: 'check', disabled: 'bad' } as const
+const tones = { answering: 'good', failing: 'person', disabled: 'bad' } as const
 
 export function EndpointHealth({ endpoint }: { readonly endpoint: EndpointItem }) {
   const text = useText()

@@ -5,6 +5,6 @@ import { Badge } from '../../components/Badge'
 export function MerchantState({ merchant }: { readonly merchant: MerchantItem }) {
   const text = useText()
   if (merchant.suspended) return <Badge tone="bad">{text('merchants.suspended')}</Badge>
-  if (merchant.settings.sandbox) return <Badge tone="info">{text('merchants.sandbox')}</Badge>
+  if (merchant.settings.sandbox) return <Badge tone="accent">{text('merchants.sandbox')}</Badge>
   return <Badge tone="good">{text('merchants.live')}</Badge>
 }

@@ -10,7 +10,7 @@ import { Time } from '../../components/Time'
 
 const tones: { readonly [result in Check['result']]: Tone } = {
   ok: 'good',
-  warning: 'check',
+  warning: 'person',
   failed: 'bad',
   unknown: 'wait',
 }

@@ -55,7 +55,7 @@ function useNodeColumns(): readonly Column<NodeItem>[] {
       cell: ({ nodeId, current }) => (
         <span className="row">
           <code>{nodeId}</code>
-          {current && <Badge tone="info">{text('operations.thisNode')}</Badge>}
+          {current && <Badge tone="accent">{text('operations.thisNode')}</Badge>}
         </span>
       ),
     },

@@ -11,9 +11,9 @@ const tones: { readonly [state in ProjectionItem['state']]: Tone } = {
   current: 'good',
   behind: 'wait',
   failed: 'bad',
-  paused: 'check',
-  outdated: 'check',
-  new: 'info',
+  paused: 'person',
+  outdated: 'person',
+  new: 'accent',
 }
 
 export function ProjectionState({ projection }: { readonly projection: ProjectionItem }) {

@@ -61,7 +61,7 @@ function Reasons({ reasons }: Pick<StuckAnswer, 'reasons'>) {
     <ul className="Operations-reasons">
       {reasons.map(({ reason, afterMinutes, count, more }) => (
         <li key={reason}>
-          <Badge tone={count === 0 ? 'good' : 'check'}>
+          <Badge tone={count === 0 ? 'good' : 'person'}>
             {text(more ? 'common.countOrMore' : 'common.count', { count })}
           </Badge>{' '}
           {text(`operations.stuck.${reason}`)}{' '}

@@ -3,7 +3,6 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useMerchant } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { DateRange } from '../../components/DateRange'
-import { LiveBadge } from '../../components/LiveBadge'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
 import { KindCard } from './KindCard'
@@ -41,12 +40,11 @@ export function OverviewPage() {
 
 function Figures({ range, merchantId }: { range: Range; merchantId: string | undefined }) {
   const { measure, view } = route.useSearch()
-  const { query, live, bucketsOf } = useOverview(range, merchantId)
+  const { query, bucketsOf } = useOverview(range, merchantId)
   const shown: Measure = measure === 'amount' ? 'amount' : 'count'
   return (
     <div className="stack">
       <div className="spread">
-        <LiveBadge state={live} />
         <ShowAs measure={shown} asTable={view === 'table'} />
       </div>
       <Loaded query={query}>

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useReducer, useRef, useState } from 'react'
 import { api } from '../../api/api-client'
 import type { Bucket, OverviewAnswer } from '../../api/contract'
-import { type LiveState, useLive } from '../../api/live-updates'
+import { useLive } from '../../api/live-updates'
 import { useThrottled } from '../../api/use-throttled'
 import type { Range } from './overview-range'
 import { LiveChanges } from './overview-totals'
@@ -23,8 +23,8 @@ export function useOverview(range: Range, merchantId: string | undefined) {
     },
     staleTime: 0,
   })
-  const live = useLiveChanges(changes, merchantId)
-  return { query, live, bucketsOf: (answer: OverviewAnswer) => [...answer.buckets, ...changesIn(range, changes)] }
+  useLiveChanges(changes, merchantId)
+  return { query, bucketsOf: (answer: OverviewAnswer) => [...answer.buckets, ...changesIn(range, changes)] }
 }
 
 function changesIn({ from, to }: Range, changes: LiveChanges): Bucket[] {
@@ -32,7 +32,7 @@ function changesIn({ from, to }: Range, changes: LiveChanges): Bucket[] {
 }
 
 /** Renders again in the frame after a live message, and regularly fetches the totals again while messages arrive. */
-function useLiveChanges(changes: LiveChanges, merchantId: string | undefined): LiveState {
+function useLiveChanges(changes: LiveChanges, merchantId: string | undefined): void {
   const queries = useQueryClient()
   const [, render] = useReducer((count: number) => count + 1, 0)
   const frame = useRef<number | undefined>(undefined)
@@ -45,7 +45,7 @@ function useLiveChanges(changes: LiveChanges, merchantId: string | undefined): L
     },
     [],
   )
-  return useLive(merchantId, {
+  useLive(merchantId, {
     onMessage(message) {
       changes.add(message)
       frame.current ??= requestAnimationFrame(() => {

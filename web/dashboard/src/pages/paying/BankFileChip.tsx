@@ -10,7 +10,7 @@ export function BankFileChip({ bankFile }: Pick<TransferRow, 'bankFile'>) {
   const actorName = useActorName()
   if (!bankFile) return null
   return (
-    <Badge tone="check">
+    <Badge tone="person">
       {text('paying.inFile', { name: actorName(bankFile.name) })} <Time at={bankFile.at} />
     </Badge>
   )

@@ -15,7 +15,7 @@ export function ClaimChip({ claim }: Pick<TransferRow, 'claim'>) {
   const [name, isEndless] = [actorName(active.name), active.until === null]
   const left = isEndless ? '' : minutesAndSeconds(leftMs(active, nowMs))
   return (
-    <Badge tone={active.mine ? 'info' : 'off'}>
+    <Badge tone={active.mine ? 'accent' : 'off'}>
       {active.mine
         ? text(isEndless ? 'paying.holdMine' : 'paying.claimMine', { left })
         : text(isEndless ? 'paying.holdOther' : 'paying.claimOther', { name, left })}

@@ -58,7 +58,7 @@ function Transfer({ detail }: { detail: TransferDetail }) {
           <Amount minor={detail.amountMinor} />
         </strong>
         {detail.hasAmountMismatch && <Badge tone="bad">{text('fields.hasAmountMismatch')}</Badge>}
-        {detail.needsAttention && <Badge tone="check">{text('transfer.attention')}</Badge>}
+        {detail.needsAttention && <Badge tone="person">{text('transfer.attention')}</Badge>}
         <TransferActions detail={detail} />
       </div>
       <div className="TransferPage-columns">

@@ -10,7 +10,6 @@ import { Button } from '../../components/Button'
 import { DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
 import { Filters } from '../../components/Filters'
-import { LiveBadge } from '../../components/LiveBadge'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
 import { isFiltered, noFilters, offeredFacets, offeredOrders, orderOf, type TransfersSearch } from './list-search'
@@ -34,14 +33,13 @@ export function TransferList({ kind, search, onSearch }: TransferListProps) {
   const question = { ...search, kind, merchantId }
   const key = ['transfers', question]
   const { items, query, more } = usePages<TransferRow>(key, '/transfers', { ...question, limit: pageSize })
-  const { live, newer, showNewer } = useLiveList(key, question, query.isSuccess ? items : undefined)
+  const { newer, showNewer } = useLiveList(key, question, query.isSuccess ? items : undefined)
   const allMerchants = useSession().user.merchantIds === null && merchantId === undefined
   const fields = useFilterFields(kind, offeredFacets(search, allMerchants))
   const columns = useColumns(kind, offeredOrders(search, allMerchants))
   return (
     <Page
       title={text(`transfers.${kind}s`)}
-      badge={<LiveBadge state={live} />}
       actions={
         <a className="Button Button-plain" href={api.href('/transfers.csv', question)} download>
           {text('common.downloadCsv')}

@@ -87,7 +87,7 @@ function StatusCell({ row: { status, needsAttention } }: { row: TransferRow }) {
   return (
     <span className="TransfersPage-status">
       <StatusBadge status={status} />
-      {needsAttention && <Badge tone="check">{text('transfer.attention')}</Badge>}
+      {needsAttention && <Badge tone="person">{text('transfer.attention')}</Badge>}
     </span>
   )
 }

@@ -33,7 +33,7 @@ export function useLiveList(key: readonly unknown[], question: Question, items: 
     gcTime: 0,
   })
   const countSoon = useThrottled(() => setCountedAt(Date.now()), countEveryMs)
-  const live = useLive(question.merchantId, {
+  useLive(question.merchantId, {
     onMessage(message) {
       queries.setQueryData<Pages>(key, (pages) => pages && withNewerRows(pages, message))
       countSoon()
@@ -44,5 +44,5 @@ export function useLiveList(key: readonly unknown[], question: Question, items: 
     setCountedAt(0)
     void queries.invalidateQueries({ queryKey: key })
   }
-  return { live, newer: isNewestFirst && countedAt > 0 ? (newer.data ?? 0) : 0, showNewer }
+  return { newer: isNewestFirst && countedAt > 0 ? (newer.data ?? 0) : 0, showNewer }
 }

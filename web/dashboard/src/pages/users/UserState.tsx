@@ -13,10 +13,10 @@ export function UserState({ user }: UserProps) {
   return (
     <span className="row">
       {user.disabled && <Badge tone="bad">{text('users.disabled')}</Badge>}
-      {isHeld && <Badge tone="check">{text('users.held')}</Badge>}
+      {isHeld && <Badge tone="person">{text('users.held')}</Badge>}
       {!user.disabled && !isHeld && <Badge tone="good">{text('users.enabled')}</Badge>}
       {user.mustChangePassword && <Badge tone="wait">{text('users.temporaryPassword')}</Badge>}
-      {user.hasSecondFactor && <Badge tone="info">{text('users.twoFactor')}</Badge>}
+      {user.hasSecondFactor && <Badge tone="accent">{text('users.twoFactor')}</Badge>}
     </span>
   )
 }

@@ -1,0 +1,23 @@
+import { useIntl } from 'react-intl'
+import { useShownLive } from '../api/shown-live'
+import { useText } from './texts'
+
+/** States whether the shown page updates automatically, and the time of what it shows. Pages that do not update show nothing. */
+export function LiveStatus() {
+  const text = useText()
+  const intl = useIntl()
+  const shown = useShownLive()
+  if (!shown) return null
+  const { state, at } = shown
+  const time = at === undefined ? '' : intl.formatTime(at, { timeStyle: 'medium' })
+  const tone = state === 'live' ? 'good' : state === 'lost' ? 'person' : 'off'
+  return (
+    <output className={`LiveStatus LiveStatus-${tone}`}>
+      <span className="LiveStatus-text">
+        {at !== undefined && (state === 'live' || state === 'lost')
+          ? text(`shell.live.${state}`, { time })
+          : text(`common.live.${state}`)}
+      </span>
+    </output>
+  )
+}
