@@ -3,7 +3,6 @@ import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { dayMs, hourMs, minuteMs } from '../kernel/time.js'
 import { allMerchants, collections, type TotalDocument, totalPeriods, totalsPrefix } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { countInOldBankFiles } from './stuck.js'
 import { firstTransfers, newestFirst, oldestFirst, runsOf, transferKinds } from './transfer-queries.js'
 
 export interface Period {
@@ -126,6 +125,28 @@ export function isStatus(counted: string): counted is Status {
   return Object.hasOwn(statusCodes, counted)
 }
 
+/**
+ * Returns the totals of a range up to the last complete quarter of an hour, and those of the period of the same length before it up to the
+ * same time of day, with the buckets of that whole period. @throws ReadModelsUnavailableError
+ */
+export async function comparison(readModels: ReadModels, range: OverviewRange, now: string) {
+  const [from, to] = [Date.parse(range.from), Date.parse(range.to)]
+  const until = Math.min(to, Math.max(from, Math.floor(Date.parse(now) / quarterMs) * quarterMs))
+  const at = (ms: number, shiftMs = 0) => new Date(ms - shiftMs).toISOString()
+  const shiftMs = Math.ceil((to - from) / dayMs) * dayMs
+  const sums = async (shift: number) => {
+    const { buckets } = await bucketsOf(readModels, { ...range, from: at(from, shift), to: at(until, shift) })
+    const found = new Map<string, Bucket>()
+    for (const bucket of buckets) {
+      const start = at(from, shift)
+      addFigures(found, bucketKey({ ...bucket, start }), { ...bucket, start })
+    }
+    return [...found.values()]
+  }
+  const { buckets: before } = await bucketsOf(readModels, { ...range, from: at(from, shiftMs), to: at(to, shiftMs) })
+  return { until: at(until), shiftMs, now: await sums(0), earlier: await sums(shiftMs), before }
+}
+
 const maxDurations = 1_000
 
 /**
@@ -163,7 +184,7 @@ export function oldestPending(readModels: ReadModels, merchantIds: readonly stri
 const countedTo = 1_000
 
 /** Counts the open transfers and callbacks, up to a thousand each. @throws ReadModelsUnavailableError */
-export async function countOpen(readModels: ReadModels, merchantIds: readonly string[] | undefined, now: string) {
+export async function countOpen(readModels: ReadModels, merchantIds: readonly string[] | undefined) {
   type Equal = { readonly [field: string]: string }
   const count = async (name: string, ofAll: Equal, ofMerchant: (merchantId: string) => Equal) => {
     const filters = merchantIds ? [...new Set(merchantIds)].map(ofMerchant) : [ofAll]
@@ -175,13 +196,12 @@ export async function countOpen(readModels: ReadModels, merchantIds: readonly st
     return sum
   }
   const owned = (name: string, equal: Equal) => count(name, equal, (merchantId) => ({ merchantId, ...equal }))
-  const pending: { readonly kind: TransferKind; readonly count: number }[] = []
-  for (const kind of transferKinds)
-    pending.push({ kind, count: await owned(collections.transfers, { kind, status: 'Pending' }) })
+  const ofStatus = (kind: TransferKind, status: Status) => owned(collections.transfers, { kind, status })
+  const [deposits, withdrawals] = [await ofStatus('deposit', 'Pending'), await ofStatus('withdrawal', 'Pending')]
   return {
-    pending,
+    pending: { deposit: deposits, withdrawal: withdrawals },
+    toPay: Math.min(countedTo, withdrawals + (await ofStatus('withdrawal', 'ManualControl'))),
     needingAttention: await count(collections.transfers, { attention: 'open' }, (attentionOf) => ({ attentionOf })),
-    inOldBankFiles: await countInOldBankFiles(readModels, merchantIds, now),
     parkedCallbacks: await owned(collections.callbacks, { status: 'parked' }),
   }
 }

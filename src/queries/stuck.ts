@@ -64,18 +64,28 @@ export async function stuckTransfers(sources: Sources, now: string) {
 }
 
 /**
- * Counts the Pending withdrawals of these merchants, or of all, that a bank file has held for too long: it was not uploaded, or not completed.
- * Reads at most 500 of those that are old enough. @throws ReadModelsUnavailableError
+ * Counts the transfers of these merchants, or of all, that need a person: in manual control, with the creation of the oldest; before an
+ * approval, with the same; and in a bank file for too long, because it was not uploaded or not completed. Reads the 500 oldest of each
+ * status. @throws ReadModelsUnavailableError
  */
-export async function countInOldBankFiles(
-  readModels: ReadModels,
+export async function countWaiting(
+  { readModels, approvalAboveMinor }: Sources,
   merchantIds: readonly string[] | undefined,
   now: string,
-): Promise<number> {
-  const to = earlier(now, stuckReasons['in-bank-file'].afterMs)
-  const runs = runsOf({ merchantIds, kind: 'withdrawal', status: 'Pending' }, { to })
-  const withdrawals = await firstTransfers(readModels, oldestFirst, runs, maxRead)
-  return withdrawals.filter((each) => (holdingFile(each)?.at ?? now) <= to).length
+) {
+  const oldestOf = (status: Status, kind?: TransferKind) =>
+    firstTransfers(readModels, oldestFirst, runsOf({ merchantIds, kind, status }, {}), maxRead)
+  const withdrawals = await oldestOf('Pending', 'withdrawal')
+  const fileLimit = earlier(now, stuckReasons['in-bank-file'].afterMs)
+  return {
+    inManualControl: counted(await oldestOf('ManualControl')),
+    awaitingApproval: counted(withdrawals.filter((each) => lacksApproval(each, approvalAboveMinor(each.merchantId)))),
+    inOldBankFiles: withdrawals.filter((each) => (holdingFile(each)?.at ?? now) <= fileLimit).length,
+  }
+}
+
+function counted(oldestFirst: readonly TransferDocument[]) {
+  return { count: oldestFirst.length, since: oldestFirst[0]?.createdAt ?? null }
 }
 
 /** Returns the bank file whose record is the withdrawal's claim. */
@@ -96,17 +106,21 @@ function whyUnpaid(
   approvalAboveMinor: bigint | null,
   now: string,
 ): { readonly reason: StuckReason; readonly since: string } | undefined {
-  const { amountMinor, accountNumber, payout, createdAt } = withdrawal
+  const { payout, createdAt } = withdrawal
   const { claim = null, approval = null } = payout ?? {}
   const file = holdingFile(withdrawal)
   if (file) return { reason: 'in-bank-file', since: file.at }
   if (claim && now < claim.until) return undefined
-  const isApproved = approval?.amountMinor === amountMinor && approval.accountNumber === accountNumber
-  if (approvalAboveMinor !== null && BigInt(amountMinor) > approvalAboveMinor && !isApproved)
-    return { reason: 'awaiting-approval', since: createdAt }
+  if (lacksApproval(withdrawal, approvalAboveMinor)) return { reason: 'awaiting-approval', since: createdAt }
   if (claim && stepsOf(payout) - (approval ? 1 : 0) >= lapsingSteps)
     return { reason: 'claims-lapse', since: claim.until }
   return { reason: 'unpaid', since: createdAt }
+}
+
+function lacksApproval({ amountMinor, accountNumber, payout }: TransferDocument, approvalAboveMinor: bigint | null) {
+  const { approval = null } = payout ?? {}
+  const isApproved = approval?.amountMinor === amountMinor && approval.accountNumber === accountNumber
+  return approvalAboveMinor !== null && BigInt(amountMinor) > approvalAboveMinor && !isApproved
 }
 
 function stepsOf(payout: TransferDocument['payout']): number {

@@ -57,6 +57,16 @@ export function searchTransfers(readModels: ReadModels, search: TransferSearch):
   return pageOfRuns(readModels, timeOrder(search), runsOf(search, { from, to }), page)
 }
 
+/** Longer lists are not summed, because a sum reads every transfer. */
+const maxSummed = 1_000
+
+/** Returns the number and the requested amounts of a search's transfers, or of the first thousand. @throws as {@link searchTransfers} */
+export async function sumTransfers(readModels: ReadModels, search: Omit<TransferSearch, 'limit' | 'cursor'>) {
+  const { items, nextCursor } = await searchTransfers(readModels, { ...search, limit: maxSummed, cursor: undefined })
+  const amountMinor = items.reduce((sum, each) => sum + BigInt(each.amountMinor), 0n)
+  return { count: items.length, more: nextCursor !== null, amountMinor }
+}
+
 function byAttention(readModels: ReadModels, search: TransferSearch): Promise<Page<TransferDocument>> {
   rejectFields(search, ['status', 'minAmountMinor', 'maxAmountMinor'], 'attention')
   rejectOrder(search, 'attention', ['newest', 'oldest'])

@@ -7,15 +7,22 @@ import { systemClock } from '../kernel/time.js'
 import { type CallbackFilter, listCallbacks, listParkedSince } from '../queries/callback-queries.js'
 import { endpointHealth, failingSinceOf } from '../queries/endpoint-queries.js'
 import { type FeedPage, listFeed } from '../queries/feed.js'
-import { bucketsOf, countOpen, type OverviewRange, oldestPending, timeToCompletion } from '../queries/overview.js'
+import {
+  bucketsOf,
+  comparison,
+  countOpen,
+  type OverviewRange,
+  oldestPending,
+  timeToCompletion,
+} from '../queries/overview.js'
 import { changesOf } from '../queries/recent-changes.js'
 import { search } from '../queries/search.js'
 import { type StateKind, stateAsOf } from '../queries/state-as-of.js'
 import { type StatementPeriod, statementOf } from '../queries/statement.js'
-import { stuckTransfers } from '../queries/stuck.js'
+import { countWaiting, stuckTransfers } from '../queries/stuck.js'
 import { auditedHistory } from '../queries/transfer-history.js'
 import { listTransfers, type TransferFilter } from '../queries/transfer-queries.js'
-import { searchTransfers, type TransferSearch } from '../queries/transfer-search.js'
+import { searchTransfers, sumTransfers, type TransferSearch } from '../queries/transfer-search.js'
 import type { PointInTime } from '../queries/walk-log.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { type TransferNames, transfersCsv } from './transfers-csv.js'
@@ -32,6 +39,8 @@ type EndpointHealth = Awaited<ReturnType<typeof endpointHealth>>
 /** The reads that end after a limited number of rows. */
 export const pages = {
   transfers: (sources: ReaderSources, wanted: TransferSearch) => searchTransfers(sources.readModels, wanted),
+  transfersSum: (sources: ReaderSources, wanted: Omit<TransferSearch, 'limit' | 'cursor'>) =>
+    sumTransfers(sources.readModels, wanted),
   ownTransfers: ({ readModels }: ReaderSources, merchantId: string, filter: TransferFilter) =>
     listTransfers(readModels, merchantId, filter),
   callbacks: ({ readModels }: ReaderSources, filter: CallbackFilter) => listCallbacks(readModels, filter),
@@ -41,22 +50,21 @@ export const pages = {
   statement: ({ readModels }: ReaderSources, merchantIds: MerchantIds, period: StatementPeriod) =>
     statementOf(readModels, merchantIds, period),
   overview: async (sources: ReaderSources, range: OverviewRange, now: string) => {
-    const { readModels, merchants } = sources
-    const { merchantIds = merchantIdsOf(sources) } = range
-    const callbacks = callbacksOf(sources)
-    let failingEndpoints = 0
-    for (const id of merchantIds) {
-      const isDisabled = (merchants.byId(id)?.callbacksDisabled ?? null) !== null
-      if (isDisabled || (await failingSinceOf({ callbacks, readModels }, id)).failingSince !== null) failingEndpoints++
-    }
+    const { readModels } = sources
     return {
       ...(await bucketsOf(readModels, range)),
-      ...(await countOpen(readModels, range.merchantIds, now)),
+      compared: await comparison(readModels, range, now),
+      ...(await countOpen(readModels, range.merchantIds)),
+      ...(await countWaiting({ readModels, ...thresholds(sources) }, range.merchantIds, now)),
       timeToCompletion: await timeToCompletion(readModels, range),
       oldestPending: await oldestPending(readModels, range.merchantIds),
-      failingEndpoints,
+      failingEndpoints: await failingEndpoints(sources, range.merchantIds),
     }
   },
+  open: async (sources: ReaderSources, merchantIds: MerchantIds) => ({
+    ...(await countOpen(sources.readModels, merchantIds)),
+    failingEndpoints: await failingEndpoints(sources, merchantIds),
+  }),
   endpoints: async (sources: ReaderSources, merchantIds: readonly string[]) => {
     const parts = { callbacks: callbacksOf(sources), readModels: sources.readModels }
     const found = new Map<string, EndpointHealth>()
@@ -66,10 +74,8 @@ export const pages = {
     }
     return found
   },
-  stuck: ({ readModels, merchants }: ReaderSources, now: string) => {
-    const approvalAboveMinor = (id: string) => merchants.byId(id)?.settings.approvalAboveMinor ?? null
-    return stuckTransfers({ readModels, approvalAboveMinor }, now)
-  },
+  stuck: (sources: ReaderSources, now: string) =>
+    stuckTransfers({ readModels: sources.readModels, ...thresholds(sources) }, now),
   changes: ({ store }: ReaderSources, of: Parameters<typeof changesOf>[1]) => changesOf(store, of),
   search: ({ readModels }: ReaderSources, known: Omit<Parameters<typeof search>[0], 'readModels'>, text: string) =>
     search({ readModels, ...known }, text),
@@ -103,6 +109,21 @@ export const files = {
     yield headOf(query.format)
     for await (const { lines } of exportPages(store, query)) yield lines.join('')
   },
+}
+
+function thresholds({ merchants }: ReaderSources) {
+  return { approvalAboveMinor: (id: string) => merchants.byId(id)?.settings.approvalAboveMinor ?? null }
+}
+
+/** Counts the endpoints whose attempts fail. A disabled endpoint receives none. */
+async function failingEndpoints(sources: ReaderSources, merchantIds: MerchantIds): Promise<number> {
+  const parts = { callbacks: callbacksOf(sources), readModels: sources.readModels }
+  let count = 0
+  for (const id of merchantIds ?? merchantIdsOf(sources)) {
+    if ((sources.merchants.byId(id)?.callbacksDisabled ?? null) !== null) continue
+    if ((await failingSinceOf(parts, id)).failingSince !== null) count++
+  }
+  return count
 }
 
 function merchantIdsOf({ merchants }: ReaderSources): readonly string[] {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
-import { countInOldBankFiles, type StuckReason, stuckTransfers } from '../../src/queries/stuck.js'
+import { countWaiting, type StuckReason, stuckTransfers } from '../../src/queries/stuck.js'
 import { collections, indexes, type TransferDocument } from '../../src/read-models/documents.js'
 import { isServedByIndex, openWatchedReadModels, quietMerchant, transferOf } from './listed-rows.js'
 
@@ -109,8 +109,18 @@ t.test('lists exactly the stuck transfers, with the reason and the time', async 
   }
   t.equal(items.length, Object.values(cases).filter(([, reason]) => reason !== undefined).length)
   t.equal(more.size, 0)
-  t.equal(await countInOldBankFiles(readModels, undefined, now), 1)
-  t.equal(await countInOldBankFiles(readModels, [quietMerchant], now), 0)
+  const shown = Object.values(cases).map(([document]) => document)
+  const oldestOf = (found: readonly TransferDocument[]) => ({
+    count: found.length,
+    since: found.map(({ createdAt }) => createdAt).sort()[0] ?? null,
+  })
+  const inControl = shown.filter(({ status }) => status === 'ManualControl')
+  const { awaitingApproval, ...counted } = await countWaiting({ readModels, approvalAboveMinor }, undefined, now)
+  t.strictSame(counted, { inManualControl: oldestOf(inControl), inOldBankFiles: 1 })
+  t.ok(awaitingApproval.count >= items.filter(({ reason }) => reason === 'awaiting-approval').length)
+  const ofQuiet = await countWaiting({ readModels, approvalAboveMinor }, [quietMerchant], now)
+  t.strictSame(ofQuiet.awaitingApproval, awaitingApproval, 'only its withdrawals have a threshold')
+  t.equal(ofQuiet.inOldBankFiles, 0)
 })
 
 t.test('lists the oldest of many by index, within the limit of rows', async (t) => {

@@ -22,6 +22,8 @@ const Page = <Item extends TSchema>(item: Item) => Type.Object({ items: List(ite
 export const Text = Type.String()
 export const Time = Type.String()
 const Minor = Type.Integer()
+/** A sum of amounts in decimal digits, because JSON numbers are exact only below 2^53. */
+const SumMinor = Type.String({ pattern: '^-?[0-9]+$' })
 export const Data = Type.Record(Text, Type.Unknown())
 export const Reason = Type.String({ minLength: 1, maxLength: 500 })
 export const Kind = OneOf<readonly TransferKind[]>(['deposit', 'withdrawal'])
@@ -191,6 +193,8 @@ export const TransferRow = Type.Object({
   revision: Type.Integer(),
 })
 export const TransfersAnswer = Page(TransferRow)
+/** All transfers of a list. With `more`, the numbers are those of the first thousand. */
+export const TransfersSum = Type.Object({ count: Type.Integer(), more: Type.Boolean(), amountMinor: SumMinor })
 
 /** The permission that each action requires. */
 export const permissionOf = {
@@ -465,8 +469,6 @@ export const StatementQuery = Type.Object({
   ...RangeQuery.properties,
   timeZone: Type.Optional(Type.String({ maxLength: 64 })),
 })
-/** A sum of amounts in decimal digits, because JSON numbers are exact only below 2^53. */
-const SumMinor = Type.String({ pattern: '^-?[0-9]+$' })
 /** The transfers that reached a status in an hour, or in a day if the range is long. */
 export const Bucket = Type.Object({
   start: Time,
@@ -476,9 +478,30 @@ export const Bucket = Type.Object({
   amountMinor: SumMinor,
   transactionAmountMinor: SumMinor,
 })
+/** The numbers of open transfers, or 1000 for 1000 and more. */
+const Open = {
+  pending: Type.Object({ deposit: Type.Integer(), withdrawal: Type.Integer() }),
+  /** The withdrawals in the payout queue. */
+  toPay: Type.Integer(),
+  failingEndpoints: Type.Integer(),
+}
+export const OpenAnswer = Type.Object(Open)
+/** How many transfers wait, at most 500, and when the oldest was created. */
+const Waiting = Type.Object({ count: Type.Integer(), since: Nullable(Time) })
 export const OverviewAnswer = Type.Object({
   bucketMs: Type.Integer(),
   buckets: List(Bucket),
+  /** The same range and the one before it, both up to the same time of day, which is the end of a quarter of an hour. */
+  compared: Type.Object({
+    until: Time,
+    /** The time between the two ranges. */
+    shiftMs: Type.Integer(),
+    now: List(Bucket),
+    earlier: List(Bucket),
+    /** The buckets of the whole range before. */
+    before: List(Bucket),
+  }),
+  ...Open,
   /** The milliseconds from creation to completion of the newest completed transfers in the range, at most 1000 of each kind. */
   timeToCompletion: List(
     Type.Object({
@@ -491,13 +514,11 @@ export const OverviewAnswer = Type.Object({
   oldestPending: List(TransferRow),
   /** The number, or 1000 for 1000 and more. */
   needingAttention: Type.Integer(),
-  pending: List(Type.Object({ kind: Kind, count: Type.Integer() })),
+  inManualControl: Waiting,
+  awaitingApproval: Waiting,
   /** The withdrawals that a bank file has held for more than a day; at most 500 are read. */
   inOldBankFiles: Type.Integer(),
-  failingEndpoints: Type.Integer(),
   parkedCallbacks: Type.Integer(),
-  /** Empty without the permission to see operations. */
-  projections: List(Type.Object({ name: Text, behind: Type.Boolean(), lagMs: Nullable(Type.Integer()) })),
 })
 
 /** One message of the live view (`GET /dashboard/api/live`, server-sent events), at most two a second. */

@@ -3,11 +3,8 @@ import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 
-const lags = [{ name: 'transfers', behind: true, lagMs: 1_200 }]
-const states = lags.map((lag) => ({ ...lag, state: 'behind', since: null }) as const)
-const overrides = { projectionLags: async () => states }
 let now = '2026-11-20T12:30:00.000Z'
-const service = await startTestService({ projections: true, clock: () => now, overrides })
+const service = await startTestService({ projections: true, clock: () => now })
 t.teardown(() => destroyTestService(service))
 const blue = await service.merchant({ name: 'Blue' })
 const red = await service.merchant({ name: 'Red' })
@@ -59,11 +56,16 @@ t.test('the overview shows the transfers of the range and the open ones', async 
       { kind: 'withdrawal', count: 0, medianMs: null, p95Ms: null },
     ],
     oldestPending: [{ amountMinor: Number }, { status: 'Pending' }],
-    pending: [
-      { kind: 'deposit', count: 2 },
-      { kind: 'withdrawal', count: 0 },
-    ],
-    ...{ needingAttention: 0, inOldBankFiles: 0, failingEndpoints: 0, parkedCallbacks: 0, projections: lags },
+    compared: {
+      until: '2026-11-21T09:00:00.000Z',
+      shiftMs: 172_800_000,
+      now: [{ ...bucket, start: '2026-11-20T00:00:00.000Z', status: 'Pending', count: 3, amountMinor: '15750' }],
+      earlier: [],
+      before: [],
+    },
+    ...{ pending: { deposit: 2, withdrawal: 0 }, toPay: 0, failingEndpoints: 0, parkedCallbacks: 0 },
+    ...{ needingAttention: 0, inOldBankFiles: 0 },
+    ...{ inManualControl: { count: 0, since: null }, awaitingApproval: { count: 0, since: null } },
   })
   const long = await overview(house, 'from=2026-11-01&to=2026-12-01')
   t.equal(long.bucketMs, 86_400_000)
@@ -78,15 +80,32 @@ t.test('the overview shows the transfers of the range and the open ones', async 
 
 t.test('a merchant sees its own figures and nothing about the operation of the service', async (t) => {
   const own = await overview(operator)
-  t.match(own, { buckets: [{ count: 2, amountMinor: '15000' }, { count: 1 }], pending: [{ count: 1 }, { count: 0 }] })
+  t.match(own, { buckets: [{ count: 2, amountMinor: '15000' }, { count: 1 }], pending: { deposit: 1, withdrawal: 0 } })
   t.equal(own.oldestPending.length, 1)
-  t.same(own.projections, [])
+  t.same((await operator.get('/open')).json(), { pending: own.pending, toPay: 0, failingEndpoints: 0 })
   t.same(own.buckets, (await overview(house, `${range}&merchantId=${blue.id}`)).buckets)
   for (const path of ['/overview', '/statement', '/statement.csv'])
     t.equal((await operator.get(`${path}?${range}&merchantId=${red.id}`)).statusCode, 404, path)
 })
 
-t.test('counts failing endpoints', async (t) => {
+t.test('compares a day with the day before it, up to the same time', async (t) => {
+  now = '2026-11-21T09:20:00.000Z'
+  const { compared } = await overview(house, 'from=2026-11-21&to=2026-11-22')
+  const created = { kind: 'deposit', status: 'Pending', count: 3, amountMinor: '15750' }
+  t.match(compared, {
+    ...{ until: '2026-11-21T09:15:00.000Z', shiftMs: 86_400_000 },
+    now: [{ status: 'Completed', count: 1, transactionAmountMinor: '9900' }],
+    before: [{ ...created, start: '2026-11-20T12:00:00.000Z' }],
+  })
+  t.same(compared.earlier, [], 'they were created later on that day')
+  const past = (await overview(house, 'from=2026-11-20T14:00Z&to=2026-11-21T14:00Z')).compared
+  t.equal(past.until, '2026-11-21T09:15:00.000Z')
+  t.match((await overview(house, 'from=2026-11-20T09:00Z&to=2026-11-20T14:00Z')).compared.now, [
+    { ...created, start: '2026-11-20T09:00:00.000Z' },
+  ])
+})
+
+t.test('counts failing endpoints, not disabled ones', async (t) => {
   await service.callbacks.noteEndpointFailing(blue.id, '2026-11-20T00:00:00.000Z', context)
   t.equal((await overview(house)).failingEndpoints, 1)
   t.equal((await overview(house, `${range}&merchantId=${red.id}`)).failingEndpoints, 0)

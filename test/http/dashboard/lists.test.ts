@@ -49,6 +49,20 @@ async function untilListed(): Promise<void> {
 }
 await untilListed()
 
+t.test('sums a filtered list, and only the transfers that the viewer sees', async (t) => {
+  const sum = async (who: Asking, query: string) => (await who.get(`/transfers/sum${query}`)).json()
+  const listed = async (who: Asking, query: string) => {
+    const { items } = await ask(who, `${query}&limit=100`)
+    const amountMinor = String(items.reduce((total, each) => total + each.amountMinor, 0))
+    return { count: items.length, more: false, amountMinor }
+  }
+  for (const query of ['?kind=deposit', '?kind=withdrawal', '?status=Pending', '?text=Ada', `?merchantId=${blue.id}`])
+    t.same(await sum(staff, query), await listed(staff, query), query)
+  t.same(await sum(operator, '?kind=deposit'), await listed(operator, '?kind=deposit'))
+  t.equal((await operator.get(`/transfers/sum?merchantId=${red.id}`)).statusCode, 404)
+  t.equal((await staff.get('/transfers/sum?text=Ada&status=Pending')).statusCode, 400)
+})
+
 t.test('shows every transfer to staff, and only the transfers of their merchant to its users', async (t) => {
   const ofMerchant = async (who: Asking, query: string) => [
     ...new Set((await ask(who, query)).items.map(({ merchantId }) => merchantId)),

@@ -2,25 +2,26 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { type Currency, formatAmount } from '../../../domain/money.js'
-import { isAllowed } from '../../../domain/user/permissions.js'
 import { peopleCsv, peopleCsvHead } from '../../../kernel/csv.js'
 import { dayMs } from '../../../kernel/time.js'
+import { Type } from '../../../kernel/typebox.js'
 import { type OverviewRange, withTexts } from '../../../queries/overview.js'
 import type { StatementLine } from '../../../queries/statement.js'
 import { invalid } from '../../refusals.js'
 import { knownZone, timeOf } from '../../v1/requests.js'
-import { OverviewAnswer, RangeQuery, StatementAnswer, StatementQuery } from '../api.js'
+import { OpenAnswer, OverviewAnswer, RangeQuery, StatementAnswer, StatementQuery } from '../api.js'
 import { sendFile } from '../downloads.js'
 import { merchantsOf, readBy } from '../session-guard.js'
 import { rowOf } from '../transfers/dashboard-transfer-view.js'
 
 const maxRangeMs = 400 * dayMs
+const OfMerchant = Type.Object({ merchantId: Type.Optional(Type.String()) })
 
 export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { readers, currency, clock, projectionLags } = app.services
+  const { readers, currency, clock } = app.services
   const read = app.viewers.allow('transfers:read')
   app.get('/overview', read({ querystring: RangeQuery }, OverviewAnswer), async (request) => {
-    const { oldestPending, ...figures } = await readers.page(
+    const { oldestPending, compared, ...figures } = await readers.page(
       readBy(request),
       'overview',
       rangeOf(request, request.query),
@@ -29,10 +30,18 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return {
       ...figures,
       buckets: figures.buckets.map(withTexts),
+      compared: {
+        ...compared,
+        now: compared.now.map(withTexts),
+        earlier: compared.earlier.map(withTexts),
+        before: compared.before.map(withTexts),
+      },
       oldestPending: oldestPending.map((document) => rowOf(request, document)),
-      projections: isAllowed(request.viewer.role, 'operations:read') ? await projectionLags() : [],
     }
   })
+  app.get('/open', read({ querystring: OfMerchant }, OpenAnswer), async (request) =>
+    readers.page(readBy(request), 'open', merchantsOf(request, request.query.merchantId)),
+  )
   const statement = (request: FastifyRequest<{ Querystring: Static<typeof StatementQuery> }>) => {
     const range = rangeOf(request, request.query)
     const period = { ...range, timeZone: knownZone(request.query.timeZone ?? 'UTC'), now: clock() }

@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { isAllowed } from '../../../domain/user/permissions.js'
 import { Type } from '../../../kernel/typebox.js'
+import { withTexts } from '../../../queries/overview.js'
 import { transferHistory } from '../../../queries/transfer-history.js'
 import { SearchError, type TransferSearch } from '../../../queries/transfer-search.js'
 import { invalidFields } from '../../refusals.js'
@@ -15,6 +16,7 @@ import {
   TransferDetail,
   TransfersAnswer,
   TransfersQuery,
+  TransfersSum,
 } from '../api.js'
 import { closeOf, sendPages, withoutHead } from '../downloads.js'
 import { actorNames, merchantsOf, readBy, requireOwn, seenMerchants, withNamedActor } from '../session-guard.js'
@@ -34,6 +36,9 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const { items, nextCursor } = await named(readers.page(readBy(request), 'transfers', wanted))
     return { items: items.map((document) => rowOf(request, document)), nextCursor }
   })
+  app.get('/transfers/sum', read({ querystring: TransfersQuery }, TransfersSum), async (request) =>
+    withTexts(await named(readers.page(readBy(request), 'transfersSum', searchOf(request, request.query)))),
+  )
   const csv = { ...withoutHead, ...read({ querystring: TransfersQuery }) }
   app.get('/transfers.csv', csv, async (request, reply) => {
     const wanted = searchOf(request, request.query)

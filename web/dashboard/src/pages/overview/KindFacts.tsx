@@ -15,7 +15,7 @@ interface KindFactsProps {
 export function KindFacts({ kind, answer, rate }: KindFactsProps) {
   const text = useText()
   const time = answer.timeToCompletion.find((each) => each.kind === kind)
-  const pending = answer.pending.find((each) => each.kind === kind)?.count ?? 0
+  const pending = answer.pending[kind]
   const items = [
     {
       label: text('overview.completionRate'),

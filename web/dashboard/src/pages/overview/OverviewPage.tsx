@@ -9,7 +9,6 @@ import { KindCard } from './KindCard'
 import { OldestPending } from './OldestPending'
 import { type Range, rangeOf } from './overview-range'
 import type { Measure } from './overview-totals'
-import { ProjectionLag } from './ProjectionLag'
 import { ShowAs } from './ShowAs'
 import { ToDo } from './ToDo'
 import { useOverview } from './use-overview'
@@ -65,7 +64,6 @@ function Figures({ range, merchantId }: { range: Range; merchantId: string | und
               ))}
             </div>
             <OldestPending rows={answer.oldestPending} />
-            <ProjectionLag items={answer.projections} />
           </>
         )}
       </Loaded>
