@@ -52,11 +52,22 @@ async function registerLive(directory: string): Promise<void> {
   await stores.close()
 }
 
+const gateways = { SMS_URL: 'https://sms.example/send', SMS_TOKEN: 'x' }
+const warnings = async ({ baseUrl }: ServiceProcess) => {
+  const answer = await fetch(`${baseUrl}/health/ready`)
+  return { status: answer.status, body: (await answer.json()) as { readonly details: readonly string[] } }
+}
+
 t.test('the first live merchant ends the sandbox of a running service: key, file and outbox', async (t) => {
   const directory = temporaryDirectory(t)
-  const service = await startServiceProcess(t, { directory })
+  const service = await startServiceProcess(t, { directory, environment: gateways })
   t.equal(await callsAs(service), 200)
   t.equal(await signIns(service, service), 6)
+  t.match(
+    await warnings(service),
+    { status: 200, body: { status: 'ok', details: [] } },
+    'sandbox messages go to the outbox',
+  )
   const { merchantId } = service.sandbox!
   const refused = await runCli(directory, ['merchants', 'set', merchantId, '--no-sandbox', ...live.slice(2)])
   t.match(
@@ -64,7 +75,7 @@ t.test('the first live merchant ends the sandbox of a running service: key, file
     { status: 1, stderr: /credentials of the sandbox merchant are not secret/ },
     'the sandbox merchant itself does not become live',
   )
-  await cliJson(directory, 'merchants', 'create', ...live)
+  const created = await runCli(directory, ['merchants', 'create', ...live], gateways)
   t.notOk(existsSync(credentialsFile(directory)))
   t.match(await cliJson(directory, 'merchants', 'show', merchantId), { suspended: true, sandbox: true })
   await until(async () => (await callsAs(service)) === 403)
@@ -76,7 +87,18 @@ t.test('the first live merchant ends the sandbox of a running service: key, file
 
   await cliJson(directory, 'merchants', 'resume', merchantId)
   await until(async () => (await callsAs(service)) === 200)
+  await until(async () => (await warnings(service)).body.details.length === 1)
+  await t.test('its creation and readiness report that no emails can be sent', async (t) => {
+    t.match(created.stderr, /emails cannot be sent: SMTP_URL is not set/)
+    t.notMatch(created.stderr, /SMS_URL/)
+    t.match(await warnings(service), {
+      status: 200,
+      body: { status: 'ok', problems: [], details: [/SMTP_URL is not set/] },
+    })
+  })
   await service.end('SIGTERM')
+  t.match(service.log(), /"level":40.*SMTP_URL is not set/)
+
   const again = await startServiceProcess(t, { directory })
   t.equal(again.sandbox, undefined)
   t.match(
@@ -85,33 +107,43 @@ t.test('the first live merchant ends the sandbox of a running service: key, file
     'an operator has resumed the merchant',
   )
   t.equal(await signIns(again, service), 1, 'an operator has enabled one of its users')
+  await t.test('a start reports that no messages can be sent', async (t) => {
+    t.match(again.notices, [/SMS_URL is not set/, /SMTP_URL is not set/])
+    t.match(again.log(), /SMS_URL is not set/)
+    t.match(await warnings(again), { status: 200, body: { details: [/SMS_URL/, /SMTP_URL/] } })
+  })
   await again.end('SIGTERM')
+  const core = { WALLET_URL: 'https://core.example', WALLET_TOKEN: 'x' }
+  const sending = await startServiceProcess(t, { directory, environment: core })
+  t.match(await warnings(sending), { body: { details: [] } }, 'a wallet core sends the messages')
+  await sending.end('SIGTERM')
 })
 
-t.test(
-  'a live merchant that another process registers ends the sandbox immediately or at the next start',
-  async (t) => {
-    for (const running of [true, false]) {
-      const directory = temporaryDirectory(t)
-      const own = ['--sandbox', '--name', 'Own', '--callback-url', 'http://127.0.0.1:9/']
-      const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...own)
-      const service = await startServiceProcess(t, { directory })
-      if (!running) await service.end('SIGTERM')
-      await registerLive(directory)
-      const now = running ? service : await startServiceProcess(t, { directory })
-      const { merchantId } = service.sandbox!
-      await until(async () => !existsSync(credentialsFile(directory)))
-      t.match(await cliJson(directory, 'merchants', 'show', merchantId), { suspended: true })
-      t.match(
-        await cliJson(directory, 'merchants', 'show', id),
-        { suspended: false },
-        "an operator's own merchant is unchanged",
-      )
-      await now.end('SIGTERM')
-      t.match(now.log(), merchantId)
-    }
-  },
-)
+t.test('a live merchant that another process registers ends the sandbox of a running service', async (t) => {
+  const directory = temporaryDirectory(t)
+  const own = ['--sandbox', '--name', 'Sandbox', '--callback-url', 'http://127.0.0.1:9/']
+  const { id, webApiKey } = await cliJson<{ id: string; webApiKey: string }>(directory, 'merchants', 'create', ...own)
+  const service = await startServiceProcess(t, { directory })
+  const { merchantId } = service.sandbox!
+  await t.test("the sandbox does not use an operator's merchant with the same name", async (t) => {
+    t.not(merchantId, id)
+    const shown = await cliJson<{ keys: readonly { validUntil: string | null }[] }>(directory, 'merchants', 'show', id)
+    t.match(shown, { keys: [{ validUntil: null }], previousSecretKeyValidUntil: null })
+    t.equal(shown.keys.length, 1)
+    const { status } = await fetch(`${service.baseUrl}/v1/transfers`, { headers: { webapikey: webApiKey } })
+    t.equal(status, 200)
+  })
+  await registerLive(directory)
+  await until(async () => !existsSync(credentialsFile(directory)))
+  t.match(await cliJson(directory, 'merchants', 'show', merchantId), { suspended: true })
+  t.match(
+    await cliJson(directory, 'merchants', 'show', id),
+    { suspended: false },
+    "an operator's own merchant is unchanged",
+  )
+  await service.end('SIGTERM')
+  t.match(service.log(), merchantId)
+})
 
 t.test('shows the credentials of a live merchant although the sandbox cannot be closed', async (t) => {
   const directory = temporaryDirectory(t)
@@ -124,6 +156,8 @@ t.test('shows the credentials of a live merchant although the sandbox cannot be 
 
 t.test('SANDBOX=off ends the sandbox, and a later sandbox has a different merchant', async (t) => {
   const directory = temporaryDirectory(t)
+  const own = ['--sandbox', '--name', 'Own', '--callback-url', 'http://127.0.0.1:9/']
+  const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...own)
   const first = await startServiceProcess(t, { directory })
   await first.end('SIGTERM')
   const off = await startServiceProcess(t, { directory, environment: { SANDBOX: 'off' } })
@@ -133,45 +167,21 @@ t.test('SANDBOX=off ends the sandbox, and a later sandbox has a different mercha
   t.equal(await signIns(off, first), 0)
   await off.end('SIGTERM')
   const restarted = await startServiceProcess(t, { directory })
-  t.not(restarted.sandbox?.merchantId, first.sandbox?.merchantId)
+  const { merchantId } = restarted.sandbox!
+  t.not(merchantId, first.sandbox?.merchantId)
   t.equal(await callsAs(restarted), 200)
   t.equal(await signIns(restarted, restarted), 6)
   await restarted.end('SIGTERM')
-})
 
-t.test(
-  'reports a live merchant without a way to send messages at its creation, at the start and in readiness',
-  async (t) => {
-    const directory = temporaryDirectory(t)
-    const gateways = { SMS_URL: 'https://sms.example/send', SMS_TOKEN: 'x' }
-    const service = await startServiceProcess(t, { directory, environment: gateways })
-    const warnings = async ({ baseUrl }: ServiceProcess) => {
-      const answer = await fetch(`${baseUrl}/health/ready`)
-      return { status: answer.status, body: (await answer.json()) as { readonly details: readonly string[] } }
-    }
-    t.match(
-      await warnings(service),
-      { status: 200, body: { status: 'ok', details: [] } },
-      'sandbox messages go to the outbox',
-    )
-    const created = await runCli(directory, ['merchants', 'create', ...live], gateways)
-    t.match(created.stderr, /emails cannot be sent: SMTP_URL is not set/)
-    t.notMatch(created.stderr, /SMS_URL/)
-    await until(async () => (await warnings(service)).body.details.length === 1)
-    t.match(await warnings(service), {
-      status: 200,
-      body: { status: 'ok', problems: [], details: [/SMTP_URL is not set/] },
-    })
-    await service.end('SIGTERM')
-    t.match(service.log(), /"level":40.*SMTP_URL is not set/)
-    const neither = await startServiceProcess(t, { directory })
-    t.match(neither.notices, [/SMS_URL is not set/, /SMTP_URL is not set/])
-    t.match(neither.log(), /SMS_URL is not set/)
-    t.match(await warnings(neither), { status: 200, body: { details: [/SMS_URL/, /SMTP_URL/] } })
-    await neither.end('SIGTERM')
-    const core = { WALLET_URL: 'https://core.example', WALLET_TOKEN: 'x' }
-    const sending = await startServiceProcess(t, { directory, environment: core })
-    t.match(await warnings(sending), { body: { details: [] } }, 'a wallet core sends the messages')
-    await sending.end('SIGTERM')
-  },
-)
+  await registerLive(directory)
+  t.ok(existsSync(credentialsFile(directory)))
+  const withLive = await startServiceProcess(t, { directory })
+  await t.test('a start ends the sandbox if a live merchant was registered in the meantime', async (t) => {
+    t.equal(withLive.sandbox, undefined)
+    t.notOk(existsSync(credentialsFile(directory)))
+    t.match(await cliJson(directory, 'merchants', 'show', merchantId), { suspended: true })
+    t.match(await cliJson(directory, 'merchants', 'show', id), { suspended: false })
+    await withLive.end('SIGTERM')
+    t.match(withLive.log(), merchantId)
+  })
+})

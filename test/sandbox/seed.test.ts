@@ -57,7 +57,8 @@ t.test('fills a sandbox once with transfers in every state, and sends no callbac
   for (const each of merchants)
     t.match(each, { sandbox: true, suspended: false, callbacksDisabled: /^sample merchant/ })
 
-  const service = await startServiceProcess(t, { directory })
+  const service = await startServiceProcess(t, { directory, seed: true })
+  t.notMatch(service.notices.join(), /made-up/, 'a start with --seed adds nothing')
   const list = (...args: string[]) => cliItems<Transfer>(directory, 'transfers', 'list', ...args, '--limit', '1000')
   let listed = await list()
   // The read models show the seed with a delay.
@@ -91,20 +92,18 @@ t.test('creates no sample data if there is a live merchant or no sandbox', async
   t.equal(refused.status, 1)
   t.match(refused.stderr, /There is a live merchant/)
   const service = await startServiceProcess(t, { directory, seed: true })
+  t.equal(service.sandbox, undefined)
   t.notMatch(service.notices.join(), /made-up/)
   await service.end('SIGTERM')
   t.same(await cliItems(directory, 'transfers', 'list'), [])
 })
 
-t.test('serve --seed is ready first, reports the sample data, and creates it once', async (t) => {
+t.test('serve --seed is ready first, reports the sample data, and creates it', async (t) => {
   const directory = temporaryDirectory(t)
-  const first = await startServiceProcess(t, { directory, seed: true })
-  t.match(first.notices.join(), /Made-up Shop, Made-up Games/)
-  while (!first.log().includes('made-up transfers')) await new Promise((resolve) => setTimeout(resolve, 50))
-  t.match(first.log(), /"transfers":400/)
-  t.equal(await first.end('SIGTERM'), 0)
-  const second = await startServiceProcess(t, { directory, seed: true })
-  t.notMatch(second.notices.join(), /made-up/)
-  await second.end('SIGTERM')
+  const service = await startServiceProcess(t, { directory, seed: true })
+  t.match(service.notices.join(), /Made-up Shop, Made-up Games/)
+  while (!service.log().includes('made-up transfers')) await new Promise((resolve) => setTimeout(resolve, 50))
+  t.match(service.log(), /"transfers":400/)
+  t.equal(await service.end('SIGTERM'), 0)
   t.equal((await cliItems(directory, 'merchants', 'list')).length, 3)
 })
