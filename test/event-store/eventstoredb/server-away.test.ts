@@ -229,7 +229,6 @@ for (const onLiveBurst of ['drop', 'fall behind'] as const) {
         const ids: string[] = []
         for await (const page of store.subscribeToAll({
           streamPrefixes: [prefix],
-          after: undefined,
           signal: stop.signal,
         })) {
           ids.push(...page.events.map(({ stream, revision }) => `${stream}@${revision}`))
