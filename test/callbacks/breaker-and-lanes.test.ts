@@ -72,7 +72,7 @@ t.test('holds a bounded number of a million lanes and reports the overflow', asy
     lanes.offer(`ready-${i}`)
     lanes.postpone(`late-${i}`, 1_000)
   }
-  t.equal(lanes.readyCount, 256)
-  t.notOk(lanes.has('late-256'))
+  t.equal(lanes.readyCount, 512)
+  t.notOk(lanes.has('late-512'))
   t.ok(lanes.hasOverflowed)
 })

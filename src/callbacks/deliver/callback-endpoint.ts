@@ -126,7 +126,7 @@ export class EndpointHealth {
 }
 
 /** The lanes in memory, per state. The read model finds the others. */
-const maxLanes = 256
+const maxLanes = 512
 
 /**
  * The lanes (trackingIds) of one merchant that the worker has in memory. A lane is in flight at most once at a time. When its turn comes,
