@@ -3,6 +3,7 @@
  * reports the latest response of /health/live. BENCH_SECONDS, BENCH_ROUNDS and BENCH_TRANSFERS set the size.
  */
 import { fork } from 'node:child_process'
+import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { startService } from '../examples/example-service.js'
 import type { Aggressor, FromAggressors } from './support/aggressors.js'
@@ -21,6 +22,8 @@ const perSecond = 50
 const connections = 4
 /** Below the limit of health checks per address. */
 const liveChecksPerSecond = 15
+/** That of the threads in which the service serves the aggressors. */
+const aggressorNiceness = 10
 const api = '/dashboard/api'
 const day = 24 * 60 * 60 * 1_000
 
@@ -38,6 +41,8 @@ function start(aggressors: readonly Aggressor[]): () => Promise<FromAggressors['
     stdio: ['ignore', 2, 2, 'ipc'],
   })
   let latest: FromAggressors['statuses'] = {}
+  // Aggressors are other machines: without this, the system would share the cores of the service with them as equals.
+  setPriority(child.pid!, aggressorNiceness)
   child.on('message', ({ statuses }: FromAggressors) => (latest = statuses))
   child.send(aggressors)
   return () =>
