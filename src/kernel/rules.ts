@@ -73,6 +73,8 @@ export const ruleTexts = {
   'held-in-bank-file': '{by} holds the withdrawal, because it is in the bank file {file}.',
   'in-bank-file':
     '{by} put the withdrawal into the bank file {file} at {done}. The bank may have paid it. To put it into another file, give a reason.',
+  'in-manual-control':
+    'The withdrawal is in manual control. Review it, then settle it alone or include manual control in the batch.',
   'done-before': '{by} already did this at {done}. Nothing was changed.',
   'claim-limit': 'You have claimed or approved the withdrawal {most} times. Another user must settle it.',
   'four-eyes': 'A withdrawal cannot be approved and paid by the same user.',

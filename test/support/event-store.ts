@@ -18,8 +18,7 @@ export async function openTestEventStore(directory: string): Promise<EventStore>
   const { startTestEventsServer } = await import('./events-server.js')
   const urlFile = join(directory, 'events.url')
   if (existsSync(urlFile)) return openEventStoreDb({ url: readFileSync(urlFile, 'utf8') })
-  // EventStoreDB 23.10 drops subscriptions in bursts, so every test of the program on its protocol has to survive that.
-  const server = await startTestEventsServer(directory, { onLiveBurst: 'drop' })
+  const server = await startTestEventsServer(directory)
   writeFileSync(urlFile, server.url)
   const store = openEventStoreDb({ url: server.url })
   return {

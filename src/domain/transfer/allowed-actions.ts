@@ -34,10 +34,13 @@ export type Action = keyof typeof trials
 
 /** Returns the actions that would change the transfer now. It asks the decider, so no rule is written twice. */
 export function possibleActions(transfer: Transfer, actor: Actor): readonly Action[] {
-  return (Object.keys(trials) as Action[]).filter((action) => {
-    const decision = decide(trials[action](transfer, actor), transfer)
-    return decision.accepted && decision.events.length > 0
-  })
+  return (Object.keys(trials) as Action[]).filter((action) => isPossible(action, transfer, actor))
+}
+
+/** Returns whether the action would change the transfer now. */
+export function isPossible(action: Action, transfer: Transfer, actor: Actor): boolean {
+  const decision = decide(trials[action](transfer, actor), transfer)
+  return decision.accepted && decision.events.length > 0
 }
 
 function completion(amountMinor: bigint, { by, approvalAboveMinor, payoutsStopped = false, at }: Actor): Complete {

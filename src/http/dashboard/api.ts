@@ -186,6 +186,10 @@ export const TransferRow = Type.Object({
   claim: Nullable(ClaimView),
   /** The latest bank file that contains the withdrawal. The bank may have paid it. */
   bankFile: Nullable(Type.Object({ messageId: Text, name: Text, at: Time })),
+  /** A payment of the requested amount needs the approval of a second user, which is missing. */
+  awaitsApproval: Type.Boolean(),
+  /** The viewer can give that approval. */
+  canApprove: Type.Boolean(),
   createdAt: Time,
   updatedAt: Time,
   /** Deposits only. */
@@ -264,9 +268,29 @@ export const ReturnAction = Type.Object({ ...Seen, amountMinor: PositiveMinor, r
 /** Tells every viewer of transfers that payouts are stopped. */
 export const PayoutsAnswer = Type.Object({ stopped: Type.Boolean() })
 
+export const payoutTabs = ['unclaimed', 'mine', 'approval', 'all'] as const
+export const PayoutQueueQuery = Type.Object({
+  merchantId: Type.Optional(Text),
+  /** `approval`: the viewer can approve it. */
+  tab: Type.Optional(OneOf(payoutTabs)),
+})
+/** The withdrawals that wait for a payment, oldest first. */
+export const PayoutQueueAnswer = Type.Object({
+  items: List(TransferRow),
+  /** Newer withdrawals of the tab are omitted. */
+  more: Type.Boolean(),
+  /** The number of withdrawals and the sum of the requested amounts of every tab. */
+  tabs: List(Type.Object({ tab: OneOf(payoutTabs), count: Type.Integer(), sumMinor: Text })),
+  /** True if newer withdrawals are not counted. */
+  uncounted: Type.Boolean(),
+})
+
 const BulkItem = Type.Object({ trackingId: Text, ...Seen, receiptUrl: Type.Optional(Receipt) })
+/** Whether the user asked for withdrawals in manual control too. Without it, each of them is rejected. */
+const ManualControl = { manualControl: Type.Optional(Type.Boolean()) }
 /** Claims or completes withdrawals sequentially. Each succeeds or fails individually. */
 export const BulkAction = Type.Object({ items: Type.Array(BulkItem, { minItems: 1, maxItems: 200 }) })
+export const BulkCompletion = Type.Composite([BulkAction, Type.Object(ManualControl)])
 export const BulkAnswer = Items(
   Type.Object({
     trackingId: Text,
@@ -296,6 +320,7 @@ export const BankFileRequest = Type.Object({
   timeZone: Type.Optional(Type.String({ maxLength: 64 })),
   /** Why withdrawals that are in a file already are in another one. */
   again: Type.Optional(Reason),
+  ...ManualControl,
 })
 /** The address of an uploaded file (PDF, PNG or JPEG of at most 5 MB, sent as the body with its content type). */
 export const StoredReceipt = Type.Object({ receiptUrl: Text })
@@ -566,5 +591,6 @@ export const SearchAnswer = Items(
 )
 
 export type Session = Static<typeof SessionAnswer>
+export type PayoutTab = (typeof payoutTabs)[number]
 export type TransferRowView = Static<typeof TransferRow>
 export type TransferDetailView = Static<typeof TransferDetail>

@@ -1,11 +1,18 @@
+import type { Static } from '@sinclair/typebox'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Role } from '../../../src/domain/user/permissions.js'
-import type { TransferDetailView } from '../../../src/http/dashboard/api.js'
+import type { BulkAnswer, TransferDetailView } from '../../../src/http/dashboard/api.js'
 import { launchBrowser } from '../launch-browser.js'
+import { until } from '../watched-page.js'
+import { faultsOf } from './axe.js'
 import { password } from './dashboard-client.js'
-import { context, nameOf, startDashboard } from './dashboard-service.js'
+import { context, nameOf, narrow, startDashboard } from './dashboard-service.js'
 
+type BulkAnswerView = Static<typeof BulkAnswer>
+
+/** Without motion, so that the sheet is in its place as soon as it is open. */
+const phone = { viewport: narrow, hasTouch: true, isMobile: true, reducedMotion: 'reduce' } as const
 const minuteMs = 60_000
 
 t.setTimeout(120_000)
@@ -14,7 +21,7 @@ if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
   const world = await startDashboard(t, browser, { approvalAboveMinor: 500_00n })
-  const { service, create, openAs, as, problems, time } = world
+  const { service, create, listed, openAs, as, problems, time } = world
   const receiptUrl = 'https://bank.example/receipts/1'
 
   const transferOf = async (trackingId: string) => (await service.transfers.find(trackingId))!.transfer
@@ -26,6 +33,13 @@ else {
     await page.keyboard.press('c')
     await waitForText(page, `You claimed ${await reference(trackingId)}.`)
   }
+  const openReceipt = (page: Page) => page.getByRole('button', { name: 'Add a receipt or a message…' }).click()
+  /** Answers the question of the panel. It ignores the button for half a second, so that no key press answers it by accident. */
+  const answer = (page: Page) =>
+    page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Yes, / })
+      .click()
   const queues = new Map<Role, Page>()
   /** Opens the payment queue, which costs two seconds of processor time, or returns the page that is open. */
   async function openQueue(role: Role): Promise<Page> {
@@ -55,12 +69,25 @@ else {
     await page.keyboard.press('c')
     await waitForText(page, `You claimed ${referenceId}.`)
     t.equal((await detail(trackingId)).claim?.name, nameOf('operator'))
+    // The key that opens the question does not answer it too, however fast Enter follows.
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      const form = document.querySelector('[role=dialog] form')
+      if (!form) return
+      observer.disconnect()
+      form.requestSubmit()
+    }).observe(document.body, { childList: true, subtree: true })`)
     await page.keyboard.press('p')
-    await page.getByRole('dialog', { name: `Complete ${referenceId}` }).waitFor()
-    const focused = () => page.evaluate<string>('document.activeElement.name ?? ""')
-    for (let presses = 0; (await focused()) !== 'receiptUrl' && presses < 10; presses++)
-      await page.keyboard.press('Tab')
+    const question = page.getByRole('dialog', { name: 'Has ₺123.45 left the bank?' })
+    await question.waitFor()
+    t.equal(await page.evaluate('document.activeElement.textContent'), 'Yes, ₺123.45 is paid', 'Enter answers')
+    await page.keyboard.press('Escape')
+    await question.waitFor({ state: 'detached' })
+    t.match(await transferOf(trackingId), { status: 'Pending' })
+    await page.keyboard.press('p')
+    await openReceipt(page)
+    t.equal(await page.evaluate('document.activeElement.name'), 'receiptUrl')
     await page.keyboard.type(receiptUrl)
+    await page.getByRole('button', { name: 'Yes, ₺123.45 is paid', disabled: false }).waitFor()
     await page.keyboard.press('Enter')
     await waitForText(page, `${referenceId} is completed.`)
     t.match(await transferOf(trackingId), { status: 'Completed', transactionAmountMinor: 123_45n, receiptUrl })
@@ -77,8 +104,9 @@ else {
       await waitForText(page, `Saved a file with ${count} withdrawal`)
     }
     const openFileOf = async (count: number) => {
-      await page.getByRole('button', { name: `Select mine (${count})` }).click()
-      await page.getByRole('button', { name: 'Bank file…' }).click()
+      await page.getByRole('link', { name: `Mine ${count}`, exact: true }).click()
+      await page.getByRole('checkbox', { name: /^Select the/ }).check()
+      await page.keyboard.press('b')
       await page.getByRole('dialog', { name: 'Bank file' }).waitFor()
     }
     await claim(page, first)
@@ -86,6 +114,7 @@ else {
     await saveFile(1)
     await waitForText(page, 'Yours until it is paid or released')
     await waitForText(page, `In a bank file of ${nameOf('operator')}`)
+    await page.getByRole('link', { name: /^All/ }).click()
     t.match(await detail(first), { bankFile: { name: nameOf('operator') }, claim: { until: null } })
     const second = await create('withdrawal', '32')
     await page.locator(`[data-row="${second}"]`).click()
@@ -93,9 +122,11 @@ else {
     await claim(page, second)
     await openFileOf(2)
     await page.getByRole('button', { name: 'Save file' }).click()
+    await waitForText(page, '1 of 2 cannot be in this file. Nothing was changed.')
     await waitForText(page, 'The bank may have paid it. To put it into another file, give a reason.')
     await page.getByRole('button', { name: 'Leave this one out' }).click()
     await saveFile(1)
+    await page.getByRole('link', { name: /^All/ }).click()
     t.equal((await detail(second)).bankFile?.name, nameOf('operator'))
     for (const id of [first, second]) await service.transfers.act(id, { type: 'Release' }, context)
     for (const id of [first, second]) await service.transfers.act(id, { type: 'Cancel', message: null }, context)
@@ -107,17 +138,18 @@ else {
     await claim(page, trackingId)
     await page.keyboard.press('p')
     const dialog = page.getByRole('dialog')
+    await openReceipt(page)
     await dialog.getByText('Receipt as a file').click()
     const pdf = Buffer.from('%PDF-1.4\n%âãÏÓ\ntrailer<<>>\n%%EOF\n', 'latin1')
     const file = { name: 'receipt.pdf', mimeType: 'application/pdf', buffer: pdf }
     await dialog.locator('input[type=file]').setInputFiles(file)
-    await dialog.getByRole('button', { name: 'Complete', exact: true }).click()
+    await answer(page)
     await waitForText(page, `${await reference(trackingId)} is completed.`)
     const { receiptUrl } = await transferOf(trackingId)
-    const answer = await fetch(receiptUrl!)
-    t.equal(answer.status, 200)
-    t.same(Buffer.from(await answer.arrayBuffer()), pdf)
-    t.match(answer.headers.get('content-security-policy'), /default-src 'none'.*sandbox/)
+    const served = await fetch(receiptUrl!)
+    t.equal(served.status, 200)
+    t.same(Buffer.from(await served.arrayBuffer()), pdf)
+    t.match(served.headers.get('content-security-policy'), /default-src 'none'.*sandbox/)
   })
 
   t.test('a return with a receipt file records nothing until the file is chosen', async (t) => {
@@ -125,15 +157,15 @@ else {
     await service.transfers.act(trackingId, { type: 'Cancel', message: 'expired' }, context)
     await service.transfers.receiveFunds(trackingId, 1, { receivedAmountMinor: 50_00n, receiptUrl: null }, context)
     const page = await openAs('operator', `/dashboard/transfers/${trackingId}`)
-    await page.getByRole('button', { name: 'Record return', exact: true }).click()
+    await page.getByRole('button', { name: 'Record a return…' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Receipt as a file').click()
-    await dialog.getByRole('button', { name: 'Record return', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Record the return' }).click()
     await dialog.getByText('This field is required.').waitFor()
     const file = { name: 'receipt.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4\n') }
     await dialog.locator('input[type=file]').setInputFiles(file)
     t.equal(await dialog.getByText('This field is required.').count(), 0)
-    await dialog.getByRole('button', { name: 'Record return', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Record the return' }).click()
     await dialog.waitFor({ state: 'detached' })
     const events = await service.transfers.history(trackingId)
     t.equal(events.filter(({ event }) => event.type === 'FundsReturned').length, 1)
@@ -145,9 +177,10 @@ else {
     await claim(page, trackingId)
     await page.keyboard.press('p')
     const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'A different amount was paid…' }).click()
     await dialog.getByLabel('Paid amount (TRY)').fill('49.50')
     await dialog.getByLabel('The same amount again (TRY)').fill('49.50')
-    await dialog.getByRole('button', { name: 'Complete', exact: true }).click()
+    await dialog.getByRole('button', { name: 'Yes, ₺49.50 is paid' }).click()
     await waitForText(page, `${await reference(trackingId)} is completed.`)
     t.match(await transferOf(trackingId), { transactionAmountMinor: 49_50n, hasAmountMismatch: true })
   })
@@ -156,10 +189,11 @@ else {
     const trackingId = await create('withdrawal', '30')
     const page = await openQueueAt('operator', trackingId)
     await claim(page, trackingId)
-    await page.keyboard.press('x')
+    await page.keyboard.press('d')
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Message').fill('The account is closed')
-    await dialog.getByRole('button', { name: 'Cancel transfer' }).click()
+    await dialog.getByLabel('Message').waitFor()
+    await page.keyboard.type('The account is closed')
+    await dialog.getByRole('button', { name: 'Cancel the withdrawal' }).click()
     await waitForText(page, `${await reference(trackingId)} is cancelled.`)
     t.match(await transferOf(trackingId), { status: 'Cancelled', message: 'The account is closed' })
   })
@@ -176,12 +210,16 @@ else {
       await waitForText(operator, 'A second person must approve it first.')
       const approver = await openQueueAt('approver', trackingId)
       await approver.keyboard.press('a')
+      const question = approver.getByRole('dialog', { name: 'Approve ₺900.00 to' })
+      await question.getByText('₺900.00').first().waitFor()
+      t.equal((await detail(trackingId)).approval.by, null, 'the key alone approves nothing')
+      await answer(approver)
       await waitForText(approver, `You approved ${await reference(trackingId)}.`)
       await waitForText(operator, nameOf('approver'))
 
       time.aheadMs += 11 * minuteMs
       await operator.keyboard.press('p')
-      await operator.getByRole('dialog').getByRole('button', { name: 'Complete', exact: true }).click()
+      await answer(operator)
       const confirmation = operator.getByRole('dialog', { name: 'Confirm your password' })
       await confirmation.getByLabel('Password', { exact: true }).fill(password)
       await confirmation.getByRole('button', { name: 'Confirm' }).click()
@@ -195,8 +233,9 @@ else {
     const page = await openAs('approver', `/dashboard/transfers/${trackingId}`)
     await page.getByRole('button', { name: 'Claim' }).click()
     await waitForText(page, 'You claimed')
-    await page.getByRole('button', { name: 'Complete' }).click()
+    await page.getByRole('button', { name: 'Mark as paid…' }).click()
     const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Yes, ₺40.00 is paid', disabled: false }).waitFor()
     const colleague = { actor: 'cli:root', $correlationId: 'test', $causationId: 'test' }
     const { revision } = await detail(trackingId)
     const approver = await as('approver')
@@ -208,9 +247,10 @@ else {
       colleague,
     )
     t.equal(cancelled.accepted, true)
-    await dialog.getByRole('button').filter({ hasText: 'Complete' }).click()
+    // The page follows the changes: the dialog says so before the user answers.
     await waitForText(page, 'your action was not carried out')
     await dialog.getByText('Cancelled').first().waitFor()
+    t.equal(await dialog.getByRole('button', { name: /^Yes, / }).count(), 0)
     t.match(await transferOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 0n })
   })
 
@@ -227,14 +267,120 @@ else {
     const claimed = await approver.send('POST', `/transfers/${trackingIds[1]}/claim`, { revision })
     t.equal(claimed.status, 200)
     await page.getByRole('button', { name: 'Claim…' }).click()
-    await page.getByRole('button', { name: 'Claim all 3' }).click()
-    await waitForText(page, '2 done, 1 rejected.')
-    await waitForText(page, nameOf('approver'))
+    await page.getByRole('button', { name: /^Claim all 3/ }).click()
+    const outcome = page.getByRole('dialog', { name: '1 of 3 were rejected' })
+    t.match(await outcome.locator('tbody tr').first().innerText(), new RegExp(nameOf('approver')), 'comes first')
+    await outcome.getByRole('button', { name: 'Keep the rejected ones selected' }).click()
+    await page.getByRole('region', { name: 'Selection' }).getByText('1 selected').waitFor()
+    await page.getByRole('button', { name: 'Clear selection' }).click()
     const holders = await Promise.all(trackingIds.map(async (id) => (await detail(id)).claim?.name))
     t.same(
       holders,
       ['operator', 'approver', 'operator'].map((role) => nameOf(role as 'operator' | 'approver')),
     )
+  })
+
+  t.test('a batch leaves out manual control unless the user asks for it, and adds up the selection', async (t) => {
+    const [plain, manual] = [await create('withdrawal', '11.50'), await create('withdrawal', '22.25')]
+    const operator = await as('operator')
+    for (const id of [plain, manual]) await operator.send('POST', `/transfers/${id}/claim`, { revision: 0 })
+    await operator.send('POST', `/transfers/${manual}/manual-control`, { revision: 1, message: 'look' })
+    const items = [{ trackingId: manual, revision: 2 }]
+    const unasked = await operator.send<BulkAnswerView>('POST', '/withdrawals/complete', { items })
+    t.match(unasked.body.items[0]?.error, { rule: 'in-manual-control' })
+    const file = await operator.send('POST', '/withdrawals/bank-file', { format: 'csv', trackingIds: [manual] })
+    t.match(file.body, { error: { validationErrors: [{ rule: 'in-manual-control' }] } })
+
+    const page = await openAs('operator', '/dashboard/pay?tab=mine')
+    const selection = page.getByRole('region', { name: 'Selection' })
+    const box = page.getByRole('checkbox', { name: `Select ${await reference(manual)}` })
+    await page.getByRole('checkbox', { name: /^Select the/ }).check()
+    t.equal(await box.isDisabled(), true)
+    t.equal(await box.isChecked(), false)
+    const total = async () => (await selection.innerText()).replaceAll(/\s+/g, ' ')
+    const before = await total()
+    await page.getByRole('checkbox', { name: 'Also manual control (1)' }).check({ force: true })
+    await box.check()
+    t.not(await total(), before)
+    await page.getByRole('button', { name: 'Clear selection' }).click()
+    for (const id of [plain, manual]) {
+      await page.getByRole('checkbox', { name: `Select ${await reference(id)}` }).check()
+    }
+    t.match(await total(), /^2 selected, all yours · ₺33\.75/)
+    await selection.getByRole('button', { name: 'Mark as paid…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Has ₺33.75 for 2 withdrawals left the bank?' })
+    await dialog.getByText('1 of them is in manual control.').waitFor()
+    await dialog.getByRole('button', { name: 'Yes, all 2 are paid, ₺33.75' }).click()
+    await page.getByRole('heading', { name: 'All 2 withdrawals are marked as paid' }).waitFor()
+    for (const id of [plain, manual]) t.match(await transferOf(id), { status: 'Completed' })
+  })
+
+  t.test('keys copy plain text for the bank, and earlier payouts to the account are listed', async (t) => {
+    const accountNumber = 'TR93 0099 0010 0530 2950 4333 28'
+    const earlier = await create('withdrawal', '75.00', { accountNumber })
+    await service.transfers.act(earlier, { type: 'Complete' }, context)
+    await listed(earlier)
+    const trackingId = await create('withdrawal', '1234.50', { accountNumber, name: 'Grace Hopper' })
+    const page = await openAs('approver', '/dashboard/pay', { permissions: ['clipboard-read', 'clipboard-write'] })
+    await page.locator(`[data-row="${trackingId}"]`).click()
+    const panel = page.getByRole('region', { name: `Withdrawal ${await reference(trackingId)}` })
+    await panel.getByText('₺75.00 Completed').waitFor()
+    const copied: string[] = []
+    for (const key of ['1', '2', '3', '4']) {
+      await page.keyboard.press(key)
+      await panel.getByText('copied').nth(copied.length).waitFor()
+      copied.push(await page.evaluate<string>('navigator.clipboard.readText()'))
+    }
+    t.strictSame(copied, ['1234.50', 'TR930099001005302950433328', 'Grace Hopper', await reference(trackingId)])
+    await service.transfers.act(trackingId, { type: 'Cancel', message: null }, context)
+  })
+
+  t.test('on a phone, a tap opens the withdrawal over the whole screen, and back closes it', async (t) => {
+    const trackingId = await create('withdrawal', '64.20')
+    const page = await openAs('operator', '/dashboard/pay', phone)
+    await page.locator(`[data-row="${trackingId}"]`).tap()
+    const panel = page.getByRole('region', { name: `Withdrawal ${await reference(trackingId)}` })
+    const box = (await panel.boundingBox())!
+    t.match(box, { x: 0, y: 0, width: narrow.width, height: narrow.height })
+    const button = (await panel.getByRole('button', { name: 'Claim' }).boundingBox())!
+    t.ok(button.y + button.height <= narrow.height && button.height >= 44, 'the main button is under the thumb')
+    t.strictSame(await faultsOf(page), [])
+    await page.goBack()
+    await panel.waitFor({ state: 'hidden' })
+    t.strictSame(await faultsOf(page), [])
+    await service.transfers.act(trackingId, { type: 'Cancel', message: null }, context)
+  })
+
+  t.test('the page of a transfer follows a colleague, and shows what moved first', async (t) => {
+    const trackingId = await create('withdrawal', '81')
+    const page = await openAs('approver', `/dashboard/transfers/${trackingId}`)
+    await page.getByRole('button', { name: 'Claim' }).waitFor()
+    const operator = await as('operator')
+    const claimed = await operator.send('POST', `/transfers/${trackingId}/claim`, { revision: 0 })
+    t.equal(claimed.status, 200)
+    await page.getByText(nameOf('operator')).first().waitFor()
+    await operator.send('POST', `/transfers/${trackingId}/complete`, { revision: 1, amountMinor: 80_00 })
+    await page.getByText('paid of ₺81.00 requested').waitFor()
+    await page.getByText('₺1.00 less').waitFor()
+    t.match((await page.locator('.TransferHeadline-amount').innerText()).replaceAll(/\s/g, ''), /^₺80\.00/)
+    t.strictSame(await faultsOf(page), [])
+  })
+
+  t.test('back returns to the place in a list, and j works wherever the focus is', async (t) => {
+    for (let number = 0; number < 12; number++) await create('native', `${number + 1}.00`)
+    const page = await openAs('operator', '/dashboard/deposits', { viewport: { width: 1000, height: 420 } })
+    await page.locator('tbody tr').nth(11).waitFor()
+    await page.evaluate('document.activeElement.blur()')
+    await page.keyboard.press('j')
+    t.equal(await page.evaluate('document.activeElement.tagName'), 'TR')
+    await page.locator('tbody tr').last().scrollIntoViewIfNeeded()
+    const scrolled = await page.evaluate<number>('window.scrollY')
+    t.ok(scrolled > 0)
+    await page.locator('tbody tr').last().click()
+    await page.getByRole('heading', { name: /^Deposit / }).waitFor({ state: 'attached' })
+    await page.goBack()
+    await until(page, `window.scrollY === ${scrolled}`)
+    t.pass('the list is where it was')
   })
 
   t.test('users who cannot settle have no queue and no actions', async (t) => {
@@ -247,7 +393,7 @@ else {
         .getByText(await reference(trackingId))
         .first()
         .waitFor()
-      for (const action of ['Claim', 'Complete', 'Cancel transfer', 'Approve'])
+      for (const action of ['Claim', 'Mark as paid…', 'Cancel…', 'Approve…'])
         t.equal(await page.getByRole('button', { name: action, exact: true }).count(), 0, `${role}: ${action}`)
       await page.close()
     }

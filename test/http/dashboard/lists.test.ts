@@ -197,3 +197,45 @@ t.test('the exported file names the merchant and the payment method', async (t) 
 t.test('limits a user to two concurrent exports, without a limit on sequential ones', async (t) => {
   for (let n = 0; n < 5; n++) t.equal((await operator.get('/transfers.csv')).statusCode, 200)
 })
+
+t.test('the queue of payouts counts and adds up every tab for its viewer', async (t) => {
+  const shop = await service.merchant({ name: 'Green', approvalAboveMinor: 200_00n })
+  for (const amount of ['10.00', '300.00', '20.50']) await create(shop, 'withdrawal', {}, amount)
+  const [clerk, approver] = [
+    await signInAs(service, 'operator', [shop.id]),
+    await signInAs(service, 'approver', [shop.id]),
+  ]
+  const queue = async (who: Asking, tab: string) => (await who.get(`/withdrawals/queue?tab=${tab}`)).json()
+  const until = async (count: number, tab: string) => {
+    for (let n = 0; n < 500; n++) {
+      const found = await queue(clerk, tab)
+      if (found.items.length === count) return found
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    throw new Error('the projections did not catch up')
+  }
+  const all = await until(3, 'all')
+  t.strictSame(
+    all.items.map(({ amountMinor }: Row) => amountMinor),
+    [10_00, 300_00, 20_50],
+    'oldest first',
+  )
+  await clerk.post(`/transfers/${all.items[0].trackingId}/claim`, { revision: 0 })
+  t.match(await until(1, 'mine'), {
+    items: [{ amountMinor: 10_00, claim: { mine: true }, awaitsApproval: false }],
+    tabs: [
+      { tab: 'unclaimed', count: 2, sumMinor: '32050' },
+      { tab: 'mine', count: 1, sumMinor: '1000' },
+      { tab: 'approval', count: 0, sumMinor: '0' },
+      { tab: 'all', count: 3, sumMinor: '33050' },
+    ],
+    more: false,
+    uncounted: false,
+  })
+  t.match(await queue(approver, 'approval'), {
+    items: [{ amountMinor: 300_00, awaitsApproval: true, canApprove: true }],
+    tabs: [{ count: 2 }, { count: 0 }, { tab: 'approval', count: 1 }, { count: 3 }],
+  })
+  t.match((await queue(clerk, 'unclaimed')).items, [{ awaitsApproval: true, canApprove: false }, {}])
+  t.equal((await staff.get('/withdrawals/queue')).statusCode, 403)
+})

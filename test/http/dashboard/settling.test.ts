@@ -283,6 +283,19 @@ t.test('claims and completes a batch sequentially, each transfer with its own re
   t.equal((await ada.post('/withdrawals/claim', none)).statusCode, 400)
 })
 
+t.test('a batch leaves out withdrawals in manual control, unless the user asks for them', async (t) => {
+  const trackingId = await withdrawal()
+  await act(ada, trackingId, 'claim', { revision: 0 })
+  await act(ada, trackingId, 'manual-control', { revision: 1, message: 'look' })
+  const items = [{ trackingId, revision: 2 }]
+  const file = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [trackingId] })
+  t.match(file.json(), { error: { validationErrors: [{ rule: 'in-manual-control', members: ['trackingIds/0'] }] } })
+  const unasked = await ada.post('/withdrawals/complete', { items })
+  t.match(unasked.json().items, [{ transfer: { status: 'ManualControl' }, error: { rule: 'in-manual-control' } }])
+  const asked = await ada.post('/withdrawals/complete', { items, manualControl: true })
+  t.match(asked.json().items, [{ transfer: { status: 'Completed' }, error: null }])
+})
+
 t.test('a bank file contains exactly the claimed withdrawals of the viewer', async (t) => {
   const [one, two] = [await withdrawal({ name: '=1+1' }), await withdrawal()]
   await act(ada, one, 'claim', { revision: 0 })

@@ -227,6 +227,7 @@ function settleAppends(
   reject: (error: Error) => void,
 ): void {
   const appended: AppendResult[] = []
+  let position = toPosition(0)
   let at = from
   for (const { stream, expectedRevision } of appends) {
     const revision = results[at + 1] ?? noRevision
@@ -235,7 +236,10 @@ function settleAppends(
       reject(new WrongExpectedRevisionError(stream, expectedRevision, actual))
       return
     }
-    appended.push({ revision, position: toPosition(results[at + 2] ?? 0) })
+    // Reuse the object: appends without events share a position, and there can be many of them.
+    const number = results[at + 2] ?? 0
+    if (number !== Number(position.commit)) position = toPosition(number)
+    appended.push({ revision, position })
     at += resultLength
   }
   resolve(appended)

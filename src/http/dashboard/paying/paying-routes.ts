@@ -2,16 +2,27 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type { TransferResult } from '../../../commands/transfer/transfer-requests.js'
+import type { Transfer } from '../../../domain/transfer/transfer.js'
+import { violate } from '../../../kernel/rules.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import { type InvalidField, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
 import { toRequestError } from '../../server/error-handler.js'
 import { checkReceipt, checkTexts } from '../../settlement-checks.js'
 import { knownZone, streamId } from '../../v1/requests.js'
-import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from '../api.js'
+import {
+  BankFileRequest,
+  BulkAction,
+  BulkAnswer,
+  BulkCompletion,
+  PayoutQueueAnswer,
+  PayoutQueueQuery,
+  PayoutsAnswer,
+} from '../api.js'
 import { ruleOfFailure } from '../dashboard-failure.js'
 import { sendFile } from '../downloads.js'
 import { actorNames, contextOf } from '../session-guard.js'
 import { detailOf, seenTransfer } from '../transfers/dashboard-transfer-view.js'
+import { payoutQueue } from './payout-queue.js'
 import { acceptedOf, askRecent } from './settling-routes.js'
 
 type Item = Static<typeof BulkAction>['items'][number]
@@ -35,15 +46,18 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
       transfers.act(trackingId, { type: 'Claim' }, contextOf(request), { revision }),
     ),
   )
-  app.post('/withdrawals/complete', { bodyLimit, ...pay({ body: BulkAction }, BulkAnswer) }, async (request) => {
-    const { items } = request.body
+  app.post('/withdrawals/complete', { bodyLimit, ...pay({ body: BulkCompletion }, BulkAnswer) }, async (request) => {
+    const { items, manualControl } = request.body
     for (const { receiptUrl } of items) {
       checkTexts({ receiptUrl })
       await checkReceipt(app.services, receiptUrl)
     }
     const known = await Promise.all(items.map(({ trackingId }) => seenOrNone(request, trackingId)))
     for (const found of known) if (found) askRecent(request, found.transfer)
-    return oneByOne(request, items, ({ trackingId, revision, receiptUrl }) => {
+    return oneByOne(request, items, ({ trackingId, revision, receiptUrl }, { status }) => {
+      if (status === 'ManualControl' && !manualControl) {
+        throw new RequestError('not-possible', { violation: violate('in-manual-control') })
+      }
       const completion = receiptUrl === undefined ? {} : { receiptUrl }
       return transfers.act(trackingId, { type: 'Complete', ...completion }, contextOf(request), {
         revision,
@@ -56,6 +70,11 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const [extension, type] = fileTypes[request.body.format]
     return sendFile(reply, `withdrawals-${date}-${messageId}.${extension}`, type, text)
   })
+  app.get(
+    '/withdrawals/queue',
+    app.viewers.allow('transfers:settle')({ querystring: PayoutQueueQuery }, PayoutQueueAnswer),
+    (request) => payoutQueue(request, request.query),
+  )
   app.get('/payouts', app.viewers.allow('transfers:read')({}, PayoutsAnswer), async () => ({
     stopped: await transfers.arePayoutsStopped(),
   }))
@@ -64,7 +83,7 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
 async function oneByOne(
   request: FastifyRequest,
   items: readonly Item[],
-  action: (item: Item) => Promise<TransferResult>,
+  action: (item: Item, found: Transfer) => Promise<TransferResult>,
 ): Promise<{ items: Outcome[] }> {
   const outcomes: Outcome[] = []
   for (const item of items) outcomes.push(await outcomeOf(request, item, action))
@@ -75,13 +94,13 @@ async function oneByOne(
 async function outcomeOf(
   request: FastifyRequest,
   item: Item,
-  action: (item: Item) => Promise<TransferResult>,
+  action: (item: Item, found: Transfer) => Promise<TransferResult>,
 ): Promise<Outcome> {
   const { trackingId } = item
   try {
     const { transfer } = await seenTransfer(request, trackingId)
     if (transfer.kind !== 'withdrawal') throw new RequestError('unknown-transfer')
-    const found = acceptedOf(request, await action({ ...item, trackingId: transfer.trackingId }))
+    const found = acceptedOf(request, await action({ ...item, trackingId: transfer.trackingId }, transfer))
     return { trackingId, transfer: await detailOf(request, found), error: null }
   } catch (error) {
     const failed = toRequestError(error)
@@ -102,7 +121,10 @@ async function seenOrNone(request: FastifyRequest, trackingId: string): Promise<
 }
 
 /** @throws RequestError that names every problem of the batch */
-async function fileFor(request: FastifyRequest, { trackingIds, ...asked }: Static<typeof BankFileRequest>) {
+async function fileFor(
+  request: FastifyRequest,
+  { trackingIds, manualControl, ...asked }: Static<typeof BankFileRequest>,
+) {
   const { currency, transfers } = request.server.services
   if (await transfers.arePayoutsStopped()) throw new RequestError('payouts-stopped')
   checkTexts({ reason: asked.again })
@@ -111,6 +133,11 @@ async function fileFor(request: FastifyRequest, { trackingIds, ...asked }: Stati
   const found = await Promise.all(distinct.map((trackingId) => seenTransfer(request, trackingId)))
   // Uploading the file to a bank pays the withdrawals.
   for (const { transfer } of found) askRecent(request, transfer)
+  const excluded = found.flatMap(({ transfer: { status, referenceId } }, index): InvalidField[] => {
+    if (status !== 'ManualControl' || manualControl) return []
+    return [{ field: `trackingIds/${index}`, subject: referenceId, ...violate('in-manual-control') }]
+  })
+  if (excluded.length > 0) throw invalidFields(excluded)
   const timeZone = knownZone(asked.timeZone)
   const wanted = { ...asked, timeZone, trackingIds: distinct, underClaim: true }
   const file = await transfers.produceBankFile(wanted, currency, contextOf(request))

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { type Actor, possibleActions } from '../../../domain/transfer/allowed-actions.js'
-import { activeClaim, needsApproval } from '../../../domain/transfer/settling.js'
+import { type Actor, isPossible, possibleActions } from '../../../domain/transfer/allowed-actions.js'
+import { activeClaim, needsApproval, validApproval } from '../../../domain/transfer/settling.js'
 import {
   isTerminal,
   needsAttention,
@@ -36,12 +36,22 @@ export function rowOf(
   const { _id: trackingId, accountNumber = null, expiresAt = null } = document
   const claim = activeClaim(transfer, request.server.services.clock())
   const file = transfer.kind === 'withdrawal' ? transfer.payout.files.at(-1) : undefined
+  const awaitsApproval = isApprovalMissing(transfer, actorOf(request, transfer))
+  const isApprover = isAllowed(request.viewer.role, permissionOf.approve)
   return {
     ...document,
     ...{ trackingId, accountNumber, expiresAt, needsAttention: needsAttention(transfer) },
     bankFile: file ? { ...file, name: actorNames(request)(file.by) } : null,
     claim: claim ? { ...claim, ...personOf(request, claim.by), mine: claim.by === userActor(request) } : null,
+    awaitsApproval,
+    canApprove: awaitsApproval && isApprover && isPossible('approve', transfer, actorOf(request, transfer)),
   }
+}
+
+function isApprovalMissing(transfer: Transfer, { approvalAboveMinor }: Actor): boolean {
+  const { status, amountMinor } = transfer
+  const isNeeded = !isTerminal(status) && needsApproval(transfer, amountMinor, approvalAboveMinor)
+  return isNeeded && validApproval(transfer, amountMinor) === null
 }
 
 /** Returns a complete transfer with the actions that the viewer can take. */

@@ -5,7 +5,7 @@ import type * as operations from '../../../../src/http/dashboard/operations/oper
 import type * as privacy from '../../../../src/http/dashboard/privacy/privacy-api'
 
 export type { Permission, Role } from '../../../../src/domain/user/permissions'
-export type { Session, TransferAction } from '../../../../src/http/dashboard/api'
+export type { PayoutTab, Session, TransferAction } from '../../../../src/http/dashboard/api'
 
 type Schemas = typeof schemas
 
@@ -33,6 +33,7 @@ export type MessageAction = Static<Schemas['MessageAction']>
 export type ReasonAction = Static<Schemas['ReasonAction']>
 export type ReturnAction = Static<Schemas['ReturnAction']>
 export type BulkAnswer = Static<Schemas['BulkAnswer']>
+export type PayoutQueueAnswer = Static<Schemas['PayoutQueueAnswer']>
 export type BankFileRequest = Static<Schemas['BankFileRequest']>
 export type PayoutsAnswer = Static<Schemas['PayoutsAnswer']>
 export type StoredReceipt = Static<Schemas['StoredReceipt']>

@@ -21,7 +21,7 @@ export function PhoneTabs({ isOpen, onToggle }: PhoneTabsProps) {
   const destinations = useDestinations()
   const shown = tabs.flatMap((tab) => destinations.find(({ to }) => to === tab) ?? [])
   return (
-    <div className="PhoneTabs">
+    <nav className="PhoneTabs" aria-label={text('shell.navigation')}>
       {shown.map(({ to, label, icon: Icon }) => (
         <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className="PhoneTabs-tab">
           <Icon />
@@ -36,12 +36,11 @@ export function PhoneTabs({ isOpen, onToggle }: PhoneTabsProps) {
         className="PhoneTabs-tab"
         aria-expanded={isOpen}
         aria-controls="navigation"
-        aria-label={text(isOpen ? 'shell.closeNavigation' : 'shell.openNavigation')}
         onPress={onToggle}
       >
         <Menu />
         <span className="cut">{text('shell.tab.more')}</span>
       </Button>
-    </div>
+    </nav>
   )
 }

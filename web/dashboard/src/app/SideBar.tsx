@@ -31,7 +31,7 @@ export function SideBar({ isOpen, close }: SideBarProps) {
   }, [isOpen])
   const inGroup = (name: Destination['group']) => destinations.filter(({ group }) => group === name)
   return (
-    <div id="navigation" className={isOpen ? 'SideBar SideBar-open' : 'SideBar'}>
+    <aside id="navigation" aria-label={text('shell.product')} className={isOpen ? 'SideBar SideBar-open' : 'SideBar'}>
       <div className="SideBar-brand">
         <ArrowLeftRight className="SideBar-logo" />
         <span className="SideBar-label">{text('shell.product')}</span>
@@ -64,7 +64,7 @@ export function SideBar({ isOpen, close }: SideBarProps) {
       <div className="SideBar-foot">
         <UserMenu />
       </div>
-    </div>
+    </aside>
   )
 }
 

@@ -2,7 +2,6 @@ import { useNavigate } from '@tanstack/react-router'
 import { Check, ChevronsUpDown } from 'lucide-react'
 import { Header, type Key, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from 'react-aria-components'
 import { Button } from '../components/Button'
-import { Mark } from '../components/Mark'
 import { type Density, densities, type Theme, themes, useAppearance } from './appearance'
 import { useSession } from './current-session'
 import { type Language, languages, useChosenLanguage } from './language'
@@ -23,7 +22,9 @@ export function UserMenu() {
   return (
     <MenuTrigger>
       <Button look="quiet" className="SideBar-user">
-        <Mark name={user.name} person mine />
+        <span aria-hidden="true" className="SideBar-initials">
+          {initialsOf(user.name)}
+        </span>
         <span className="SideBar-name">
           <span className="cut">{user.name}</span>
           <span className="small">{text(`common.role.${user.role}`)}</span>
@@ -64,6 +65,14 @@ export function UserMenu() {
       </Popover>
     </MenuTrigger>
   )
+}
+
+function initialsOf(name: string): string {
+  const words = name.split(' ').filter(Boolean)
+  return [words[0], words.length > 1 ? words.at(-1) : undefined]
+    .map((word) => [...(word ?? '')][0] ?? '')
+    .join('')
+    .toLocaleUpperCase()
 }
 
 interface ChoiceProps {

@@ -25,7 +25,7 @@ export function Button(props: ButtonProps) {
     <AriaButton
       {...rest}
       onPress={(event) => pending || onPress?.(event)}
-      aria-disabled={pending}
+      aria-disabled={pending || rest['aria-disabled'] === true}
       className={classes}
     />
   )

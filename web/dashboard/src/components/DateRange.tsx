@@ -1,8 +1,7 @@
 import { useText } from '../app/texts'
 import { DateField } from './DateField'
-import { dayOf, type Period, startOf } from './local-days'
+import { dayOf, lastDays, type Period, startOf, thisMonth } from './local-days'
 import { Menu } from './Menu'
-import { namedPeriods } from './period-names'
 import './DateRange.css'
 
 interface DateRangeProps {
@@ -20,6 +19,13 @@ export function DateRange({ from, to, onChange }: DateRangeProps) {
     const { from: start, to: end } = { from, to, ...next }
     onChange({ ...(start === undefined ? {} : { from: start }), ...(end === undefined ? {} : { to: end }) })
   }
+  const choices = [
+    ['today', text('common.today'), () => lastDays(1)],
+    ['yesterday', text('common.yesterday'), () => lastDays(1, 1)],
+    ['7', text('common.last7Days'), () => lastDays(7)],
+    ['30', text('common.last30Days'), () => lastDays(30)],
+    ['month', text('common.thisMonth'), thisMonth],
+  ] as const
   return (
     <fieldset className="DateRange">
       <legend className="visually-hidden">{text('common.dateRange')}</legend>
@@ -39,7 +45,7 @@ export function DateRange({ from, to, onChange }: DateRangeProps) {
       />
       <Menu
         label={text('common.dateRange')}
-        items={namedPeriods.map(([id, period]) => ({ id, label: text(id), onAction: () => onChange(period()) }))}
+        items={choices.map(([key, label, period]) => ({ id: key, label, onAction: () => onChange(period()) }))}
       />
     </fieldset>
   )

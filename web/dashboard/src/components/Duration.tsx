@@ -29,3 +29,10 @@ export function useDuration(): (ms: number | null) => string {
     return text('common.durationDays', { days: Math.floor(whole / day), hours: Math.floor((whole % day) / hour) })
   }
 }
+
+/** Returns a function that writes the time between two events. Below a second, that is "immediately". */
+export function useTook(): (ms: number) => string {
+  const text = useText()
+  const duration = useDuration()
+  return (ms) => (ms < second ? text('common.immediately') : duration(Math.round(ms / second) * second))
+}

@@ -15,13 +15,24 @@ interface FormProps {
   readonly submit: string
   readonly pending: boolean
   readonly cancel?: (() => void) | undefined
+  /** The label of the button that closes the form; defaults to "Go back". */
+  readonly cancelText?: string
   readonly danger?: boolean
+  /** The submit button has the focus, because nothing has to be typed. */
+  readonly focusSubmit?: boolean
+  /** Ignores the submit button for now. */
+  readonly unready?: boolean
+  /** The fields whose errors the children show. */
+  readonly shownFields?: readonly string[]
   readonly children: ReactNode
 }
 
 const noFields = {}
+const noNames: readonly string[] = []
 
-export function Form({ onSubmit, error, submit, pending, cancel, danger = false, children }: FormProps) {
+export function Form(props: FormProps) {
+  const { onSubmit, error, submit, pending, cancel, cancelText, danger = false, focusSubmit = false } = props
+  const { shownFields = noNames, unready = false, children } = props
   const text = useText()
   const refusalText = useRefusalText()
   // A field with a server error blocks the form. The fix may be in a different field, so any input clears all server errors.
@@ -29,7 +40,7 @@ export function Form({ onSubmit, error, submit, pending, cancel, danger = false,
   const [names, setNames] = useState<readonly string[]>([])
   const handle = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    if (pending) return
+    if (pending || unready) return
     const data = new FormData(event.currentTarget)
     for (const input of event.currentTarget.querySelectorAll<HTMLInputElement>('input[data-minor]')) {
       data.set(input.name, input.dataset.minor ?? '')
@@ -50,12 +61,18 @@ export function Form({ onSubmit, error, submit, pending, cancel, danger = false,
       <div className="Form-fields" onInput={() => setDismissed(error)}>
         {children}
       </div>
-      {error && <Problem error={error} shownFields={names} />}
+      {error && <Problem error={error} shownFields={[...names, ...shownFields]} />}
       <div className="Form-buttons">
-        <Button type="submit" look={danger ? 'danger' : 'primary'} pending={pending}>
+        <Button
+          type="submit"
+          look={danger ? 'danger' : 'primary'}
+          pending={pending}
+          autoFocus={focusSubmit}
+          aria-disabled={unready}
+        >
           {submit}
         </Button>
-        {cancel && <Button onPress={cancel}>{text('common.cancel')}</Button>}
+        {cancel && <Button onPress={cancel}>{cancelText ?? text('common.cancel')}</Button>}
       </div>
     </AriaForm>
   )

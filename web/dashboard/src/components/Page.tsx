@@ -27,7 +27,7 @@ export function Page({ title, badge, actions, children }: PageProps) {
   }, [documentTitle, title])
   useEffect(() => {
     if (path === undefined) return
-    if (shownPath !== undefined && shownPath !== path) heading.current?.focus()
+    if (shownPath !== undefined && shownPath !== path) heading.current?.focus({ preventScroll: true })
     shownPath = path
   }, [path])
   return (

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { type IntlShape, useIntl } from 'react-intl'
+import { useDuration } from './Duration'
 
 const tickMs = 10_000
 const units = [
@@ -7,6 +8,8 @@ const units = [
   ['hour', 3_600_000],
   ['minute', 60_000],
 ] as const
+const minuteMs = 60_000
+const lateMs = 30 * minuteMs
 const relativeForMs = 30 * 86_400_000
 
 let now = Date.now()
@@ -48,6 +51,48 @@ export function Time({ at, exact = false }: TimeProps) {
   return (
     <time className="nowrap" dateTime={at} title={exact ? relative : full}>
       {exact ? full : relative}
+    </time>
+  )
+}
+
+/** Shows for how long something has waited, such as "54 min". From half an hour on, it is marked as late. */
+export function Age({ at }: Pick<TimeProps, 'at'>) {
+  const intl = useIntl()
+  const duration = useDuration()
+  const clock = useNow()
+  const ms = Math.max(0, Math.max(clock, Date.now()) - Date.parse(at))
+  const whole = ms < minuteMs ? minuteMs : Math.floor(ms / minuteMs) * minuteMs
+  return (
+    <time className="nowrap" dateTime={at} title={exactTime(intl, at)} data-late={ms >= lateMs || undefined}>
+      {duration(whole)}
+    </time>
+  )
+}
+
+/** Shows the time of day. The tooltip has the date. */
+export function Clock({ at }: Pick<TimeProps, 'at'>) {
+  const intl = useIntl()
+  return (
+    <time className="nowrap" dateTime={at} title={exactTime(intl, at)}>
+      {intl.formatDate(at, { timeStyle: 'medium' })}
+    </time>
+  )
+}
+
+/** Shows a time to come, or "now" once it has come: what is due has not been done in the past. */
+export function DueTime({ at }: Pick<TimeProps, 'at'>) {
+  const clock = useNow()
+  const isDue = Date.parse(at) <= Math.max(clock, Date.now())
+  return <Time at={isDue ? new Date().toISOString() : at} />
+}
+
+/** Shows the day, without the year if it is the current one. */
+export function Day({ at }: Pick<TimeProps, 'at'>) {
+  const intl = useIntl()
+  const isThisYear = new Date(at).getFullYear() === new Date().getFullYear()
+  return (
+    <time className="nowrap" dateTime={at} title={exactTime(intl, at)}>
+      {intl.formatDate(at, { day: 'numeric', month: 'short', ...(!isThisYear && { year: 'numeric' }) })}
     </time>
   )
 }

@@ -1,4 +1,8 @@
-import { type KeyboardEvent, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useEffectEvent, useRef, useState } from 'react'
+
+/** Elements that handle these keys themselves. */
+const keyOwners =
+  'tbody, input:not([type=checkbox]), textarea, select, [contenteditable], [role=dialog], [role=alertdialog], [role=menu], [role=listbox]'
 
 interface RowKeysOptions {
   readonly ids: readonly string[]
@@ -58,5 +62,19 @@ export function useRowKeys({ ids, open, selection }: RowKeysOptions) {
     if (!isRow || event.ctrlKey || event.metaKey || event.altKey) return
     if (act(event)) event.preventDefault()
   }
+  // J and K work wherever the focus is. On a page with several tables, they move through the first.
+  const onPageKey = useEffectEvent((event: globalThis.KeyboardEvent) => {
+    const { key, target, ctrlKey, metaKey, altKey, defaultPrevented } = event
+    const isFirst = document.querySelector('[role=grid] tbody') === ref.current
+    const isOwned = target instanceof Element && target.closest(keyOwners) !== null
+    if (!isFirst || isOwned || defaultPrevented || ctrlKey || metaKey || altKey || ids.length === 0) return
+    if (key !== 'j' && key !== 'k') return
+    event.preventDefault()
+    moveTo(active)
+  })
+  useEffect(() => {
+    document.addEventListener('keydown', onPageKey)
+    return () => document.removeEventListener('keydown', onPageKey)
+  }, [])
   return { ref, active, activate, toggle, onKeyDown }
 }

@@ -1,7 +1,6 @@
 import type { TransferRow } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
-import { Badge } from '../../components/Badge'
 import { Time } from '../../components/Time'
 
 /** Warns that a bank may be paying the withdrawal, regardless of who holds it now. */
@@ -10,8 +9,8 @@ export function BankFileChip({ bankFile }: Pick<TransferRow, 'bankFile'>) {
   const actorName = useActorName()
   if (!bankFile) return null
   return (
-    <Badge tone="person">
+    <span>
       {text('paying.inFile', { name: actorName(bankFile.name) })} <Time at={bankFile.at} />
-    </Badge>
+    </span>
   )
 }

@@ -6,13 +6,13 @@ import { useSession } from '../../app/current-session'
 import { preference, setPreference } from '../../app/preferences'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
-import { Button } from '../../components/Button'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { fieldText } from '../../components/form-data'
 import { Select } from '../../components/Select'
 import { TextField } from '../../components/TextField'
 import { notify } from '../../components/Toasts'
+import { FileRefusals } from './FileRefusals'
 
 type Format = BankFileRequest['format']
 type Debtor = NonNullable<BankFileRequest['debtor']>
@@ -63,6 +63,7 @@ export function BankFileDialog({ transfers: claimed, onClose }: BankFileDialogPr
         timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
         ...(format === 'pain.001' && { debtor: debtorOf(data) }),
         ...(again !== '' && { again }),
+        ...(transfers.some(({ status }) => status === 'ManualControl') && { manualControl: true }),
       }
       await api.download('/withdrawals/bank-file', body)
       if (body.debtor) setPreference(preferenceName, JSON.stringify(body.debtor))
@@ -72,9 +73,12 @@ export function BankFileDialog({ transfers: claimed, onClose }: BankFileDialogPr
       onClose()
     },
   })
-  const refused = Object.keys(action.error?.fields ?? {}).flatMap((field) => withdrawalField.exec(field)?.[1] ?? [])
+  const refused = Object.entries(action.error?.fields ?? {}).flatMap(([field, reason]) => {
+    const row = transfers[Number(withdrawalField.exec(field)?.[1] ?? Number.NaN)]
+    return row ? [{ field, reason, row }] : []
+  })
   const leaveOut = () => {
-    setTransfers(transfers.filter((_, n) => !refused.includes(String(n))))
+    setTransfers(transfers.filter((transfer) => !refused.some(({ row }) => row === transfer)))
     action.reset()
   }
   const totalMinor = transfers.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
@@ -83,12 +87,13 @@ export function BankFileDialog({ transfers: claimed, onClose }: BankFileDialogPr
       <Form
         onSubmit={action.start}
         error={action.error}
+        shownFields={refused.map(({ field }) => field)}
         submit={text('paying.fileSubmit')}
         pending={action.pending}
         cancel={onClose}
       >
         <p className="BulkDialog-total">
-          {text('common.selected', { count: transfers.length })} · <Amount minor={totalMinor} />
+          {text('paying.fileTotal', { count: transfers.length })} <Amount minor={totalMinor} />
         </p>
         <p>{text('paying.fileExplain')}</p>
         <Select
@@ -103,9 +108,7 @@ export function BankFileDialog({ transfers: claimed, onClose }: BankFileDialogPr
         {transfers.some(({ bankFile }) => bankFile) && (
           <TextField name="again" label={text('paying.fileAgain')} description={text('paying.fileAgainHelp')} />
         )}
-        {refused.length > 0 && refused.length < transfers.length && (
-          <Button onPress={leaveOut}>{text('paying.fileLeaveOut', { count: refused.length })}</Button>
-        )}
+        {refused.length > 0 && <FileRefusals refused={refused} count={transfers.length} onLeaveOut={leaveOut} />}
         {format === 'pain.001' && (
           <>
             <TextField

@@ -1,54 +1,55 @@
+import { Check, FileDown, HandCoins, X } from 'lucide-react'
 import type { TransferRow } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Button } from '../../components/Button'
+import { keyOf } from './paying-keys'
 
 interface BulkBarProps {
-  readonly items: readonly TransferRow[]
   readonly chosen: readonly TransferRow[]
-  readonly onSelect: (rows: readonly TransferRow[]) => void
   readonly onClear: () => void
   readonly onOpen: (opened: 'claim' | 'complete' | 'file') => void
 }
 
-export function BulkBar({ items, chosen, onSelect, onClear, onOpen }: BulkBarProps) {
+/** Shows the number and the sum of the selection, and what can be done with it. */
+export function BulkBar({ chosen, onClear, onOpen }: BulkBarProps) {
   const text = useText()
-  const totalMinor = chosen.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
-  const mine = items.filter(({ claim }) => claim?.mine)
-  const unclaimed = items.filter(({ claim }) => claim === null)
-  const chosenMine = chosen.filter(({ claim }) => claim?.mine).length
   const count = chosen.length
+  if (count === 0) return null
+  const totalMinor = chosen.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
+  const mine = chosen.filter(({ claim }) => claim?.mine).length
   return (
-    <div className="BulkBar spread">
+    <section className="BulkBar" aria-label={text('paying.selection')}>
       <output>
-        {count === 0 ? (
-          <span className="muted">{text('paying.waiting', { count: items.length })}</span>
-        ) : (
-          <strong>
-            {text('common.selected', { count })} · <Amount minor={totalMinor} />
-          </strong>
-        )}
+        <strong>{text('common.selected', { count })}</strong>
+        {mine === count && `, ${text('paying.allYours')}`} <span className="faint">·</span>{' '}
+        <strong className="BulkBar-sum">
+          <Amount minor={totalMinor} />
+        </strong>
       </output>
-      <div className="row">
-        <Button look="quiet" onPress={() => onSelect(unclaimed)} isDisabled={unclaimed.length === 0}>
-          {text('paying.selectUnclaimed', { count: unclaimed.length })}
-        </Button>
-        <Button look="quiet" onPress={() => onSelect(mine)} isDisabled={mine.length === 0}>
-          {text('paying.selectMine', { count: mine.length })}
-        </Button>
-        <Button look="quiet" onPress={onClear} isDisabled={count === 0}>
-          {text('paying.clearSelection')}
-        </Button>
-        <Button onPress={() => onOpen('claim')} isDisabled={count === 0}>
-          {text('paying.bulk.claim')}
-        </Button>
-        <Button onPress={() => onOpen('file')} isDisabled={chosenMine === 0}>
-          {text('paying.bulk.file')}
-        </Button>
-        <Button onPress={() => onOpen('complete')} isDisabled={chosenMine === 0}>
-          {text('paying.bulk.complete')}
+      <div className="BulkBar-buttons">
+        {mine < count && (
+          <Button onPress={() => onOpen('claim')} {...(mine === 0 && { look: 'primary' })}>
+            <HandCoins />
+            {text('paying.bulk.claim')}
+          </Button>
+        )}
+        {mine > 0 && (
+          <>
+            <Button onPress={() => onOpen('file')}>
+              <FileDown />
+              {text('paying.bulk.file')} <kbd aria-hidden>{keyOf('file')}</kbd>
+            </Button>
+            <Button look="primary" onPress={() => onOpen('complete')}>
+              <Check />
+              {text('paying.bulk.complete')}
+            </Button>
+          </>
+        )}
+        <Button look="quiet" icon onPress={onClear} aria-label={text('paying.clearSelection')}>
+          <X />
         </Button>
       </div>
-    </div>
+    </section>
   )
 }

@@ -1,17 +1,16 @@
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { Reason } from '../../api/api-error'
 import type { BulkAnswer, TransferDetail, TransferRow } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
-import { Button } from '../../components/Button'
 import { Dialog } from '../../components/Dialog'
 import { FileField } from '../../components/FileField'
 import { Form } from '../../components/Form'
-import { useRefusalText } from '../../components/shown-refusals'
 import { TextField } from '../../components/TextField'
+import { useAmounts } from '../../components/use-amounts'
 import { uploadReceipt } from '../transfer/transfer-actions'
+import { BulkOutcome } from './BulkOutcome'
 
 interface BulkDialogProps {
   readonly action: 'claim' | 'complete'
@@ -20,14 +19,19 @@ interface BulkDialogProps {
   /** Receives the current state of all transfers, including those that were rejected. */
   readonly onResult: (transfers: readonly TransferDetail[]) => void
   readonly onFailed: () => void
+  readonly onSelect: (trackingIds: readonly string[]) => void
+  readonly onOpen: (trackingId: string) => void
 }
 
 /** Claims or completes several withdrawals. Each one succeeds or fails separately, and the dialog shows all outcomes. */
-export function BulkDialog({ action: name, transfers, onClose, onResult, onFailed }: BulkDialogProps) {
+export function BulkDialog(props: BulkDialogProps) {
+  const { action: name, transfers, onClose, onResult, onFailed, onSelect, onOpen } = props
   const text = useText()
+  const { format } = useAmounts()
   // The selection when the dialog opened, because the queue changes while the dialog is open.
   const [seen] = useState(transfers)
   const [outcome, setOutcome] = useState<BulkAnswer>()
+  const inManualControl = seen.filter(({ status }) => status === 'ManualControl')
   const action = useAction({
     run: async (data: FormData) => {
       try {
@@ -37,7 +41,9 @@ export function BulkDialog({ action: name, transfers, onClose, onResult, onFaile
           revision,
           ...(receiptUrl !== undefined && { receiptUrl }),
         }))
-        return await api.send<BulkAnswer>('POST', `/withdrawals/${name}`, { items })
+        const manualControl = name === 'complete' && inManualControl.length > 0
+        const body = { items, ...(manualControl && { manualControl }) }
+        return await api.send<BulkAnswer>('POST', `/withdrawals/${name}`, body)
       } catch (error) {
         onFailed()
         throw error
@@ -46,25 +52,49 @@ export function BulkDialog({ action: name, transfers, onClose, onResult, onFaile
     onSuccess: (result) => {
       setOutcome(result)
       onResult(result.items.flatMap(({ transfer }) => transfer ?? []))
+      onSelect(result.items.filter(({ error }) => error).map(({ trackingId }) => trackingId))
     },
   })
-  const totalMinor = seen.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
+  const total = format(seen.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n))
+  const failed = outcome?.items.filter(({ error }) => error).length ?? 0
+  const title = !outcome
+    ? text(`paying.bulkTitle.${name}`, { count: seen.length, total })
+    : failed === 0
+      ? text(`paying.bulkAllDone.${name}`, { count: seen.length })
+      : text('paying.bulkRefused', { failed, count: seen.length })
   return (
-    <Dialog title={text(`paying.bulkTitle.${name}`, { count: seen.length })} open onClose={onClose} wide>
+    <Dialog title={title} open onClose={onClose} wide>
       {outcome ? (
-        <Outcomes seen={seen} outcome={outcome} onClose={onClose} />
+        <BulkOutcome
+          action={name}
+          seen={seen}
+          outcome={outcome}
+          onClose={onClose}
+          onSelect={onSelect}
+          onOpen={onOpen}
+        />
       ) : (
         <Form
           onSubmit={action.start}
           error={action.error}
-          submit={text(`paying.bulkSubmit.${name}`, { count: seen.length })}
+          submit={text(`paying.bulkSubmit.${name}`, { count: seen.length, total })}
+          focusSubmit
           pending={action.pending}
           cancel={onClose}
         >
-          <p className="BulkDialog-total">
-            {text('common.selected', { count: seen.length })} · <Amount minor={totalMinor} />
-          </p>
           <p>{text(`paying.bulkExplain.${name}`)}</p>
+          <ul className="BulkDialog-list">
+            {seen.map(({ trackingId, amountMinor, name: beneficiary, referenceId }) => (
+              <li key={trackingId}>
+                <Amount minor={amountMinor} />
+                <bdi className="cut">{beneficiary}</bdi>
+                <bdi className="cut faint">{referenceId}</bdi>
+              </li>
+            ))}
+          </ul>
+          {inManualControl.length > 0 && (
+            <p className="notice">{text('paying.bulkManualControl', { count: inManualControl.length })}</p>
+          )}
           {name === 'complete' && (
             <>
               <TextField name="receiptUrl" type="url" label={text('transfer.receiptLink')} />
@@ -80,60 +110,4 @@ export function BulkDialog({ action: name, transfers, onClose, onResult, onFaile
       )}
     </Dialog>
   )
-}
-
-interface OutcomesProps {
-  readonly seen: readonly TransferRow[]
-  readonly outcome: BulkAnswer
-  readonly onClose: () => void
-}
-
-function Outcomes({ seen, outcome, onClose }: OutcomesProps) {
-  const text = useText()
-  const rows = new Map(seen.map((row) => [row.trackingId, row]))
-  const failed = outcome.items.filter(({ error }) => error !== null).length
-  return (
-    <div className="stack">
-      <output>{text('paying.bulkOutcome', { done: outcome.items.length - failed, failed })}</output>
-      <div className="BulkOutcomes">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{text('fields.referenceId')}</th>
-              <th scope="col">{text('fields.name')}</th>
-              <th scope="col" className="number">
-                {text('fields.amountMinor')}
-              </th>
-              <th scope="col">{text('fields.outcome')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {outcome.items.map(({ trackingId, error }) => {
-              const row = rows.get(trackingId)
-              return (
-                <tr key={trackingId} data-failed={error !== null || undefined}>
-                  <td>{row?.referenceId ?? trackingId}</td>
-                  <td>
-                    <bdi>{row?.name}</bdi>
-                  </td>
-                  <td className="number">{row && <Amount minor={row.amountMinor} />}</td>
-                  <td>{error ? <Refused reason={error} /> : text('paying.bulkDone')}</td>
-                </tr>
-              )
-            })}
-          </tbody>
-        </table>
-      </div>
-      <div className="row">
-        <Button look="primary" onPress={onClose}>
-          {text('common.close')}
-        </Button>
-      </div>
-    </div>
-  )
-}
-
-function Refused({ reason }: { readonly reason: Reason }) {
-  const refusalText = useRefusalText()
-  return <bdi>{refusalText(reason)}</bdi>
 }

@@ -1,11 +1,10 @@
 import type { TransferRow } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
-import { Badge } from '../../components/Badge'
 import { activeClaim, leftMs, minutesAndSeconds } from './claim-time'
 import { useSecondClock } from './claim-timers'
 
-/** Shows who holds the claim and the remaining time, or nothing once the claim has ended. */
+/** States who holds the claim and the remaining time, or nothing once the claim has ended. */
 export function ClaimChip({ claim }: Pick<TransferRow, 'claim'>) {
   const text = useText()
   const actorName = useActorName()
@@ -15,10 +14,10 @@ export function ClaimChip({ claim }: Pick<TransferRow, 'claim'>) {
   const [name, isEndless] = [actorName(active.name), active.until === null]
   const left = isEndless ? '' : minutesAndSeconds(leftMs(active, nowMs))
   return (
-    <Badge tone={active.mine ? 'accent' : 'off'}>
+    <span className="ClaimChip">
       {active.mine
         ? text(isEndless ? 'paying.holdMine' : 'paying.claimMine', { left })
         : text(isEndless ? 'paying.holdOther' : 'paying.claimOther', { name, left })}
-    </Badge>
+    </span>
   )
 }

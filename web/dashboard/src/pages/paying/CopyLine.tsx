@@ -1,33 +1,31 @@
+import { Check, Copy } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
-import { notify } from '../../components/Toasts'
 
 interface CopyLineProps {
   readonly label: string
-  /** The text that is copied. */
-  readonly value: string
   readonly children: ReactNode
+  /** The key that copies the line. */
+  readonly shortcut: string
+  readonly isCopied: boolean
+  readonly onCopy: () => void
 }
 
 /** Shows a value that the operator enters in the bank's form, and copies it in the form that banks accept. */
-export function CopyLine({ label, value, children }: CopyLineProps) {
+export function CopyLine({ label, children, shortcut, isCopied, onCopy }: CopyLineProps) {
   const text = useText()
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(value)
-      notify(text('common.copied', { label }), 'plain')
-    } catch {
-      notify(text('common.copyFailed'), 'bad')
-    }
-  }
   return (
-    <div className="CopyLine">
-      <dt>{label}</dt>
-      <dd>
-        <span className="CopyLine-value">{children}</span>
-        <Button aria-label={text('common.copyValue', { label })} onPress={copy}>
-          {text('common.copy')}
+    <div className="CopyLine" data-copied={isCopied || undefined}>
+      <dt>
+        {label} <output className="CopyLine-copied">{isCopied && text('paying.copied')}</output>
+      </dt>
+      <dd className="CopyLine-value">{children}</dd>
+      <dd className="CopyLine-button">
+        <Button onPress={onCopy}>
+          <span className="visually-hidden">{text('common.copyValue', { label })}</span>
+          {isCopied ? <Check /> : <Copy />}
+          <kbd aria-hidden>{shortcut}</kbd>
         </Button>
       </dd>
     </div>

@@ -1,41 +1,37 @@
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import type { TransferDetail } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Loaded } from '../../components/Loaded'
 import { notify } from '../../components/Toasts'
-import { ActionDialog } from '../transfer/ActionDialog'
+import { type DialogAction, isDirect } from '../transfer/transfer-actions'
 import { useTransfer } from '../transfer/use-transfer'
 import { PayPanel } from './PayPanel'
-import type { KeyedAction, PayingKey } from './paying-keys'
+import { actionKeys, type KeyedAction, type PayingKey, type PressedKey } from './paying-keys'
 import { isWaiting } from './payment-queue'
-import { pollMs } from './use-payment-queue'
-import { type QuickAction, useQuickAction, useRefreshQueue } from './use-quick-action'
+import { usePressed } from './use-pressed'
+import { useQuickAction, useRefreshQueue } from './use-quick-action'
 
 interface CurrentWithdrawalProps {
   readonly trackingId: string
-  /** The last pressed key that stands for an action. */
-  readonly pressed: { readonly key: PayingKey } | undefined
+  /** The last pressed key that concerns the withdrawal. */
+  readonly pressed: PressedKey | undefined
   /** The revision after the user's own last action; 0 before the first one. */
   readonly ownRevision: number
   readonly remember: (transfers: readonly TransferDetail[]) => void
   /** Called when an action of the user has removed the withdrawal from the queue. */
   readonly onSettled: () => void
-}
-
-const quickActions: readonly KeyedAction[] = ['claim', 'release', 'approve'] satisfies QuickAction[]
-
-function isQuick(action: KeyedAction): action is QuickAction {
-  return quickActions.includes(action)
+  /** Closes the sheet of a phone. */
+  readonly onClose: () => void
 }
 
 export function CurrentWithdrawal(props: CurrentWithdrawalProps) {
-  const { trackingId, pressed, ownRevision, remember, onSettled } = props
+  const { trackingId, pressed, ownRevision, remember, onSettled, onClose } = props
   const text = useText()
   const actorName = useActorName()
-  const query = useTransfer(trackingId, pollMs)
+  const query = useTransfer(trackingId)
   const refreshQueue = useRefreshQueue()
-  const [opened, setOpened] = useState<Exclude<KeyedAction, QuickAction>>()
+  const [asked, setAsked] = useState<DialogAction>()
   const [firstRevision, setFirstRevision] = useState<number>()
   const quick = useQuickAction(remember)
   const transfer = query.data
@@ -46,44 +42,44 @@ export function CurrentWithdrawal(props: CurrentWithdrawalProps) {
   const start = (action: KeyedAction) => {
     if (!transfer || quick.pending) return
     if (!transfer.actions.includes(action)) notify(whyNot(text, actorName, action, transfer), 'plain')
-    else if (isQuick(action)) quick.start({ action, transfer })
-    else setOpened(action)
+    else if (isDirect(action)) quick.start({ action, transfer })
+    else setAsked(action)
   }
-  usePressed(pressed, start)
+  usePressed(pressed, (key) => {
+    if (isAction(key)) start(key)
+  })
 
   const onDone = (result: TransferDetail) => {
     remember([result])
-    setOpened(undefined)
-    if (opened) notify(text(`transfer.done.${opened}`, { reference: result.referenceId }))
+    setAsked(undefined)
+    if (asked) notify(text(`transfer.done.${asked}`, { reference: result.referenceId }))
     if (!isWaiting(result)) onSettled()
   }
   return (
     <div className="Paying-current">
       <Loaded query={query}>
         {(now) => (
-          <>
-            <PayPanel
-              transfer={now}
-              hasChanged={!quick.pending && !quick.error && now.revision > knownRevision}
-              pending={quick.pending ? quick.action : undefined}
-              error={quick.error}
-              onAction={start}
-            />
-            {opened && (
-              <ActionDialog
-                key={opened}
-                action={opened}
-                detail={now}
-                onDone={onDone}
-                onFailed={() => refreshQueue(trackingId)}
-                onClose={() => setOpened(undefined)}
-              />
-            )}
-          </>
+          <PayPanel
+            transfer={now}
+            hasChanged={!quick.pending && !quick.error && !asked && now.revision > knownRevision}
+            pressed={pressed}
+            pending={quick.pending ? quick.action : undefined}
+            error={quick.error}
+            asked={asked}
+            onAction={start}
+            onDone={onDone}
+            onFailed={() => refreshQueue(trackingId)}
+            onAnswered={() => setAsked(undefined)}
+            onClose={onClose}
+          />
         )}
       </Loaded>
     </div>
   )
+}
+
+function isAction(key: PayingKey): key is KeyedAction {
+  return (Object.values(actionKeys) as readonly string[]).includes(key)
 }
 
 const payoutActions: readonly KeyedAction[] = ['claim', 'approve', 'complete']
@@ -101,14 +97,4 @@ function whyNot(
   if (action === 'claim' && claim?.mine) return text('paying.whyNot.alreadyMine')
   if (!claim && action !== 'approve' && action !== 'claim') return text('paying.whyNot.unclaimed')
   return text('paying.whyNot.notAllowed')
-}
-
-/** Starts the action of a key press once, however often the component renders. */
-function usePressed(pressed: { readonly key: PayingKey } | undefined, start: (action: KeyedAction) => void): void {
-  const handled = useRef(pressed)
-  useEffect(() => {
-    if (!pressed || handled.current === pressed) return
-    handled.current = pressed
-    start(pressed.key as KeyedAction)
-  })
 }

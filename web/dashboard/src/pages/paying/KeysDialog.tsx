@@ -1,7 +1,7 @@
 import { useText } from '../../app/texts'
 import { Checkbox } from '../../components/Checkbox'
 import { Dialog } from '../../components/Dialog'
-import { actionKeys } from './paying-keys'
+import { actionKeys, keyOf } from './paying-keys'
 
 interface KeysDialogProps {
   readonly open: boolean
@@ -13,10 +13,12 @@ interface KeysDialogProps {
 export function KeysDialog({ open, onClose, on, onChange }: KeysDialogProps) {
   const text = useText()
   const keys = [
-    ['j', text('paying.key.next')],
-    ['k', text('paying.key.previous')],
-    [text('paying.key.space'), text('paying.key.select')],
-    ...Object.entries(actionKeys).map(([key, action]) => [key, text(`common.action.${action}`)]),
+    [keyOf('next'), text('paying.key.next')],
+    [keyOf('previous'), text('paying.key.previous')],
+    [keyOf('select'), text('paying.key.select')],
+    ['1 – 4', text('paying.key.copy')],
+    ...Object.entries(actionKeys).map(([key, action]) => [key.toUpperCase(), text(`paying.action.${action}`)]),
+    [keyOf('file'), text('paying.bulk.file')],
     ['?', text('paying.keys')],
     ['Esc', text('common.close')],
   ] as const

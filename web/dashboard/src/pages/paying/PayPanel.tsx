@@ -1,88 +1,168 @@
+import { ArrowLeft, Check, Hand, HandCoins, type LucideIcon, Undo2, UserCheck, X } from 'lucide-react'
+import { useEffect, useId, useRef } from 'react'
 import type { ApiError } from '../../api/api-error'
 import type { TransferDetail } from '../../api/contract'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
-import { AccountNumber } from '../../components/AccountNumber'
-import { Amount } from '../../components/Amount'
 import { StatusBadge } from '../../components/Badge'
 import { Button, ButtonLink } from '../../components/Button'
-import { CopyableId } from '../../components/Copyable'
-import { Facts } from '../../components/Facts'
 import { Problem } from '../../components/Problem'
 import { Time } from '../../components/Time'
-import { useAmounts } from '../../components/use-amounts'
+import { ActionForm, type ActionFormProps, useActionTitle } from '../transfer/ActionForm'
 import { Approval } from '../transfer/Approval'
+import type { DialogAction } from '../transfer/transfer-actions'
 import { BankFileChip } from './BankFileChip'
+import { ClaimBar } from './ClaimBar'
 import { ClaimChip } from './ClaimChip'
-import { CopyLine } from './CopyLine'
-import { actionKeys, type KeyedAction } from './paying-keys'
+import { EarlierPayouts } from './EarlierPayouts'
+import { PayTo } from './PayTo'
+import { type KeyedAction, keyOf, type PressedKey } from './paying-keys'
 
 interface PayPanelProps {
   readonly transfer: TransferDetail
   /** Another user has changed the withdrawal since it was shown. */
   readonly hasChanged: boolean
+  readonly pressed: PressedKey | undefined
   readonly pending: KeyedAction | undefined
   readonly error: ApiError | null
+  /** The action about which the panel asks. */
+  readonly asked: DialogAction | undefined
   readonly onAction: (action: KeyedAction) => void
+  readonly onDone: (transfer: TransferDetail) => void
+  readonly onFailed: () => void
+  /** The user takes the question back. */
+  readonly onAnswered: () => void
+  /** Closes the sheet of a phone. */
+  readonly onClose: () => void
 }
 
-export function PayPanel({ transfer, hasChanged, pending, error, onAction }: PayPanelProps) {
+export function PayPanel(props: PayPanelProps) {
+  const { transfer, hasChanged, pressed, asked, error, onDone, onFailed, onAnswered, onClose } = props
   const text = useText()
   return (
-    <section
-      className="PayPanel stack"
-      aria-label={text('transfer.title.withdrawal', { reference: transfer.referenceId })}
-    >
-      <div className="row">
-        <StatusBadge status={transfer.status} />
-        <ClaimChip claim={transfer.claim} />
-        <BankFileChip bankFile={transfer.bankFile} />
-        <output>{hasChanged && <span className="PayPanel-changed">{text('paying.changed')}</span>}</output>
+    <section className="PayPanel" aria-label={text('transfer.title.withdrawal', { reference: transfer.referenceId })}>
+      <div className="PayPanel-bar">
+        <Button look="quiet" icon aria-label={text('paying.backToQueue')} onPress={onClose}>
+          <ArrowLeft />
+        </Button>
+        <strong>{transfer.referenceId}</strong>
       </div>
-      <PayTo transfer={transfer} />
-      <Problem error={error} />
-      <div className="PayPanel-actions row">
-        {Object.entries(actionKeys).map(([key, action]) => {
-          if (!transfer.actions.includes(action)) return null
-          const isPrimary = action === 'complete' || (action === 'claim' && !transfer.claim?.mine)
-          return (
-            <Button
-              key={action}
-              look={isPrimary ? 'primary' : action === 'cancel' ? 'danger' : 'plain'}
-              pending={pending === action}
-              onPress={() => onAction(action)}
-            >
-              {text(`common.action.${action}`)} <kbd aria-hidden>{key}</kbd>
-            </Button>
-          )
-        })}
+      <div className="PayPanel-scroll">
+        <div className="PayPanel-head">
+          <StatusBadge status={transfer.status} />
+          <ClaimChip claim={transfer.claim} />
+          <PanelButton {...props} action="release" />
+        </div>
+        <ClaimBar claim={transfer.claim} />
+        {transfer.bankFile && (
+          <p className="PayPanel-changed">
+            <BankFileChip bankFile={transfer.bankFile} />
+          </p>
+        )}
+        <output>{hasChanged && <p className="PayPanel-changed">{text('paying.changed')}</p>}</output>
+        <PayTo transfer={transfer} pressed={pressed} />
+        <PaymentDetails transfer={transfer} />
+        <EarlierPayouts transfer={transfer} />
       </div>
-      <PaymentDetails transfer={transfer} />
+      <div className="PayPanel-foot">
+        {asked ? (
+          <Question
+            key={asked}
+            action={asked}
+            detail={transfer}
+            onDone={onDone}
+            onFailed={onFailed}
+            onClose={onAnswered}
+          />
+        ) : (
+          <>
+            <Problem error={error} />
+            <PanelButtons {...props} />
+          </>
+        )}
+      </div>
     </section>
   )
 }
 
-function PayTo({ transfer }: { readonly transfer: TransferDetail }) {
+/** The buttons of the panel: the next step fills a line of its own. */
+function PanelButtons(props: PayPanelProps) {
   const text = useText()
-  const { formatField } = useAmounts()
-  const { amountMinor, accountNumber, name, referenceId } = transfer
+  const { actions, payoutsStopped, claim, approval } = props.transfer
+  const primary = (['complete', 'approve', 'claim'] as const).find((action) => actions.includes(action))
+  const waits = claim?.mine && approval.needed && !approval.by && !actions.includes('complete')
   return (
-    <dl className="PayTo">
-      <CopyLine label={text('fields.amountMinor')} value={formatField(amountMinor)}>
-        <Amount minor={amountMinor} />
-      </CopyLine>
-      {accountNumber !== null && (
-        <CopyLine label={text('fields.accountNumber')} value={accountNumber.replace(/\s/g, '')}>
-          <AccountNumber account={accountNumber} />
-        </CopyLine>
-      )}
-      <CopyLine label={text('fields.name')} value={name}>
-        <bdi>{name}</bdi>
-      </CopyLine>
-      <CopyLine label={text('fields.referenceId')} value={referenceId}>
-        {referenceId}
-      </CopyLine>
-    </dl>
+    <>
+      {payoutsStopped && <p className="notice">{text('shell.payoutsStoppedHelp')}</p>}
+      {waits && <p className="PayPanel-waits">{text('paying.whyNot.notApproved')}</p>}
+      {primary && <PanelButton {...props} action={primary} isPrimary />}
+      <div className="PayPanel-others">
+        {(['claim', 'manual-control', 'cancel'] as const)
+          .filter((action) => action !== primary)
+          .map((action) => (
+            <PanelButton key={action} {...props} action={action} />
+          ))}
+      </div>
+    </>
+  )
+}
+
+const icons: { readonly [action in KeyedAction]: LucideIcon } = {
+  claim: HandCoins,
+  release: Undo2,
+  complete: Check,
+  approve: UserCheck,
+  'manual-control': Hand,
+  cancel: X,
+}
+
+interface PanelButtonProps extends PayPanelProps {
+  readonly action: KeyedAction
+  readonly isPrimary?: boolean
+}
+
+function PanelButton({ transfer, pending, onAction, action, isPrimary = false }: PanelButtonProps) {
+  const text = useText()
+  if (!transfer.actions.includes(action)) return null
+  const Icon = icons[action]
+  return (
+    <Button
+      look={isPrimary ? 'primary' : action === 'cancel' ? 'bad' : 'plain'}
+      small={action === 'release'}
+      className={`PayPanel-button PayPanel-${action}`}
+      pending={pending === action}
+      onPress={() => onAction(action)}
+    >
+      <Icon />
+      {text(`paying.action.${action}`)} <kbd aria-hidden>{keyOf(action)}</kbd>
+    </Button>
+  )
+}
+
+/** Asks in the place of the buttons, so that what is paid stays visible. Escape takes the question back. */
+function Question(props: ActionFormProps) {
+  const id = useId()
+  const title = useActionTitle()(props.action, props.detail)
+  const { onClose } = props
+  const opener = useRef(document.activeElement)
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && !document.querySelector('[aria-modal=true]')) onClose()
+    }
+    document.addEventListener('keydown', pressed)
+    return () => document.removeEventListener('keydown', pressed)
+  }, [onClose])
+  useEffect(() => {
+    const { current } = opener
+    return () => {
+      if (current instanceof HTMLElement && current.isConnected) current.focus()
+    }
+  }, [])
+  return (
+    <div role="dialog" aria-labelledby={id} className="Question" data-action={props.action}>
+      <h2 id={id}>{title}</h2>
+      <ActionForm {...props} />
+    </div>
   )
 }
 
@@ -91,25 +171,32 @@ function PaymentDetails({ transfer }: { readonly transfer: TransferDetail }) {
   const merchantName = useMerchantName()
   const methodName = usePaymentMethodName()
   const { approval, message, trackingId } = transfer
+  const facts = [
+    { label: text('fields.merchantId'), value: <bdi>{merchantName(transfer.merchantId)}</bdi> },
+    { label: text('fields.paymentMethod'), value: methodName(transfer.paymentMethod) },
+    { label: text('fields.userId'), value: <bdi>{transfer.username || transfer.userId}</bdi> },
+    {
+      label: text('fields.approval'),
+      value: approval.needed || approval.by ? <Approval approval={approval} /> : undefined,
+    },
+    { label: text('fields.createdAt'), value: <Time at={transfer.createdAt} /> },
+    { label: text('fields.message'), value: message === null ? undefined : <bdi>{message}</bdi> },
+  ]
   return (
-    <>
-      <Facts
-        items={[
-          { label: text('fields.merchantId'), value: merchantName(transfer.merchantId) },
-          { label: text('fields.paymentMethod'), value: methodName(transfer.paymentMethod) },
-          { label: text('fields.userId'), value: <bdi>{transfer.userId}</bdi> },
-          { label: text('fields.createdAt'), value: <Time at={transfer.createdAt} /> },
-          { label: text('fields.approval'), value: <Approval approval={approval} /> },
-          { label: text('fields.message'), value: message === null ? undefined : <bdi>{message}</bdi> },
-          {
-            label: text('fields.trackingId'),
-            value: <CopyableId value={trackingId} label={text('fields.trackingId')} />,
-          },
-        ]}
-      />
+    <div className="PayPanel-details">
+      <dl>
+        {facts
+          .filter(({ value }) => value !== undefined)
+          .map(({ label, value }) => (
+            <div key={label}>
+              <dt>{label}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+      </dl>
       <ButtonLink to="/transfers/$trackingId" params={{ trackingId }} look="quiet">
         {text('paying.open')}
       </ButtonLink>
-    </>
+    </div>
   )
 }

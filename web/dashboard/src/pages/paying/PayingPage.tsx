@@ -1,5 +1,6 @@
+import { getRouteApi } from '@tanstack/react-router'
 import { useCallback, useState } from 'react'
-import type { TransferRow } from '../../api/contract'
+import type { PayoutTab, TransferRow } from '../../api/contract'
 import { usePermission } from '../../app/current-session'
 import { useMerchant } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
@@ -13,101 +14,177 @@ import { BulkBar } from './BulkBar'
 import { BulkDialog } from './BulkDialog'
 import { CurrentWithdrawal } from './CurrentWithdrawal'
 import { useClaimTimers } from './claim-timers'
+import { isPhone } from './is-phone'
 import { KeysDialog } from './KeysDialog'
-import { type PayingKey, usePayingKeys } from './paying-keys'
+import { keyOf, type PayingKey, type PressedKey, usePayingKeys } from './paying-keys'
+import { isSelectable } from './payment-queue'
 import { QueueList } from './QueueList'
+import { QueueSum } from './QueueSum'
+import { QueueTabs } from './QueueTabs'
 import { usePaymentQueue } from './use-payment-queue'
 import { useRefreshQueue } from './use-quick-action'
 import './PayingPage.css'
 
 type Opened = 'claim' | 'complete' | 'file' | 'keys'
 
-export function PayingPage() {
-  const merchantId = useMerchant()
-  return <Paying key={merchantId} merchantId={merchantId} />
+const route = getRouteApi('/pages/pay')
+const tabs: readonly string[] = ['unclaimed', 'mine', 'approval', 'all'] satisfies PayoutTab[]
+
+function isTab(name: string | undefined): name is PayoutTab {
+  return name !== undefined && tabs.includes(name)
 }
 
-function Paying({ merchantId }: { readonly merchantId: string | undefined }) {
+export function PayingPage() {
+  const merchantId = useMerchant()
+  const { tab } = route.useSearch()
+  const chosenTab = isTab(tab) ? tab : 'all'
+  return <Paying key={`${merchantId} ${chosenTab}`} merchantId={merchantId} tab={chosenTab} />
+}
+
+interface PayingProps {
+  readonly merchantId: string | undefined
+  readonly tab: PayoutTab
+}
+
+function Paying({ merchantId, tab }: PayingProps) {
   const text = useText()
-  const canSettle = usePermission('transfers:settle')
-  const { query, items, hasMore, remember, known } = usePaymentQueue(merchantId)
+  const navigate = route.useNavigate()
+  const { sheet } = route.useSearch()
+  const canApprove = usePermission('transfers:approve')
+  const { query, answer, items, remember, known } = usePaymentQueue(merchantId, tab)
   const refreshQueue = useRefreshQueue()
   const [opened, setOpened] = useState<Opened>()
-  const { currentId, setCurrentId, move, leave } = useCurrent(items)
-  const { chosen, selectedIds, toggle, select, clear } = useSelection(items)
-  const [pressed, setPressed] = useState<{ readonly key: PayingKey }>()
+  const { currentId, setCurrentId, move, leave } = useCurrent(items, sheet)
+  const [withManual, setWithManual] = useState(false)
+  const { chosen, selectedIds, toggle, select } = useSelection(items)
+  const [pressed, setPressed] = useState<PressedKey>()
+  const canSelect = useCallback((row: TransferRow) => isSelectable(row, withManual), [withManual])
 
   useClaimNotices(items, refreshQueue)
+  const toggleCurrent = useCallback(() => {
+    const row = items.find(({ trackingId }) => trackingId === currentId)
+    if (!row) return
+    if (selectedIds.has(row.trackingId) || canSelect(row)) toggle(row.trackingId)
+    else notify(text('paying.whyNot.notSelectable'), 'plain')
+  }, [items, currentId, selectedIds, canSelect, toggle, text])
+  const hasFile = chosen.some(({ claim }) => claim?.mine)
   const onKey = useCallback(
     (key: PayingKey) => {
       if (key === 'next') move(1)
       else if (key === 'previous') move(-1)
-      else if (key === 'select') currentId !== undefined && toggle(currentId)
+      else if (key === 'select') toggleCurrent()
       else if (key === 'help') setOpened('keys')
-      else setPressed({ key })
+      else if (key !== 'file') setPressed({ key })
+      else if (hasFile) setOpened('file')
+      else notify(text('paying.whyNot.noFile'), 'plain')
     },
-    [move, toggle, currentId],
+    [move, toggleCurrent, hasFile, text],
   )
   const keys = usePayingKeys(onKey)
   const close = () => setOpened(undefined)
+  const showSheet = (trackingId: string | undefined, replace = false) =>
+    void navigate({ search: (previous) => ({ ...previous, sheet: trackingId }), replace, resetScroll: false })
+  const openRow = (trackingId: string) => {
+    setCurrentId(trackingId)
+    if (isPhone()) showSheet(trackingId)
+  }
 
   return (
-    <Page
-      title={text('paying.title')}
-      actions={
-        <Button look="quiet" onPress={() => setOpened('keys')}>
-          {text('paying.keys')} <kbd aria-hidden>?</kbd>
-        </Button>
-      }
-    >
-      <Loaded query={query}>
-        {() =>
-          items.length === 0 && currentId === undefined ? (
-            <Empty title={text('paying.empty')}>{text('paying.emptyHelp')}</Empty>
-          ) : (
-            <>
-              {canSettle && (
-                <BulkBar items={items} chosen={chosen} onSelect={select} onClear={clear} onOpen={setOpened} />
+    <div className="Paying" data-sheet={sheet !== undefined || undefined}>
+      <Page title={text('paying.title')} actions={<KeysHint onOpen={() => setOpened('keys')} />}>
+        <QueueTabs tab={tab} tabs={answer?.tabs} uncounted={answer?.uncounted ?? false} canApprove={canApprove} />
+        <Loaded query={query}>
+          {() => (
+            <div className="Paying-list">
+              <QueueSum
+                items={items}
+                sum={answer?.tabs.find((each) => each.tab === tab)}
+                selectedIds={selectedIds}
+                canSelect={canSelect}
+                onSelect={select}
+                withManual={withManual}
+                onManual={setWithManual}
+              />
+              {answer && items.length === 0 && (
+                <Empty title={text(`paying.empty.${tab}`)}>{text('paying.emptyHelp')}</Empty>
               )}
-              <div className="Paying">
-                <div className="Paying-list stack">
-                  <QueueList
-                    items={items}
-                    currentId={currentId}
-                    onCurrent={setCurrentId}
-                    selected={selectedIds}
-                    onSelect={toggle}
-                  />
-                  {items.length === 0 && <p className="muted">{text('paying.emptyHelp')}</p>}
-                  {hasMore && <p className="muted">{text('paying.more', { count: items.length })}</p>}
-                </div>
-                {currentId !== undefined && (
-                  <CurrentWithdrawal
-                    key={currentId}
-                    trackingId={currentId}
-                    pressed={pressed}
-                    ownRevision={known.get(currentId)?.revision ?? 0}
-                    remember={remember}
-                    onSettled={leave}
-                  />
-                )}
-              </div>
-            </>
-          )
-        }
-      </Loaded>
+              <QueueList
+                items={items}
+                currentId={currentId}
+                onCurrent={openRow}
+                selected={selectedIds}
+                isSelectable={canSelect}
+                onSelect={toggle}
+              />
+              {answer?.more && <p className="Paying-more">{text('paying.more', { count: items.length })}</p>}
+              <BulkBar chosen={chosen} onClear={() => select([])} onOpen={setOpened} />
+            </div>
+          )}
+        </Loaded>
+      </Page>
+      {currentId !== undefined && (
+        <CurrentWithdrawal
+          key={currentId}
+          trackingId={currentId}
+          pressed={pressed}
+          ownRevision={known.get(currentId)?.revision ?? 0}
+          remember={remember}
+          onSettled={() => {
+            leave()
+            if (sheet !== undefined) showSheet(undefined, true)
+          }}
+          onClose={() => showSheet(undefined, true)}
+        />
+      )}
       {(opened === 'claim' || opened === 'complete') && (
-        <BulkDialog action={opened} transfers={chosen} onClose={close} onResult={remember} onFailed={refreshQueue} />
+        <BulkDialog
+          action={opened}
+          transfers={chosen.filter(({ claim }) => (claim?.mine === true) === (opened === 'complete'))}
+          onClose={close}
+          onResult={remember}
+          onFailed={refreshQueue}
+          onSelect={select}
+          onOpen={openRow}
+        />
       )}
       {opened === 'file' && <BankFileDialog transfers={chosen.filter(({ claim }) => claim?.mine)} onClose={close} />}
       <KeysDialog open={opened === 'keys'} onClose={close} on={keys.on} onChange={keys.change} />
-    </Page>
+    </div>
+  )
+}
+
+const hints = [
+  [['next', 'previous'], 'move'],
+  [['select'], 'select'],
+  [['claim'], 'claim'],
+  [['complete'], 'paid'],
+] as const
+
+/** Shows the most used keys, and opens the list of all. */
+function KeysHint({ onOpen }: { readonly onOpen: () => void }) {
+  const text = useText()
+  return (
+    <>
+      <span className="Paying-hint" aria-hidden>
+        {hints.map(([keys, hint]) => (
+          <span key={hint} className="Paying-hint">
+            {keys.map((key) => (
+              <kbd key={key}>{keyOf(key)}</kbd>
+            ))}
+            {text(`paying.hint.${hint}`)}
+          </span>
+        ))}
+      </span>
+      <Button look="quiet" small onPress={onOpen}>
+        <kbd aria-hidden>?</kbd> {text('paying.hint.all')}
+      </Button>
+    </>
   )
 }
 
 /** Keeps track of the current withdrawal. It stays current after another user has settled it, until the user moves on. */
-function useCurrent(items: readonly TransferRow[]) {
-  const [currentId, setCurrentId] = useState<string>()
+function useCurrent(items: readonly TransferRow[], sheet: string | undefined) {
+  const [currentId, setCurrentId] = useState(sheet)
   const [lastIndex, setLastIndex] = useState(0)
   const index = items.findIndex(({ trackingId }) => trackingId === currentId)
   if (currentId === undefined && items[0]) setCurrentId(items[0].trackingId)
@@ -122,7 +199,10 @@ function useCurrent(items: readonly TransferRow[]) {
     [items, index, lastIndex],
   )
   /** Moves to the next withdrawal when the current one leaves the queue. */
-  const leave = () => setCurrentId((items[index + 1] ?? items[index - 1])?.trackingId)
+  const leave = () => {
+    const others = items.filter(({ trackingId }) => trackingId !== currentId)
+    setCurrentId((others[index >= 0 ? index : lastIndex] ?? others.at(-1))?.trackingId)
+  }
   return { currentId, setCurrentId, move, leave }
 }
 
@@ -136,9 +216,8 @@ function useSelection(items: readonly TransferRow[]) {
       return next
     })
   }, [])
-  const select = (rows: readonly TransferRow[]) => setSelectedIds(new Set(rows.map(({ trackingId }) => trackingId)))
-  const clear = () => setSelectedIds(new Set())
-  return { chosen, selectedIds, toggle, select, clear }
+  const select = useCallback((trackingIds: readonly string[]) => setSelectedIds(new Set(trackingIds)), [])
+  return { chosen, selectedIds, toggle, select }
 }
 
 /** Warns the user before a claim ends, and when it has ended. */

@@ -1,64 +1,114 @@
+import { Hand, Landmark, Lock, Timer, UserCheck } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import type { TransferRow } from '../../api/contract'
+import { useActorName } from '../../app/actor-names'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
-import { StatusBadge } from '../../components/Badge'
-import { Time } from '../../components/Time'
-import { BankFileChip } from './BankFileChip'
-import { ClaimChip } from './ClaimChip'
+import { shortAccount } from '../../components/account-number'
+import { Flag } from '../../components/Badge'
+import { Age } from '../../components/Time'
+import { activeClaim, leftMs, minutesAndSeconds } from './claim-time'
+import { useSecondClock } from './claim-timers'
+import { isPhone } from './is-phone'
 
 interface QueueListProps {
   readonly items: readonly TransferRow[]
   readonly currentId: string | undefined
   readonly onCurrent: (trackingId: string) => void
   readonly selected: ReadonlySet<string>
+  readonly isSelectable: (row: TransferRow) => boolean
   readonly onSelect: (trackingId: string) => void
 }
 
-export function QueueList({ items, currentId, onCurrent, selected, onSelect }: QueueListProps) {
+export function QueueList({ items, currentId, onCurrent, selected, isSelectable, onSelect }: QueueListProps) {
   const text = useText()
   const merchantName = useMerchantName()
   const list = useRowFocus(currentId)
   return (
     <ol className="QueueList" aria-label={text('paying.queue')} ref={list}>
-      {items.map((row) => (
-        <li key={row.trackingId} className="QueueList-row" data-current={row.trackingId === currentId || undefined}>
-          <input
-            type="checkbox"
-            className="QueueList-check"
-            aria-label={text('paying.select', { reference: row.referenceId })}
-            checked={selected.has(row.trackingId)}
-            onChange={() => onSelect(row.trackingId)}
-          />
-          <button
-            type="button"
-            data-row={row.trackingId}
-            aria-current={row.trackingId === currentId}
-            className="QueueList-open"
-            onClick={() => onCurrent(row.trackingId)}
+      {items.map((row) => {
+        const isSelected = selected.has(row.trackingId)
+        return (
+          <li
+            key={row.trackingId}
+            className="QueueList-row"
+            data-current={row.trackingId === currentId || undefined}
+            data-selected={isSelected || undefined}
           >
-            <span className="QueueList-amount number">
+            <label className="QueueList-check">
+              <input
+                type="checkbox"
+                aria-label={text('paying.select', { reference: row.referenceId })}
+                checked={isSelected}
+                disabled={!isSelected && !isSelectable(row)}
+                onChange={() => onSelect(row.trackingId)}
+              />
+            </label>
+            <span className="QueueList-amount">
               <Amount minor={row.amountMinor} />
             </span>
-            <span className="QueueList-name">
-              <bdi>{row.name}</bdi>
+            <span className="QueueList-line">
+              <button
+                type="button"
+                data-row={row.trackingId}
+                aria-current={row.trackingId === currentId}
+                className="QueueList-open cut"
+                onClick={() => onCurrent(row.trackingId)}
+              >
+                <bdi>{row.name}</bdi>
+              </button>
+              <QueueFlag row={row} />
             </span>
-            <span className="QueueList-merchant muted">
-              <bdi>{merchantName(row.merchantId)}</bdi>
+            <span className="QueueList-under">
+              <span>{shortAccount(row.accountNumber ?? '')}</span>
+              <bdi className="cut">{row.referenceId}</bdi>
+              <bdi className="cut">{merchantName(row.merchantId)}</bdi>
             </span>
-          </button>
-          <span className="QueueList-state">
-            {row.status !== 'Pending' && <StatusBadge status={row.status} />}
-            <ClaimChip claim={row.claim} />
-            <BankFileChip bankFile={row.bankFile} />
-          </span>
-          <span className="QueueList-time muted">
-            <Time at={row.createdAt} />
-          </span>
-        </li>
-      ))}
+            <span className="QueueList-age">
+              <Age at={row.createdAt} />
+            </span>
+          </li>
+        )
+      })}
     </ol>
+  )
+}
+
+/** Shows the one thing to know before acting: manual control, a missing approval, a bank file, or the claim. */
+function QueueFlag({ row }: { readonly row: TransferRow }) {
+  const text = useText()
+  const actorName = useActorName()
+  const nowMs = useSecondClock()
+  const { status, awaitsApproval, bankFile } = row
+  const claim = activeClaim(row.claim, nowMs)
+  if (status === 'ManualControl') {
+    return (
+      <Flag tone="person" icon={Hand}>
+        {text('common.status.ManualControl')}
+      </Flag>
+    )
+  }
+  if (awaitsApproval) {
+    return (
+      <Flag tone="second" icon={UserCheck}>
+        {text('paying.needsApproval')}
+      </Flag>
+    )
+  }
+  if (bankFile) {
+    return (
+      <Flag {...(claim?.mine && { tone: 'accent' })} icon={Landmark}>
+        {text('paying.fileFlag', { name: actorName(bankFile.name) })}
+      </Flag>
+    )
+  }
+  if (!claim) return null
+  if (!claim.mine) return <Flag icon={Lock}>{actorName(claim.name)}</Flag>
+  return (
+    <Flag tone="accent" icon={Timer}>
+      {text('paying.yours', { left: minutesAndSeconds(leftMs(claim, nowMs)) })}
+    </Flag>
   )
 }
 
@@ -66,11 +116,13 @@ export function QueueList({ items, currentId, onCurrent, selected, onSelect }: Q
 function useRowFocus(currentId: string | undefined) {
   const list = useRef<HTMLOListElement>(null)
   useEffect(() => {
+    // On a phone, the focus would only mark a row that is not open.
+    if (isPhone()) return
     const row = currentId && list.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(currentId)}"]`)
     if (!row) return
     const focused = document.activeElement
     const isUnfocused = focused === null || focused === document.body || focused.matches('h1')
-    if (isUnfocused || list.current?.contains(focused)) row.focus()
+    if (isUnfocused || list.current?.contains(focused)) row.focus({ preventScroll: true })
     row.scrollIntoView({ block: 'nearest' })
   }, [currentId])
   return list

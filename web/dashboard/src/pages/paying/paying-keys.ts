@@ -7,28 +7,47 @@ export const actionKeys = {
   r: 'release',
   p: 'complete',
   a: 'approve',
-  x: 'cancel',
   m: 'manual-control',
+  d: 'cancel',
 } as const
 
 export type KeyedAction = (typeof actionKeys)[keyof typeof actionKeys]
-export type PayingKey = KeyedAction | 'next' | 'previous' | 'select' | 'help'
+
+/** The keys that copy a line of the payment, in the order of the lines. */
+export const copyKeys = ['1', '2', '3', '4'] as const
+export type CopyKey = (typeof copyKeys)[number]
+export type PayingKey = KeyedAction | CopyKey | 'next' | 'previous' | 'select' | 'file' | 'help'
+
+/** A key press. Each press is a new object. */
+export interface PressedKey {
+  readonly key: PayingKey
+}
 
 const otherKeys: { readonly [key: string]: PayingKey } = {
   j: 'next',
   ArrowDown: 'next',
   k: 'previous',
   ArrowUp: 'previous',
+  x: 'select',
   ' ': 'select',
+  b: 'file',
   '?': 'help',
+  ...Object.fromEntries(copyKeys.map((key) => [key, key])),
+}
+
+/** Returns the key of an action as it stands on the keyboard. */
+export function keyOf(action: PayingKey): string {
+  const found = Object.entries({ ...otherKeys, ...actionKeys }).find(([, name]) => name === action)
+  return found?.[0].toUpperCase() ?? ''
 }
 
 const preferenceName = 'paying.keys'
 /** Elements that handle all keys themselves: text fields, lists and whatever opens above the page. */
 const keyOwners =
   'input:not([type=checkbox]), textarea, select, [contenteditable], [role=dialog], [role=alertdialog], [role=menu], [role=listbox]'
-/** Elements that Space activates. */
+/** Elements that Space or an arrow key controls. */
 const spaceOwners = 'a, button:not([data-row]), input, [role=button], [role=tab]'
+const arrowOwners = '[role=tab]'
 
 export function payingKey(
   event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>,
@@ -36,6 +55,7 @@ export function payingKey(
 ) {
   if (event.ctrlKey || event.metaKey || event.altKey || target?.closest(keyOwners)) return undefined
   if (event.key === ' ' && target?.closest(spaceOwners)) return undefined
+  if (event.key.startsWith('Arrow') && target?.closest(arrowOwners)) return undefined
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
   return otherKeys[key] ?? (actionKeys as { readonly [key: string]: KeyedAction })[key]
 }

@@ -1,9 +1,17 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { pagesRoute } from '../../app/root'
+import { pickSearch } from '../../app/search-params'
+
+export interface PayingSearch {
+  readonly tab?: string | undefined
+  /** The withdrawal that fills the screen of a phone. */
+  readonly sheet?: string | undefined
+}
 
 export const payingRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/pay',
   staticData: { needs: 'transfers:settle' },
+  validateSearch: (search: Record<string, unknown>): PayingSearch => pickSearch(search, ['tab', 'sheet']),
   component: lazyRouteComponent(() => import('./PayingPage'), 'PayingPage'),
 })

@@ -1,45 +1,54 @@
-import type { TransferRow, TransfersAnswer } from '../../api/contract'
-
-export const waitingStatuses = ['Pending', 'ManualControl'] as const
-
-export interface Queue {
-  readonly items: readonly TransferRow[]
-  /** Newer withdrawals exist that are not in the queue yet. */
-  readonly hasMore: boolean
-}
+import type { PayoutQueueAnswer, PayoutTab, TransferRow } from '../../api/contract'
 
 export function isWaiting({ status }: Pick<TransferRow, 'status'>): boolean {
-  return (waitingStatuses as readonly string[]).includes(status)
+  return status === 'Pending' || status === 'ManualControl'
+}
+
+const isIn: { readonly [tab in PayoutTab]: (row: Pick<TransferRow, 'claim' | 'canApprove'>) => boolean } = {
+  unclaimed: ({ claim }) => claim === null,
+  mine: ({ claim }) => claim?.mine === true,
+  approval: ({ canApprove }) => canApprove,
+  all: () => true,
 }
 
 /**
- * Merges lists into one queue, oldest first. The queue ends where the first incomplete list ends, because rows of that list would be
- * missing after it.
+ * Returns the answer with the newer revisions among the rows. A withdrawal that has left the queue or the tab is removed, and a new one is
+ * added unless newer ones are omitted.
  */
-export function mergeQueue(lists: readonly TransfersAnswer[]): Queue {
-  const ends = lists.flatMap(({ items, nextCursor }) => (nextCursor === null ? [] : [items.at(-1)?.createdAt ?? '']))
-  const end = ends.sort()[0]
-  // A withdrawal that changed its status between the two responses is in both lists.
-  const latest = new Map<string, TransferRow>()
-  for (const row of lists.flatMap((list) => list.items)) {
-    if ((latest.get(row.trackingId)?.revision ?? -1) < row.revision) latest.set(row.trackingId, row)
+export function withNewer(answer: PayoutQueueAnswer, tab: PayoutTab, rows: readonly TransferRow[]): PayoutQueueAnswer {
+  const byId = new Map(answer.items.map((row) => [row.trackingId, row]))
+  const last = answer.items.at(-1)?.createdAt ?? ''
+  for (const row of rows) {
+    const shown = byId.get(row.trackingId)
+    if (row.kind !== 'withdrawal' || (shown && shown.revision >= row.revision)) continue
+    if (!shown && answer.more && row.createdAt > last) continue
+    if (isWaiting(row) && isIn[tab](row)) byId.set(row.trackingId, row)
+    else byId.delete(row.trackingId)
   }
-  const items = [...latest.values()]
-    .filter(({ createdAt }) => end === undefined || createdAt <= end)
-    .sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.trackingId, b.trackingId))
-  return { items, hasMore: end !== undefined }
+  return { ...answer, items: oldestFirst([...byId.values()]) }
+}
+
+/**
+ * Returns the rows with the results of the user's own actions, because lists show events with a delay. A withdrawal that the user has
+ * claimed keeps its place, even if it has left the tab, until it no longer waits.
+ */
+export function withKnown(rows: readonly TransferRow[], known: ReadonlyMap<string, TransferRow>): TransferRow[] {
+  const byId = new Map(rows.map((row) => [row.trackingId, row]))
+  for (const row of known.values()) {
+    if ((byId.get(row.trackingId)?.revision ?? -1) < row.revision) byId.set(row.trackingId, row)
+  }
+  return oldestFirst([...byId.values()].filter(isWaiting))
+}
+
+function oldestFirst(rows: readonly TransferRow[]): TransferRow[] {
+  return [...rows].sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.trackingId, b.trackingId))
 }
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Replaces rows with newer known revisions, because lists show events with a delay, and removes those that no longer wait. */
-export function withKnown(rows: readonly TransferRow[], known: ReadonlyMap<string, TransferRow>): TransferRow[] {
-  return rows
-    .map((row) => {
-      const newer = known.get(row.trackingId)
-      return newer && newer.revision > row.revision ? newer : row
-    })
-    .filter(isWaiting)
+/** Returns whether the user can pay the withdrawal in a batch. Manual control is included only if the user asks for it. */
+export function isSelectable({ status, awaitsApproval, claim }: TransferRow, withManualControl: boolean): boolean {
+  return !awaitsApproval && (claim === null || claim.mine) && (status !== 'ManualControl' || withManualControl)
 }

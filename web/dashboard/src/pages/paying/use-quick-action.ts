@@ -4,21 +4,19 @@ import type { TransferDetail } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { notify } from '../../components/Toasts'
-import { act } from '../transfer/transfer-actions'
+import { act, type DirectAction } from '../transfer/transfer-actions'
 import { transferKeys } from '../transfer/use-transfer'
 
-export type QuickAction = 'claim' | 'release' | 'approve'
-
 interface QuickStart {
-  readonly action: QuickAction
+  readonly action: DirectAction
   readonly transfer: TransferDetail
 }
 
-/** Carries out an action without a dialog. After a failure everything is fetched again, because another user may have been faster. */
+/** Claims or releases without a question. After a failure everything is fetched again, because another user may have been faster. */
 export function useQuickAction(remember: (transfers: readonly TransferDetail[]) => void) {
   const text = useText()
   const refreshQueue = useRefreshQueue()
-  const [action, setAction] = useState<QuickAction>()
+  const [action, setAction] = useState<DirectAction>()
   const submission = useAction({
     run: async ({ action, transfer }: QuickStart) => {
       setAction(action)

@@ -1,12 +1,9 @@
 import { useState } from 'react'
 import type { TransferDetail } from '../../api/contract'
 import { useText } from '../../app/texts'
-import { AccountNumber } from '../../components/AccountNumber'
-import { Amount } from '../../components/Amount'
 import { AmountField } from '../../components/AmountField'
-import { Facts } from '../../components/Facts'
+import { Button } from '../../components/Button'
 import { TextField } from '../../components/TextField'
-import { ClaimChip } from '../paying/ClaimChip'
 import { ReceiptFields } from './ReceiptFields'
 import type { DialogAction } from './transfer-actions'
 import { expectedMinor } from './transfer-amounts'
@@ -16,23 +13,16 @@ interface ActionFieldsProps {
   readonly seen: TransferDetail
   /** The server has rejected an earlier attempt. */
   readonly wasRefused: boolean
+  /** Receives the amount of a completion while the user types it. */
+  readonly onAmount: (minor: number | undefined) => void
 }
 
-export function ActionFields({ action, seen, wasRefused }: ActionFieldsProps) {
+/** The fields of an action. The first one that the user has to fill has the focus. */
+export function ActionFields({ action, seen, wasRefused, onAmount }: ActionFieldsProps) {
   const text = useText()
-  const { amountMinor, name, accountNumber, claim } = seen
   return (
     <>
-      <Facts
-        items={[
-          { label: text('transfer.requested'), value: <Amount minor={amountMinor} /> },
-          { label: text('fields.name'), value: <bdi>{name}</bdi> },
-          { label: text('fields.accountNumber'), value: accountNumber && <AccountNumber account={accountNumber} /> },
-          { label: text('fields.claim'), value: claim && <ClaimChip claim={claim} /> },
-        ]}
-      />
-      <p>{text(`transfer.explain.${action}`)}</p>
-      {action === 'complete' && <CompleteFields seen={seen} wasRefused={wasRefused} />}
+      {action === 'complete' && <CompleteFields seen={seen} wasRefused={wasRefused} onAmount={onAmount} />}
       {(action === 'cancel' || action === 'manual-control') && (
         <TextField
           name="message"
@@ -40,6 +30,7 @@ export function ActionFields({ action, seen, wasRefused }: ActionFieldsProps) {
           description={text('transfer.messageHelp')}
           multiline
           required
+          autoFocus
         />
       )}
       {(action === 'resolve' || action === 'reopen') && (
@@ -49,6 +40,7 @@ export function ActionFields({ action, seen, wasRefused }: ActionFieldsProps) {
           description={text('common.reasonHelp')}
           multiline
           required
+          autoFocus
         />
       )}
       {action === 'return' && (
@@ -58,6 +50,7 @@ export function ActionFields({ action, seen, wasRefused }: ActionFieldsProps) {
             label={text('transfer.returnedAmount')}
             defaultMinor={seen.unsettledMinor}
             required
+            autoFocus
           />
           <ReceiptFields required />
         </>
@@ -66,38 +59,68 @@ export function ActionFields({ action, seen, wasRefused }: ActionFieldsProps) {
   )
 }
 
-function CompleteFields({ seen, wasRefused }: Omit<ActionFieldsProps, 'action'>) {
+function CompleteFields({ seen, wasRefused, onAmount }: Omit<ActionFieldsProps, 'action'>) {
   const text = useText()
   const expected = expectedMinor(seen)
+  const [isOther, setOther] = useState(false)
+  const [hasMore, setMore] = useState(false)
   const [typed, setTyped] = useState<number | undefined>(expected)
   const differs = typed !== expected
+  const isPaid = seen.kind === 'withdrawal'
+  const change = (minor: number | undefined) => {
+    setTyped(minor)
+    onAmount(minor)
+  }
   return (
     <>
-      <AmountField
-        name="amountMinor"
-        label={text(seen.kind === 'deposit' ? 'transfer.bookedAmount' : 'transfer.paidAmount')}
-        defaultMinor={expected}
-        onChange={setTyped}
-        required
-      />
-      {(differs || expected !== seen.amountMinor || wasRefused) && (
-        <AmountField
-          name="confirmedAmountMinor"
-          label={text('transfer.amountAgain')}
-          description={text('transfer.amountAgainHelp')}
-          required={differs}
-        />
+      {isOther ? (
+        <>
+          <AmountField
+            name="amountMinor"
+            label={text(isPaid ? 'transfer.paidAmount' : 'transfer.bookedAmount')}
+            defaultMinor={expected}
+            onChange={change}
+            required
+            autoFocus
+          />
+          {(differs || wasRefused) && (
+            <AmountField
+              name="confirmedAmountMinor"
+              label={text('transfer.amountAgain')}
+              description={text('transfer.amountAgainHelp')}
+              required={differs}
+            />
+          )}
+          {seen.receivedMinor > 0 && differs && (
+            <TextField
+              name="reason"
+              label={text('transfer.differenceReason')}
+              description={text('transfer.differenceReasonHelp')}
+              required
+            />
+          )}
+        </>
+      ) : (
+        <input type="hidden" name="amountMinor" data-minor={expected} />
       )}
-      {seen.receivedMinor > 0 && differs && (
-        <TextField
-          name="reason"
-          label={text('transfer.differenceReason')}
-          description={text('transfer.differenceReasonHelp')}
-          required
-        />
+      {hasMore && (
+        <>
+          <ReceiptFields autoFocus />
+          <TextField name="message" label={text('fields.message')} description={text('transfer.messageHelp')} />
+        </>
       )}
-      <ReceiptFields />
-      <TextField name="message" label={text('fields.message')} description={text('transfer.messageHelp')} />
+      <div className="ActionForm-more">
+        {!hasMore && (
+          <Button look="quiet" onPress={() => setMore(true)}>
+            {text('transfer.addReceipt')}
+          </Button>
+        )}
+        {!isOther && (
+          <Button look="quiet" onPress={() => setOther(true)}>
+            {text(isPaid ? 'transfer.otherPaid' : 'transfer.otherBooked')}
+          </Button>
+        )}
+      </div>
     </>
   )
 }

@@ -4,8 +4,14 @@ import { FileField } from '../../components/FileField'
 import { Segments } from '../../components/Segments'
 import { TextField } from '../../components/TextField'
 
+interface ReceiptFieldsProps {
+  readonly required?: boolean
+  /** The user has just opened the fields. */
+  readonly autoFocus?: boolean
+}
+
 /** A link, or a file that the service stores. */
-export function ReceiptFields({ required = false }: { required?: boolean }) {
+export function ReceiptFields({ required = false, autoFocus = false }: ReceiptFieldsProps) {
   const text = useText()
   const [as, setAs] = useState('link')
   return (
@@ -28,7 +34,13 @@ export function ReceiptFields({ required = false }: { required?: boolean }) {
           required={required}
         />
       ) : (
-        <TextField name="receiptUrl" type="url" label={text('transfer.receiptLink')} required={required} />
+        <TextField
+          name="receiptUrl"
+          type="url"
+          label={text('transfer.receiptLink')}
+          required={required}
+          autoFocus={autoFocus}
+        />
       )}
     </div>
   )

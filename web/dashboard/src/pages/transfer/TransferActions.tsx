@@ -1,26 +1,39 @@
+import { Check, Hand, HandCoins, type LucideIcon, RotateCcw, Scale, Undo2, UserCheck, X } from 'lucide-react'
 import { useState } from 'react'
 import type { TransferAction, TransferDetail } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
-import { Button, type Look } from '../../components/Button'
+import { Button } from '../../components/Button'
 import { Problem } from '../../components/Problem'
 import { notify } from '../../components/Toasts'
 import { ActionDialog } from './ActionDialog'
 import { act, type DialogAction, type DirectAction, isDirect } from './transfer-actions'
 import { useRefreshTransfer } from './use-transfer'
 
-const looks: Partial<Record<TransferAction, Look>> = {
-  claim: 'primary',
-  complete: 'primary',
-  approve: 'primary',
-  cancel: 'danger',
+const icons: { readonly [action in TransferAction]: LucideIcon } = {
+  claim: HandCoins,
+  release: Undo2,
+  approve: UserCheck,
+  complete: Check,
+  'manual-control': Hand,
+  cancel: X,
+  return: Undo2,
+  resolve: Scale,
+  reopen: RotateCcw,
 }
+
+/** The order of the buttons. The first possible one of the first three is the next step. */
+const order = [
+  ...(['complete', 'approve', 'claim', 'release', 'return'] as const),
+  ...(['resolve', 'reopen', 'manual-control', 'cancel'] as const),
+]
+const steps: readonly TransferAction[] = ['complete', 'approve', 'claim']
 
 /** Offers the actions that the server currently allows this user. */
 export function TransferActions({ detail }: { readonly detail: TransferDetail }) {
   const text = useText()
   const [opened, setOpened] = useState<DialogAction>()
-  const { trackingId, referenceId } = detail
+  const { trackingId, referenceId, kind } = detail
   const refresh = useRefreshTransfer(trackingId)
   const direct = useAction<DirectAction, TransferDetail>({
     run: (action) =>
@@ -38,18 +51,31 @@ export function TransferActions({ detail }: { readonly detail: TransferDetail })
     if (isDirect(action)) direct.start(action)
     else setOpened(action)
   }
+  const offered = order.filter((action) => detail.actions.includes(action))
+  const next = offered.find((action) => steps.includes(action))
   // An open dialog and a failed action stay visible, even if the transfer no longer allows any action.
-  if (detail.actions.length === 0 && !detail.payoutsStopped && !opened && !direct.error) return null
+  if (offered.length === 0 && !detail.payoutsStopped && !opened && !direct.error) return null
   return (
-    <div className="TransferPage-actions screen-only">
-      <div className="row">
-        {detail.actions.map((action) => (
-          <Button key={action} look={looks[action]} pending={direct.pending} onPress={() => start(action)}>
-            {text(`common.action.${action}`)}
-          </Button>
-        ))}
-      </div>
-      {detail.payoutsStopped && <p>{text('shell.payoutsStoppedHelp')}</p>}
+    <div className="TransferActions screen-only">
+      {offered.length > 0 && (
+        <div className="TransferActions-buttons">
+          {offered.map((action) => {
+            const Icon = icons[action]
+            return (
+              <Button
+                key={action}
+                look={action === next ? 'primary' : action === 'cancel' ? 'bad' : 'plain'}
+                pending={direct.pending}
+                onPress={() => start(action)}
+              >
+                <Icon />
+                {text(action === 'complete' ? `transfer.do.complete.${kind}` : `transfer.do.${action}`)}
+              </Button>
+            )
+          })}
+        </div>
+      )}
+      {detail.payoutsStopped && <p className="notice">{text('shell.payoutsStoppedHelp')}</p>}
       <Problem error={direct.error} />
       {opened && (
         <ActionDialog

@@ -4,24 +4,24 @@ import type { CallbackRow, CallbacksAnswer, ResendAnswer } from '../../api/contr
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
-import { StatusBadge } from '../../components/Badge'
 import { Button } from '../../components/Button'
 import { CallbackStatusBadge } from '../../components/CallbackStatusBadge'
 import { Card } from '../../components/Card'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
 import { Problem } from '../../components/Problem'
-import { Time } from '../../components/Time'
+import { Clock, DueTime } from '../../components/Time'
 import { notify } from '../../components/Toasts'
 import { transferKeys } from './use-transfer'
 
-/** Shows the callbacks of a transfer: delivered, waiting and parked. */
+/** Shows the callbacks of a transfer in the order of its history, oldest first. */
 export function TransferCallbacks({ trackingId }: { trackingId: string }) {
   const text = useText()
   const query = useQuery({
     queryKey: ['callbacks', { trackingId }],
     queryFn: ({ signal }) => api.get<CallbacksAnswer>('/callbacks', { trackingId, limit: 100 }, signal),
-    refetchInterval: 10_000,
+    // Attempts are made soon after a change, and no live message reports them.
+    refetchInterval: ({ state }) => (state.data?.items.some(({ status }) => status === 'waiting') ? 2_000 : 10_000),
   })
   return (
     <Card title={text('callbacks.title')}>
@@ -31,7 +31,7 @@ export function TransferCallbacks({ trackingId }: { trackingId: string }) {
             <Empty title={text('transfer.noCallbacks')} />
           ) : (
             <ul className="TransferPage-callbacks">
-              {items.map((row) => (
+              {[...items].reverse().map((row) => (
                 <Callback key={row.webhookId} row={row} />
               ))}
             </ul>
@@ -55,12 +55,15 @@ function Callback({ row }: { row: CallbackRow }) {
     <li className="TransferPage-callback">
       <div className="spread">
         <span className="row">
-          <StatusBadge status={row.transferStatus} />
           <CallbackStatusBadge status={status} />
-          <Time at={row.recordedAt} exact />
+          <span>{text(`common.status.${row.transferStatus}`)}</span>
+        </span>
+        <span className="faint small">
+          <Clock at={row.recordedAt} />
         </span>
         {canResend && (
           <Button
+            small
             className="screen-only"
             aria-label={text('callbacks.resendStatus', { status: text(`common.status.${row.transferStatus}`) })}
             pending={resend.pending}
@@ -77,7 +80,7 @@ function Callback({ row }: { row: CallbackRow }) {
       )}
       {status === 'waiting' && dueAt !== null && (
         <p className="muted small">
-          {text('transfer.nextAttempt')} <Time at={dueAt} />
+          {text('transfer.nextAttempt')} <DueTime at={dueAt} />
         </p>
       )}
       <Problem error={resend.error} />

@@ -1,8 +1,10 @@
+import type { ReactNode } from 'react'
 import { useIntl } from 'react-intl'
 import type { ClaimView, TransferDetail } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useKnownText, useText } from '../../app/texts'
+import { AccountNumber } from '../../components/AccountNumber'
 import { Card } from '../../components/Card'
 import { CopyableId } from '../../components/Copyable'
 import { Facts } from '../../components/Facts'
@@ -17,24 +19,28 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
   const known = useKnownText()
   const merchantName = useMerchantName()
   const methodName = usePaymentMethodName()
-  const copyable = (label: string, value: string | null) => ({
+  const copyable = (label: string, value: string | null | undefined, shown?: ReactNode) => ({
     label,
-    value: value === null ? undefined : <CopyableId value={value} label={label} />,
+    value: !value ? undefined : <CopyableId value={value} label={label} shown={shown} />,
   })
   const { claim, bankFile, approval, channel, expiresAt, receiptUrl, message } = detail
   return (
     <Card title={text('transfer.details')}>
       <Facts
         items={[
-          copyable(text('fields.trackingId'), detail.trackingId),
           copyable(text('fields.referenceId'), detail.referenceId),
+          copyable(text('fields.trackingId'), detail.trackingId, shortId(detail.trackingId)),
           { label: text('fields.merchantId'), value: <bdi>{merchantName(detail.merchantId)}</bdi> },
           { label: text('fields.paymentMethod'), value: methodName(detail.paymentMethod) },
           { label: text('fields.channel'), value: channel && (known(`transfer.channel.${channel}`) ?? channel) },
           { label: text('fields.name'), value: <bdi>{detail.name}</bdi> },
           { label: text('fields.username'), value: <bdi>{detail.username}</bdi> },
           copyable(text('fields.userId'), detail.userId),
-          copyable(text('fields.accountNumber'), detail.accountNumber),
+          copyable(
+            text('fields.accountNumber'),
+            detail.accountNumber?.replace(/\s/g, ''),
+            detail.accountNumber && <AccountNumber account={detail.accountNumber} />,
+          ),
           copyable(text('fields.identityNumber'), detail.identityNumber),
           { label: text('fields.createdAt'), value: <Time at={detail.createdAt} exact /> },
           { label: text('fields.updatedAt'), value: <Time at={detail.updatedAt} exact /> },
@@ -78,4 +84,9 @@ function Claimed({ claim: { name, until, mine } }: { claim: ClaimView }) {
         : text('transfer.claimedBy', { name: actorName(name), until: untilExact })}
     </bdi>
   )
+}
+
+/** Shortens an id to its first eight and last four characters. It is copied whole. */
+function shortId(id: string): string {
+  return `${id.slice(0, 8)}…${id.slice(-4)}`
 }

@@ -1,20 +1,21 @@
 import './TransferPage.css'
 import { getRouteApi } from '@tanstack/react-router'
+import { History, Printer } from 'lucide-react'
 import type { TransferDetail } from '../../api/contract'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
-import { Amount } from '../../components/Amount'
-import { Badge, StatusBadge } from '../../components/Badge'
 import { Button, ButtonLink } from '../../components/Button'
-import { Card } from '../../components/Card'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
 import { TransferActions } from './TransferActions'
 import { TransferCallbacks } from './TransferCallbacks'
 import { TransferDetails } from './TransferDetails'
+import { TransferHeadline } from './TransferHeadline'
 import { TransferMoney } from './TransferMoney'
-import { TransferTimeline } from './TransferTimeline'
-import { useTransfer, useTransferHistory } from './use-transfer'
+import { TransferPeople } from './TransferPeople'
+import { TransferSteps } from './TransferSteps'
+import { TransferStory } from './TransferStory'
+import { useFollowedTransfer, useTransfer, useTransferHistory } from './use-transfer'
 
 const route = getRouteApi('/pages/transfers/$trackingId')
 
@@ -33,11 +34,15 @@ export function TransferPage() {
         query.data && (
           <>
             {canAudit && (
-              <ButtonLink to="/audit" search={{ view: 'transfer', id: trackingId }}>
+              <ButtonLink to="/audit" search={{ view: 'transfer', id: trackingId }} look="quiet">
+                <History />
                 {text('transfer.fullHistory')}
               </ButtonLink>
             )}
-            <Button onPress={() => window.print()}>{text('common.print')}</Button>
+            <Button look="quiet" onPress={() => window.print()}>
+              <Printer />
+              {text('common.print')}
+            </Button>
           </>
         )
       }
@@ -48,31 +53,34 @@ export function TransferPage() {
 }
 
 function Transfer({ detail }: { detail: TransferDetail }) {
-  const text = useText()
+  useFollowedTransfer(detail)
   const history = useTransferHistory(detail.trackingId)
   return (
-    <div className="stack">
+    <div className="TransferPage">
       <div className="TransferPage-head">
-        <StatusBadge status={detail.status} />
-        <strong className="TransferPage-amount number">
-          <Amount minor={detail.amountMinor} />
-        </strong>
-        {detail.hasAmountMismatch && <Badge tone="bad">{text('fields.hasAmountMismatch')}</Badge>}
-        {detail.needsAttention && <Badge tone="person">{text('transfer.attention')}</Badge>}
+        <TransferHeadline detail={detail} />
         <TransferActions detail={detail} />
       </div>
-      <div className="TransferPage-columns">
-        <div className="stack">
-          <TransferMoney detail={detail} />
-          <TransferDetails detail={detail} />
-        </div>
-        <div className="stack TransferPage-activity">
-          <Card title={text('transfer.history')}>
-            <Loaded query={history}>{({ items }) => <TransferTimeline items={items} />}</Loaded>
-          </Card>
-          <TransferCallbacks trackingId={detail.trackingId} />
-        </div>
-      </div>
+      <Loaded query={history}>
+        {({ items }) => (
+          <>
+            <TransferSteps detail={detail} items={items} />
+            <div className="TransferPage-columns">
+              <div className="TransferPage-story">
+                <TransferStory items={items} />
+              </div>
+              <div className="TransferPage-details">
+                <TransferDetails detail={detail} />
+              </div>
+              <div className="TransferPage-side">
+                <TransferMoney detail={detail} />
+                <TransferCallbacks trackingId={detail.trackingId} />
+                <TransferPeople detail={detail} items={items} />
+              </div>
+            </div>
+          </>
+        )}
+      </Loaded>
     </div>
   )
 }

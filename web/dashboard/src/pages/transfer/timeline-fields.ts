@@ -34,3 +34,33 @@ export function timelineFields({ data }: StoryItem): {
     .sort(([a], [b]) => names.indexOf(a) - names.indexOf(b))
   return { shown, rest: fields.filter((field) => !shown.includes(field)) }
 }
+
+/** The fields whose amount an entry shows next to the name of the event; the first one that is present. */
+const amounts = [
+  'transactionAmountMinor',
+  'receivedAmountMinor',
+  'returnedAmountMinor',
+  'resolvedAmountMinor',
+  'approvedAmountMinor',
+  'collectedAmountMinor',
+]
+/** The texts that people wrote. The reason of a cancellation is a code. */
+const words = ['message', 'reason']
+const codes = ['TransferCancelled reason']
+
+/** Splits the main fields of an event into its amount, the texts that people wrote, and the others. */
+export function storyFields(item: StoryItem) {
+  const { shown } = timelineFields(item)
+  const isCreated = item.type === 'DepositCreated' || item.type === 'WithdrawalCreated'
+  const amount = isCreated
+    ? item.data.amountMinor
+    : amounts.map((name) => shown.find((field) => field[0] === name)?.[1]).find((value) => value !== undefined)
+  return {
+    amountMinor: amount === undefined || amount === null ? undefined : BigInt(String(amount)),
+    facts: shown.filter(([name, value]) => value !== amount && !words.includes(name)),
+    words: shown.flatMap(([name, value]) => {
+      const isWords = words.includes(name) && !codes.includes(`${item.type} ${name}`)
+      return isWords && typeof value === 'string' ? [value] : []
+    }),
+  }
+}

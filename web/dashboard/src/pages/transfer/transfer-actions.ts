@@ -1,6 +1,7 @@
 import { api } from '../../api/api-client'
 import type {
   CompleteAction,
+  Kind,
   MessageAction,
   PlainAction,
   ReasonAction,
@@ -17,6 +18,19 @@ export type DialogAction = Exclude<TransferAction, DirectAction>
 
 export function isDirect(action: TransferAction): action is DirectAction {
   return action === 'claim' || action === 'release'
+}
+
+/** Returns whether the action asks a question and needs no text, so that Enter can answer it. */
+export function isQuestion(action: DialogAction): boolean {
+  return action === 'complete' || action === 'approve'
+}
+
+type ByKind = 'complete' | 'cancel'
+export type ActionVariant = Exclude<DialogAction, ByKind> | `${ByKind}.${Kind}`
+
+/** Returns the name under which the texts of an action are found, which differ by kind for some. */
+export function variantOf(action: DialogAction, kind: Kind): ActionVariant {
+  return action === 'complete' || action === 'cancel' ? `${action}.${kind}` : action
 }
 
 type Body = PlainAction | CompleteAction | MessageAction | ReasonAction | ReturnAction

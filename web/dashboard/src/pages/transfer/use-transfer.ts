@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { api } from '../../api/api-client'
 import type { StoryAnswer, TransferDetail } from '../../api/contract'
+import { useLive } from '../../api/live-updates'
 
 /** Other users may change the transfer, so it is fetched again this often. */
 const refetchMs = 10_000
@@ -24,6 +25,17 @@ export function useTransferHistory(trackingId: string) {
     queryKey: transferKeys.history(trackingId),
     queryFn: ({ signal }) => api.get<StoryAnswer>(`/transfers/${encodeURIComponent(trackingId)}/story`, {}, signal),
     refetchInterval: refetchMs,
+  })
+}
+
+/** Fetches an open transfer again as soon as it changes. Callbacks change without a live message, so they are fetched regularly. */
+export function useFollowedTransfer({ trackingId, merchantId, revision }: TransferDetail): void {
+  const refresh = useRefreshTransfer(trackingId)
+  useLive(merchantId, {
+    onMessage({ transfers }) {
+      if (transfers.some((row) => row.trackingId === trackingId && row.revision > revision)) refresh()
+    },
+    onLive: () => refresh(),
   })
 }
 

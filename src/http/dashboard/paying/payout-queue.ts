@@ -1,0 +1,76 @@
+import type { Static } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import type { Page } from '../../../queries/list-page.js'
+import type { TransferDocument } from '../../../read-models/documents.js'
+import {
+  type PayoutQueueAnswer,
+  type PayoutQueueQuery,
+  type PayoutTab,
+  payoutTabs,
+  type TransferRowView,
+} from '../api.js'
+import { merchantsOf, readBy } from '../session-guard.js'
+import { rowOf } from '../transfers/dashboard-transfer-view.js'
+
+/** The withdrawals of each status that are read and counted, and the rows of a response. */
+const limits = { counted: 500, rows: 200 }
+
+const isIn: { readonly [tab in PayoutTab]: (row: TransferRowView) => boolean } = {
+  unclaimed: ({ claim }) => claim === null,
+  mine: ({ claim }) => claim?.mine === true,
+  approval: ({ canApprove }) => canApprove,
+  all: () => true,
+}
+
+/** Returns the withdrawals that wait for a payment, with the number and the sum of every tab. */
+export async function payoutQueue(
+  request: FastifyRequest,
+  { merchantId, tab = 'all' }: Static<typeof PayoutQueueQuery>,
+): Promise<Static<typeof PayoutQueueAnswer>> {
+  const { readers } = request.server.services
+  const none = { from: undefined, to: undefined, attention: undefined, method: undefined, text: undefined }
+  const amounts = { minAmountMinor: undefined, maxAmountMinor: undefined }
+  const pages: Page<TransferDocument>[] = []
+  // One after the other: a withdrawal that goes to manual control in between is then found twice instead of missed.
+  for (const status of ['Pending', 'ManualControl'] as const) {
+    const search = { ...none, ...amounts, kind: 'withdrawal', status, sort: 'oldest', cursor: undefined } as const
+    const wanted = { ...search, merchantIds: merchantsOf(request, merchantId), limit: limits.counted }
+    pages.push(await readers.page(readBy(request), 'transfers', wanted))
+  }
+  const queue = mergeQueue(pages)
+  const rows = queue.items.map((document) => rowOf(request, document))
+  const items = rows.filter(isIn[tab])
+  return {
+    items: items.slice(0, limits.rows),
+    more: queue.hasMore || items.length > limits.rows,
+    tabs: payoutTabs.map((name) => {
+      const inTab = rows.filter(isIn[name])
+      const sumMinor = inTab.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
+      return { tab: name, count: inTab.length, sumMinor: String(sumMinor) }
+    }),
+    uncounted: queue.hasMore,
+  }
+}
+
+type Queued = Pick<TransferDocument, '_id' | 'revision' | 'createdAt'>
+
+/**
+ * Merges lists into one queue, oldest first. The queue ends where the first incomplete list ends, because rows of that list would be
+ * missing after it.
+ */
+export function mergeQueue<Row extends Queued>(lists: readonly Page<Row>[]) {
+  const ends = lists.flatMap(({ items, nextCursor }) => (nextCursor === null ? [] : [items.at(-1)?.createdAt ?? '']))
+  const end = ends.sort()[0]
+  const latest = new Map<string, Row>()
+  for (const row of lists.flatMap(({ items }) => items)) {
+    if ((latest.get(row._id)?.revision ?? -1) < row.revision) latest.set(row._id, row)
+  }
+  const items = [...latest.values()]
+    .filter(({ createdAt }) => end === undefined || createdAt <= end)
+    .sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a._id, b._id))
+  return { items, hasMore: end !== undefined }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

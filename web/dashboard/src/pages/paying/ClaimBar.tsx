@@ -1,0 +1,18 @@
+import type { TransferRow } from '../../api/contract'
+import { activeClaim, leftMs } from './claim-time'
+import { useSecondClock } from './claim-timers'
+
+const claimMs = 15 * 60_000
+
+/** Draws how much of a claim is left. */
+export function ClaimBar({ claim }: Pick<TransferRow, 'claim'>) {
+  const nowMs = useSecondClock()
+  const active = activeClaim(claim, nowMs)
+  if (!active) return null
+  const left = Math.min(1, leftMs(active, nowMs) / claimMs)
+  return (
+    <svg className="ClaimBar" aria-hidden="true">
+      <rect width={`${(left * 100).toFixed(1)}%`} height="4" rx="2" />
+    </svg>
+  )
+}

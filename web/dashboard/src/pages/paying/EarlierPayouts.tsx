@@ -1,0 +1,55 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { api } from '../../api/api-client'
+import type { TransferDetail, TransfersAnswer } from '../../api/contract'
+import { useMerchantName } from '../../app/merchant-names'
+import { useText } from '../../app/texts'
+import { Amount } from '../../components/Amount'
+import { Day } from '../../components/Time'
+
+const shown = 3
+
+/** Lists the latest other withdrawals to the account, which reveals a payment that is made twice. */
+export function EarlierPayouts({ transfer }: { readonly transfer: TransferDetail }) {
+  const text = useText()
+  const merchantName = useMerchantName()
+  const { trackingId, accountNumber } = transfer
+  const account = (accountNumber ?? '').replace(/\s/g, '')
+  const query = useQuery({
+    queryKey: ['earlier', account, trackingId],
+    queryFn: ({ signal }) =>
+      api.get<TransfersAnswer>('/transfers', { kind: 'withdrawal', text: account, limit: 20 }, signal),
+    enabled: account !== '',
+  })
+  const isSame = (other: string | null) => other?.replace(/\s/g, '') === account
+  const others = query.data?.items.filter((row) => row.trackingId !== trackingId && isSame(row.accountNumber))
+  if (!others) return null
+  return (
+    <section className="EarlierPayouts" aria-label={text('paying.earlier')}>
+      <p className="spread">
+        <strong>{text('paying.earlier')}</strong>
+        {others.length > shown && (
+          <Link to="/withdrawals" search={{ text: account }}>
+            {text('paying.earlierAll')}
+          </Link>
+        )}
+      </p>
+      {others.length === 0 ? (
+        <p>{text('paying.earlierNone')}</p>
+      ) : (
+        <ul>
+          {others.slice(0, shown).map((row) => (
+            <li key={row.trackingId} className="spread">
+              <Link to="/transfers/$trackingId" params={{ trackingId: row.trackingId }}>
+                <Amount minor={row.transactionAmountMinor || row.amountMinor} /> {text(`common.status.${row.status}`)}
+              </Link>
+              <span>
+                <Day at={row.createdAt} />, <bdi>{merchantName(row.merchantId)}</bdi>
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,103 @@
+import { useEffect, useState } from 'react'
+import type { TransferDetail } from '../../api/contract'
+import { useAction } from '../../api/use-action'
+import { useMerchantName } from '../../app/merchant-names'
+import { useText } from '../../app/texts'
+import { Form } from '../../components/Form'
+import { useAmounts } from '../../components/use-amounts'
+import { ActionFields } from './ActionFields'
+import { ActionSummary } from './ActionSummary'
+import { TransferChanged } from './TransferChanged'
+import { act, type DialogAction, isQuestion, variantOf } from './transfer-actions'
+import { expectedMinor } from './transfer-amounts'
+import './ActionForm.css'
+
+export interface ActionFormProps {
+  readonly action: DialogAction
+  /** The current state of the transfer. */
+  readonly detail: TransferDetail
+  readonly onDone: (detail: TransferDetail) => void
+  readonly onFailed: () => void
+  readonly onClose: () => void
+}
+
+/** A question ignores answers for this long, because the key press that answers it may have been meant for what it covers. */
+const unreadyMs = 500
+
+/**
+ * Carries out an action on the state of the transfer that the user saw when the form opened. If the transfer changes in the meantime, the
+ * form shows the changes, and continues only when the user accepts the current state.
+ */
+export function ActionForm({ action, detail, onDone, onFailed, onClose }: ActionFormProps) {
+  const text = useText()
+  const merchantName = useMerchantName()
+  const { format } = useAmounts()
+  const [seen, setSeen] = useState(detail)
+  const [amountMinor, setAmountMinor] = useState<number | undefined>(expectedMinor(seen))
+  const isReady = useReady(seen)
+  const submission = useAction<FormData, TransferDetail>({
+    run: (data) =>
+      act(action, seen, data).catch((error: unknown) => {
+        onFailed()
+        throw error
+      }),
+    onSuccess: onDone,
+  })
+  const hasChanged = detail.revision !== seen.revision && !submission.pending
+  const isPossible = detail.actions.includes(action)
+  const accept = () => {
+    setSeen(detail)
+    submission.reset()
+  }
+  const changes = hasChanged && (
+    <TransferChanged seen={seen} now={detail} {...(isPossible && { onAccept: accept })} onClose={onClose} />
+  )
+  if (hasChanged && !isPossible) return changes
+  const variant = variantOf(action, seen.kind)
+  const amount = format(action === 'complete' ? (amountMinor ?? expectedMinor(seen)) : seen.amountMinor)
+  return (
+    <Form
+      onSubmit={submission.start}
+      unready={!isReady}
+      error={hasChanged ? null : submission.error}
+      submit={text(`transfer.submit.${variant}`, { amount })}
+      focusSubmit={isQuestion(action)}
+      pending={submission.pending}
+      cancel={onClose}
+      cancelText={text(`transfer.keep.${action}`)}
+      danger={action === 'cancel'}
+    >
+      {changes}
+      <ActionSummary transfer={seen} />
+      <p className="ActionForm-explain">
+        {text(`transfer.explain.${variant}`, { merchant: merchantName(seen.merchantId) })}
+      </p>
+      <ActionFields action={action} seen={seen} wasRefused={submission.error !== null} onAmount={setAmountMinor} />
+    </Form>
+  )
+}
+
+/** Returns whether the question about this state of the transfer has stood long enough to be answered. */
+function useReady(seen: TransferDetail): boolean {
+  const [ready, setReady] = useState<TransferDetail>()
+  useEffect(() => {
+    const timer = setTimeout(() => setReady(seen), unreadyMs)
+    return () => clearTimeout(timer)
+  }, [seen])
+  return ready === seen
+}
+
+/** Returns the question that the form asks. It names the amount, so that no one confirms a different transfer. */
+export function useActionTitle(): (action: DialogAction, transfer: TransferDetail) => string {
+  const text = useText()
+  const { format } = useAmounts()
+  return (action, transfer) => {
+    const { kind, name, amountMinor, referenceId, receivedMinor } = transfer
+    if (action === 'complete') {
+      const amount = format(expectedMinor(transfer))
+      if (kind === 'withdrawal') return text('transfer.ask.paid', { amount })
+      return text(receivedMinor > 0 ? 'transfer.ask.book' : 'transfer.ask.arrived', { amount })
+    }
+    return text(`transfer.ask.${action}`, { amount: format(amountMinor), name, reference: referenceId })
+  }
+}
