@@ -1,5 +1,6 @@
 import { type DomainEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
 import {
+  type Append,
   type AppendResult,
   type EventStore,
   type ExpectedRevision,
@@ -34,8 +35,8 @@ export type CommandResult<State, Event, Rule extends string = RuleName> =
 export interface HandleOptions<State> {
   /** The stream that the first attempt decides on instead of reading it. */
   readonly loaded?: Loaded<State> | undefined
-  /** Streams that must not exist at the append. Only an engine with `appendsInOneTransaction` excludes a concurrent creation. */
-  readonly missingStreams?: readonly string[]
+  /** Appends that precede the command's. Then every conflict is thrown; an engine with `appendsInOneTransaction` has appended nothing. */
+  readonly first?: readonly Append[] | undefined
   /** The id of the first event, random if omitted. A stream that contains this event is not changed again, regardless of its state. */
   readonly onceId?: string | undefined
   /** The revision that the caller has seen. If the stream has changed since, the command is refused with the rule `changed-meanwhile`. */
@@ -46,7 +47,7 @@ const changedMeanwhile = refuse('conflict', 'changed-meanwhile', { changes: [] }
 
 /**
  * Loads the stream, decides, and appends at the revision that was read. Repeats this on a conflict with another writer, and only then.
- * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError, and WrongExpectedRevisionError if a stream of `missingStreams` exists
+ * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError, and WrongExpectedRevisionError if appends precede the command's
  */
 export function handleCommand<State, Command, Event extends DomainEvent, Rule extends string>(
   store: EventStore,
@@ -56,8 +57,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   context: CommandContext,
   options: HandleOptions<State> = {},
 ): Promise<CommandResult<State, Event, Rule>> {
-  const { loaded, missingStreams = [], onceId, seenRevision } = options
-  const missing = missingStreams.map((each) => ({ stream: each, expectedRevision: 'no_stream', events: [] }) as const)
+  const { loaded, first = [], onceId, seenRevision } = options
   let known = loaded
   const attempt = async (): Promise<CommandResult<State, Event, Rule>> => {
     const { state, revision, isDone } = known ?? (await loadStream(store, decider, stream, { onceId }))
@@ -69,7 +69,10 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
     const { events } = decision
     if (events.length === 0) return { accepted: true, state, events, revision }
     const encoded = events.map((event, index) => encodeEvent(event, context, index === 0 ? onceId : undefined))
-    const results = await store.appendInOrder([...missing, { stream, expectedRevision: revision, events: encoded }])
+    const append = { stream, expectedRevision: revision, events: encoded }
+    // An engine with one transaction rejects a changed stream before it writes the first appends.
+    const checks = first.length > 0 && store.appendsInOneTransaction ? [{ ...append, events: [] }] : []
+    const results = await store.appendInOrder([...checks, ...first, append])
     const after = events.reduce((folded, event) => decider.evolve(folded, event), state)
     return { accepted: true, state: after, events, revision: results.at(-1)!.revision }
   }
@@ -77,7 +80,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   return inSpan(
     () => ({ name: nameOf(command), attributes: attributes() }),
     async () => {
-      const result = await retryOnConflict(stream, attempt, (conflict) => conflict.stream === stream)
+      const result = await retryOnConflict(stream, attempt, () => first.length === 0)
       if (!result.accepted) annotate(() => ({ 'transferd.refusal': result.refusal.rule }))
       return result
     },
@@ -93,8 +96,6 @@ interface LoadOptions<State> {
   /** The stream as it was read earlier, so that only later events are read. */
   readonly known?: Loaded<State> | undefined
   readonly onRead?: (recorded: RecordedEvent) => void
-  /** The events of the stream if they are known already, so that nothing is read. */
-  readonly events?: readonly RecordedEvent[] | undefined
 }
 
 /** Reads and folds a stream. @throws StoreUnavailableError, UnreadableEventError */
@@ -102,11 +103,11 @@ export async function loadStream<State, Event extends DomainEvent>(
   store: EventStore,
   decider: Folded<State, Event>,
   stream: string,
-  { onceId, known, onRead, events }: LoadOptions<State> = {},
+  { onceId, known, onRead }: LoadOptions<State> = {},
 ): Promise<Loaded<State>> {
   let { state, revision, isDone = false } = known ?? emptyStream(decider)
   const fromRevision = revision === 'no_stream' ? 0 : revision + 1
-  for (const recorded of events ?? (await store.readStream(stream, { fromRevision }))) {
+  for (const recorded of await store.readStream(stream, { fromRevision })) {
     state = foldEvent(decider.evolve, state, recorded)
     revision = recorded.revision
     isDone ||= recorded.id === onceId

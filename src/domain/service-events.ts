@@ -10,8 +10,14 @@ export const maxListedStreams = 2_000
 export const maxErasedTransfers = 10_000
 
 export const hashEvents = {
-  /** The request claimed a text that its hashes are calculated from. */
-  HashCodeSeen: Data({ merchantId: Id, kind: TransferKind, amountText: Text, referenceId: ReferenceId, at: Time }),
+  /** The request claimed the texts that its hashes are calculated from: each amount text, followed by the referenceId. */
+  HashCodeSeen: Data({
+    merchantId: Id,
+    kind: TransferKind,
+    referenceId: ReferenceId,
+    amountTexts: Type.Array(Text, { minItems: 1, maxItems: 2 }),
+    at: Time,
+  }),
 }
 
 export const sweepEvents = {

@@ -58,11 +58,8 @@ export function addEventCodes(raw: EventLog, key: EventKey): EventStore {
       return { id, type, data: dataText, metadata: `${members}"mac":"${code}"}` }
     })
   }
-  const withCode = (append: Append): LogAppend => {
-    const { stream, expectedRevision, events } = append
-    return events.length === 0
-      ? append
-      : { stream, expectedRevision, events: withCodes(stream, expectedRevision, events) }
+  const withCode = ({ stream, expectedRevision, events }: Append): LogAppend => {
+    return { stream, expectedRevision, events: withCodes(stream, expectedRevision, events) }
   }
   return {
     ...raw,

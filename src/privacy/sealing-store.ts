@@ -94,11 +94,7 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
       raw.append(stream, expectedRevision, await sealEvents(stream, events)),
     async appendInOrder(appends, options) {
       const sealed: Append[] = []
-      for (const append of appends) {
-        const { stream, events } = append
-        // Most appends of a create only check that a stream is missing.
-        sealed.push(events.length === 0 ? append : { ...append, events: await sealEvents(stream, events) })
-      }
+      for (const append of appends) sealed.push({ ...append, events: await sealEvents(append.stream, append.events) })
       return raw.appendInOrder(sealed, options)
     },
     readStream: async (stream, options) => open(await raw.readStream(stream, options)),

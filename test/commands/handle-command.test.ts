@@ -124,19 +124,24 @@ t.test('reads a stream that is assumed to be new only after a conflict', async (
   t.strictSame(counts, { reads: 1, appends: 3 })
 })
 
-t.test(
-  'appends nothing if a stream exists that must be missing, and does not create the missing streams',
-  async (t) => {
-    const store = await openTestStore(t)
-    await store.append('r-1', 'no_stream', [encodeEvent(resumed, context)])
-    const append = (missingStreams: readonly string[]) =>
-      handleCommand(store, counter, 's-1', { events: [suspended] }, context, { missingStreams })
-    await t.rejects(append(['r-0', 'r-1']), new WrongExpectedRevisionError('r-1', 'no_stream', 0))
-    t.strictSame(await store.readStream('s-1'), [])
-    t.match(await append(['r-0']), { accepted: true, revision: 0 })
-    t.strictSame(await store.readStream('r-0'), [])
-  },
-)
+t.test('appends nothing if the appends that precede it, or its own, conflict in one transaction', async (t) => {
+  const store = await openTestStore(t)
+  const handle = (stream: string, claim: string) => {
+    const first = [{ stream: claim, expectedRevision: 'no_stream', events: [encodeEvent(resumed, context)] } as const]
+    const options = { loaded: emptyStream(counter), first }
+    return handleCommand(store, counter, stream, { events: [suspended] }, context, options)
+  }
+  t.match(await handle('s-1', 'r-1'), { accepted: true, revision: 0 })
+  await t.rejects(handle('s-2', 'r-1'), new WrongExpectedRevisionError('r-1', 'no_stream', 0))
+  await t.rejects(handle('s-1', 'r-2'), new WrongExpectedRevisionError('s-1', 'no_stream', 0))
+  for (const [stream, count] of [
+    ['s-1', 1],
+    ['r-1', 1],
+    ['s-2', 0],
+    ['r-2', 0],
+  ] as const)
+    t.equal((await store.readStream(stream)).length, count, stream)
+})
 
 t.test('stores actor, correlation, causation and schema version with every event', async (t) => {
   const store = await openTestStore(t)

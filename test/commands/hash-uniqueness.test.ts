@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { openEventLog } from '@transferd/event-log'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
+import { serve } from '@transferd/event-log-server/test/support/server-fixture'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { uuidV5 } from '../../src/commands/ids.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
-import { hashIdOf, referenceIdsIn } from '../../src/commands/transfer/hash-uniqueness.js'
+import { claimStreamOf, hashIdOf } from '../../src/commands/transfer/hash-uniqueness.js'
 import type { TransferResult } from '../../src/commands/transfer/transfer-requests.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain/money.js'
@@ -105,46 +105,87 @@ const anyCreate = fc.record({
   secret: fc.constantFrom('sk_one', 'sk_two'),
 })
 
-t.test('lists the referenceId of every split of a text into an amount and a referenceId', async (t) => {
-  t.strictSame(referenceIdsIn('123'), ['23', '3'])
-  t.strictSame(referenceIdsIn('100r'), ['00r', '0r', 'r'])
-  t.strictSame(referenceIdsIn('10.00r'), ['0.00r', '.00r', '0r', 'r'])
-  const text = fc.stringMatching(/^(0|[1-9]\d{0,13})(\.\d{1,3})?[0-9a.]{0,4}$/)
+/** Returns the two hashed texts of a create: with the shortest amount, and with the amount as its hashCode spells it. */
+function textsOf({ amount, referenceId, hashed = amount }: Pick<Create, 'amount' | 'referenceId' | 'hashed'>) {
+  return [formatShortest(parseAmount(amount)!), hashed].map((amountText) => amountText + referenceId)
+}
+
+t.test('names one stream for both texts of a create, and for every other create that has one of them', async () => {
+  const merchantId = randomUUID()
+  const parts = fc.record({
+    digits: fc.stringMatching(/^(0|[1-9]\d{0,11})$/),
+    decimals: fc.stringMatching(/^(\.\d{1,2})?$/),
+    referenceId: fc.stringMatching(/^[.0-9]{0,6}[^0-9.]{0,2}[.0-9]{0,3}$/).filter((text) => text !== ''),
+  })
   fc.assert(
-    fc.property(text, (joined) => {
-      const listed = new Set(referenceIdsIn(joined))
-      for (let length = 1; length < joined.length; length++) {
-        const referenceId = joined.slice(length)
-        const isSplit = parseAmount(joined.slice(0, length)) !== undefined
-        if (isSplit && !listed.has(referenceId))
-          throw new Error(`${referenceId} is missing from the splits of ${joined}`)
+    fc.property(parts, ({ digits, decimals, referenceId }) => {
+      const amount = digits + decimals
+      if (parseAmount(amount) === undefined) return
+      const texts = textsOf({ amount, referenceId })
+      const stream = claimStreamOf(merchantId, texts[0]!)
+      for (const text of texts) {
+        for (let length = 1; length < text.length; length++) {
+          const [other, rest] = [text.slice(0, length), text.slice(length)]
+          if (parseAmount(other) === undefined) continue
+          for (const same of textsOf({ amount: other, referenceId: rest })) {
+            if (claimStreamOf(merchantId, same) !== stream) throw new Error(`${same} and ${texts} have two streams`)
+          }
+        }
       }
     }),
   )
 })
 
-t.test('appends one event for a create on the embedded log, and a claim for each text on EventStoreDB', async (t) => {
+t.test('appends one claim of the hashed texts for a create, and no hashCode', async (t) => {
   for (const engine of ['embedded', 'EventStoreDB'] as const) {
     const store = await openUntilEnd(t, engine)
     const { merchantId, create } = newMerchant(store)
-    const creates: readonly (readonly [Omit<Create, 'kind' | 'amount'>, claims: number])[] = [
-      [{ referenceId: 'a', hashed: '100' }, 1],
-      [{ referenceId: 'b' }, 1],
-      [{ referenceId: 'c', hashed: '100.00' }, 2],
+    const creates: readonly (readonly [Omit<Create, 'kind' | 'amount'>, amountTexts: readonly string[]])[] = [
+      [{ referenceId: 'a', hashed: '100' }, ['100']],
+      [{ referenceId: 'b' }, ['100']],
+      [{ referenceId: 'c', hashed: '100.00' }, ['100', '100.00']],
     ]
-    let expected = 0
-    for (const [body, claims] of creates) {
+    for (const [body, amountTexts] of creates) {
+      const { referenceId } = body
       t.match(await create({ kind: 'deposit', amount: '100', ...body }), isNew)
-      if (engine === 'EventStoreDB') expected += claims
-      t.equal(await countEvents(store, ['hash-']), expected, engine)
+      const claims = await store.readStream(claimStreamOf(merchantId, `100${referenceId}`))
+      const claim = { merchantId, kind: 'deposit', referenceId, amountTexts, at: clock() }
+      t.strictSame(
+        claims.map(({ data }) => data),
+        [claim],
+      )
     }
-    t.equal(await countEvents(store), 3 + expected)
+    t.equal(await countEvents(store), 6)
     const { events } = await store.readAll({ maxCount: 100 })
     const texts = JSON.stringify(events, (_, value) => (typeof value === 'bigint' ? String(value) : value))
     t.notOk(texts.includes(hashCode('sk_one', '100', 'a')), 'no event contains a hashCode')
     const created = events.filter(({ type }) => type === 'DepositCreated')
     t.equal(created.at(-1)?.data.hashId, hashIdOf(merchantId, hashCode('sk_one', '100.00', 'c')))
   }
+})
+
+t.test('makes two appends and no read for a create on EventStoreDB, and reads only after a conflict', async (t) => {
+  const { store: served, url, stop } = await serve({ directory: tempDirectory(t) })
+  const store = openEventStoreDb({ url })
+  t.teardown(async () => {
+    await store.close()
+    await stop()
+  })
+  const { create } = newMerchant(store)
+  const send = (referenceId: string) => create({ kind: 'deposit', amount: '100', referenceId, hashed: '100.00' })
+  await send('the first append opens the connection')
+  const appends = t.capture(served, 'append', served.append)
+  const streamReads = t.capture(served.reader, 'view', served.reader.view)
+  const logReads = t.capture(served.reader, 'allPage', served.reader.allPage)
+  const calls = () => [appends().length, streamReads().length + logReads().length]
+  for (const referenceId of ['r', '0', '10', randomUUID()]) {
+    t.match(await send(referenceId), isNew)
+    t.strictSame(calls(), [2, 0], referenceId)
+  }
+  t.match(await send('r'), isRepeat)
+  t.strictSame(calls(), [1, 2], 'a repeat')
+  t.match(await send('00'), isNew)
+  t.strictSame(calls(), [3, 2], 'a create whose stream of claims exists')
 })
 
 for (const engine of ['embedded', 'EventStoreDB'] as const) {
@@ -160,8 +201,11 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
           t.match(first, isNew)
           const before = await countEvents(store)
           t.strictSame(await create(body), { ...first, changed: false })
-          t.match(await create({ ...body, amount: '101' }), isConflict, 'a different amount is a conflict')
           t.equal(await countEvents(store), before)
+          t.match(await create({ ...body, amount: '101' }), isConflict, 'a different amount is a conflict')
+          // On EventStoreDB, the claim precedes the append that detects the conflict.
+          const claims = engine === 'embedded' ? 0 : 1
+          t.equal(await countEvents(store), before + claims)
         }
       }
     })
@@ -206,15 +250,17 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
       const one = newMerchant(store)
       const send = ({ create }: typeof one, referenceId: string, text: string) =>
         create({ kind: 'deposit', amount: text, referenceId, hashed: text })
-      t.match(await send(one, '1', '1'), isNew)
-      t.match(await send(one, '01', '1.0'), isReused, '1.001 also splits into 1.00 and 1')
       const two = newMerchant(store)
+      t.match(await send(one, '1', '1'), isNew)
+      t.match(await send(one, '01', '1.0'), isNew)
       t.match(await send(two, '01', '1.0'), isNew)
       t.match(await send(two, '1', '1'), isNew)
-      t.match(await send(two, '1', '1.00'), isReused)
-      t.match(await send(two, '1', '1.0'), isRepeat)
-      t.match(await send(two, '1', '1'), isRepeat)
-      t.match(await send(two, '01', '1.0'), isRepeat)
+      for (const merchant of [one, two]) {
+        t.match(await send(merchant, '1', '1.00'), isReused, '1.001 is the text of 1.0 with 01')
+        t.match(await send(merchant, '1', '1.0'), isRepeat)
+        t.match(await send(merchant, '1', '1'), isRepeat)
+        t.match(await send(merchant, '01', '1.0'), isRepeat)
+      }
     })
 
     t.test('accepts one of two concurrent creates that share a hash', async (t) => {
@@ -237,6 +283,20 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
           t.equal(results.filter((result) => !result.accepted && result.refusal.rule === 'hash-reused').length, 1)
         }
       }
+    })
+
+    t.test('keeps hashes unique in a stream with many unrelated claims, also in concurrent creates', async (t) => {
+      const { merchantId, create } = newMerchant(store)
+      const many = Array.from({ length: 12 }, (_, zeros) => `${'0'.repeat(zeros)}7r`)
+      const send = (kind: TransferKind, referenceId: string) =>
+        create({ kind, amount: '3', referenceId, hashed: '3.00', secret: `sk_${kind}` })
+      const results = await Promise.all(many.flatMap((referenceId) => kinds.map((kind) => send(kind, referenceId))))
+      for (const pair of results.filter((_, index) => index % 2 === 0).map((each, n) => [each, results[2 * n + 1]])) {
+        t.equal(pair.filter((each) => each?.accepted).length, 1, 'one of the two kinds')
+      }
+      t.equal((await store.readStream(claimStreamOf(merchantId, '37r'))).length, many.length)
+      t.match(await create({ kind: 'deposit', amount: '30', referenceId: '07r', hashed: '30' }), isReused)
+      t.match(await create({ kind: 'deposit', amount: '30', referenceId: '.07r', hashed: '30' }), isNew)
     })
 
     t.test('never accepts two different requests with the same hash, in any sequence', async () => {
@@ -314,33 +374,39 @@ for (const [from, to] of [
   })
 }
 
-/** Throws before the append of the transfer, like a crash after the claims. */
+/** Throws before the append of the transfer, like a crash after the claim. */
 function crashBeforeCreation(store: EventStore): EventStore {
   return {
     ...store,
     async appendInOrder(appends) {
-      if (appends.some(({ stream }) => stream.startsWith('transfer-'))) throw new Error('crashed')
-      return store.appendInOrder(appends)
+      await store.appendInOrder(appends.filter(({ stream }) => !stream.startsWith('transfer-')))
+      throw new Error('crashed')
     },
   }
 }
 
-t.test('completes a create that crashed after its claims, also with a different secret', async (t) => {
+t.test('completes a create that crashed after its claim, also with a different secret or spelling', async (t) => {
   const store = await openUntilEnd(t, 'EventStoreDB')
-  const merchantId = randomUUID()
-  const body = { kind: 'withdrawal', amount: '100', referenceId: 'r', hashed: '100.00' } as const
-  await t.rejects(newMerchant(crashBeforeCreation(store), merchantId).create(body), /crashed/)
-  const { create } = newMerchant(store, merchantId)
-  t.match(await create({ kind: 'deposit', amount: '100', referenceId: 'r' }), isReused)
-  t.match(await create({ ...body, secret: 'sk_two' }), isNew)
-  t.equal(await countEvents(store, ['hash-']), 2)
+  for (const hashed of ['100.00', '100', '100.0']) {
+    const merchantId = randomUUID()
+    const body = { kind: 'withdrawal', amount: '100', referenceId: 'r', hashed: '100.00' } as const
+    await t.rejects(newMerchant(crashBeforeCreation(store), merchantId).create(body), /crashed/)
+    const { create } = newMerchant(store, merchantId)
+    t.match(await create({ kind: 'deposit', amount: '100', referenceId: 'r' }), isReused)
+    const repeats = [body, { ...body, secret: 'sk_two', hashed }]
+    t.match(await create(repeats[1]!), isNew)
+    for (const repeat of repeats) t.match(await create(repeat), isRepeat)
+    const claims = await store.readStream(claimStreamOf(merchantId, '100r'))
+    const texts = claims.map(({ data }) => data.amountTexts)
+    t.strictSame(texts, hashed === '100.0' ? [['100', '100.00'], ['100.0']] : [['100', '100.00']])
+  }
 })
 
 t.test('stops one create at an unreadable claim until the event is skipped', async (t) => {
   const log = await openUntilEnd(t, 'EventStoreDB')
   const merchantId = randomUUID()
   const body = { kind: 'deposit', amount: '100', referenceId: 'r' } as const
-  const stream = `hash-${uuidV5('request:100r', merchantId)}`
+  const stream = claimStreamOf(merchantId, '100r')
   await log.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
   const onLog = () => newMerchant(skipEvents(log), merchantId)
   await t.rejects(onLog().create(body), { name: 'UnreadableEventError' })

@@ -107,6 +107,8 @@ t.test(
     t.equal(await service.end('SIGTERM'), 0, 'the process never restarts and exits gracefully')
     t.notMatch(service.log(), decodeURIComponent(new URL(server.url).password))
     t.notMatch(service.log(), /"level":60/)
+    const loud = service.log().match(/^\{"level":[45]0.*$/gm) ?? []
+    t.ok(loud.length < 10, `an outage is few lines: ${loud.map((line) => line.slice(0, 200)).join('\n')}`)
     await server.end('SIGTERM')
   },
 )

@@ -17,7 +17,7 @@ const notPersonal = new Set([
     'receivedAmountMinor',
     'returnedAmountMinor',
   ],
-  ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountText', 'paymentMethod'],
+  ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountTexts', 'paymentMethod'],
   // The URL of a receipt contains no personal data, and an erasure deletes the file.
   'receiptUrl',
   // Texts about a transfer remain, because they explain what happened to the money.

@@ -11,6 +11,7 @@ import { searchTransfers, type TransferSearch } from '../../src/queries/transfer
 import { indexes, type TransferDocument } from '../../src/read-models/documents.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { queriedWords, transferWords } from '../../src/read-models/transfer-words.js'
+import { long } from '../support/long.js'
 import { openTestReadModels, removeTestReadModels, withSlowReadModels } from '../support/read-models.js'
 import { runEveryQuery, transferFilters, transferSearches } from './every-question.js'
 import {
@@ -24,6 +25,11 @@ import {
 } from './listed-rows.js'
 
 t.setTimeout(120_000)
+
+/** Returns every fifth combination in the short form of the tests. Five divides no number of values of a filter. */
+function some<Combination>(combinations: readonly Combination[]): readonly Combination[] {
+  return long ? combinations : combinations.filter((_, n) => n % 5 === 0)
+}
 
 const count = 4_000
 const readModels = openWatchedReadModels(tempDirectory(t))
@@ -43,7 +49,7 @@ t.test('an index serves every combination of filters and reads one page of rows 
 })
 
 t.test('every combination of filters returns the same as a full scan', async (t) => {
-  for (const question of transferFilters(count, 25)) {
+  for (const question of some(transferFilters(count, 25))) {
     const { merchantId, status, kind, from, to, cursor, limit } = question
     const after = cursor && keyOf(cursor.at, cursor.position)
     const expected: string[] = []
@@ -96,7 +102,7 @@ function searched(search: TransferSearch): readonly string[] {
 }
 
 t.test('the pages of every search together equal a full scan', async (t) => {
-  for (const search of transferSearches(count)) {
+  for (const search of some(transferSearches(count))) {
     const expected = searched(search)
     const seen: string[] = []
     let cursor: string | null = null

@@ -12,7 +12,10 @@ function withCredentials(url: string, { login, password }: { login: string; pass
 }
 
 /** Starts a writable server in this process, on a new log or on that of the directory. */
-export async function startTestEventsServer(directory?: string): Promise<Pick<EventsServer, 'url' | 'stop'>> {
+export async function startTestEventsServer(
+  directory?: string,
+  options: Pick<Parameters<typeof startEventsServer>[0], 'onLiveBurst'> = {},
+): Promise<Pick<EventsServer, 'url' | 'stop'>> {
   const server = await startEventsServer({
     host: '127.0.0.1',
     port: 0,
@@ -23,6 +26,7 @@ export async function startTestEventsServer(directory?: string): Promise<Pick<Ev
     advertise: undefined,
     users: { accounts: [account], notices: [] },
     onFault: (error) => console.error('A call of the events server failed:', error),
+    ...options,
   })
   return { url: withCredentials(server.url, account), stop: server.stop }
 }

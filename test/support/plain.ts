@@ -8,7 +8,8 @@ import { constants } from 'node:os'
  */
 const file = process.argv.slice(1)
 const { NODE_OPTIONS: _tapsOwn, ...environment } = process.env
-const child = spawn(process.execPath, ['--enable-source-maps', ...file], { stdio: 'inherit', env: environment })
+const options = ['--enable-source-maps', '--require', './dist/test/support/without-async-hooks.cjs']
+const child = spawn(process.execPath, [...options, ...file], { stdio: 'inherit', env: environment })
 for (const signal of ['SIGALRM', 'SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 await new Promise(() => {
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal!]))

@@ -4,6 +4,7 @@ import { Groups, protocolLock, tryProcessLock } from '@transferd/event-log/group
 import { AccessControl, type AccessOptions } from './access/access-control.js'
 import { appendCall } from './calls/append-call.js'
 import { batchAppendCall } from './calls/batch-append-call.js'
+import type { LiveBurst } from './calls/call-handlers.js'
 import { deleteCall } from './calls/delete-calls.js'
 import { addNodeServices, type Endpoint } from './calls/node-calls.js'
 import { readCall } from './calls/read-call.js'
@@ -34,6 +35,11 @@ export interface ProtocolOptions extends Omit<AccessOptions, 'recordedAccess'> {
    * conformance tests use it.
    */
   readonly usesRecordedAccess?: true
+  /**
+   * What a live subscription to the whole log does when more events than EventStoreDB buffers are committed together: 23.10 ends it, and
+   * later versions send "fell behind" and then "caught up". By default, the subscription sends the events. Only tests use it.
+   */
+  readonly onLiveBurst?: LiveBurst
   readonly onFault: (error: unknown) => void
 }
 
@@ -61,6 +67,7 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
     access: new AccessControl({ ...options, recordedAccess: recordedAccessOf(options) }),
     isWritable,
     matching,
+    onLiveBurst: options.onLiveBurst,
     onFault,
     groups,
     sources: new Set(),

@@ -30,7 +30,7 @@ function meansLostConnection(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, details } = error as CallError
   const kind = kindOf(error as CallError)
-  if (kind === 'unavailable' || kind === 'cancelled') return true
+  if (kind === 'unavailable' || kind === 'cancelled' || kind === 'not-leader') return true
   if (kind !== undefined && kind !== 'unknown') return false
   if (code === status.CANCELLED) return details !== 'Cancelled on client'
   // INTERNAL: the connection broke in the middle of a message, or the other side does not speak this protocol.
@@ -43,6 +43,11 @@ const errorsByKind: { readonly [kind: string]: new (message: string) => Error } 
   'persistent-subscription-failed': InvalidSettingsError,
   'persistent-subscription-dropped': ConsumerDroppedError,
   'maximum-subscribers-reached': MaximumSubscribersReachedError,
+}
+
+/** Returns whether the server ended a live subscription whose buffer was full. EventStoreDB 23.10 does this in every burst of events. */
+export function isDroppedSubscription(error: unknown): boolean {
+  return error instanceof Error && (error as CallError).code === status.ABORTED
 }
 
 /** Returns an error of the port for the error of a call. Its message holds no secrets: neither gRPC nor the client repeats any. */
@@ -59,7 +64,8 @@ function toStoreError(error: unknown, what: string): Error {
 }
 
 const firstDelayMs = 100
-const maxDelayMs = 3_000
+/** Short, because a cluster elects a leader within seconds, and every request waits for the next try. */
+const maxDelayMs = 500
 /** After a connection of this duration, the reconnection intervals start short again. */
 const steadyAfterMs = 10_000
 const probeDeadlineMs = 5_000

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   type AppendResult,
   comparePositions,
@@ -8,7 +9,7 @@ import {
   type SubscribeToAllOptions,
 } from '../event-store.js'
 import { type Appended, Appender } from './appender.js'
-import { Connection } from './eventstoredb-connection.js'
+import { Connection, isDroppedSubscription } from './eventstoredb-connection.js'
 import {
   checkCount,
   concurrently,
@@ -26,6 +27,8 @@ const defaultPageSize = 500
 /** The longest wait for a response, after which the server counts as unavailable. */
 const defaultDeadlineMs = 10_000
 const maxPrefixes = 100
+/** The pause after a subscription that the server dropped before its first page. */
+const resubscribeAfterMs = 100
 
 /** Opens a log on EventStoreDB 23.10 or later, which may be unavailable. @throws TypeError that names the problem of the URL without any part of it */
 export function openEventStoreDb(options: { readonly url: string; readonly deadlineMs?: number }): EventStore {
@@ -71,11 +74,16 @@ async function readAll(connection: Connection, options: ReadAllOptions): Promise
       const checkpoint = isBehind ? after : end
       return { events: [], atEnd: true, ...(checkpoint && { checkpoint }) }
     }
-    const feed = await Feed.open(client, { after, end, filter, pageSize: maxCount })
-    try {
-      return await feed.next()
-    } finally {
-      feed.cancel()
+    for (;;) {
+      const feed = await Feed.open(client, { after, end, filter, pageSize: maxCount })
+      try {
+        return await feed.next()
+      } catch (error) {
+        if (!isDroppedSubscription(error)) throw error
+        await pause(resubscribeAfterMs)
+      } finally {
+        feed.cancel()
+      }
     }
   })
 }
@@ -91,18 +99,29 @@ function subscribeToAll(connection: Connection, options: SubscribeToAllOptions):
 
   async function* pages(): AsyncGenerator<Page> {
     if (signal.aborted) return
-    const start = await from
+    let position = await from
     const { client } = connection
     let feed: Feed | undefined
     const stop = () => feed?.cancel()
+    signal.addEventListener('abort', stop)
     try {
-      const end = await lastPosition(client)
-      feed = await Feed.open(client, { after: start, end, filter, pageSize })
-      signal.addEventListener('abort', stop)
       while (!signal.aborted) {
-        const page = await feed.next()
-        if (signal.aborted) return
-        yield page
+        let hasProgressed = false
+        try {
+          const end = await lastPosition(client)
+          feed = await Feed.open(client, { after: position, end, filter, pageSize })
+          while (!signal.aborted) {
+            const page = await feed.next()
+            if (signal.aborted) return
+            hasProgressed = true
+            position = page.checkpoint ?? position
+            yield page
+          }
+        } catch (error) {
+          if (!isDroppedSubscription(error)) throw error
+          feed?.cancel()
+          if (!hasProgressed) await pause(resubscribeAfterMs, undefined, { signal })
+        }
       }
     } catch (error) {
       if (!signal.aborted) throw connection.failed(client, error, 'following the log')

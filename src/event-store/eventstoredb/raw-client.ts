@@ -95,6 +95,8 @@ export class Incoming<Message, Call extends ClientReadableStream<Message> = Clie
 }
 
 const endsWithinMs = 1_000
+/** A node that accepts a request for the members of its cluster and does not respond would otherwise delay the search by 5 s. */
+const discovery = { discoveryInterval: 100, gossipTimeout: 1 }
 const batchAppendPath = '/event_store.client.streams.Streams/BatchAppend'
 
 export type ConsumeCall = ClientDuplexStream<ConsumeRequest, ConsumeResponse>
@@ -203,6 +205,6 @@ function settingsOf(target: ConnectionTarget, defaultDeadline: number): SingleNo
   const { kind, endpoints, nodePreference, connectionName } = target
   const [endpoint] = endpoints
   const servers = { node: { endpoint }, cluster: { endpoints }, discover: { discover: endpoint } }[kind]
-  const settings = { defaultDeadline, nodePreference, ...(connectionName && { connectionName }) }
+  const settings = { ...discovery, defaultDeadline, nodePreference, ...(connectionName && { connectionName }) }
   return { ...settings, ...servers } as SingleNodeOptions
 }

@@ -14,7 +14,7 @@ import { NoLogError } from '../stores/stores.js'
 type ProtocolOptions = Parameters<typeof startProtocolServer>[0]
 
 interface EventsServerOptions
-  extends Pick<ProtocolOptions, 'host' | 'port' | 'isWritable' | 'onFault' | 'onRejectedLogin'> {
+  extends Pick<ProtocolOptions, 'host' | 'port' | 'isWritable' | 'onFault' | 'onRejectedLogin' | 'onLiveBurst'> {
   /** `undefined` for a temporary log, which is deleted when the server ends. */
   readonly directory: string | undefined
   /** Whether clients may write the service's own streams. */

@@ -1,14 +1,32 @@
-import { destination, type Logger, pino, stdSerializers } from 'pino'
+import { destination, type Logger, type LoggerOptions, pino, stdSerializers } from 'pino'
+import { OutageLog } from './outage-log.js'
+
+const outageCheckMs = 1_000
 
 /** Logs JSON lines to stderr, because stdout is for the banner and for the JSON document of `--json`. */
 export function createLogger(level: string, part: string): Logger {
-  const options = {
+  const outages = new OutageLog()
+  const options: LoggerOptions = {
     ...{ level, base: { part } },
     formatters: { log: onlyListed, bindings: onlyListed },
     serializers: { err: shownError, cause: shownError },
+    hooks: {
+      logMethod(args, method) {
+        const [fields] = args as readonly unknown[]
+        const err = typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : fields
+        const lines = outages.linesFor(err)
+        if (!lines) return method.apply(this, args)
+        for (const { msg, failures } of lines) method.apply(this, [{ err, failures }, msg])
+      },
+    },
   }
   // Synchronous, so that a line about a crash is written before the process ends, in every thread.
-  return pino(options, destination({ dest: 2, sync: true }))
+  const logger = pino(options, destination({ dest: 2, sync: true }))
+  const reportOver = () => {
+    for (const { msg, failures } of outages.over()) logger.warn({ failures }, msg)
+  }
+  setInterval(reportOver, outageCheckMs).unref()
+  return logger
 }
 
 /** Replaces fields that are not in the list by their names, because their values may contain anything. */
@@ -57,7 +75,7 @@ export const logFields = {
   outcome: '`done`, `refused` or `failed`',
   of: 'the security event that was not logged individually',
   count: 'the number of those events',
-  failures: 'the number of consecutive failures',
+  failures: 'the number of consecutive failures, or of those since the previous line about an outage',
   crashes: 'the number of consecutive crashes of the background thread',
   projection: 'the projection',
   task: 'the task that was requested of the projection',

@@ -212,3 +212,43 @@ t.test('close waits for earlier requests, and rejects later ones', async (t) => 
   await t.rejects(store.readAll({ maxCount: 1 }), unavailable)
   await server.stop()
 })
+
+for (const onLiveBurst of ['drop', 'fall behind'] as const) {
+  t.test(
+    `a subscription delivers each event once, in order, if the server's reaction to bursts is: ${onLiveBurst}`,
+    async (t) => {
+      const server = await startTestEventsServer(undefined, { onLiveBurst })
+      const store = openEventStoreDb({ url: server.url })
+      const stop = new AbortController()
+      const burst = async (stream: string) => {
+        const append = (part: number) =>
+          store.append(`${stream}-${part}`, 'no_stream', Array.from({ length: 50 }, event))
+        return Promise.all(Array.from({ length: 10 }, (_, part) => append(part)))
+      }
+      const followed = ['', 'b-'].map(async (prefix) => {
+        const ids: string[] = []
+        for await (const page of store.subscribeToAll({
+          streamPrefixes: [prefix],
+          signal: stop.signal,
+        })) {
+          ids.push(...page.events.map(({ stream, revision }) => `${stream}@${revision}`))
+          if (ids.filter((id) => id.startsWith('b-')).length === 4 * 500) break
+        }
+        return ids
+      })
+      for (const name of ['b-1', 'a-1', 'b-2', 'b-3', 'b-4']) await burst(name)
+      const [all, filtered] = await Promise.all(followed)
+      const log = (await store.readAll({ maxCount: 5_000 })).events.map(
+        ({ stream, revision }) => `${stream}@${revision}`,
+      )
+      t.strictSame(all, log)
+      t.strictSame(
+        filtered,
+        log.filter((id) => id.startsWith('b-')),
+      )
+      stop.abort()
+      await store.close()
+      await server.stop()
+    },
+  )
+}

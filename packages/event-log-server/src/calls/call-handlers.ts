@@ -12,6 +12,8 @@ import type { User } from '../access/stored-users.js'
 import type { MatchingBudgets } from '../filters/matching-budget.js'
 import { toCallError, unexpectedError } from '../wire/call-error.js'
 
+export type LiveBurst = 'drop' | 'fall behind'
+
 /** The dependencies of all services. */
 export interface ServerContext {
   readonly store: StreamStore
@@ -19,6 +21,7 @@ export interface ServerContext {
   readonly isWritable: boolean
   /** The time budgets for the expressions of filters. */
   readonly matching: MatchingBudgets
+  readonly onLiveBurst: LiveBurst | undefined
   /** Called for a fault of the server, which ends a call but never the process. */
   readonly onFault: (error: unknown) => void
 }

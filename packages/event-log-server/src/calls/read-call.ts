@@ -49,7 +49,7 @@ async function read(
   }
   const ofAll = required(options.getAll())
   access.requireRight(user, 'read', '$all')
-  if (options.hasSubscription()) await subscribeToAll(store, reading, ofAll, options.getFilter())
+  if (options.hasSubscription()) await subscribeToAll(context, reading, ofAll, options.getFilter())
   else await readAll(reading, ofAll, options)
 }
 

@@ -27,3 +27,7 @@ export function confirmation(): ReadResp {
 export function caughtUp(): ReadResp {
   return new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp())
 }
+
+export function fellBehind(): ReadResp {
+  return new streams.ReadResp().setFellBehind(new streams.ReadResp.FellBehind())
+}

@@ -1,19 +1,23 @@
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
-import type { StoredEvent, StreamStore } from '@transferd/event-log/streams'
+import { status } from '@grpc/grpc-js'
+import type { StoredEvent } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
 import { matcherOf, parseFilter } from '../filters/event-filter.js'
-import { unexpectedError } from '../wire/call-error.js'
+import { CallError, unexpectedError } from '../wire/call-error.js'
 import { streams } from '../wire/generated-protocol.js'
 import { parsePosition } from '../wire/wire-values.js'
-import { caughtUp, confirmation, pageEvents, type ReadContext } from './read-context.js'
+import type { ServerContext } from './call-handlers.js'
+import { caughtUp, confirmation, fellBehind, pageEvents, type ReadContext } from './read-context.js'
 
 const defaultWindow = 32
 /** The number of matching events per read of the recorded server. */
 const readMatches = 32
+/** The number of messages that EventStoreDB buffers for a live subscription. */
+const liveBufferSize = 32
 
 /** Sends the log's events after a position, filtered or not, and then new events until the client disconnects. */
 export async function subscribeToAll(
-  store: StreamStore,
+  { store, onLiveBurst }: Pick<ServerContext, 'store' | 'onLiveBurst'>,
   { reader, writer, signal, send, matching }: ReadContext,
   from: ReadReq.Options.AllOptions,
   options: ReadReq.Options.FilterOptions | undefined,
@@ -27,6 +31,11 @@ export async function subscribeToAll(
   let hasCaughtUp = false
   while (!signal.aborted) {
     const events = reader.allPage('forwards', next, pageEvents)
+    if (onLiveBurst !== undefined && hasCaughtUp && events.length > liveBufferSize) {
+      if (onLiveBurst === 'drop') throw tooSlow()
+      hasCaughtUp = false
+      writer.write(fellBehind())
+    }
     const matches = await matcher?.(events)
     for (const [i, event] of events.entries()) {
       const isMatch = matches?.[i] !== false
@@ -46,6 +55,11 @@ export async function subscribeToAll(
     }
     await store.waitForCommit(next - 1, signal)
   }
+}
+
+function tooSlow(): CallError {
+  const reason = 'Consumer too slow to handle event while live. Client resubscription required.'
+  return new CallError(status.ABORTED, `Operation timed out: ${reason}`)
 }
 
 /** Returns the first position to send. A requested position is exclusive, and one after the end counts as the end. */

@@ -227,7 +227,6 @@ function settleAppends(
   reject: (error: Error) => void,
 ): void {
   const appended: AppendResult[] = []
-  let position = toPosition(0)
   let at = from
   for (const { stream, expectedRevision } of appends) {
     const revision = results[at + 1] ?? noRevision
@@ -236,10 +235,7 @@ function settleAppends(
       reject(new WrongExpectedRevisionError(stream, expectedRevision, actual))
       return
     }
-    // Reuse the object: appends without events share a position, and there can be many of them.
-    const number = results[at + 2] ?? 0
-    if (number !== Number(position.commit)) position = toPosition(number)
-    appended.push({ revision, position })
+    appended.push({ revision, position: toPosition(results[at + 2] ?? 0) })
     at += resultLength
   }
   resolve(appended)

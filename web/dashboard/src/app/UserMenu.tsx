@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Check, ChevronsUpDown } from 'lucide-react'
 import { Header, type Key, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from 'react-aria-components'
 import { Button } from '../components/Button'
+import { Mark } from '../components/Mark'
 import { type Density, densities, type Theme, themes, useAppearance } from './appearance'
 import { useSession } from './current-session'
 import { type Language, languages, useChosenLanguage } from './language'
@@ -22,9 +23,7 @@ export function UserMenu() {
   return (
     <MenuTrigger>
       <Button look="quiet" className="SideBar-user">
-        <span aria-hidden="true" className="SideBar-initials">
-          {initialsOf(user.name)}
-        </span>
+        <Mark name={user.name} person mine />
         <span className="SideBar-name">
           <span className="cut">{user.name}</span>
           <span className="small">{text(`common.role.${user.role}`)}</span>
@@ -65,14 +64,6 @@ export function UserMenu() {
       </Popover>
     </MenuTrigger>
   )
-}
-
-function initialsOf(name: string): string {
-  const words = name.split(' ').filter(Boolean)
-  return [words[0], words.length > 1 ? words.at(-1) : undefined]
-    .map((word) => [...(word ?? '')][0] ?? '')
-    .join('')
-    .toLocaleUpperCase()
 }
 
 interface ChoiceProps {

@@ -1,3 +1,8 @@
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../api/api-client'
+import type { OpenAnswer } from '../api/contract'
+import { usePermission } from './current-session'
+import { useMerchant } from './merchant-names'
 import type { Destination } from './navigation'
 
 interface NavigationCount {
@@ -6,7 +11,22 @@ interface NavigationCount {
   readonly tone: 'plain' | 'person' | 'bad'
 }
 
+const refetchMs = 15_000
+
 /** Returns the numbers next to the destinations that have something to do. */
 export function useNavigationCounts(): { readonly [to in Destination['to']]?: NavigationCount } {
-  return {}
+  const merchantId = useMerchant()
+  const { data: open } = useQuery({
+    queryKey: ['open', merchantId],
+    queryFn: ({ signal }) => api.get<OpenAnswer>('/open', { merchantId }, signal),
+    refetchInterval: refetchMs,
+    enabled: usePermission('transfers:read'),
+  })
+  if (!open) return {}
+  return {
+    '/deposits': { count: open.pending.deposit, tone: 'plain' },
+    '/withdrawals': { count: open.pending.withdrawal, tone: 'plain' },
+    '/pay': { count: open.toPay, tone: 'person' },
+    '/callbacks': { count: open.failingEndpoints, tone: 'bad' },
+  }
 }

@@ -1,7 +1,8 @@
 import { useText } from '../app/texts'
 import { DateField } from './DateField'
-import { dayOf, lastDays, type Period, startOf, thisMonth } from './local-days'
+import { dayOf, type Period, startOf } from './local-days'
 import { Menu } from './Menu'
+import { namedPeriods } from './period-names'
 import './DateRange.css'
 
 interface DateRangeProps {
@@ -19,13 +20,6 @@ export function DateRange({ from, to, onChange }: DateRangeProps) {
     const { from: start, to: end } = { from, to, ...next }
     onChange({ ...(start === undefined ? {} : { from: start }), ...(end === undefined ? {} : { to: end }) })
   }
-  const choices = [
-    ['today', text('common.today'), () => lastDays(1)],
-    ['yesterday', text('common.yesterday'), () => lastDays(1, 1)],
-    ['7', text('common.last7Days'), () => lastDays(7)],
-    ['30', text('common.last30Days'), () => lastDays(30)],
-    ['month', text('common.thisMonth'), thisMonth],
-  ] as const
   return (
     <fieldset className="DateRange">
       <legend className="visually-hidden">{text('common.dateRange')}</legend>
@@ -45,7 +39,7 @@ export function DateRange({ from, to, onChange }: DateRangeProps) {
       />
       <Menu
         label={text('common.dateRange')}
-        items={choices.map(([key, label, period]) => ({ id: key, label, onAction: () => onChange(period()) }))}
+        items={namedPeriods.map(([id, period]) => ({ id, label: text(id), onAction: () => onChange(period()) }))}
       />
     </fieldset>
   )

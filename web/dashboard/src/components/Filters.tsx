@@ -1,11 +1,27 @@
-import { useEffect, useEffectEvent, useState } from 'react'
+import { Check, ListFilter, Search, X } from 'lucide-react'
+import { type ReactNode, useEffect, useEffectEvent, useState } from 'react'
+import {
+  Menu as AriaMenu,
+  TextField as AriaTextField,
+  Dialog,
+  DialogTrigger,
+  Input,
+  Label,
+  ListBox,
+  ListBoxItem,
+  MenuItem,
+  MenuTrigger,
+  Popover,
+} from 'react-aria-components'
+import { useIntl } from 'react-intl'
 import { useText } from '../app/texts'
 import { Button } from './Button'
 import { DateRange } from './DateRange'
-import { Select } from './Select'
+import { periodName } from './period-names'
 import { TextField } from './TextField'
 import { useAmounts } from './use-amounts'
 import './Filters.css'
+import './Select.css'
 
 export type FilterField =
   | { readonly type: 'text' | 'amount'; readonly name: string; readonly label: string; readonly description?: string }
@@ -26,6 +42,10 @@ interface FiltersProps {
   /** Receives the values of these fields only. The caller keeps other parameters of the address. */
   readonly onChange: (values: Values) => void
   readonly fields: readonly FilterField[]
+  /** Explains why a filter is not offered. */
+  readonly help?: string | undefined
+  /** Shown at the end of the line, such as the number and the sum of the rows. */
+  readonly children?: ReactNode
 }
 
 const debounceMs = 350
@@ -34,41 +54,175 @@ function namesOf(field: FilterField): readonly string[] {
   return field.type === 'dates' ? [field.from, field.to] : [field.name]
 }
 
-/** Filters whose values are kept in the address. Text is applied when typing pauses, everything else immediately. */
-export function Filters({ values, onChange, fields }: FiltersProps) {
+const keyOf = (field: FilterField) => namesOf(field).join()
+
+/**
+ * One line of filters, whose values are kept in the address. The first text is a field, the others are chips: a chip opens its filter, and
+ * its cross removes it. Text is applied when typing pauses, everything else immediately.
+ */
+export function Filters({ values, onChange, fields, help, children }: FiltersProps) {
   const text = useText()
-  const [isOpen, setOpen] = useState(false)
+  // The filter that was just added, whose chip is open although it has no value yet.
+  const [added, setAdded] = useState<string>()
   const names = fields.flatMap(namesOf)
-  const active = fields.filter((field) => namesOf(field).some((name) => values[name])).length
+  const isActive = (field: FilterField) => namesOf(field).some((name) => values[name])
   const current = Object.fromEntries(names.map((name) => [name, values[name]]))
   const set = (changed: Values) => onChange({ ...current, ...changed })
+  const typed = fields.find(({ type }) => type === 'text')
+  const chips = fields.filter((field) => field !== typed)
+  const shown = chips.filter((field) => isActive(field) || keyOf(field) === added)
+  const offered = chips.filter((field) => !shown.includes(field))
+  const clear = () => onChange(Object.fromEntries(names.map((name) => [name, undefined])))
   return (
-    <search className={isOpen ? 'Filters Filters-open' : 'Filters'}>
-      <Button className="Filters-toggle" aria-expanded={isOpen} onPress={() => setOpen(!isOpen)}>
-        {text('common.filters', { count: active })}
-      </Button>
-      <div className="Filters-fields">
-        {fields.map((field) => (
-          <Filter key={namesOf(field).join()} field={field} values={values} set={set} />
-        ))}
-        {active > 0 && (
-          <Button look="quiet" onPress={() => onChange(Object.fromEntries(names.map((name) => [name, undefined])))}>
-            {text('common.clearFilters')}
-          </Button>
-        )}
-      </div>
+    <search className="Filters">
+      {typed?.type === 'text' && (
+        <SearchField
+          key={typed.name}
+          label={typed.label}
+          description={typed.description}
+          value={values[typed.name]}
+          onChange={(value) => set({ [typed.name]: value })}
+        />
+      )}
+      {shown.map((field) => (
+        <Chip
+          key={keyOf(field)}
+          field={field}
+          values={values}
+          set={set}
+          isAdded={keyOf(field) === added}
+          onClosed={() => setAdded(undefined)}
+        />
+      ))}
+      {offered.length > 0 && <AddFilter fields={offered} help={help} onAdd={setAdded} />}
+      {fields.some(isActive) && (
+        <Button look="quiet" small onPress={clear}>
+          {text('common.clearFilters')}
+        </Button>
+      )}
+      {children && <div className="Filters-end">{children}</div>}
     </search>
   )
 }
 
-interface FilterProps {
+/** Returns the name of a filter in the menu and on its chip. */
+function useFilterName(): (field: FilterField) => string {
+  const text = useText()
+  return (field) => (field.type === 'dates' ? text('common.dateRange') : field.label)
+}
+
+interface AddFilterProps {
+  readonly fields: readonly FilterField[]
+  readonly help: string | undefined
+  readonly onAdd: (key: string) => void
+}
+
+function AddFilter({ fields, help, onAdd }: AddFilterProps) {
+  const text = useText()
+  const nameOf = useFilterName()
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const { key, ctrlKey, metaKey, altKey, target } = event
+      const isTyping = target instanceof Element && target.closest('input, textarea, select, [role="dialog"]') !== null
+      if (key !== 'f' || ctrlKey || metaKey || altKey || isTyping) return
+      event.preventDefault()
+      setOpen(true)
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
+  return (
+    <MenuTrigger isOpen={isOpen} onOpenChange={setOpen}>
+      <Button small className="Filters-add" aria-keyshortcuts="f">
+        <ListFilter />
+        {text('common.filter')}
+        <kbd>{text('common.filterKeys')}</kbd>
+      </Button>
+      <Popover className="Popover">
+        <AriaMenu className="Options" onAction={(key) => onAdd(String(key))}>
+          {fields.map((field) => (
+            <MenuItem key={keyOf(field)} id={keyOf(field)} className="Option">
+              {nameOf(field)}
+            </MenuItem>
+          ))}
+        </AriaMenu>
+        {help !== undefined && <p className="Filters-help">{help}</p>}
+      </Popover>
+    </MenuTrigger>
+  )
+}
+
+interface ChipProps {
   readonly field: FilterField
   readonly values: Values
   readonly set: (changed: Values) => void
+  readonly isAdded: boolean
+  readonly onClosed: () => void
 }
 
-function Filter({ field, values, set }: FilterProps) {
+function Chip({ field, values, set, isAdded, onClosed }: ChipProps) {
   const text = useText()
+  const nameOf = useFilterName()
+  const shownValue = useFilterValue()
+  const [isOpen, setOpen] = useState(isAdded)
+  const open = (next: boolean) => {
+    setOpen(next)
+    if (!next) onClosed()
+  }
+  const name = nameOf(field)
+  const remove = () => set(Object.fromEntries(namesOf(field).map((each) => [each, undefined])))
+  return (
+    <span className="Filters-chip">
+      <DialogTrigger isOpen={isOpen} onOpenChange={open}>
+        <Button look="quiet" small className="Filters-open">
+          <span className="Filters-name">{name}</span>
+          <span className="Filters-value">{shownValue(field, values)}</span>
+        </Button>
+        <Popover className="Popover">
+          <Dialog className="Filters-dialog" aria-label={name}>
+            <Editor field={field} values={values} set={set} close={() => open(false)} />
+          </Dialog>
+        </Popover>
+      </DialogTrigger>
+      <Button
+        look="quiet"
+        small
+        className="Filters-remove"
+        aria-label={text('common.removeFilter', { name })}
+        onPress={remove}
+      >
+        <X />
+      </Button>
+    </span>
+  )
+}
+
+function useFilterValue(): (field: FilterField, values: Values) => string {
+  const text = useText()
+  const intl = useIntl()
+  const amounts = useAmounts()
+  return (field, values) => {
+    if (field.type === 'dates') {
+      const [from, to] = [values[field.from], values[field.to]]
+      const known = periodName(from, to)
+      if (known) return text(known)
+      const day = (time: string) => intl.formatDate(time, { dateStyle: 'medium' })
+      const last = to === undefined ? '' : day(new Date(Date.parse(to) - 1).toISOString())
+      return [from === undefined ? '' : day(from), last].join(' – ').trim()
+    }
+    const value = values[field.name] ?? ''
+    if (field.type === 'select') return field.options.find((option) => option.value === value)?.label ?? value
+    if (field.type === 'amount' && /^\d{1,15}$/.test(value)) return amounts.format(BigInt(value))
+    return value
+  }
+}
+
+interface EditorProps extends Pick<ChipProps, 'field' | 'values' | 'set'> {
+  readonly close: () => void
+}
+
+function Editor({ field, values, set, close }: EditorProps) {
   const amounts = useAmounts()
   switch (field.type) {
     case 'dates':
@@ -79,17 +233,28 @@ function Filter({ field, values, set }: FilterProps) {
           onChange={({ from, to }) => set({ [field.from]: from, [field.to]: to })}
         />
       )
-    case 'select': {
-      const options = [{ value: '', label: text('common.all') }, ...field.options]
+    case 'select':
       return (
-        <Select
-          label={field.label}
-          options={options}
-          value={values[field.name] ?? ''}
-          onChange={(value) => set({ [field.name]: value || undefined })}
-        />
+        <ListBox
+          autoFocus
+          aria-label={field.label}
+          className="Options"
+          selectionMode="single"
+          selectedKeys={[values[field.name] ?? '']}
+          onSelectionChange={(keys) => {
+            const [key] = keys === 'all' ? [] : [...keys]
+            if (key !== undefined) set({ [field.name]: String(key) })
+            close()
+          }}
+        >
+          {field.options.map(({ value, label }) => (
+            <ListBoxItem key={value} id={value} textValue={label} className="Option">
+              {label}
+              <Check className="Option-check icon-14" />
+            </ListBoxItem>
+          ))}
+        </ListBox>
       )
-    }
     case 'amount':
       return (
         <TypedFilter
@@ -116,10 +281,7 @@ function Filter({ field, values, set }: FilterProps) {
   }
 }
 
-interface TypedFilterProps {
-  readonly label: string
-  readonly description?: string
-  readonly type: 'text' | 'amount'
+interface TypedValue {
   /** The value in the address. */
   readonly value: string | undefined
   /** Returns a value as the user types it. */
@@ -130,7 +292,7 @@ interface TypedFilterProps {
 }
 
 /** Keeps the typed text while its own earlier value arrives in the address. Other changes of the address, such as Back, replace it. */
-function TypedFilter({ label, description, type, value, format, parse, onChange }: TypedFilterProps) {
+function useTyped({ value, format, parse, onChange }: TypedValue) {
   const [typed, setTyped] = useState(() => format(value ?? ''))
   const [seen, setSeen] = useState(value)
   const [applied, setApplied] = useState(value)
@@ -152,6 +314,17 @@ function TypedFilter({ label, description, type, value, format, parse, onChange 
     const timer = setTimeout(apply, debounceMs, typed)
     return () => clearTimeout(timer)
   }, [typed])
+  return [typed, setTyped] as const
+}
+
+interface TypedFilterProps extends TypedValue {
+  readonly label: string
+  readonly description?: string
+  readonly type: 'text' | 'amount'
+}
+
+function TypedFilter({ label, description, type, ...value }: TypedFilterProps) {
+  const [typed, setTyped] = useTyped(value)
   return (
     <TextField
       label={label}
@@ -162,6 +335,23 @@ function TypedFilter({ label, description, type, value, format, parse, onChange 
       inputMode={type === 'amount' ? 'decimal' : 'search'}
       autoComplete="off"
       maxLength={128}
+      autoFocus
     />
+  )
+}
+
+interface SearchFieldProps extends Pick<TypedValue, 'value' | 'onChange'> {
+  readonly label: string
+  readonly description: string | undefined
+}
+
+function SearchField({ label, description, value, onChange }: SearchFieldProps) {
+  const [typed, setTyped] = useTyped({ value, onChange, format: (each) => each, parse: (each) => each.trim() })
+  return (
+    <AriaTextField className="Filters-text" value={typed} onChange={setTyped} type="search" maxLength={128}>
+      <Label className="visually-hidden">{label}</Label>
+      <Search />
+      <Input placeholder={description ?? label} autoComplete="off" spellCheck="false" />
+    </AriaTextField>
   )
 }

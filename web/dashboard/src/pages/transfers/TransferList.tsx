@@ -1,20 +1,27 @@
 import './TransfersPage.css'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { ArrowUp, Banknote, Download } from 'lucide-react'
+import { FormattedMessage, FormattedNumber } from 'react-intl'
 import { api } from '../../api/api-client'
 import type { Kind, TransferRow } from '../../api/contract'
 import { usePages } from '../../api/use-pages'
-import { useSession } from '../../app/current-session'
+import { usePermission, useSession } from '../../app/current-session'
 import { useMerchant } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
-import { Button } from '../../components/Button'
+import { Amount } from '../../components/Amount'
+import { Button, ButtonLink } from '../../components/Button'
+import { CappedCount } from '../../components/CappedCount'
 import { DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
 import { Filters } from '../../components/Filters'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
+import { Views } from '../../components/Views'
 import { isFiltered, noFilters, offeredFacets, offeredOrders, orderOf, type TransfersSearch } from './list-search'
 import { useColumns } from './transfer-columns'
 import { useFilterFields } from './transfer-filters'
+import { transfersSumQuery, useTransferViews } from './transfer-views'
 import { useLiveList } from './use-live-list'
 
 interface TransferListProps {
@@ -35,20 +42,40 @@ export function TransferList({ kind, search, onSearch }: TransferListProps) {
   const { items, query, more } = usePages<TransferRow>(key, '/transfers', { ...question, limit: pageSize })
   const { newer, showNewer } = useLiveList(key, question, query.isSuccess ? items : undefined)
   const allMerchants = useSession().user.merchantIds === null && merchantId === undefined
+  const canPay = usePermission('transfers:settle') && kind === 'withdrawal'
   const fields = useFilterFields(kind, offeredFacets(search, allMerchants))
   const columns = useColumns(kind, offeredOrders(search, allMerchants))
+  const { views, open, save, remove } = useTransferViews(kind, search, onSearch)
   return (
     <Page
       title={text(`transfers.${kind}s`)}
       actions={
-        <a className="Button Button-plain" href={api.href('/transfers.csv', question)} download>
-          {text('common.downloadCsv')}
-        </a>
+        <>
+          <a className="Button Button-plain wide-only" href={api.href('/transfers.csv', question)} download>
+            <Download />
+            {text('common.downloadCsv')}
+          </a>
+          {canPay && (
+            <ButtonLink to="/pay" look="primary">
+              <Banknote />
+              {text('paying.title')}
+            </ButtonLink>
+          )}
+        </>
       }
     >
-      <Filters values={search} onChange={onSearch} fields={fields} />
-      {allMerchants && <p className="muted small">{text('transfers.chooseMerchant')}</p>}
-      <NewerHint count={newer} onShow={showNewer} />
+      <Views label={text('transfers.views')} views={views} onOpen={open} onSave={save} onRemove={remove} />
+      <div className="TransfersPage-filters">
+        <Filters
+          values={search}
+          onChange={onSearch}
+          fields={fields}
+          help={allMerchants ? text('transfers.chooseMerchant') : undefined}
+        >
+          <NewerHint count={newer} onShow={showNewer} />
+          <Found kind={kind} search={search} shown={items.length} />
+        </Filters>
+      </div>
       <Loaded query={query}>
         {() => (
           <DataTable
@@ -69,13 +96,39 @@ export function TransferList({ kind, search, onSearch }: TransferListProps) {
   )
 }
 
+/** States the number of rows, and the number and the sum of all transfers that match. The server sums at most a thousand. */
+function Found({ kind, search, shown }: { kind: Kind; search: TransfersSearch; shown: number }) {
+  const merchantId = useMerchant()
+  const { data } = useQuery(transfersSumQuery({ ...search, kind, merchantId }))
+  if (!data || data.count === 0) return null
+  const values = {
+    shown: <strong key="shown">{<FormattedNumber value={Math.min(shown, data.count)} />}</strong>,
+    count: (
+      <strong key="count">
+        <CappedCount count={data.count} />
+      </strong>
+    ),
+    sum: (
+      <strong key="sum">
+        <Amount minor={BigInt(data.amountMinor)} />
+      </strong>
+    ),
+  }
+  return (
+    <output className="TransfersPage-found">
+      <FormattedMessage id={data.more ? 'transfers.foundMany' : 'transfers.found'} values={values} />
+    </output>
+  )
+}
+
 /** Offers to show newer transfers. Rows never move automatically while the user reads. */
 function NewerHint({ count, onShow }: { count: number; onShow: () => void }) {
   const text = useText()
   return (
-    <output className="TransfersPage-newer screen-only">
+    <output className="screen-only">
       {count > 0 && (
-        <Button onPress={onShow}>
+        <Button small className="TransfersPage-newer" onPress={onShow}>
+          <ArrowUp />
           {count > pageSize ? text('transfers.newerOrMore', { count: pageSize }) : text('transfers.newer', { count })}
         </Button>
       )}

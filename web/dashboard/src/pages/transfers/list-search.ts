@@ -13,6 +13,11 @@ export function isFiltered(search: TransfersSearch): boolean {
   return filters.some((name) => search[name] !== undefined)
 }
 
+/** Returns the filters of a search that have a value, without the order. */
+export function filtersIn(search: TransfersSearch): TransfersSearch {
+  return Object.fromEntries(filters.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]])))
+}
+
 export const noFilters: TransfersSearch = Object.fromEntries(filters.map((name) => [name, undefined]))
 
 /** The parts of a search. The order by amount counts as the filter by amount, because both use the same index of the server. */
