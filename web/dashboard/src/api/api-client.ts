@@ -1,5 +1,6 @@
 import { basePath } from '../app/base-path'
 import { ApiError, toApiError } from './api-error'
+import { noteNoResponse, noteResponse } from './connection'
 
 export type Search = Readonly<Record<string, string | number | undefined>>
 type ChangeMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -7,8 +8,8 @@ type ChangeMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** The parts of the session that requests need. The shell provides them. */
 export interface SessionLink {
   readonly csrfToken: () => string | undefined
-  /** Called when the server no longer accepts the session. */
-  readonly onEnded: () => void
+  /** Asks the user to sign in again after the session has ended. Returns whether the same user is signed in. */
+  readonly signInAgain: () => Promise<boolean>
   /** Fetches the session again. Returns whether the same user is still signed in. */
   readonly refresh: () => Promise<boolean>
   /** Asks the user for the password. Returns false if the user cancels. */
@@ -20,7 +21,7 @@ const changeTimeoutMs = 60_000
 
 let session: SessionLink = {
   csrfToken: () => undefined,
-  onEnded: () => undefined,
+  signInAgain: async () => false,
   refresh: async () => false,
   confirm: async () => false,
 }
@@ -32,7 +33,7 @@ export function linkSession(link: SessionLink): void {
 /** Sends requests to the dashboard's API. Paths are relative to `/dashboard/api`. Every method that sends a request throws ApiError. */
 export const api = {
   async get<Body>(path: string, search: Search = {}, signal?: AbortSignal): Promise<Body> {
-    const response = await request(api.href(path, search), { method: 'GET' }, readTimeoutMs, signal)
+    const response = await sendRead(api.href(path, search), signal)
     return (await response.json()) as Body
   },
 
@@ -52,7 +53,7 @@ export const api = {
    * saving it.
    */
   async save(path: string): Promise<void> {
-    await save(await request(api.href(path), { method: 'GET' }, readTimeoutMs))
+    await save(await sendRead(api.href(path)))
   },
 
   href(path: string, search: Search = {}): string {
@@ -60,6 +61,21 @@ export const api = {
     const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
     return `${basePath}/api${path}${query && `?${query}`}`
   },
+}
+
+async function sendRead(url: string, signal?: AbortSignal): Promise<Response> {
+  const attempt = () => request(url, { method: 'GET' }, readTimeoutMs, signal)
+  try {
+    return await attempt()
+  } catch (error) {
+    if (!(error instanceof ApiError) || !(await continuesAfter(error))) throw error
+    return attempt()
+  }
+}
+
+/** Returns whether the request can be repeated, because the user has signed in again. Nothing that the user typed is lost. */
+async function continuesAfter({ rule }: ApiError): Promise<boolean> {
+  return rule === 'not-signed-in' && (await session.signInAgain())
 }
 
 async function sendChange(method: ChangeMethod, path: string, body: object | undefined): Promise<Response> {
@@ -70,7 +86,8 @@ async function sendChange(method: ChangeMethod, path: string, body: object | und
     if (!(error instanceof ApiError)) throw error
     const canRetry =
       (error.rule === 'recent-sign-in-needed' && (await session.confirm())) ||
-      (error.rule === 'csrf' && (await session.refresh()))
+      (error.rule === 'csrf' && (await session.refresh())) ||
+      (await continuesAfter(error))
     if (!canRetry) throw error
     return attempt()
   }
@@ -89,12 +106,13 @@ async function request(url: string, init: RequestInit, timeoutMs: number, signal
   const response = await fetch(url, { ...init, signal: signal ? AbortSignal.any([signal, timeout]) : timeout }).catch(
     (error: unknown) => {
       if (signal?.aborted) throw error
+      noteNoResponse()
       throw new ApiError(isChange ? 'unknown' : 'unreachable', String(error))
     },
   )
+  noteResponse()
   if (response.ok) return response
   const error = await toApiError(response, isChange)
-  if (error.rule === 'not-signed-in') session.onEnded()
   if (error.rule === 'password-change-needed') await session.refresh()
   throw error
 }

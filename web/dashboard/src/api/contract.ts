@@ -67,6 +67,7 @@ export type Kind = TransferRow['kind']
 
 type Operations = typeof operations
 
+export type FreshnessAnswer = Static<Operations['FreshnessAnswer']>
 export type ProjectionsAnswer = Static<Operations['ProjectionsAnswer']>
 export type ProjectionItem = Static<Operations['ProjectionItem']>
 export type ProjectionTask = Static<Operations['ProjectionTask']>

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { Loading } from '../components/Loaded'
 import { Problem } from '../components/Problem'
 import { Toasts } from '../components/Toasts'
 import { SessionContext, sessionQuery } from './current-session'
 import { EntryLayout } from './EntryLayout'
 import { FirstPassword } from './FirstPassword'
-import { ConfirmSignIn, SignIn } from './SignIn'
+import { ConfirmSignIn, SignIn, SignInAgain } from './SignIn'
+import { Skeleton } from './Skeleton'
 import { linkCurrentSession } from './session-link'
 
 linkCurrentSession()
@@ -18,11 +18,12 @@ export function Gate({ children }: { readonly children: ReactNode }) {
   if (session && !hadSession) setHadSession(true)
   const content = () => {
     if (session === undefined)
-      return error ? <EntryLayout>{<Problem error={error} retry={() => void refetch()} />}</EntryLayout> : <Loading />
-    if (session === null) return <SignIn wasSignedOut={hadSession} />
+      return error ? <EntryLayout>{<Problem error={error} retry={() => void refetch()} />}</EntryLayout> : <Skeleton />
+    if (session === null) return <SignIn hasSignedOut={hadSession} />
     return (
       <SessionContext key={session.user.userId} value={session}>
         {session.mustChangePassword ? <FirstPassword /> : children}
+        <SignInAgain user={session.user} />
         <ConfirmSignIn hasSecondFactor={session.user.hasSecondFactor} />
       </SessionContext>
     )

@@ -1,7 +1,7 @@
 import { useLocation } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { CommandPalette } from './CommandPalette'
-import { PayoutsStopped } from './PayoutsStopped'
+import { PageNotices } from './PageNotices'
 import { PhoneTabs } from './PhoneTabs'
 import { SideBar } from './SideBar'
 import { TopBar } from './TopBar'
@@ -24,7 +24,7 @@ export function Layout({ children }: { readonly children: ReactNode }) {
       <div className="Layout-page">
         <TopBar onSearch={() => setSearching(true)} />
         <main id="content" className="Layout-main" tabIndex={-1}>
-          <PayoutsStopped />
+          <PageNotices />
           {children}
         </main>
       </div>

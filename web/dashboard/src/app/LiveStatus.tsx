@@ -1,5 +1,6 @@
 import { useIntl } from 'react-intl'
 import { useShownLive } from '../api/shown-live'
+import { useStale } from './freshness'
 import { useText } from './texts'
 
 /** States whether the shown page updates automatically, and the time of what it shows. Pages that do not update show nothing. */
@@ -7,7 +8,17 @@ export function LiveStatus() {
   const text = useText()
   const intl = useIntl()
   const shown = useShownLive()
+  const stale = useStale()
   if (!shown) return null
+  const [oldest] = stale
+  if (shown.state === 'live' && oldest) {
+    const time = intl.formatTime(oldest.since ?? undefined, { timeStyle: 'medium' })
+    return (
+      <output className="LiveStatus LiveStatus-person">
+        <span className="LiveStatus-text">{text('shell.live.stale', { time })}</span>
+      </output>
+    )
+  }
   const { state, at } = shown
   const time = at === undefined ? '' : intl.formatTime(at, { timeStyle: 'medium' })
   const tone = state === 'live' ? 'good' : state === 'lost' ? 'person' : 'off'

@@ -9,39 +9,105 @@ import { AppCodeField, PasswordField } from '../components/SignInFields'
 import { TextField } from '../components/TextField'
 import { setSession } from './current-session'
 import { EntryLayout } from './EntryLayout'
-import { onConfirmationNeeded } from './session-link'
+import { onConfirmationNeeded, onSessionEnded } from './session-link'
 import { useText } from './texts'
 
-export function SignIn({ wasSignedOut }: { readonly wasSignedOut: boolean }) {
+/** The form that starts a session. `email` is known when a session has ended. */
+function SignInForm({
+  email,
+  onSignedIn,
+}: {
+  readonly email?: string
+  readonly onSignedIn: (session: Session) => void
+}) {
   const text = useText()
   const { start, pending, error } = useAction({
     run: (request: SignInRequest) => api.send<Session>('POST', '/session', request),
-    onSuccess: setSession,
+    onSuccess: onSignedIn,
   })
   const asksForCode = useLatch(error?.rule === 'second-factor-needed')
+  const submit = (data: FormData) => start({ email: String(data.get('email')), ...credentialsOf(data) })
+  return (
+    <Form onSubmit={submit} error={error} submit={text('shell.signIn')} pending={pending}>
+      <TextField
+        name="email"
+        type="email"
+        label={text('fields.email')}
+        autoComplete="username"
+        required
+        maxLength={254}
+        defaultValue={email ?? ''}
+        autoFocus={email === undefined}
+      />
+      <PasswordField autoFocus={email !== undefined} />
+      {asksForCode && <CodeField autoFocus />}
+    </Form>
+  )
+}
+
+export function SignIn({ hasSignedOut }: { readonly hasSignedOut: boolean }) {
+  const text = useText()
   useEffect(() => {
     document.title = text('shell.titleOf', { page: text('shell.signIn') })
   }, [text])
-  const submit = (data: FormData) => start({ email: String(data.get('email')), ...credentialsOf(data) })
   return (
     <EntryLayout>
       <h1>{text('shell.signIn')}</h1>
-      {wasSignedOut && <p>{text('shell.signedOut')}</p>}
-      <Form onSubmit={submit} error={error} submit={text('shell.signIn')} pending={pending}>
-        <TextField
-          name="email"
-          type="email"
-          label={text('fields.email')}
-          autoComplete="username"
-          required
-          maxLength={254}
-          autoFocus
-        />
-        <PasswordField />
-        {asksForCode && <CodeField autoFocus />}
-      </Form>
+      {hasSignedOut && <output>{text('shell.signedOut')}</output>}
+      <SignInForm onSignedIn={setSession} />
     </EntryLayout>
   )
+}
+
+/** Lets a user whose session has ended sign in above the page, so that a filled dialog below it is not lost. */
+export function SignInAgain({ user }: Pick<Session, 'user'>) {
+  const text = useText()
+  const { isOpen, ask, respond } = useQuestion()
+  useEffect(() => {
+    onSessionEnded(ask)
+    return () => onSessionEnded(undefined)
+  }, [ask])
+  return (
+    <Dialog title={text('shell.signInAgain')} open={isOpen} covering>
+      <p>{text('shell.sessionEnded')}</p>
+      <SignInForm
+        email={user.email}
+        onSignedIn={(session) => {
+          // Another user must not see or send what this one has typed: a different session replaces all pages.
+          setSession(session)
+          respond(session.user.userId === user.userId)
+        }}
+      />
+      <Button
+        look="quiet"
+        onPress={() => {
+          respond(false)
+          setSession(null)
+        }}
+      >
+        {text('shell.leavePage')}
+      </Button>
+    </Dialog>
+  )
+}
+
+/** A dialog that several requests may wait for. All of them get the same response. */
+function useQuestion() {
+  const [isOpen, setOpen] = useState(false)
+  const waiting = useRef<((answer: boolean) => void)[]>([])
+  const [{ ask, respond }] = useState(() => {
+    const answer = (value: boolean) => {
+      setOpen(false)
+      for (const each of waiting.current.splice(0)) each(value)
+    }
+    const open = () => {
+      setOpen(true)
+      return new Promise<boolean>((resolve) => waiting.current.push(resolve))
+    }
+    return { ask: open, respond: answer }
+  })
+  useEffect(() => () => respond(false), [respond])
+  return { isOpen, ask, respond }
 }
 
 /** Returns true from the first time the value is true. */
@@ -93,13 +159,7 @@ export function codeOf(data: FormData): { code?: string } {
 /** Requests the password again when the server requires a recent sign-in. The rejected request is then repeated. */
 export function ConfirmSignIn({ hasSecondFactor }: { readonly hasSecondFactor: boolean }) {
   const text = useText()
-  const [isOpen, setOpen] = useState(false)
-  const respond = useRef<(isConfirmed: boolean) => void>(undefined)
-  const finish = (isConfirmed: boolean) => {
-    setOpen(false)
-    respond.current?.(isConfirmed)
-    respond.current = undefined
-  }
+  const { isOpen, ask, respond: finish } = useQuestion()
   const { start, pending, error, reset } = useAction({
     run: (request: ConfirmRequest) => api.send<Session>('POST', '/session/confirm', request),
     onSuccess: (session) => {
@@ -110,17 +170,10 @@ export function ConfirmSignIn({ hasSecondFactor }: { readonly hasSecondFactor: b
   useEffect(() => {
     onConfirmationNeeded(() => {
       reset()
-      setOpen(true)
-      respond.current?.(false)
-      return new Promise((resolve) => {
-        respond.current = resolve
-      })
+      return ask()
     })
-    return () => {
-      respond.current?.(false)
-      onConfirmationNeeded(undefined)
-    }
-  }, [reset])
+    return () => onConfirmationNeeded(undefined)
+  }, [ask, reset])
   return (
     <Dialog title={text('shell.confirmTitle')} open={isOpen} onClose={() => finish(false)}>
       <p>{text('shell.confirmHelp')}</p>

@@ -2,6 +2,7 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useState
 import { I18nProvider } from 'react-aria-components'
 import { IntlProvider } from 'react-intl'
 import { preference, setPreference } from './preferences'
+import { Skeleton } from './Skeleton'
 import { loadTexts, type Messages } from './texts'
 
 export const languages = { en: 'English', tr: 'Türkçe' } as const
@@ -19,13 +20,10 @@ function initialLanguage(): Language {
   return preferred.find((each): each is Language => each === 'en' || each === 'tr') ?? 'en'
 }
 
-/** Returns the locale with the viewer's region, if the browser states one, because the region decides how dates are written. */
-function localeOf(language: Language): string {
-  const own = navigator.languages.find((tag) => tag.startsWith(`${language}-`))
-  return own ?? (language === 'en' ? 'en-GB' : 'tr-TR')
-}
+/** Dates follow the chosen language only. With the region of the browser, 11/12 would be a different day for each colleague. */
+const locales: { readonly [language in Language]: string } = { en: 'en-GB', tr: 'tr-TR' }
 
-/** Provides the language and its texts. Shows nothing until the texts are loaded. */
+/** Provides the language and its texts. Shows the shape of the page until the texts are loaded. */
 export function LanguageProvider({ children }: { readonly children: ReactNode }) {
   const [language, setLanguage] = useState(initialLanguage)
   const [loaded, setLoaded] = useState<{ readonly language: Language; readonly messages: Messages }>()
@@ -47,8 +45,8 @@ export function LanguageProvider({ children }: { readonly children: ReactNode })
     }
     return { language: loaded?.language ?? language, choose }
   }, [language, loaded])
-  if (!loaded) return null
-  const locale = localeOf(loaded.language)
+  if (!loaded) return <Skeleton />
+  const locale = locales[loaded.language]
   return (
     <LanguageContext value={chosen}>
       <I18nProvider locale={locale}>

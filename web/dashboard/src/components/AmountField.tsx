@@ -16,7 +16,7 @@ interface AmountFieldProps extends FieldTexts {
 export function AmountField({ name, defaultMinor, autoFocus = false, onChange, ...texts }: AmountFieldProps) {
   const text = useText()
   const { code, parse, formatField } = useAmounts()
-  const { label, description, required = false } = texts
+  const { label, description, before, required = false } = texts
   const [typed, setTyped] = useState(
     defaultMinor === undefined || defaultMinor === null ? '' : formatField(defaultMinor),
   )
@@ -40,7 +40,7 @@ export function AmountField({ name, defaultMinor, autoFocus = false, onChange, .
     >
       <FieldLabel {...texts} label={`${label} (${code})`} required={required} />
       <Input className="Field-input" data-minor={parse(typed) ?? ''} />
-      <FieldHelp description={description} />
+      <FieldHelp description={description} before={before} />
     </AriaTextField>
   )
 }

@@ -2,18 +2,20 @@ import { type ReactNode, useId } from 'react'
 import './Card.css'
 
 interface CardProps {
+  /** The target of a link within the page. */
+  readonly id?: string
   readonly title?: string
   readonly actions?: ReactNode
   readonly children: ReactNode
 }
 
-export function Card({ title, actions, children }: CardProps) {
-  const id = useId()
+export function Card({ id, title, actions, children }: CardProps) {
+  const heading = useId()
   return (
-    <section className="Card" aria-labelledby={title === undefined ? undefined : id}>
+    <section className="Card" id={id} aria-labelledby={title === undefined ? undefined : heading}>
       {(title !== undefined || actions) && (
         <div className="Card-head">
-          {title !== undefined && <h2 id={id}>{title}</h2>}
+          {title !== undefined && <h2 id={heading}>{title}</h2>}
           {actions && <div className="row screen-only">{actions}</div>}
         </div>
       )}

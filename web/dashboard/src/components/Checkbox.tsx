@@ -1,24 +1,29 @@
 import { Check } from 'lucide-react'
+import type { ReactNode } from 'react'
 import {
   Checkbox as AriaCheckbox,
   CheckboxGroup as AriaCheckboxGroup,
   type CheckboxGroupProps as AriaGroupProps,
   type CheckboxProps as AriaProps,
 } from 'react-aria-components'
-import { FieldHelp, FieldLabel, type FieldTexts } from './Field'
+import { Changed, FieldHelp, FieldLabel, type FieldTexts } from './Field'
 
 interface CheckboxProps
   extends Pick<AriaProps, 'name' | 'value' | 'defaultSelected' | 'isSelected' | 'onChange' | 'isDisabled'> {
   readonly label: string
+  readonly before?: ReactNode
 }
 
-export function Checkbox({ label, ...props }: CheckboxProps) {
+export function Checkbox({ label, before, ...props }: CheckboxProps) {
   return (
     <AriaCheckbox {...props} className="Checkbox">
       <span className="Checkbox-box" aria-hidden="true">
         <Check className="icon-12" />
       </span>
-      {label}
+      <span>
+        {label}
+        {before !== undefined && <Changed />}
+      </span>
     </AriaCheckbox>
   )
 }

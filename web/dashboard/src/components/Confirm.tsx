@@ -11,6 +11,8 @@ interface ConfirmProps {
   readonly onConfirm: () => void
   /** The label of the confirming button. */
   readonly confirm: string
+  /** The label of the other button. */
+  readonly stay?: string
   readonly danger?: boolean
   readonly pending?: boolean
   readonly error?: Error | null
@@ -20,6 +22,7 @@ interface ConfirmProps {
 export function Confirm(props: ConfirmProps) {
   const { title, open, onClose, onConfirm, confirm, danger = false, pending = false, error = null, children } = props
   const text = useText()
+  const { stay = text('common.cancel') } = props
   return (
     <Dialog title={title} open={open} onClose={onClose} role="alertdialog">
       {children}
@@ -28,7 +31,7 @@ export function Confirm(props: ConfirmProps) {
         <Button look={danger ? 'danger' : 'primary'} pending={pending} onPress={onConfirm}>
           {confirm}
         </Button>
-        <Button onPress={onClose}>{text('common.cancel')}</Button>
+        <Button onPress={onClose}>{stay}</Button>
       </div>
     </Dialog>
   )

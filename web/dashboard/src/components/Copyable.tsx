@@ -12,9 +12,11 @@ interface CopyProps {
   readonly value: string
   /** The name of the value, for screen readers. */
   readonly label: string
+  /** Called after the value was copied, and when the browser does not allow it. */
+  readonly onCopied?: (() => void) | undefined
 }
 
-export function CopyButton({ value, label }: CopyProps) {
+export function CopyButton({ value, label, onCopied }: CopyProps) {
   const text = useText()
   const [isCopied, setCopied] = useState(false)
   useEffect(() => {
@@ -23,13 +25,16 @@ export function CopyButton({ value, label }: CopyProps) {
     return () => clearTimeout(timer)
   }, [isCopied])
   const copy = () => {
-    navigator.clipboard.writeText(value).then(
-      () => {
-        setCopied(true)
-        notify(text('common.copied', { label }))
-      },
-      () => notify(text('common.copyFailed'), 'bad'),
-    )
+    navigator.clipboard
+      .writeText(value)
+      .then(
+        () => {
+          setCopied(true)
+          notify(text('common.copied', { label }))
+        },
+        () => notify(text('common.copyFailed'), 'bad'),
+      )
+      .finally(onCopied)
   }
   return (
     <Button
@@ -50,11 +55,11 @@ interface CopyableIdProps extends CopyProps {
   readonly shown?: ReactNode
 }
 
-export function CopyableId({ value, shown, label }: CopyableIdProps) {
+export function CopyableId({ value, shown, label, onCopied }: CopyableIdProps) {
   return (
     <span className="CopyableId">
       <code title={value}>{shown ?? value}</code>
-      <CopyButton value={value} label={label} />
+      <CopyButton value={value} label={label} onCopied={onCopied} />
     </span>
   )
 }

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { useActorName } from '../app/actor-names'
 import { useText } from '../app/texts'
 import { Amount } from './Amount'
 import { Duration } from './Duration'
@@ -8,6 +9,7 @@ import { Time } from './Time'
 /** Shows the value of an event field. The end of the field's name states the unit, such as `Minor` or `Ms`. */
 export function EventValue({ name, value }: { readonly name: string; readonly value: unknown }): ReactNode {
   const text = useText()
+  const actorName = useActorName()
   if (typeof value === 'boolean') return text(value ? 'common.yes' : 'common.no')
   if (typeof value === 'number' || typeof value === 'bigint' || /^-?\d+$/.test(String(value))) {
     if (name.endsWith('Minor')) return <Amount minor={BigInt(String(value))} />
@@ -15,6 +17,7 @@ export function EventValue({ name, value }: { readonly name: string; readonly va
   }
   if (typeof value === 'string') {
     if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return <Time at={value} exact />
+    if (/^(user|merchant|cli|system):.|^customer$/.test(value)) return <bdi title={value}>{actorName(value)}</bdi>
     return name === 'receiptUrl' ? <ReceiptLink url={value} /> : <bdi>{value}</bdi>
   }
   return typeof value === 'number' ? value : <code>{JSON.stringify(value)}</code>

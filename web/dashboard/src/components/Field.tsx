@@ -9,22 +9,42 @@ export interface FieldTexts {
   readonly label: string
   readonly description?: ReactNode
   readonly required?: boolean
+  /** The saved value, shown while the field has a different one. */
+  readonly before?: ReactNode
   /** Shows the label to screen readers only. */
   readonly hiddenLabel?: boolean
 }
 
-export function FieldLabel({ label, required = true, hiddenLabel = false }: FieldTexts) {
+export function FieldLabel({ label, required = true, hiddenLabel = false, before }: FieldTexts) {
   const text = useText()
   return (
     <Label className={hiddenLabel ? 'visually-hidden' : 'Field-label'}>
       {label}
+      {before !== undefined && <Changed />}
       {!required && <span className="muted"> ({text('common.optional')})</span>}
     </Label>
   )
 }
 
-export function FieldHelp({ description }: Pick<FieldTexts, 'description'>) {
+export function Changed() {
+  return <span className="Field-changed"> {useText()('common.changed')}</span>
+}
+
+interface FieldHelpProps extends Pick<FieldTexts, 'description' | 'before'> {
+  readonly type?: string | undefined
+}
+
+/** Shows the help, and the error in the language of the page. The browser's own messages are in the language of the browser. */
+export function FieldHelp({ description, before, type }: FieldHelpProps) {
   const text = useText()
+  const messageOf = (details: ValidityState): string | undefined => {
+    if (details.valueMissing) return text('common.required')
+    if (details.tooShort) return text('common.tooShort')
+    if (details.typeMismatch && type === 'email') return text('common.invalidEmail')
+    if (details.typeMismatch && type === 'url') return text('common.invalidUrl')
+    if (details.typeMismatch || details.patternMismatch || details.badInput) return text('common.invalidFormat')
+    return undefined
+  }
   return (
     <>
       {description && (
@@ -32,11 +52,16 @@ export function FieldHelp({ description }: Pick<FieldTexts, 'description'>) {
           {description}
         </Text>
       )}
+      {before !== undefined && (
+        <span className="Field-help">
+          {text('common.before')} {before}
+        </span>
+      )}
       <FieldError className="Field-error">
         {({ validationDetails, validationErrors }) => (
           <>
             <CircleAlert className="icon-12" />
-            {validationDetails.valueMissing ? text('common.required') : validationErrors.join(' ')}
+            {messageOf(validationDetails) ?? validationErrors.join(' ')}
           </>
         )}
       </FieldError>

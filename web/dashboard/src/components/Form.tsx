@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react'
 import { Form as AriaForm } from 'react-aria-components'
 import { ApiError } from '../api/api-error'
 import { useText } from '../app/texts'
@@ -12,7 +12,7 @@ interface FormProps {
   /** Shown at the fields that the server names, and above the buttons. */
   readonly error: Error | null
   /** The label of the submit button. */
-  readonly submit: string
+  readonly submit?: string
   readonly pending: boolean
   readonly cancel?: (() => void) | undefined
   /** The label of the button that closes the form; defaults to "Go back". */
@@ -24,15 +24,22 @@ interface FormProps {
   readonly unready?: boolean
   /** The fields whose errors the children show. */
   readonly shownFields?: readonly string[]
+  /** Called after each edit with what the form would submit. */
+  readonly onEdit?: (data: FormData) => void
+  /** Replaces the buttons. */
+  readonly footer?: ReactNode
   readonly children: ReactNode
 }
 
 const noFields = {}
 const noNames: readonly string[] = []
 
+/** A choice from a list changes its field without an event in the form, but then the focus comes back. */
+const edits = ['input', 'change', 'focusin'] as const
+
 export function Form(props: FormProps) {
   const { onSubmit, error, submit, pending, cancel, cancelText, danger = false, focusSubmit = false } = props
-  const { shownFields = noNames, unready = false, children } = props
+  const { shownFields = noNames, unready = false, onEdit, footer, children } = props
   const text = useText()
   const refusalText = useRefusalText()
   // A field with a server error blocks the form. The fix may be in a different field, so any input clears all server errors.
@@ -41,14 +48,22 @@ export function Form(props: FormProps) {
   const handle = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     if (pending || unready) return
-    const data = new FormData(event.currentTarget)
-    for (const input of event.currentTarget.querySelectorAll<HTMLInputElement>('input[data-minor]')) {
-      data.set(input.name, input.dataset.minor ?? '')
-    }
+    const data = dataOf(event.currentTarget)
     setNames([...data.keys()])
     onSubmit(data)
   }
   const ref = useRef<HTMLFormElement>(null)
+  const noteEdit = useEffectEvent(() => {
+    if (onEdit) setTimeout(() => ref.current && onEdit(dataOf(ref.current)))
+  })
+  useEffect(() => {
+    const form = ref.current
+    const note = () => noteEdit()
+    for (const event of edits) form?.addEventListener(event, note, true)
+    return () => {
+      for (const event of edits) form?.removeEventListener(event, note, true)
+    }
+  }, [])
   useEffect(() => {
     if (error) ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [error])
@@ -62,18 +77,28 @@ export function Form(props: FormProps) {
         {children}
       </div>
       {error && <Problem error={error} shownFields={[...names, ...shownFields]} />}
-      <div className="Form-buttons">
-        <Button
-          type="submit"
-          look={danger ? 'danger' : 'primary'}
-          pending={pending}
-          autoFocus={focusSubmit}
-          aria-disabled={unready}
-        >
-          {submit}
-        </Button>
-        {cancel && <Button onPress={cancel}>{cancelText ?? text('common.cancel')}</Button>}
-      </div>
+      {footer ?? (
+        <div className="Form-buttons">
+          <Button
+            type="submit"
+            look={danger ? 'danger' : 'primary'}
+            pending={pending}
+            autoFocus={focusSubmit}
+            aria-disabled={unready}
+          >
+            {submit}
+          </Button>
+          {cancel && <Button onPress={cancel}>{cancelText ?? text('common.cancel')}</Button>}
+        </div>
+      )}
     </AriaForm>
   )
+}
+
+function dataOf(form: HTMLFormElement): FormData {
+  const data = new FormData(form)
+  for (const input of form.querySelectorAll<HTMLInputElement>('input[data-minor]')) {
+    data.set(input.name, input.dataset.minor ?? '')
+  }
+  return data
 }

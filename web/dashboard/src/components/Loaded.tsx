@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { useConnection } from '../api/connection'
 import { useText } from '../app/texts'
 import { Problem } from './Problem'
 import './Loaded.css'
@@ -13,12 +14,17 @@ interface LoadedProps<Data> {
   readonly children: (data: NonNullable<Data>) => ReactNode
 }
 
-/** Shows the data of a query. If fetching it again fails, the earlier data stays below the error. */
+/**
+ * Shows the data of a query. If fetching it again fails, the earlier data stays below the error. Without a connection, the page says so
+ * once for all of its parts.
+ */
 export function Loaded<Data>({ query: { data, error, refetch }, children }: LoadedProps<Data>) {
+  const { isLost } = useConnection()
+  const hasData = data !== undefined && data !== null
   return (
     <>
-      {error && <Problem error={error} reading retry={() => void refetch()} />}
-      {data === undefined || data === null ? !error && <Loading /> : children(data)}
+      {error && !(isLost && hasData) && <Problem error={error} reading retry={() => void refetch()} />}
+      {hasData ? children(data) : !error && <Loading />}
     </>
   )
 }

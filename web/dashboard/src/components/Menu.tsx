@@ -1,4 +1,4 @@
-import { ChevronDown } from 'lucide-react'
+import { ChevronDown, Ellipsis } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Menu as AriaMenu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
 import { Button } from './Button'
@@ -19,11 +19,12 @@ interface MenuProps {
 }
 
 export function Menu({ label, items, name }: MenuProps) {
+  const isMore = label === '⋯'
   return (
     <MenuTrigger>
-      <Button {...(name === undefined ? {} : { 'aria-label': name })}>
-        {label}
-        <ChevronDown />
+      <Button {...(name === undefined ? {} : { 'aria-label': name })} {...(isMore && { look: 'quiet', icon: true })}>
+        {isMore ? <Ellipsis /> : label}
+        {!isMore && <ChevronDown />}
       </Button>
       <Popover className="Popover">
         <AriaMenu className="Options">

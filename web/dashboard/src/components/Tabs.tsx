@@ -2,9 +2,17 @@ import type { ReactNode } from 'react'
 import { Tabs as AriaTabs, Tab, TabList, TabPanel } from 'react-aria-components'
 import './Tabs.css'
 
+interface TabItem {
+  readonly id: string
+  readonly label: string
+  readonly content: ReactNode
+  /** Keeps what the user has typed while another tab is shown. */
+  readonly keep?: boolean
+}
+
 interface TabsProps {
   readonly label: string
-  readonly items: readonly { readonly id: string; readonly label: string; readonly content: ReactNode }[]
+  readonly items: readonly TabItem[]
   /** The shown tab, if the address determines it. */
   readonly selected?: string
   readonly onSelect?: (id: string) => void
@@ -24,8 +32,8 @@ export function Tabs({ label, items, selected, onSelect }: TabsProps) {
           </Tab>
         ))}
       </TabList>
-      {items.map(({ id, content }) => (
-        <TabPanel key={id} id={id} className="Tabs-panel">
+      {items.map(({ id, content, keep = false }) => (
+        <TabPanel key={id} id={id} className="Tabs-panel" shouldForceMount={keep}>
           {content}
         </TabPanel>
       ))}

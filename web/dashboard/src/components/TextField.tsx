@@ -31,6 +31,7 @@ export function TextField(props: TextFieldProps) {
     description,
     required = false,
     hiddenLabel = false,
+    before,
     multiline = false,
     placeholder = '',
     spellCheck = multiline,
@@ -38,13 +39,13 @@ export function TextField(props: TextFieldProps) {
   } = props
   return (
     <AriaTextField {...field} spellCheck={spellCheck ? 'true' : 'false'} isRequired={required} className="Field">
-      <FieldLabel label={label} required={required} hiddenLabel={hiddenLabel} />
+      <FieldLabel label={label} required={required} hiddenLabel={hiddenLabel} before={before} />
       {multiline ? (
         <TextArea className="Field-input" placeholder={placeholder} />
       ) : (
         <Input className="Field-input" placeholder={placeholder} />
       )}
-      <FieldHelp description={description} />
+      <FieldHelp description={description} before={before} type={field.type} />
     </AriaTextField>
   )
 }

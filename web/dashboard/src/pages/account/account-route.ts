@@ -1,9 +1,10 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 
 export const accountRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/account',
   staticData: { needs: 'account:own' },
-  component: lazyRouteComponent(() => import('./AccountPage'), 'AccountPage'),
+  component: lazyPage(() => import('./AccountPage'), 'AccountPage'),
 })

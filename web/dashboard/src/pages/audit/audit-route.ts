@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
@@ -11,5 +12,5 @@ export const auditRoute = createRoute({
   path: '/audit',
   staticData: { needs: 'audit:read' },
   validateSearch: (search: Record<string, unknown>): AuditSearch => pickSearch(search, names),
-  component: lazyRouteComponent(() => import('./AuditPage'), 'AuditPage'),
+  component: lazyPage(() => import('./AuditPage'), 'AuditPage'),
 })

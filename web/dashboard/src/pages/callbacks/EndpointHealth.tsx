@@ -4,20 +4,27 @@ import { Badge } from '../../components/Badge'
 import { Time } from '../../components/Time'
 import './CallbacksPage.css'
 
-const tones = { answering: 'good', failing: 'person', disabled: 'bad' } as const
-
+/** Shows only what is wrong: a healthy endpoint has no badge. */
 export function EndpointHealth({ endpoint }: { readonly endpoint: EndpointItem }) {
   const text = useText()
   const { state, failingSince, reason } = endpoint
+  if (state === 'answering') return null
   return (
-    <div className="EndpointList-state">
-      <Badge tone={tones[state]}>{text(`callbacks.health.${state}`)}</Badge>
-      {failingSince !== null && (
-        <span className="muted">
-          {text('callbacks.failingSince')} <Time at={failingSince} />
-        </span>
+    <>
+      <Badge tone={state === 'failing' ? 'bad' : 'off'}>
+        {state === 'failing' && failingSince !== null ? (
+          <>
+            {text('callbacks.failingSince')} <Time at={failingSince} />
+          </>
+        ) : (
+          text(`callbacks.health.${state}`)
+        )}
+      </Badge>
+      {reason !== null && (
+        <bdi className="muted small" lang="en">
+          {reason}
+        </bdi>
       )}
-      {reason !== null && <bdi className="muted">{reason}</bdi>}
-    </div>
+    </>
   )
 }

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
@@ -12,5 +13,5 @@ export const callbacksRoute = createRoute({
   path: '/callbacks',
   staticData: { needs: 'transfers:read' },
   validateSearch: (search: Record<string, unknown>): CallbacksSearch => pickSearch(search, ['status', 'trackingId']),
-  component: lazyRouteComponent(() => import('./CallbacksPage'), 'CallbacksPage'),
+  component: lazyPage(() => import('./CallbacksPage'), 'CallbacksPage'),
 })

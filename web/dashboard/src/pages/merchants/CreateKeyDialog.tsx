@@ -58,6 +58,7 @@ export function CreateKeyDialog({ merchantId, onClose }: CreateKeyDialogProps) {
           label={text('fields.scopes')}
           options={scopes.map((value) => ({ value, label: text(`merchants.scope.${value}`) }))}
           defaultValue={['read']}
+          required
         />
         <DateField
           name="validUntil"

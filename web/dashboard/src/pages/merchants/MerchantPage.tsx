@@ -77,7 +77,7 @@ function Merchant({ merchant }: { readonly merchant: MerchantItem }) {
       <Tabs
         label={text('merchants.sections')}
         items={[
-          { id: 'settings', label: text('fields.settings'), content: settings },
+          { id: 'settings', label: text('fields.settings'), content: settings, keep: true },
           { id: 'endpoint', label: text('fields.endpoint'), content: <EndpointTab merchant={merchant} /> },
           { id: 'keys', label: text('fields.keys'), content: <KeysTab merchant={merchant} /> },
           ...(canReadChanges ? [changes] : []),

@@ -5,26 +5,22 @@ import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Card } from '../../components/Card'
 import { Facts } from '../../components/Facts'
-import { type Setting, settingGroups } from './setting-groups'
+import { type Setting, type Settings, settingGroups } from './setting-groups'
 
 /** Shows the settings to users who cannot change them. */
 export function SettingsFacts({ merchant: { settings } }: { readonly merchant: MerchantItem }) {
   const text = useText()
   const methodName = usePaymentMethodName()
-  const shownValue = ({ name, type }: Setting): ReactNode => {
-    const value = settings[name]
-    if (value === null || (Array.isArray(value) && value.length === 0)) return text('common.none')
-    if (typeof value === 'boolean') return text(value ? 'common.yes' : 'common.no')
-    if (type === 'amount' && typeof value === 'number') return <Amount minor={value} />
-    if (type === 'signature') return text(`merchants.signature.${settings.requireSignature}`)
-    return <bdi>{Array.isArray(value) ? value.join(', ') : value}</bdi>
-  }
+  const shownValue = useSettingValue()
   return (
     <div className="MerchantSettings">
       {settingGroups.map(({ group, settings: listed }) => (
         <Card key={group} title={text(`merchants.group.${group}`)}>
           <Facts
-            items={listed.map((setting) => ({ label: text(`fields.${setting.name}`), value: shownValue(setting) }))}
+            items={listed.map((setting) => ({
+              label: text(`fields.${setting.name}`),
+              value: shownValue(setting, settings),
+            }))}
           />
         </Card>
       ))}
@@ -40,4 +36,17 @@ export function SettingsFacts({ merchant: { settings } }: { readonly merchant: M
       )}
     </div>
   )
+}
+
+/** Returns a function that shows the value of a setting. */
+export function useSettingValue(): (setting: Setting, settings: Settings) => ReactNode {
+  const text = useText()
+  return ({ name, type }, settings) => {
+    const value = settings[name]
+    if (value === null || (Array.isArray(value) && value.length === 0)) return text('common.none')
+    if (typeof value === 'boolean') return text(value ? 'common.yes' : 'common.no')
+    if (type === 'amount' && typeof value === 'number') return <Amount minor={value} />
+    if (type === 'signature') return text(`merchants.signature.${settings.requireSignature}`)
+    return <bdi>{Array.isArray(value) ? value.join(', ') : value}</bdi>
+  }
 }

@@ -1,11 +1,12 @@
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { MerchantItem } from '../../api/contract'
+import type { ChangeMerchantRequest, MerchantItem } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePaymentMethods } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Card } from '../../components/Card'
 import { Form } from '../../components/Form'
+import { SaveBar } from '../../components/SaveBar'
 import { TextField } from '../../components/TextField'
 import { notify } from '../../components/Toasts'
 import { changedSettings, instructionsField } from './changed-settings'
@@ -18,26 +19,45 @@ export function SettingsForm({ merchant }: { readonly merchant: MerchantItem }) 
   const manualMethods = usePaymentMethods().filter(({ paidBy }) => paidBy === 'manual')
   // The form is compared with the settings it started with, even if newer ones are fetched later.
   const [shown, setShown] = useState(merchant.settings)
+  const [changes, setChanges] = useState<ChangeMerchantRequest>({})
+  const [round, setRound] = useState(0)
+  const codes = manualMethods.map(({ code }) => code)
+  const restart = () => {
+    setChanges({})
+    setRound((before) => before + 1)
+  }
   const action = useAction({
     run: async (data: FormData) => {
-      const codes = manualMethods.map(({ code }) => code)
-      const changes = changedSettings(data, shown, codes)
-      if (Object.keys(changes).length === 0) return merchant
-      return api.send<MerchantItem>('PATCH', `/merchants/${merchantId}`, changes)
+      const given = changedSettings(data, shown, codes)
+      if (Object.keys(given).length === 0) return merchant
+      return api.send<MerchantItem>('PATCH', `/merchants/${merchantId}`, given)
     },
     refresh: [['merchant', merchantId], ['merchants'], ['changes'], ['endpoints'], ['session']],
     onSuccess: ({ settings }) => {
       setShown(settings)
+      restart()
       notify(text('merchants.settingsSaved'))
     },
   })
   return (
-    <Form onSubmit={action.start} error={action.error} submit={text('common.save')} pending={action.pending}>
+    <Form
+      key={round}
+      onSubmit={action.start}
+      onEdit={(data) => setChanges(changedSettings(data, shown, codes))}
+      error={action.error}
+      pending={action.pending}
+      footer={<SaveBar count={Object.keys(changes).length} pending={action.pending} onDiscard={restart} />}
+    >
       <div className="MerchantSettings">
         {settingGroups.map(({ group, settings }) => (
           <Card key={group} title={text(`merchants.group.${group}`)}>
             {settings.map((setting) => (
-              <SettingInput key={setting.name} setting={setting} settings={shown} />
+              <SettingInput
+                key={setting.name}
+                setting={setting}
+                settings={shown}
+                isChanged={Object.hasOwn(changes, setting.name)}
+              />
             ))}
           </Card>
         ))}

@@ -1,16 +1,17 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 
 export const merchantsRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/merchants',
   staticData: { needs: 'merchants:read' },
-  component: lazyRouteComponent(() => import('./MerchantsPage'), 'MerchantsPage'),
+  component: lazyPage(() => import('./MerchantsPage'), 'MerchantsPage'),
 })
 
 export const merchantRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/merchants/$merchantId',
   staticData: { needs: 'merchants:read' },
-  component: lazyRouteComponent(() => import('./MerchantPage'), 'MerchantPage'),
+  component: lazyPage(() => import('./MerchantPage'), 'MerchantPage'),
 })

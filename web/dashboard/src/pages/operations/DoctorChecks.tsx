@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../../api/api-client'
 import type { Check, ChecksAnswer } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Badge, type Tone } from '../../components/Badge'
@@ -7,6 +6,7 @@ import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
 import { Loaded } from '../../components/Loaded'
 import { Time } from '../../components/Time'
+import { checksQuery } from './operations-queries'
 
 const tones: { readonly [result in Check['result']]: Tone } = {
   ok: 'good',
@@ -19,13 +19,10 @@ const worstFirst: readonly Check['result'][] = ['failed', 'unknown', 'warning']
 /** Shows the results of `transferd doctor`. Passed checks are collapsed. */
 export function DoctorChecks() {
   const text = useText()
-  const query = useQuery({
-    queryKey: ['checks'],
-    queryFn: ({ signal }) => api.get<ChecksAnswer>('/operations/checks', {}, signal),
-    staleTime: 60_000,
-  })
+  const query = useQuery(checksQuery)
   return (
     <Card
+      id="operations-checks"
       title={text('operations.checks')}
       actions={
         <Button pending={query.isFetching} onPress={() => void query.refetch()}>

@@ -30,15 +30,20 @@ export function Nodes() {
               rowId={({ nodeId }) => nodeId}
               empty={<Empty title={text('operations.noNodes')} />}
             />
-            <h3>{text('operations.leases')}</h3>
-            <p className="muted small">{text('operations.leasesHelp')}</p>
-            <DataTable
-              label={text('operations.leases')}
-              columns={leaseColumns}
-              rows={leases}
-              rowId={({ name }) => name}
-              empty={<Empty title={text('operations.noLeases')} />}
-            />
+            <details className="Operations-leases" open={leases.some(({ nodeId }) => nodeId === null)}>
+              <summary>
+                <strong>{text('operations.leases')}</strong>{' '}
+                <span className="muted">{text('operations.leasesOf', { count: leases.length })}</span>
+              </summary>
+              <p className="muted small">{text('operations.leasesHelp')}</p>
+              <DataTable
+                label={text('operations.leases')}
+                columns={leaseColumns}
+                rows={leases}
+                rowId={({ name }) => name}
+                empty={<Empty title={text('operations.noLeases')} />}
+              />
+            </details>
           </>
         )}
       </Loaded>

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api } from '../../api/api-client'
 import type { ProjectionAction, ProjectionItem, ProjectionsAnswer } from '../../api/contract'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
@@ -8,16 +7,18 @@ import { Button } from '../../components/Button'
 import { CappedCount } from '../../components/CappedCount'
 import { Card } from '../../components/Card'
 import { type Column, DataTable } from '../../components/DataTable'
+import { useDuration } from '../../components/Duration'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
 import { Menu } from '../../components/Menu'
+import { Sparkline } from '../../components/Sparkline'
 import { Time } from '../../components/Time'
+import { projectionsQuery } from './operations-queries'
 import { ProjectionDialog } from './ProjectionDialog'
-import { OtherVersions, ProjectionState, Task } from './ProjectionState'
+import { isOver, OtherVersions, Progress, ProjectionState, Task } from './ProjectionState'
 import { hasActiveTask, nodeOf } from './shown-tasks'
 
-const busyMs = 2_000
-const quietMs = 5_000
+type ListedProjection = ProjectionsAnswer['items'][number]
 
 interface Opened {
   readonly action: ProjectionAction
@@ -29,14 +30,11 @@ export function ProjectionList() {
   const text = useText()
   const canManage = usePermission('operations:manage')
   const [opened, setOpened] = useState<Opened>()
-  const query = useQuery({
-    queryKey: ['projections'],
-    queryFn: ({ signal }) => api.get<ProjectionsAnswer>('/operations/projections', {}, signal),
-    refetchInterval: ({ state }) => (state.data?.items.some(hasActiveTask) ? busyMs : quietMs),
-  })
+  const query = useQuery(projectionsQuery)
   const columns = useColumns(canManage, (action, projection) => setOpened({ action, projection }))
   return (
     <Card
+      id="operations-projections"
       title={text('operations.projections')}
       actions={
         canManage && (
@@ -65,10 +63,10 @@ export function ProjectionList() {
 function useColumns(
   canManage: boolean,
   open: (action: ProjectionAction, projection: ProjectionItem) => void,
-): readonly Column<ProjectionItem>[] {
+): readonly Column<ListedProjection>[] {
   const text = useText()
-  const columns: Column<ProjectionItem>[] = [
-    { id: 'name', header: text('fields.projection'), cell: ({ name }) => <code>{name}</code> },
+  const columns: Column<ListedProjection>[] = [
+    { id: 'name', header: text('fields.projection'), cell: ({ name }) => <strong>{name}</strong> },
     {
       id: 'state',
       header: text('fields.state'),
@@ -76,10 +74,20 @@ function useColumns(
       cell: (projection) => (
         <div className="stack-tight">
           <ProjectionState projection={projection} />
-          {projection.task && <Task task={projection.task} name={projection.name} />}
+          {projection.task && !isOver(projection.task) && <Task task={projection.task} />}
           <OtherVersions projection={projection} />
         </div>
       ),
+    },
+    {
+      id: 'trend',
+      header: text('operations.lagLastHour'),
+      cell: (projection) =>
+        hasActiveTask(projection) ? (
+          <Progress task={projection.task!} name={projection.name} />
+        ) : (
+          <LagLine projection={projection} />
+        ),
     },
     {
       id: 'lag',
@@ -114,4 +122,17 @@ function useColumns(
       />
     )
   return [...columns, { id: 'actions', header: text('common.actions'), cell }]
+}
+
+/** A lag of a minute reaches the top of the line. */
+const topLagMs = 60_000
+
+function LagLine({ projection: { name, lags } }: { readonly projection: ListedProjection }) {
+  const text = useText()
+  const duration = useDuration()
+  const values = lags.map(({ lagMs }) => lagMs)
+  if (values.length < 2) return <span className="muted small">{text('operations.lagUnknown')}</span>
+  const most = Math.max(0, ...values.map((value) => value ?? 0))
+  const label = text('operations.lagOf', { projection: name, most: duration(most) })
+  return <Sparkline values={values} top={topLagMs} tone={most > topLagMs / 2 ? 'bad' : 'accent'} label={label} />
 }

@@ -5,7 +5,6 @@ import { Badge, type Tone } from '../../components/Badge'
 import { CopyableId } from '../../components/Copyable'
 import { useDuration } from '../../components/Duration'
 import { Time } from '../../components/Time'
-import { hasActiveTask } from './shown-tasks'
 
 const tones: { readonly [state in ProjectionItem['state']]: Tone } = {
   current: 'good',
@@ -43,8 +42,13 @@ export function ProjectionState({ projection }: { readonly projection: Projectio
   )
 }
 
-/** Shows the last task of a projection: its progress, or its outcome. */
-export function Task({ task, name }: { readonly task: ProjectionTask; readonly name: string }) {
+/** Whether a task ended without anything that a person should know. */
+export function isOver({ state, reason, comparison }: ProjectionTask): boolean {
+  return state === 'done' && reason === null && (comparison === null || comparison.differing === 0)
+}
+
+/** Shows the last task of a projection: its step, or its outcome. */
+export function Task({ task }: { readonly task: ProjectionTask }) {
   const text = useText()
   const actorName = useActorName()
   const { what, state, phase, by, updatedAt, reason, comparison } = task
@@ -54,7 +58,6 @@ export function Task({ task, name }: { readonly task: ProjectionTask; readonly n
       <span>
         {text(`operations.task.${what}`)} · {status} · <bdi>{actorName(by)}</bdi> · <Time at={updatedAt} />
       </span>
-      {hasActiveTask({ task }) && <Progress task={task} name={name} />}
       {reason !== null && (
         <bdi className="Operations-reason" lang="en">
           {reason}
@@ -65,11 +68,13 @@ export function Task({ task, name }: { readonly task: ProjectionTask; readonly n
   )
 }
 
-function Progress({ task, name }: { readonly task: ProjectionTask; readonly name: string }) {
+export function Progress({ task, name }: { readonly task: ProjectionTask; readonly name: string }) {
   const text = useText()
   const duration = useDuration()
-  const { progress, eventsPerSecond, secondsLeft } = task
+  const { progress, eventsPerSecond, secondsLeft, phase } = task
   if (progress === null) return null
+  // The time left is known only while events are read.
+  const isReading = phase === 'building'
   return (
     <>
       <progress
@@ -80,8 +85,11 @@ function Progress({ task, name }: { readonly task: ProjectionTask; readonly name
       />
       <span className="muted">
         {text('operations.progress', { progress })}
-        {eventsPerSecond !== null && ` · ${text('operations.rate', { events: eventsPerSecond })}`}
-        {secondsLeft !== null && ` · ${text('operations.timeLeft', { time: duration(secondsLeft * 1000) })}`}
+        {!isReading && phase !== null && ` · ${text(`operations.phase.${phase}`)}`}
+        {isReading && eventsPerSecond !== null && ` · ${text('operations.rate', { events: eventsPerSecond })}`}
+        {isReading &&
+          secondsLeft !== null &&
+          ` · ${text('operations.timeLeft', { time: duration(secondsLeft * 1000) })}`}
       </span>
     </>
   )

@@ -1,9 +1,10 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 
 export const operationsRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/operations',
   staticData: { needs: 'operations:read' },
-  component: lazyRouteComponent(() => import('./OperationsPage'), 'OperationsPage'),
+  component: lazyPage(() => import('./OperationsPage'), 'OperationsPage'),
 })

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
@@ -16,5 +17,5 @@ export const overviewRoute = createRoute({
   staticData: { needs: 'transfers:read' },
   validateSearch: (search: Record<string, unknown>): OverviewSearch =>
     pickSearch(search, ['from', 'to', 'measure', 'view']),
-  component: lazyRouteComponent(() => import('./OverviewPage'), 'OverviewPage'),
+  component: lazyPage(() => import('./OverviewPage'), 'OverviewPage'),
 })

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
@@ -13,5 +14,5 @@ export const payingRoute = createRoute({
   path: '/pay',
   staticData: { needs: 'transfers:settle' },
   validateSearch: (search: Record<string, unknown>): PayingSearch => pickSearch(search, ['tab', 'sheet']),
-  component: lazyRouteComponent(() => import('./PayingPage'), 'PayingPage'),
+  component: lazyPage(() => import('./PayingPage'), 'PayingPage'),
 })

@@ -1,9 +1,10 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 
 export const privacyRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/privacy',
   staticData: { needs: 'privacy:read' },
-  component: lazyRouteComponent(() => import('./PrivacyPage'), 'PrivacyPage'),
+  component: lazyPage(() => import('./PrivacyPage'), 'PrivacyPage'),
 })

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
@@ -13,5 +14,5 @@ export const statementRoute = createRoute({
   path: '/statement',
   staticData: { needs: 'transfers:read' },
   validateSearch: (search: Record<string, unknown>): StatementSearch => pickSearch(search, ['from', 'to']),
-  component: lazyRouteComponent(() => import('./StatementPage'), 'StatementPage'),
+  component: lazyPage(() => import('./StatementPage'), 'StatementPage'),
 })

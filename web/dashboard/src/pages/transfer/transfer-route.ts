@@ -1,9 +1,10 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 
 export const transferRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/transfers/$trackingId',
   staticData: { needs: 'transfers:read' },
-  component: lazyRouteComponent(() => import('./TransferPage'), 'TransferPage'),
+  component: lazyPage(() => import('./TransferPage'), 'TransferPage'),
 })

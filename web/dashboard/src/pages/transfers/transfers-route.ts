@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 import { transfersSearch } from './list-search'
 
@@ -7,7 +8,7 @@ export const depositsRoute = createRoute({
   path: '/deposits',
   staticData: { needs: 'transfers:read' },
   validateSearch: transfersSearch,
-  component: lazyRouteComponent(() => import('./TransfersPage'), 'DepositsPage'),
+  component: lazyPage(() => import('./TransfersPage'), 'DepositsPage'),
 })
 
 export const withdrawalsRoute = createRoute({
@@ -15,5 +16,5 @@ export const withdrawalsRoute = createRoute({
   path: '/withdrawals',
   staticData: { needs: 'transfers:read' },
   validateSearch: transfersSearch,
-  component: lazyRouteComponent(() => import('./TransfersPage'), 'WithdrawalsPage'),
+  component: lazyPage(() => import('./TransfersPage'), 'WithdrawalsPage'),
 })

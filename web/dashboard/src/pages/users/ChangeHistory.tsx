@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useIntl } from 'react-intl'
 import { api } from '../../api/api-client'
 import type { ChangesAnswer } from '../../api/contract'
+import { useActorName } from '../../app/actor-names'
 import { useEventName } from '../../app/event-names'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useKnownText, useText } from '../../app/texts'
@@ -42,6 +43,7 @@ export function ChangeHistory({ subject }: { readonly subject: string }) {
 function ChangeItem({ change: { at, actor, type, data } }: { readonly change: Change }) {
   const knownText = useKnownText()
   const eventName = useEventName()
+  const actorName = useActorName()
   const formatValue = useFormatValue()
   const fields = shownFields(data)
   return (
@@ -49,7 +51,7 @@ function ChangeItem({ change: { at, actor, type, data } }: { readonly change: Ch
       <p className="ChangeHistory-event">
         <strong>{eventName(type)}</strong>
         <span className="muted">
-          <bdi>{actor}</bdi> · <Time at={at} />
+          <bdi>{actorName(actor)}</bdi> · <Time at={at} />
         </span>
       </p>
       {fields.length > 0 && (

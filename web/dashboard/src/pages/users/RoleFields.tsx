@@ -33,6 +33,7 @@ export function RoleFields({ role: first = 'viewer', merchantIds }: RoleFieldsPr
           label={text('fields.merchantIds')}
           options={merchants.map(({ merchantId, name }) => ({ value: merchantId, label: name }))}
           defaultValue={[...(merchantIds ?? [])]}
+          required
         />
       )}
     </>

@@ -1,16 +1,17 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
 import { pagesRoute } from '../../app/root'
 
 export const usersRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/users',
   staticData: { needs: 'users:read' },
-  component: lazyRouteComponent(() => import('./UsersPage'), 'UsersPage'),
+  component: lazyPage(() => import('./UsersPage'), 'UsersPage'),
 })
 
 export const userRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/users/$userId',
   staticData: { needs: 'users:read' },
-  component: lazyRouteComponent(() => import('./UserPage'), 'UserPage'),
+  component: lazyPage(() => import('./UserPage'), 'UserPage'),
 })
