@@ -34,21 +34,17 @@ if (changedAt('.tap/built') < changedAt('node_modules/.package-lock.json')) {
 
 // Half of the time of a short test file is the start of Node, tap and the service, so the short files run several to a process. tap
 // starts files in the order of their names: those in `dist/test` that take long come first, and the short ones in `together` fill the
-// gaps.
+// gaps. Neighbors run in different processes, because the files that take longest share a few folders.
 const takesLong = (file) => /^dist\/test\/(browser|crash|long|main)\//.test(file)
 const together = 'dist/together'
 rmSync(together, { recursive: true, force: true })
 mkdirSync(together)
-const short = files
-  .filter((file) => !takesLong(file))
-  .sort()
-  .reverse()
-const filesPerProcess = Math.min(12, Math.ceil(short.length / 12))
-const processes = []
-while (short.length > 0) {
-  const run = JSON.stringify(short.splice(0, filesPerProcess))
-  const name = `${together}/${String(processes.length + 1).padStart(2, '0')}.test.js`
+const short = files.filter((file) => !takesLong(file)).sort()
+const count = Math.min(16, short.length)
+const processes = Array.from({ length: count }, (_, n) => {
+  const run = JSON.stringify(short.filter((_, place) => place % count === n))
+  const name = `${together}/${String(n + 1).padStart(2, '0')}.test.js`
   writeFileSync(name, `import { runFiles } from '../test/support/run-files.js'\nawait runFiles(${run})\n`)
-  processes.push(name)
-}
+  return name
+})
 tap(...options, ...files.filter(takesLong), ...processes)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { long } from '../support/long.js'
 import { launchBrowser } from './launch-browser.js'
 import {
   customer,
@@ -18,6 +19,8 @@ const browser = await launchBrowser()
 if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
+  // The other tests take the same steps.
+  const inLongForm = { skip: long ? false : 'only in the long form' }
 
   t.test('pays on a phone after a wrong password, a wrong code and a device confirmation by email', async (t) => {
     const { deposit, open, wallet, service } = await startPaymentPage(t, browser)
@@ -174,7 +177,7 @@ else {
     t.strictSame(problems, [])
   })
 
-  t.test('a reload keeps the step of its tab, and all tabs show the state in the log', async (t) => {
+  t.test('a reload keeps the step of its tab, and all tabs show the state in the log', inLongForm, async (t) => {
     const { deposit, open, wallet, trustAllDevices } = await startPaymentPage(t, browser)
     trustAllDevices()
     const { url } = await deposit()
@@ -195,7 +198,7 @@ else {
     t.equal(wallet.debits.size, 1)
   })
 
-  t.test('pays in a browser that blocks storage, as some browsers do in frames', async (t) => {
+  t.test('pays in a browser that blocks storage, as some browsers do in frames', inLongForm, async (t) => {
     const { deposit, open, wallet, trustAllDevices } = await startPaymentPage(t, browser)
     trustAllDevices()
     const { url } = await deposit()

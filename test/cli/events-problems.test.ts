@@ -6,10 +6,14 @@ import { until } from '../callbacks/world.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { cliJson, runCli } from './in-process.js'
 
+/** Creates a log, and a master key next to it. */
+function createLog(directory: string): Promise<unknown> {
+  return cliJson(directory, 'merchants', 'create', '--sandbox', '--name', 'A', '--callback-url', 'http://127.0.0.1:9/')
+}
+
 t.test('does not list an event that is skipped while no service runs', async (t) => {
   const directory = temporaryDirectory(t)
-  const first = await startServiceProcess(t, { directory })
-  await first.end('SIGTERM')
+  await createLog(directory)
   const store = await openEventLog({ directory: join(directory, 'data') })
   const stream = `transfer-${randomUUID()}`
   await store.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
@@ -28,7 +32,7 @@ t.test('does not list an event that is skipped while no service runs', async (t)
 
 t.test('escapes stream names, which a foreign writer may have chosen', async (t) => {
   const directory = temporaryDirectory(t)
-  await (await startServiceProcess(t, { directory })).end('SIGTERM')
+  await createLog(directory)
   const store = await openEventLog({ directory: join(directory, 'data') })
   const stream = 'merchant-\u202e\u001b[2J'
   await store.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])

@@ -11,7 +11,7 @@ import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 
-const kills = long ? 8 : 3
+const kills = long ? 8 : 2
 const createsEach = 200
 
 async function until(holds: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {

@@ -3,7 +3,7 @@ import { long } from '../support/long.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { killEitherNode } from './two-nodes.js'
 
-const kills = long ? 10 : 3
+const kills = long ? 8 : 2
 
 t.setTimeout(900_000)
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openEventLog } from '../src/event-log.js'
 import type { EventLog, RecordedEvent } from '../src/event-log-types.js'
 import { tempDirectory } from './support/temp-directory.js'
@@ -15,19 +15,28 @@ interface Child {
   start(): void
 }
 
-async function startChild(directory: string, prefix: string, appends: number, callers: number): Promise<Child> {
+async function startChild(
+  t: Test,
+  directory: string,
+  prefix: string,
+  appends: number,
+  callers: number,
+): Promise<Child> {
   const script = new URL('./support/append-child.js', import.meta.url).pathname
   const process = spawn(globalThis.process.execPath, [script, directory, prefix, `${appends}`, `${callers}`], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
+  t.teardown(() => process.kill('SIGKILL'))
+  const ended = once(process, 'close')
   const acknowledged: string[] = []
   const lines = createInterface({ input: process.stdout! })
   const ready = once(lines, 'line')
   lines.on('line', (line) => {
     if (line !== 'ready') acknowledged.push(line)
   })
-  await ready
-  return { process, acknowledged, ended: once(process, 'close'), start: () => process.stdin?.write('go\n') }
+  const [status] = await Promise.race([ready.then(() => []), ended])
+  if (status !== undefined) throw new Error(`the process ended with status ${status} before it was ready`)
+  return { process, acknowledged, ended, start: () => process.stdin?.write('go\n') }
 }
 
 async function readWhole(store: EventLog): Promise<RecordedEvent[]> {
@@ -48,9 +57,25 @@ function hasNoGaps(events: readonly RecordedEvent[]): boolean {
   return events.every((event, i) => event.position.commit === BigInt(i + 1))
 }
 
+t.test('processes can open the same new directory simultaneously', async (t) => {
+  const script = new URL('./support/open-child.js', import.meta.url).pathname
+  const children = Array.from({ length: 3 }, () => {
+    const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
+    t.teardown(() => child.kill('SIGKILL'))
+    return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
+  })
+  const parent = tempDirectory(t)
+  const results = new Set<unknown>()
+  for (let n = 0; n < 40; n++) {
+    for (const { child } of children) child.stdin.write(`${parent}/${n}\n`)
+    for (const { lines } of children) results.add((await lines.next()).value)
+  }
+  t.same([...results], ['opened'])
+})
+
 t.test('two processes that open a new directory simultaneously both append without starving', async (t) => {
   const directory = tempDirectory(t)
-  const children = await Promise.all(['a', 'b'].map((prefix) => startChild(directory, prefix, 8_000, 32)))
+  const children = await Promise.all(['a', 'b'].map((prefix) => startChild(t, directory, prefix, 8_000, 32)))
   for (const child of children) child.start()
   const first = await Promise.race(children.map(async (child) => child.ended.then(() => child)))
   const other = children.find((child) => child !== first)
@@ -82,7 +107,7 @@ t.test('a subscriber receives the append of another process within a second', as
   const directory = tempDirectory(t)
   const store = await openEventLog({ directory })
   t.teardown(() => store.close())
-  const child = await startChild(directory, 'other', 1, 1)
+  const child = await startChild(t, directory, 'other', 1, 1)
   const stop = new AbortController()
   let startedAt = 0
   for await (const page of store.subscribeToAll({ after: 'end', signal: stop.signal })) {
@@ -100,7 +125,7 @@ t.test('a subscriber receives the append of another process within a second', as
 for (const round of [1, 2, 3]) {
   t.test(`a process killed while appending loses no acknowledged append (${round})`, async (t) => {
     const directory = tempDirectory(t)
-    const child = await startChild(directory, 'killed', 1_000_000, 64)
+    const child = await startChild(t, directory, 'killed', 1_000_000, 64)
     child.start()
     while (child.acknowledged.length < round * 1_500) await new Promise((resolve) => setTimeout(resolve, 5))
     child.process.kill('SIGKILL')

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Role } from '../../../src/domain/user/permissions.js'
 import type { BulkAnswer, TransferDetailView } from '../../../src/http/dashboard/api.js'
+import { long } from '../../support/long.js'
 import { launchBrowser } from '../launch-browser.js'
 import { until } from '../watched-page.js'
 import { faultsOf } from './axe.js'
@@ -40,6 +41,8 @@ else {
       .getByRole('dialog')
       .getByRole('button', { name: /^Yes, / })
       .click()
+  // The tests of HTTP prove these rules, and the long form proves them on the pages.
+  const onPages = { skip: long ? false : 'only in the long form' }
   const queues = new Map<Role, Page>()
   /** Opens the payment queue, which costs two seconds of processor time, or returns the page that is open. */
   async function openQueue(role: Role): Promise<Page> {
@@ -171,7 +174,7 @@ else {
     t.equal(events.filter(({ event }) => event.type === 'FundsReturned').length, 1)
   })
 
-  t.test('a different amount must be entered twice', async (t) => {
+  t.test('a different amount must be entered twice', onPages, async (t) => {
     const trackingId = await create('withdrawal', '50')
     const page = await openQueueAt('operator', trackingId)
     await claim(page, trackingId)
@@ -185,7 +188,7 @@ else {
     t.match(await transferOf(trackingId), { transactionAmountMinor: 49_50n, hasAmountMismatch: true })
   })
 
-  t.test('cancels a withdrawal with a message to the merchant', async (t) => {
+  t.test('cancels a withdrawal with a message to the merchant', onPages, async (t) => {
     const trackingId = await create('withdrawal', '30')
     const page = await openQueueAt('operator', trackingId)
     await claim(page, trackingId)
@@ -383,7 +386,7 @@ else {
     t.pass('the list is where it was')
   })
 
-  t.test('users who cannot settle have no queue and no actions', async (t) => {
+  t.test('users who cannot settle have no queue and no actions', onPages, async (t) => {
     const trackingId = await create('withdrawal', '60')
     const queue = await openAs('viewer', '/dashboard/pay')
     await queue.getByRole('heading', { name: 'You don’t have access to this page' }).waitFor()

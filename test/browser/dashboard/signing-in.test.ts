@@ -1,5 +1,6 @@
 import { Secret, TOTP } from 'otpauth'
 import t from 'tap'
+import { long } from '../../support/long.js'
 import { launchBrowser } from '../launch-browser.js'
 import { password } from './dashboard-client.js'
 import { emailOf, signIn, startDashboard } from './dashboard-service.js'
@@ -11,6 +12,8 @@ else {
   const world = await startDashboard(t, browser)
   const { openSignedOut, openAs, problems, time } = world
   const heading = { exact: true }
+  // The tests of HTTP prove these rules, and the long form proves them on the pages.
+  const onPages = { skip: long ? false : 'only in the long form' }
   // An open page follows and renders the changes of all later tests.
   t.afterEach(() => Promise.all(browser.contexts().flatMap((each) => each.pages().map((page) => page.close()))))
 
@@ -25,7 +28,7 @@ else {
     t.match(page.url(), /\/dashboard\/withdrawals$/)
   })
 
-  t.test('rejects further attempts after too many wrong passwords', async (t) => {
+  t.test('rejects further attempts after too many wrong passwords', onPages, async (t) => {
     const page = await openSignedOut()
     const alert = page.getByRole('alert')
     const guesses = 12
@@ -102,7 +105,7 @@ else {
     await withoutPhone.getByRole('heading', { name: 'Overview', ...heading }).waitFor()
   })
 
-  t.test('signing out everywhere ends the sessions of other browsers', async (t) => {
+  t.test('signing out everywhere ends the sessions of other browsers', onPages, async (t) => {
     const [page, other] = [await openSignedOut('/dashboard/account'), await openSignedOut('/dashboard/account')]
     for (const each of [page, other]) await signIn(each, emailOf('approver'))
     await other.getByRole('heading', { name: 'Your account', ...heading }).waitFor()
@@ -115,7 +118,7 @@ else {
     t.pass('the page can no longer be used')
   })
 
-  t.test('a disabled user loses access at the next click and cannot sign in again', async (t) => {
+  t.test('a disabled user loses access at the next click and cannot sign in again', onPages, async (t) => {
     // This page has no live updates, which would notice the end of the session automatically.
     const page = await openAs('viewer', '/dashboard/account')
     await page.getByRole('heading', { name: 'Your account', ...heading }).waitFor()

@@ -45,6 +45,8 @@ CREATE TABLE log_state (
 INSERT INTO log_state VALUES (1, 0);
 `
 
+const lockTimeoutMs = 10_000
+
 export function logPath(directory: string): string {
   return join(directory, 'events.db')
 }
@@ -67,7 +69,7 @@ export function prepareLog(directory: string): void {
   }
   let db: Database.Database | undefined
   try {
-    db = new Database(logPath(directory), { timeout: 10_000 })
+    db = new Database(logPath(directory), { timeout: lockTimeoutMs })
     createSchema(db, directory)
   } catch (error) {
     if (error instanceof CannotOpenLogError) throw error
@@ -92,7 +94,7 @@ function createSchema(db: Database.Database, directory: string): void {
   if (isEventLog(db, directory)) return
   // A page of 8 KiB holds 15 events of half a kilobyte. One of 4 KiB holds 7, wastes an eighth and needs twice as many WAL frames.
   db.pragma('page_size = 8192')
-  db.pragma('journal_mode = WAL')
+  changeToWal(db)
   // Lock and check again: two processes may open a new directory at the same time.
   db.transaction(() => {
     if (isEventLog(db, directory)) return
@@ -102,11 +104,28 @@ function createSchema(db: Database.Database, directory: string): void {
   }).immediate()
 }
 
+/** Changes the journal mode. SQLite fails immediately if another process does the same, so the change is repeated. */
+function changeToWal(db: Database.Database): void {
+  const untilMs = performance.now() + lockTimeoutMs
+  for (;;) {
+    try {
+      db.pragma('journal_mode = WAL')
+      return
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'SQLITE_BUSY' || performance.now() > untilMs) throw error
+    }
+  }
+}
+
 /** Returns whether the file contains an event log; `false` means that the file is new. @throws CannotOpenLogError */
 function isEventLog(db: Database.Database, directory: string): boolean {
-  const version = db.pragma('user_version', { simple: true }) as number
-  const id = db.pragma('application_id', { simple: true })
-  const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
+  // In one transaction, because another process may create the schema between two reads.
+  const read = db.transaction(() => ({
+    version: db.pragma('user_version', { simple: true }) as number,
+    id: db.pragma('application_id', { simple: true }),
+    tables: db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number,
+  }))
+  const { version, id, tables } = read()
   if (id !== applicationId && (id !== 0 || version !== 0 || tables > 0)) {
     throw new CannotOpenLogError(
       `${logPath(directory)} belongs to a different program: choose a different data directory`,

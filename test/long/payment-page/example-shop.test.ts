@@ -1,9 +1,9 @@
 import t from 'tap'
-import { startShop } from '../../examples/merchant/shop.js'
-import { cliJson } from '../cli/in-process.js'
-import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
-import { launchBrowser } from './launch-browser.js'
-import { enterCode, signInToWallet } from './payment-page-service.js'
+import { startShop } from '../../../examples/merchant/shop.js'
+import { launchBrowser } from '../../browser/launch-browser.js'
+import { enterCode, signInToWallet } from '../../browser/payment-page-service.js'
+import { cliJson } from '../../cli/in-process.js'
+import { startServiceProcess, temporaryDirectory } from '../../support/processes.js'
 
 interface Wallet {
   readonly email: string
