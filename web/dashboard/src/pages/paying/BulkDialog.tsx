@@ -9,6 +9,7 @@ import { FileField } from '../../components/FileField'
 import { Form } from '../../components/Form'
 import { TextField } from '../../components/TextField'
 import { useAmounts } from '../../components/use-amounts'
+import { useReady } from '../../components/use-ready'
 import { uploadReceipt } from '../transfer/transfer-actions'
 import { BulkOutcome } from './BulkOutcome'
 
@@ -30,6 +31,7 @@ export function BulkDialog(props: BulkDialogProps) {
   const { format } = useAmounts()
   // The selection when the dialog opened, because the queue changes while the dialog is open.
   const [seen] = useState(transfers)
+  const isReady = useReady(seen)
   const [outcome, setOutcome] = useState<BulkAnswer>()
   const inManualControl = seen.filter(({ status }) => status === 'ManualControl')
   const action = useAction({
@@ -79,6 +81,7 @@ export function BulkDialog(props: BulkDialogProps) {
           error={action.error}
           submit={text(`paying.bulkSubmit.${name}`, { count: seen.length, total })}
           focusSubmit
+          unready={!isReady}
           pending={action.pending}
           cancel={onClose}
         >

@@ -1,10 +1,11 @@
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import type { TransferDetail } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Form } from '../../components/Form'
 import { useAmounts } from '../../components/use-amounts'
+import { useReady } from '../../components/use-ready'
 import { ActionFields } from './ActionFields'
 import { ActionSummary } from './ActionSummary'
 import { TransferChanged } from './TransferChanged'
@@ -20,9 +21,6 @@ export interface ActionFormProps {
   readonly onFailed: () => void
   readonly onClose: () => void
 }
-
-/** A question ignores answers for this long, because the key press that answers it may have been meant for what it covers. */
-const unreadyMs = 500
 
 /**
  * Carries out an action on the state of the transfer that the user saw when the form opened. If the transfer changes in the meantime, the
@@ -75,16 +73,6 @@ export function ActionForm({ action, detail, onDone, onFailed, onClose }: Action
       <ActionFields action={action} seen={seen} wasRefused={submission.error !== null} onAmount={setAmountMinor} />
     </Form>
   )
-}
-
-/** Returns whether the question about this state of the transfer has stood long enough to be answered. */
-function useReady(seen: TransferDetail): boolean {
-  const [ready, setReady] = useState<TransferDetail>()
-  useEffect(() => {
-    const timer = setTimeout(() => setReady(seen), unreadyMs)
-    return () => clearTimeout(timer)
-  }, [seen])
-  return ready === seen
 }
 
 /** Returns the question that the form asks. It names the amount, so that no one confirms a different transfer. */

@@ -7,7 +7,6 @@ import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { CallbackStatusBadge } from '../../components/CallbackStatusBadge'
 import { Card } from '../../components/Card'
-import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
 import { Problem } from '../../components/Problem'
 import { Clock, DueTime } from '../../components/Time'
@@ -28,7 +27,7 @@ export function TransferCallbacks({ trackingId }: { trackingId: string }) {
       <Loaded query={query}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title={text('transfer.noCallbacks')} />
+            <p className="faint small">{text('transfer.noCallbacks')}</p>
           ) : (
             <ul className="TransferPage-callbacks">
               {[...items].reverse().map((row) => (
