@@ -71,7 +71,7 @@ async function takeDashboard(browser, { baseUrl, sandbox }) {
   }
 
   const auditor = await openAs('auditor')
-  await auditor.locator('canvas').first().waitFor()
+  await auditor.locator('.BarChart-plot').first().waitFor()
   await take(auditor, 'overview')
   await go(auditor, '/deposits', 'Deposits')
   await auditor.locator('tbody tr').first().waitFor()

@@ -73,12 +73,15 @@ export async function countWaiting(
   merchantIds: readonly string[] | undefined,
   now: string,
 ) {
-  const oldestOf = (status: Status, kind?: TransferKind) =>
+  const oldestOf = (status: Status, kind: TransferKind) =>
     firstTransfers(readModels, oldestFirst, runsOf({ merchantIds, kind, status }, {}), maxRead)
   const withdrawals = await oldestOf('Pending', 'withdrawal')
   const fileLimit = earlier(now, stuckReasons['in-bank-file'].afterMs)
   return {
-    inManualControl: counted(await oldestOf('ManualControl')),
+    inManualControl: {
+      deposit: counted(await oldestOf('ManualControl', 'deposit')),
+      withdrawal: counted(await oldestOf('ManualControl', 'withdrawal')),
+    },
     awaitingApproval: counted(withdrawals.filter((each) => lacksApproval(each, approvalAboveMinor(each.merchantId)))),
     inOldBankFiles: withdrawals.filter((each) => (holdingFile(each)?.at ?? now) <= fileLimit).length,
   }

@@ -39,6 +39,21 @@ const totals = await pageModule<{
   ): { readonly times: readonly number[]; readonly values: ByStatus<readonly number[]> }
 }>('pages/overview/overview-totals.ts')
 
+const chart = await pageModule<{
+  barsOf(
+    series: ReturnType<typeof totals.timeSeries>,
+    compared: { readonly shiftMs: number; readonly before: readonly Bucket[] },
+    options: Options,
+    nowMs: number,
+  ): readonly {
+    readonly asked: number | undefined
+    readonly done: number | undefined
+    readonly before: number
+    readonly isRunning: boolean
+  }[]
+  roundedTop(value: number): { readonly value: number; readonly step: number; readonly steps: number }
+}>('pages/overview/chart-bars.ts')
+
 const hourMs = 3_600_000
 const startMs = Date.parse('2026-11-21T00:00:00.000Z')
 const statuses = ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'] as const
@@ -53,6 +68,50 @@ const bucket = fc.record<Bucket>({
 })
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+
+t.test('bars end with the running hour, and the day before continues', async (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(bucket),
+      fc.array(bucket),
+      fc.integer({ min: 0, max: 24 * 60 - 1 }),
+      (today, other, minute) => {
+        const options = {
+          kind: 'deposit',
+          measure: 'count',
+          bucketMs: hourMs,
+          fromMs: startMs,
+          toMs: startMs + 24 * hourMs,
+        } as const
+        const before = other.map((each) => ({
+          ...each,
+          start: new Date(Date.parse(each.start) - 24 * hourMs).toISOString(),
+        }))
+        const hour = Math.floor(minute / 60)
+        const nowMs = startMs + minute * 60_000
+        const bars = chart.barsOf(totals.timeSeries(today, options), { shiftMs: 24 * hourMs, before }, options, nowMs)
+        t.strictSame(bars.map(({ isRunning }) => isRunning).indexOf(true), hour)
+        t.ok(
+          bars.every(
+            ({ asked, done }, index) => (asked === undefined) === index > hour && (done === undefined) === index > hour,
+          ),
+        )
+        const created = other.filter(({ kind, status }) => kind === 'deposit' && status === 'Pending')
+        t.equal(sum(bars.map((bar) => bar.before)), sum(created.map(({ count }) => count)))
+      },
+    ),
+  )
+})
+
+t.test('an axis has at most four round steps and contains every value', async (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 1e15 }), (value) => {
+      const { value: top, step, steps } = chart.roundedTop(value)
+      t.ok(top >= value && steps >= 1 && steps <= 4 && top === step * steps, `${value}: ${steps} of ${step}`)
+      t.match(String(step), /^(1|2|25|3|5)0*$/)
+    }),
+  )
+})
 
 t.test('live changes keep their sums in a bounded number of buckets', async (t) => {
   fc.assert(

@@ -114,9 +114,11 @@ t.test('lists exactly the stuck transfers, with the reason and the time', async 
     count: found.length,
     since: found.map(({ createdAt }) => createdAt).sort()[0] ?? null,
   })
-  const inControl = shown.filter(({ status }) => status === 'ManualControl')
+  const inControl = (of: string) =>
+    oldestOf(shown.filter(({ kind, status }) => kind === of && status === 'ManualControl'))
   const { awaitingApproval, ...counted } = await countWaiting({ readModels, approvalAboveMinor }, undefined, now)
-  t.strictSame(counted, { inManualControl: oldestOf(inControl), inOldBankFiles: 1 })
+  const inManualControl = { deposit: inControl('deposit'), withdrawal: inControl('withdrawal') }
+  t.strictSame(counted, { inManualControl, inOldBankFiles: 1 })
   t.ok(awaitingApproval.count >= items.filter(({ reason }) => reason === 'awaiting-approval').length)
   const ofQuiet = await countWaiting({ readModels, approvalAboveMinor }, [quietMerchant], now)
   t.strictSame(ofQuiet.awaitingApproval, awaitingApproval, 'only its withdrawals have a threshold')

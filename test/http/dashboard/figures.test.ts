@@ -40,6 +40,8 @@ for (let n = 0; n < 500; n++) {
   await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
+const none = { count: 0, since: null }
+
 t.test('the overview shows the transfers of the range and the open ones', async (t) => {
   const bucket = { kind: 'deposit', transactionAmountMinor: '0' }
   t.match(await overview(house), {
@@ -65,7 +67,7 @@ t.test('the overview shows the transfers of the range and the open ones', async 
     },
     ...{ pending: { deposit: 2, withdrawal: 0 }, toPay: 0, failingEndpoints: 0, parkedCallbacks: 0 },
     ...{ needingAttention: 0, inOldBankFiles: 0 },
-    ...{ inManualControl: { count: 0, since: null }, awaitingApproval: { count: 0, since: null } },
+    ...{ inManualControl: { deposit: none, withdrawal: none }, awaitingApproval: none },
   })
   const long = await overview(house, 'from=2026-11-01&to=2026-12-01')
   t.equal(long.bucketMs, 86_400_000)

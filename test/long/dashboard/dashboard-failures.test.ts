@@ -55,7 +55,7 @@ else {
     const page = await openSignedIn('auditor', '/dashboard/users')
     await page.getByRole('heading', { name: 'Users', exact: true }).waitFor()
     await page.context().clearCookies()
-    await page.getByRole('link', { name: 'Your account' }).click()
+    await page.getByRole('link', { name: 'Merchants' }).click()
     await page.getByText('You were signed out').waitFor()
     t.equal(await page.getByRole('navigation').count(), 0)
     t.notMatch(await page.content(), /auditor@/, 'the page of the signed-out user is no longer shown')

@@ -16,7 +16,7 @@ import {
 import { useIntl } from 'react-intl'
 import { useText } from '../app/texts'
 import { Button } from './Button'
-import { DateRange } from './DateRange'
+import { DateRangeLater } from './DateRangeLater'
 import { periodName } from './period-names'
 import { TextField } from './TextField'
 import { useAmounts } from './use-amounts'
@@ -227,7 +227,7 @@ function Editor({ field, values, set, close }: EditorProps) {
   switch (field.type) {
     case 'dates':
       return (
-        <DateRange
+        <DateRangeLater
           from={values[field.from]}
           to={values[field.to]}
           onChange={({ from, to }) => set({ [field.from]: from, [field.to]: to })}

@@ -3,7 +3,7 @@ import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
-import type { Axes } from './line-chart'
+import type { Axes } from './chart-axes'
 import { type Measure, shownStatuses, type TimeSeries } from './overview-totals'
 
 interface BucketTableProps {
@@ -19,7 +19,7 @@ export function BucketTable({ label, series, axes, measure }: BucketTableProps) 
   const value = (each: number) =>
     measure === 'amount' ? <Amount minor={each} plain /> : <FormattedNumber value={each} />
   const columns: Column<number>[] = [
-    { id: 'from', header: text('common.from'), cell: (index) => axes.formatStart(series.times[index] ?? 0) },
+    { id: 'from', header: text('common.from'), cell: (index) => axes.formatBucket(series.times[index] ?? 0) },
     ...shownStatuses.map((status) => ({
       id: status,
       header: text(`overview.status.${status}`),
@@ -31,7 +31,7 @@ export function BucketTable({ label, series, axes, measure }: BucketTableProps) 
     <DataTable
       label={label}
       columns={columns}
-      rows={series.times.map((_, index) => index).reverse()}
+      rows={series.times.flatMap((startMs, index) => (startMs <= Date.now() ? index : [])).reverse()}
       rowId={String}
       empty={<Empty title={text('overview.nothingYet')} />}
     />

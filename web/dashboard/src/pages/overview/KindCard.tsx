@@ -1,16 +1,24 @@
-import { lazy, Suspense, useState } from 'react'
+import { getRouteApi } from '@tanstack/react-router'
+import { ArrowDownToLine, ArrowUpFromLine, ChartColumn, Table2 } from 'lucide-react'
+import { useIntl } from 'react-intl'
 import type { Bucket, Kind, OverviewAnswer } from '../../api/contract'
 import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
+import { Empty } from '../../components/Empty'
+import { useAmounts } from '../../components/use-amounts'
+import { BarChart } from './BarChart'
 import { BucketTable } from './BucketTable'
 import { useAxes } from './chart-axes'
+import { barsOf } from './chart-bars'
+import { Headline } from './Headline'
 import { KindFacts } from './KindFacts'
-import { lineStyles } from './line-styles'
 import type { Range } from './overview-range'
-import { completionRate, type Measure, shownStatuses, timeSeries, totalsByStatus } from './overview-totals'
+import { completionRate, type Measure, timeSeries, totalsByStatus } from './overview-totals'
+import { beforeName } from './period-before'
 import { StatusTotals } from './StatusTotals'
 
-const VolumeChart = lazy(async () => ({ default: (await import('./VolumeChart')).VolumeChart }))
+const route = getRouteApi('/pages/')
 
 interface KindCardProps {
   readonly kind: Kind
@@ -21,35 +29,75 @@ interface KindCardProps {
   readonly asTable: boolean
 }
 
+/** Below this number, a sentence says more than a chart. */
+const fewestBars = 10
+
 export function KindCard({ kind, answer, buckets, range, measure, asTable }: KindCardProps) {
   const text = useText()
-  const { bucketMs } = answer
+  const navigate = route.useNavigate()
+  const { bucketMs, compared } = answer
   const axes = useAxes(measure, bucketMs)
-  const [pointedIndex, setPointedIndex] = useState<number | null>(null)
-  const fromMs = Date.parse(range.from)
-  const toMs = Math.min(Date.parse(range.to), Date.now())
-  const series = timeSeries(buckets, { kind, measure, bucketMs, fromMs, toMs })
+  const options = { kind, measure, bucketMs, fromMs: Date.parse(range.from), toMs: Date.parse(range.to) }
+  const series = timeSeries(buckets, options)
   const totals = totalsByStatus(buckets, kind)
-  const lines = shownStatuses.map((status) => ({ id: status, ...lineStyles[status], values: series.values[status] }))
+  const before = beforeName(range, new Date())
+  const Icon = kind === 'deposit' ? ArrowDownToLine : ArrowUpFromLine
+  const show = (view: string | undefined) =>
+    void navigate({ search: (previous) => ({ ...previous, view }), replace: true, resetScroll: false })
   return (
-    <Card title={text(`transfers.${kind}s`)}>
+    <Card
+      title={text(`transfers.${kind}s`)}
+      icon={<Icon />}
+      actions={
+        <Button look="quiet" small onPress={() => show(asTable ? undefined : 'table')}>
+          {asTable ? <ChartColumn /> : <Table2 />}
+          {text(asTable ? 'overview.asChart' : 'overview.asTable')}
+        </Button>
+      }
+    >
+      <Headline kind={kind} totals={totals} compared={compared} range={range} />
       <KindFacts kind={kind} answer={answer} rate={completionRate(totals)} />
       {asTable ? (
-        <BucketTable label={text(`overview.overTime.${kind}`)} series={series} axes={axes} measure={measure} />
+        <>
+          <StatusTotals totals={totals} />
+          <BucketTable label={text(`overview.overTime.${kind}`)} series={series} axes={axes} measure={measure} />
+        </>
+      ) : totals.Pending.count + totals.Completed.count < fewestBars ? (
+        <FewTransfers kind={kind} answer={answer} range={range} buckets={buckets} />
       ) : (
-        <Suspense fallback={<div className="VolumeChart" />}>
-          <VolumeChart
-            key={`${axes.locale} ${measure} ${bucketMs}`}
-            label={text('overview.chart', { title: text(`overview.overTime.${kind}`) })}
-            times={series.times}
-            lines={lines}
-            axes={axes}
-            onPoint={setPointedIndex}
-          />
-        </Suspense>
+        <BarChart
+          label={text('overview.chart', { title: text(`overview.overTime.${kind}`) })}
+          unit={text(axes.inUtc ? `overview.unit.${measure}.day` : `overview.unit.${measure}.hour`)}
+          bars={barsOf(series, compared, options, Date.now())}
+          formatAxis={axes.formatAxis}
+          formatValue={axes.formatValue}
+          formatTick={axes.formatTick}
+          formatBucket={axes.formatBucket}
+          beforeLabel={text(`overview.before.${before}`)}
+        />
       )}
-      {axes.inUtc && <p className="muted small">{text('overview.daysInUtc')}</p>}
-      <StatusTotals totals={totals} series={series} pointedIndex={asTable ? null : pointedIndex} axes={axes} />
     </Card>
+  )
+}
+
+/** States in words what a chart would not show. */
+function FewTransfers({ kind, answer, range, buckets }: Pick<KindCardProps, 'kind' | 'answer' | 'range' | 'buckets'>) {
+  const text = useText()
+  const intl = useIntl()
+  const { format } = useAmounts()
+  const { count, amountMinor } = totalsByStatus(buckets, kind).Pending
+  const earlier = totalsByStatus(answer.compared.earlier, kind).Pending.count
+  const until = intl.formatTime(answer.compared.until, { timeStyle: 'short' })
+  const before = beforeName(range, new Date())
+  return (
+    <Empty
+      title={
+        count === 0
+          ? text(`overview.none.${kind}`)
+          : text(`overview.few.${kind}`, { count, amount: format(amountMinor) })
+      }
+    >
+      <p>{text(before === 'yesterday' ? 'overview.byThisHour' : 'overview.periodBefore', { count: earlier, until })}</p>
+    </Empty>
   )
 }

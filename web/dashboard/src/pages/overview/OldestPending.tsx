@@ -6,6 +6,7 @@ import { Amount } from '../../components/Amount'
 import { Card } from '../../components/Card'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
+import { Mark } from '../../components/Mark'
 import { Time } from '../../components/Time'
 import { TransferLink } from '../../components/TransferLink'
 
@@ -14,16 +15,42 @@ export function OldestPending({ rows }: { rows: readonly TransferRow[] }) {
   const navigate = useNavigate()
   const nameOf = useMerchantName()
   const columns: Column<TransferRow>[] = [
-    { id: 'created', header: text('fields.createdAt'), cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { id: 'kind', header: text('fields.kind'), cell: ({ kind }) => text(`common.kind.${kind}`) },
-    { id: 'reference', header: text('fields.referenceId'), cell: (row) => <TransferLink {...row} /> },
-    { id: 'merchant', header: text('fields.merchantId'), cell: ({ merchantId }) => nameOf(merchantId) },
-    { id: 'name', header: text('fields.name'), cell: ({ name }) => name },
     {
       id: 'amount',
       header: text('fields.amountMinor'),
       align: 'end',
-      cell: ({ amountMinor }) => <Amount minor={amountMinor} />,
+      card: 'title',
+      cell: ({ amountMinor }) => (
+        <strong>
+          <Amount minor={amountMinor} />
+        </strong>
+      ),
+    },
+    {
+      id: 'kind',
+      header: text('fields.kind'),
+      card: 'status',
+      cell: ({ kind }) => <span className="muted">{text(`common.kind.${kind}`)}</span>,
+    },
+    { id: 'name', header: text('fields.name'), wide: true, card: 'name', cell: ({ name }) => <bdi>{name}</bdi> },
+    {
+      id: 'merchant',
+      header: text('fields.merchantId'),
+      from: 'room',
+      cell: ({ merchantId }) => (
+        <span className="row">
+          <Mark name={nameOf(merchantId)} />
+          {nameOf(merchantId)}
+        </span>
+      ),
+    },
+    { id: 'reference', header: text('fields.referenceId'), card: 'under', cell: (row) => <TransferLink {...row} /> },
+    {
+      id: 'created',
+      header: text('fields.createdAt'),
+      align: 'end',
+      card: 'end',
+      cell: ({ createdAt }) => <Time at={createdAt} />,
     },
   ]
   return (

@@ -2,14 +2,14 @@ import './OverviewPage.css'
 import { getRouteApi } from '@tanstack/react-router'
 import { useMerchant } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
-import { DateRange } from '../../components/DateRange'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
+import { Segments } from '../../components/Segments'
 import { KindCard } from './KindCard'
 import { OldestPending } from './OldestPending'
 import { type Range, rangeOf } from './overview-range'
 import type { Measure } from './overview-totals'
-import { ShowAs } from './ShowAs'
+import { RangeChoice } from './RangeChoice'
 import { ToDo } from './ToDo'
 import { useOverview } from './use-overview'
 
@@ -21,52 +21,77 @@ export function OverviewPage() {
   const navigate = route.useNavigate()
   const merchantId = useMerchant()
   const range = rangeOf(search, new Date())
+  const measure: Measure = search.measure === 'amount' ? 'amount' : 'count'
   return (
     <Page
       title={text('overview.title')}
       actions={
-        <DateRange
-          from={range.from}
-          to={range.to}
-          onChange={({ from, to }) => void navigate({ search: (previous) => ({ ...previous, from, to }) })}
-        />
+        <>
+          <Segments
+            label={text('overview.measure')}
+            options={[
+              { value: 'count', label: text('overview.count') },
+              { value: 'amount', label: text('overview.amount') },
+            ]}
+            value={measure}
+            onChange={(chosen) =>
+              void navigate({
+                search: (previous) => ({ ...previous, measure: chosen }),
+                replace: true,
+                resetScroll: false,
+              })
+            }
+          />
+          <RangeChoice
+            range={range}
+            onChange={({ from, to }) => void navigate({ search: (previous) => ({ ...previous, from, to }) })}
+          />
+        </>
       }
     >
-      <Figures key={`${range.from} ${range.to} ${merchantId}`} range={range} merchantId={merchantId} />
+      <Figures
+        key={`${range.from} ${range.to} ${merchantId}`}
+        range={range}
+        merchantId={merchantId}
+        measure={measure}
+        asTable={search.view === 'table'}
+      />
     </Page>
   )
 }
 
-function Figures({ range, merchantId }: { range: Range; merchantId: string | undefined }) {
-  const { measure, view } = route.useSearch()
+interface FiguresProps {
+  readonly range: Range
+  readonly merchantId: string | undefined
+  readonly measure: Measure
+  readonly asTable: boolean
+}
+
+function Figures({ range, merchantId, measure, asTable }: FiguresProps) {
   const { query, bucketsOf } = useOverview(range, merchantId)
-  const shown: Measure = measure === 'amount' ? 'amount' : 'count'
   return (
-    <div className="stack">
-      <div className="spread">
-        <ShowAs measure={shown} asTable={view === 'table'} />
-      </div>
-      <Loaded query={query}>
-        {(answer) => (
-          <>
-            <ToDo answer={answer} />
-            <div className="OverviewPage-kinds">
-              {(['deposit', 'withdrawal'] as const).map((kind) => (
-                <KindCard
-                  key={kind}
-                  kind={kind}
-                  answer={answer}
-                  buckets={bucketsOf(answer)}
-                  range={range}
-                  measure={shown}
-                  asTable={view === 'table'}
-                />
-              ))}
+    <Loaded query={query}>
+      {(answer) => (
+        <>
+          <ToDo answer={answer} />
+          <div className="OverviewPage-cards">
+            {(['deposit', 'withdrawal'] as const).map((kind) => (
+              <KindCard
+                key={kind}
+                kind={kind}
+                answer={answer}
+                buckets={bucketsOf(answer)}
+                range={range}
+                measure={measure}
+                asTable={asTable}
+              />
+            ))}
+            <div className="OverviewPage-oldest">
+              <OldestPending rows={answer.oldestPending} />
             </div>
-            <OldestPending rows={answer.oldestPending} />
-          </>
-        )}
-      </Loaded>
-    </div>
+          </div>
+        </>
+      )}
+    </Loaded>
   )
 }

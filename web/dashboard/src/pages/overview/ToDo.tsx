@@ -1,46 +1,98 @@
-import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { Link, type LinkProps } from '@tanstack/react-router'
+import { ChevronRight, CircleCheck } from 'lucide-react'
 import type { OverviewAnswer } from '../../api/contract'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
-import { Badge } from '../../components/Badge'
 import { CappedCount } from '../../components/CappedCount'
+import { Time } from '../../components/Time'
 
-/** Shows what needs attention, each with a link to the list. */
+interface Task {
+  readonly label: string
+  readonly count: number
+  /** The creation of the oldest. */
+  readonly since?: string | null
+  readonly tone: 'person' | 'second' | 'bad'
+  readonly link: Pick<LinkProps, 'to' | 'search'>
+}
+
+/** Shows what needs a person, each with a link to the list. Tasks without anything to do are omitted. */
 export function ToDo({ answer }: { answer: OverviewAnswer }) {
   const text = useText()
+  const tasks = useTasks(answer).filter(({ count }) => count > 0)
+  if (tasks.length === 0) {
+    return (
+      <p className="OverviewPage-clear">
+        <CircleCheck />
+        {text('overview.allClear')}
+      </p>
+    )
+  }
   return (
     <ul className="OverviewPage-todo">
-      <Item label={text('overview.attention')} count={answer.needingAttention}>
-        <Link to="/deposits" search={{ attention: 'open' }}>
-          {text('overview.viewDeposits')}
-        </Link>
-      </Item>
-      <Item label={text('overview.inOldBankFiles')} count={answer.inOldBankFiles}>
-        <Link to="/withdrawals" search={{ status: 'Pending', sort: 'oldest' }}>
-          {text('overview.viewWithdrawals')}
-        </Link>
-      </Item>
-      <Item label={text('overview.failing')} count={answer.failingEndpoints}>
-        <Link to="/callbacks">{text('overview.viewCallbacks')}</Link>
-      </Item>
-      <Item label={text('operations.parked')} count={answer.parkedCallbacks}>
-        <Link to="/callbacks" search={{ status: 'parked' }}>
-          {text('overview.viewCallbacks')}
-        </Link>
-      </Item>
+      {tasks.map(({ label, count, since, tone, link }) => (
+        <li key={label}>
+          <Link {...link} className={`OverviewPage-task OverviewPage-task-${tone}`}>
+            <strong>
+              <CappedCount count={count} />
+            </strong>
+            <span>
+              <span className="OverviewPage-what">{label}</span>
+              {since && (
+                <span className="OverviewPage-since">
+                  {text('overview.longest')} <Time at={since} />
+                </span>
+              )}
+            </span>
+            <ChevronRight className="icon-14" />
+          </Link>
+        </li>
+      ))}
     </ul>
   )
 }
 
-function Item({ label, count, children }: { label: string; count: number; children: ReactNode }) {
+function useTasks(answer: OverviewAnswer): readonly Task[] {
   const text = useText()
-  return (
-    <li className="OverviewPage-item" data-urgent={count > 0 || undefined}>
-      <span className="muted">{label}</span>
-      <strong className="OverviewPage-figure">
-        <CappedCount count={count} />
-      </strong>
-      {count === 0 ? <Badge tone="good">{text('overview.allClear')}</Badge> : children}
-    </li>
-  )
+  const canPay = usePermission('transfers:settle')
+  const { awaitingApproval, inManualControl } = answer
+  const manual = { status: 'ManualControl', sort: 'oldest' }
+  return [
+    {
+      label: text('overview.awaitingApproval'),
+      ...awaitingApproval,
+      tone: 'second',
+      link: canPay ? { to: '/pay' } : { to: '/withdrawals', search: { status: 'Pending', sort: 'oldest' } },
+    },
+    {
+      label: text('overview.manual.withdrawal'),
+      ...inManualControl.withdrawal,
+      tone: 'person',
+      link: { to: '/withdrawals', search: manual },
+    },
+    {
+      label: text('overview.manual.deposit'),
+      ...inManualControl.deposit,
+      tone: 'person',
+      link: { to: '/deposits', search: manual },
+    },
+    {
+      label: text('overview.attention'),
+      count: answer.needingAttention,
+      tone: 'person',
+      link: { to: '/deposits', search: { attention: 'open' } },
+    },
+    {
+      label: text('overview.inOldBankFiles'),
+      count: answer.inOldBankFiles,
+      tone: 'person',
+      link: { to: '/withdrawals', search: { status: 'Pending', sort: 'oldest' } },
+    },
+    { label: text('overview.failing'), count: answer.failingEndpoints, tone: 'bad', link: { to: '/callbacks' } },
+    {
+      label: text('operations.parked'),
+      count: answer.parkedCallbacks,
+      tone: 'bad',
+      link: { to: '/callbacks', search: { status: 'parked' } },
+    },
+  ]
 }
