@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 
@@ -18,6 +19,14 @@ export async function runFiles(files: readonly string[]): Promise<void> {
     t.setTimeout(600_000)
     await import(pathToFileURL(resolve(file)).href)
     while (!t.idle) await once(t, 'idle')
-    for (const work of teardowns.splice(0)) await work()
+    for (const work of teardowns.splice(0)) await limited(work())
   }
+  // A failed test may leave a connection or a server open, which would keep this process alive until tap's timeout.
+  if (!t.passing()) process.exit(1)
+}
+
+/** Waits for a teardown, which may itself wait for something that a failed test has not released. */
+async function limited(work: unknown): Promise<void> {
+  if (t.passing()) await work
+  else await Promise.race([work, sleep(30_000, undefined, { ref: false })])
 }
