@@ -107,8 +107,9 @@ export function foldedDocuments<Folded extends Document, Field extends 'revision
       }
       return [...changed.values()].map((replacement) => {
         const filter = { _id: replacement._id, [progressField]: { $lt: replacement[progressField] as number } }
+        const previous = documents.get(replacement._id)
         // An existing document needs no attempt to insert it first.
-        return { replaceOne: { filter, replacement, ...(!documents.has(replacement._id) && { upsert: true }) } }
+        return { replaceOne: { filter, replacement, ...(previous ? { previous } : { upsert: true }) } }
       })
     },
   }

@@ -49,7 +49,9 @@ export const totalsProjection: EventProjection = {
       const { _id, position } = sum
       if (position === (stored?.position ?? -1)) return []
       const filter = { _id, position: { $lt: position } }
-      return [{ replaceOne: { filter, replacement: documentOf(sum), ...(!stored && { upsert: true }) } }]
+      return [
+        { replaceOne: { filter, replacement: documentOf(sum), ...(stored ? { previous: stored } : { upsert: true }) } },
+      ]
     })
   },
 }

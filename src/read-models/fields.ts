@@ -20,6 +20,31 @@ export function isUuid(text: string): boolean {
   return uuid.test(text)
 }
 
+const dashes: ReadonlySet<number> = new Set([8, 13, 18, 23])
+
+/** Returns the bytes of a text for which {@link isUuid} returns true, or `undefined`. `Buffer.from(text, 'hex')` takes four times as long. */
+export function uuidBytes(text: string): Buffer | undefined {
+  if (text.length !== 36) return undefined
+  const bytes = Buffer.allocUnsafe(16)
+  let n = 0
+  for (let at = 0; at < 36; at++) {
+    if (dashes.has(at)) {
+      if (text[at] !== '-') return undefined
+      continue
+    }
+    const digit = (hexDigit(text.charCodeAt(at)) << 4) | hexDigit(text.charCodeAt(++at))
+    // Negative if either is -1.
+    if (digit < 0) return undefined
+    bytes[n++] = digit
+  }
+  return bytes
+}
+
+function hexDigit(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48
+  return code >= 97 && code <= 102 ? code - 87 : -1
+}
+
 /** Returns the milliseconds of a time, or `undefined` unless it is in the stored form: ISO 8601 in UTC with milliseconds. */
 export function timeMs(text: string): number | undefined {
   const [hours, minutes, seconds] = [digits(text, 11, 2), digits(text, 14, 2), digits(text, 17, 2)]

@@ -43,7 +43,15 @@ export type WriteFilter = { readonly _id: string; readonly [field: string]: Cond
 export type WriteOperation =
   | { readonly insertOne: { readonly document: Document } }
   | { readonly updateOne: { readonly filter: WriteFilter; readonly update: Update; readonly upsert?: boolean } }
-  | { readonly replaceOne: { readonly filter: WriteFilter; readonly replacement: Document; readonly upsert?: boolean } }
+  | {
+      readonly replaceOne: {
+        readonly filter: WriteFilter
+        readonly replacement: Document
+        readonly upsert?: boolean
+        /** The document that is probably stored. A store that has the same values in the guarded fields can write only the changes. */
+        readonly previous?: Document | undefined
+      }
+    }
   | { readonly deleteOne: { readonly filter: WriteFilter } }
 
 export interface WriteResult {

@@ -632,6 +632,39 @@ function fieldTypes(test: DefineTest): void {
     })
   })
 
+  test('a replacement that names the previous document results in the same, whichever document is stored', async (t, use) => {
+    await declared(use, names.transfers, async (transfers) => {
+      const _id = complete._id
+      const states = written.map((fields, n): Document => ({ ...fields, _id, position: 7, revision: n }))
+      for (const [n, stored] of states.entries()) {
+        for (const [previous, replacement] of [
+          [stored, { ...states.at(n - 1)!, revision: 50 }],
+          [
+            { ...states.at(n - 1)!, revision: 40 },
+            { ...states.at(n - 2)!, revision: 50 },
+          ],
+          [
+            { ...stored, revision: 60 },
+            { ...states.at(n - 1)!, revision: 50 },
+          ],
+          [undefined, { ...states.at(n - 1)!, revision: 50 }],
+        ] as const) {
+          const replace = (newest: number) =>
+            transfers.bulkWrite([
+              {
+                replaceOne: { filter: { _id, revision: { $lt: newest } }, replacement, ...(previous && { previous }) },
+              },
+            ])
+          await transfers.put([stored])
+          t.match(await replace(n), NO_COUNTS)
+          t.same(await transfers.findOne({ _id }), stored, 'a failed guard changes nothing')
+          t.match(await replace(50), { ...NO_COUNTS, matchedCount: 1 })
+          t.same(await transfers.find({}), [replacement])
+        }
+      }
+    })
+  })
+
   test('rejects values that a declared type cannot return', async (t, use) => {
     await declared(use, names.transfers, async (transfers) => {
       for (const wrong of [

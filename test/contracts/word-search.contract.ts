@@ -157,7 +157,11 @@ export function wordSearches(test: DefineTest): void {
           if (fields === 'erased' && !before) return []
           const next = fields === 'erased' ? { ...before!, ...erased } : transfer(n, fields)
           stored.set(_id, next)
-          return [{ replaceOne: { filter: { _id }, replacement: next, upsert: true } }]
+          return [
+            {
+              replaceOne: { filter: { _id }, replacement: next, ...(before ? { previous: before } : { upsert: true }) },
+            },
+          ]
         })
         // One at a time, because MongoDB applies a bulk in any order.
         for (const operation of operations) await collection.bulkWrite([operation])

@@ -1,5 +1,5 @@
 import { checkScalar } from '../checks.js'
-import { isUuid, ordinalOf, ordinalText, refuseType, timeMs } from '../fields.js'
+import { ordinalOf, ordinalText, refuseType, timeMs, uuidBytes } from '../fields.js'
 import type { FieldType, Scalar } from '../read-models.js'
 
 /**
@@ -54,7 +54,7 @@ export function encode(
       case 'text':
         return value
       case 'uuid':
-        return isUuid(value) ? Buffer.from(value.replaceAll('-', ''), 'hex') : value
+        return uuidBytes(value) ?? value
       case 'keyword':
         return numberOf(value)
       case 'time':

@@ -45,6 +45,10 @@ export function bulkWrite(connection: Connection, table: Table, operations: read
       continue
     }
     const change = 'updateOne' in operation ? operation.updateOne : operation.replaceOne
+    if ('previous' in change && change.previous && isReplaced(connection, table, change, change.previous)) {
+      result.matchedCount++
+      continue
+    }
     const next = (before: () => Document) =>
       'update' in change ? updated(before(), change.update) : change.replacement
     if (change.upsert === true && isInserted(next(() => equalitiesOf(change.filter)))) {
@@ -116,10 +120,7 @@ function asksIfExists(condition: Condition): boolean {
 function replace(connection: Connection, table: Table, found: Found, document: Document): void {
   const { row: before } = found
   const row = table.rowOf(document)
-  if (table.wordIndex?.isChanged(before, row)) {
-    table.wordIndex.delete(connection, found.document())
-    table.wordIndex.insert(connection, document)
-  }
+  table.wordIndex?.replace(connection, found.document(), document)
   const assignments: string[] = []
   const parameters: ColumnValue[] = []
   row.forEach((value, n) => {
@@ -130,6 +131,51 @@ function replace(connection: Connection, table: Table, found: Found, document: D
   if (assignments.length === 0) return
   parameters.push(before[0]!)
   connection.statement(`UPDATE ${table.sqlName} SET ${assignments} WHERE id = ?`).run(parameters)
+}
+
+type Replacement = Extract<WriteOperation, { readonly replaceOne: unknown }>['replaceOne']
+
+/**
+ * Writes the fields in which a document differs from the one that is probably stored, and returns false if another one is. This saves the
+ * read of the whole row, and the conversion of its unchanged columns.
+ */
+function isReplaced(connection: Connection, table: Table, change: Replacement, previous: Document): boolean {
+  const { filter, replacement } = change
+  const conditions: string[] = []
+  const guards: ColumnValue[] = []
+  for (const field in filter) {
+    const column = table.findColumn(field)
+    const value = column && encode(previous[field], column, table.numberOf)
+    if (column === undefined || value === undefined || value === null) return false
+    const encoded = (operand: unknown) => encode(operand, column, table.numberOf)
+    if (!meets(filter[field]!, value, encoded)) return false
+    conditions.push(`${column.name} = ?`)
+    guards.push(value)
+  }
+  const assignments: string[] = []
+  const values: ColumnValue[] = []
+  let isRestChanged = false
+  const removed = Object.keys(previous).filter((field) => !(field in replacement))
+  for (const field of [...Object.keys(replacement), ...removed]) {
+    const before = previous[field]
+    const after = replacement[field]
+    if (before === after) continue
+    const column = table.findColumn(field)
+    if (column === table.order) return false
+    if (column?.type === undefined || before === null || after === null) isRestChanged = true
+    if (column === undefined) continue
+    assignments.push(`${column.name} = ?`)
+    values.push(encode(after, column, table.keywords.findOrAdd))
+  }
+  if (isRestChanged) {
+    assignments.push('doc = ?')
+    values.push(table.restOf(replacement))
+  }
+  if (assignments.length === 0) return false
+  const sql = `UPDATE ${table.sqlName} SET ${assignments} WHERE ${conditions.join(' AND ')}`
+  if (connection.statement(sql).run([...values, ...guards]).changes === 0) return false
+  table.wordIndex?.replace(connection, previous, replacement)
+  return true
 }
 
 /** Returns the document after an update, which modifies neither. @throws TypeError if MongoDB would reject the update */

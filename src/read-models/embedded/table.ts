@@ -95,7 +95,7 @@ export class Table {
         throw new TypeError(`read models: "${column.field}" orders "${this.name}" and must be a whole number`)
       row[n] = value
     }
-    row[columns.length] = this.#restOf(document)
+    row[columns.length] = this.restOf(document)
     return row
   }
 
@@ -113,7 +113,7 @@ export class Table {
   }
 
   /** Returns the JSON of the fields that no column returns, or null if columns return all. */
-  #restOf(document: Document): string | null {
+  restOf(document: Document): string | null {
     let rest: { [field: string]: unknown } | undefined
     for (const field in document) {
       const value = document[field]

@@ -36,7 +36,7 @@ interface Table {
 export class WordIndex {
   readonly #name: string
   readonly #row: string
-  readonly #compared: readonly number[]
+  readonly #compared: readonly string[]
 
   constructor(
     private readonly table: Table,
@@ -44,8 +44,7 @@ export class WordIndex {
   ) {
     this.#name = `${table.sqlName}_words`
     this.#row = table.order!.name
-    const compared = [table.order!.field, ...words.from, ...words.equal]
-    this.#compared = compared.map((field) => table.columns.indexOf(table.columnOf(field)))
+    this.#compared = [table.order!.field, ...words.from, ...words.equal]
   }
 
   #create(connection: Connection): void {
@@ -69,7 +68,7 @@ export class WordIndex {
     const sql = `${table.selectSql} WHERE ${this.#row} > ? ORDER BY ${this.#row} LIMIT ${fillRows}`
     const rows = connection.statement(sql).all(after ?? -1) as ColumnValue[][]
     for (const row of rows) this.insert(connection, table.documentOf(row))
-    return rows.length < fillRows ? undefined : (rows.at(-1)![this.#compared[0]!] as number)
+    return rows.length < fillRows ? undefined : (rows.at(-1)![table.columns.indexOf(table.order!)] as number)
   }
 
   insert(connection: Connection, document: Document): void {
@@ -83,9 +82,10 @@ export class WordIndex {
     connection.statement(sql).run(this.#rowOf(document), this.#textOf(document))
   }
 
-  /** Returns whether two rows have different words. */
-  isChanged(before: readonly ColumnValue[], after: readonly ColumnValue[]): boolean {
-    return this.#compared.some((n) => before[n] !== after[n])
+  replace(connection: Connection, before: Document, after: Document): void {
+    if (this.#compared.every((field) => (before[field] ?? null) === (after[field] ?? null))) return
+    this.delete(connection, before)
+    this.insert(connection, after)
   }
 
   search(connection: Connection, search: WordSearch): WordSearchPage {

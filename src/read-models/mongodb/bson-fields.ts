@@ -29,7 +29,7 @@ export function storedOperation(operation: WriteOperation, fields: Fields): AnyB
   if ('insertOne' in operation) return { insertOne: { document: storedDocument(operation.insertOne.document, fields) } }
   if ('deleteOne' in operation) return { deleteOne: { filter: storedFilter(operation.deleteOne.filter, fields) } }
   if ('replaceOne' in operation) {
-    const { filter, replacement, ...upsert } = operation.replaceOne
+    const { filter, replacement, previous: _previous, ...upsert } = operation.replaceOne
     const { _id, ...stored } = storedDocument(replacement, fields)
     return { replaceOne: { filter: storedFilter(filter, fields), replacement: { _id, ...stored }, ...upsert } }
   }
