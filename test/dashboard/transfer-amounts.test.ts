@@ -61,3 +61,80 @@ t.test('a timeline entry shows the main fields in order and keeps the rest', asy
     ['addedField', { of: 'a newer version' }],
   ])
 })
+
+interface Event {
+  readonly source: string
+  readonly type: string
+  readonly revision: number
+  readonly at: string
+  readonly actor: string
+  readonly data: { readonly [name: string]: unknown }
+}
+
+const { storyOf, stepsOf, peopleOf } = await pageModule<{
+  storyOf(items: readonly Event[]): readonly {
+    readonly item: Event
+    readonly tookMs: number | null
+    readonly callbacks: readonly { readonly state: string; readonly attempts: readonly Event[] }[]
+  }[]
+  stepsOf(
+    items: readonly Event[],
+    isOpen: boolean,
+  ): readonly { readonly name: string; readonly tookMs: number | null }[]
+  peopleOf(items: readonly Event[]): readonly { readonly name: string; readonly did: string }[]
+}>('pages/transfer/transfer-story.ts')
+const { dueOrNow } = await pageModule<{ dueOrNow(at: string, nowMs: number): string }>('components/due-time.ts')
+
+const event = (second: number, source: string, type: string, revision: number, actor: string, data = {}): Event => {
+  return { source, type, revision, at: new Date(second * 1000).toISOString(), actor, data }
+}
+const callback = (second: number, type: string, data: object = {}) =>
+  event(second, 'callback', type, second, 'system:callbacks', { webhookId: 'w', transferRevision: 2, ...data })
+const paid = [
+  event(0, 'transfer', 'WithdrawalCreated', 0, 'merchant:m'),
+  event(60, 'transfer', 'WithdrawalClaimed', 1, 'Ada'),
+  event(90, 'transfer', 'TransferCompleted', 2, 'Ada'),
+  callback(91, 'CallbackRecorded'),
+  callback(92, 'CallbackAttemptFailed', { attempt: 1 }),
+  callback(95, 'CallbackDelivered', { attempt: 2 }),
+]
+
+t.test('folds callbacks into the event that they report, with the time between events', async (t) => {
+  const story = storyOf(paid)
+  t.strictSame(
+    story.map(({ item, tookMs }) => [item.type, tookMs]),
+    [
+      ['WithdrawalCreated', null],
+      ['WithdrawalClaimed', 60_000],
+      ['TransferCompleted', 30_000],
+    ],
+  )
+  t.strictSame(
+    story[2]?.callbacks.map(({ state, attempts }) => [state, attempts.length]),
+    [['delivered', 2]],
+  )
+  t.equal(storyOf(paid.slice(0, 5))[2]?.callbacks[0]?.state, 'waiting')
+  t.strictSame(peopleOf(paid), [{ name: 'Ada', did: 'TransferCompleted' }], 'programs are no people')
+})
+
+t.test('shows how far a transfer is: the latest of each step, then what is still to come', async (t) => {
+  const steps = (items: readonly Event[], isOpen: boolean) =>
+    stepsOf(items, isOpen).map(({ name, tookMs }) => [name, tookMs])
+  t.strictSame(steps(paid, false), [
+    ['requested', 60_000],
+    ['claimed', 30_000],
+    ['completed', 5_000],
+    ['notified', null],
+  ])
+  const open = [...paid.slice(0, 2), event(70, 'transfer', 'WithdrawalClaimed', 2, 'Bob')]
+  t.strictSame(steps(open, true), [
+    ['requested', 70_000],
+    ['claimed', null],
+    ['completed', null],
+  ])
+})
+
+t.test('what is still to be done is due now at the earliest', async (t) => {
+  t.equal(dueOrNow('2026-11-21T10:00:00.000Z', Date.parse('2026-11-21T10:00:10.000Z')), '2026-11-21T10:00:10.000Z')
+  t.equal(dueOrNow('2026-11-21T10:00:20.000Z', Date.parse('2026-11-21T10:00:10.000Z')), '2026-11-21T10:00:20.000Z')
+})

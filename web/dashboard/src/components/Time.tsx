@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { type IntlShape, useIntl } from 'react-intl'
 import { useDuration } from './Duration'
+import { dueOrNow } from './due-time'
 
 const tickMs = 10_000
 const units = [
@@ -79,11 +80,10 @@ export function Clock({ at }: Pick<TimeProps, 'at'>) {
   )
 }
 
-/** Shows a time to come, or "now" once it has come: what is due has not been done in the past. */
+/** Shows a time to come, or "now" once it has come. */
 export function DueTime({ at }: Pick<TimeProps, 'at'>) {
   const clock = useNow()
-  const isDue = Date.parse(at) <= Math.max(clock, Date.now())
-  return <Time at={isDue ? new Date().toISOString() : at} />
+  return <Time at={dueOrNow(at, Math.max(clock, Date.now()))} />
 }
 
 /** Shows the day, without the year if it is the current one. */

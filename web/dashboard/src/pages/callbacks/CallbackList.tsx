@@ -16,7 +16,7 @@ import { Empty } from '../../components/Empty'
 import { Filters } from '../../components/Filters'
 import { Loaded } from '../../components/Loaded'
 import { Problem } from '../../components/Problem'
-import { Time } from '../../components/Time'
+import { DueTime, Time } from '../../components/Time'
 import { notify } from '../../components/Toasts'
 
 const route = getRouteApi('/pages/callbacks')
@@ -137,7 +137,7 @@ function useColumns(): readonly Column<CallbackRow>[] {
       id: 'due',
       header: text('fields.nextAttemptAt'),
       optional: true,
-      cell: ({ dueAt }) => dueAt !== null && <Time at={dueAt} />,
+      cell: ({ dueAt }) => dueAt !== null && <DueTime at={dueAt} />,
     },
     {
       id: 'failure',
