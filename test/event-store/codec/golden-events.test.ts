@@ -23,12 +23,19 @@ for (const { name, type, version, isNewest } of knownVersions) {
   })
 
   t.test(`rejects ${name} with a missing, added or mistyped field, and the error contains no value`, async (t) => {
-    for (const [what, data] of mutations(stored.data)) {
+    const changed = [...mutations(stored.data)]
+    t.ok(changed.length > 0)
+    // One assertion for all, because tap would report ten thousand.
+    const wrong = changed.filter(([, data]) => {
       const error = failure(() => decodeEvent(recorded({ ...stored, data })))
-      t.ok(error instanceof EventFormatError, what)
-      t.match(String(error), /some-stream@7/, 'the error names the event')
-      t.notMatch(String(error), canary, 'the error contains no value')
-    }
+      const text = String(error)
+      return !(error instanceof EventFormatError) || !text.includes('some-stream@7') || text.includes(canary)
+    })
+    t.strictSame(
+      wrong.map(([what]) => what),
+      [],
+      'each error names the event and contains no value',
+    )
   })
 }
 
