@@ -51,7 +51,7 @@ export interface EventStore extends EventLog {
   readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
   readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>
-  readUnparsed(options: Pick<ReadAllOptions, 'after' | 'maxCount'>): Promise<Page<UnparsedEvent>>
+  readUnparsed(options: Partial<Pick<ReadAllOptions, 'after' | 'maxCount'>>): Promise<Page<UnparsedEvent>>
   subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page>
 }
 
@@ -72,7 +72,7 @@ export function logPages(store: Pick<EventStore, 'readAll'>, { after, ...options
 
 /** Reads the log up to its current end without parsing its events. The thread can do other work between two pages. @throws StoreUnavailableError */
 export function unparsedPages(store: Pick<EventStore, 'readUnparsed'>, after: Position | undefined) {
-  return pagesAfter(after, (from) => store.readUnparsed({ maxCount: 256, ...from }))
+  return pagesAfter(after, (from) => store.readUnparsed(from))
 }
 
 /** `through` is the position up to which everything was read. */

@@ -637,20 +637,23 @@ function readAllRules(t: Test, store: EventStore): void {
   })
 
   t.test('returns the places of the events of a stream from a revision on', async (t) => {
+    const { readPlaces } = store
+    // A server would need a call for each stream.
+    if (!readPlaces) return
     const letters = new Letters()
     const stream = newStream()
     await store.append(stream, 'no_stream', letters.events('a', 'b', 'c', 'd'))
     const places = (await store.readStream(stream)).map(({ revision, position }) => ({ stream, revision, position }))
     const read = async (fromRevision: number, maxCount: number) =>
-      (await store.readPlaces([{ stream, fromRevision, maxCount }]))[0]!.map(({ revision, position }) => ({
+      (await readPlaces([{ stream, fromRevision, maxCount }]))[0]!.map(({ revision, position }) => ({
         ...{ stream, revision, position },
       }))
     t.strictSame(await read(0, 10), places)
     t.strictSame(await read(1, 2), places.slice(1, 3))
     t.strictSame(await read(4, 10), [])
     const ranges = [newStream(), stream].map((name) => ({ stream: name, fromRevision: 3, maxCount: 1 }))
-    t.match(await store.readPlaces(ranges), [[], places.slice(3)])
-    t.strictSame(await store.readPlaces([]), [])
+    t.match(await readPlaces(ranges), [[], places.slice(3)])
+    t.strictSame(await readPlaces([]), [])
   })
 
   t.test('stores the given JSON texts of data and metadata unchanged', async (t) => {

@@ -221,10 +221,13 @@ export interface EventLog {
   /** Returns the events at these places in their order, without those of places at which there is no event of the stream and revision. */
   readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>
-  /** Reads the log like {@link readAll}, but parses nothing where the engine allows that, so it also returns unreadable events. */
-  readUnparsed(options: Pick<ReadAllOptions, 'after' | 'maxCount'>): Promise<Page<UnparsedEvent>>
-  /** Returns where the events of each range are, without reading their content where the engine allows that. */
-  readPlaces(ranges: readonly StreamRange[]): Promise<readonly (readonly EventPlace[])[]>
+  /**
+   * Reads the log like {@link readAll}, but parses nothing where the engine allows that, so it also returns unreadable events. The default
+   * of `maxCount` depends on the cost of a page.
+   */
+  readUnparsed(options: Partial<Pick<ReadAllOptions, 'after' | 'maxCount'>>): Promise<Page<UnparsedEvent>>
+  /** Returns where the events of each range are, without reading their content. Missing on a server, which has the index of its streams. */
+  readonly readPlaces?: (ranges: readonly StreamRange[]) => Promise<readonly (readonly EventPlace[])[]>
   /**
    * Yields pages until the signal aborts and reads each page on demand. On an idle log it waits, except that it always yields one
    * page, possibly empty, when it first reaches the end.

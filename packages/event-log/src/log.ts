@@ -130,6 +130,8 @@ export class CommitWatcher {
 }
 
 const defaultPageSize = 500
+/** Handling a page blocks the reader's thread for some milliseconds. */
+const unparsedPageSize = 256
 /** The number of events of a stream that are read before other work of the thread gets a turn. */
 const streamPageSize = 1_000
 /** The pause after a page without matching events. It is well below the 100 ms within which subscribers see appends. */
@@ -193,10 +195,13 @@ export class Log {
     return this.reader.readAll(options)
   }
 
-  async readUnparsed(options: Pick<ReadAllOptions, 'after' | 'maxCount'>): Promise<Page<UnparsedEvent>> {
-    checkCount('maxCount', options.maxCount, 1)
+  async readUnparsed({
+    maxCount = unparsedPageSize,
+    ...from
+  }: Partial<Pick<ReadAllOptions, 'after' | 'maxCount'>>): Promise<Page<UnparsedEvent>> {
+    checkCount('maxCount', maxCount, 1)
     await nextTurn()
-    return this.reader.readUnparsed(options)
+    return this.reader.readUnparsed({ maxCount, ...from })
   }
 
   async readPlaces(ranges: readonly StreamRange[]): Promise<readonly (readonly EventPlace[])[]> {

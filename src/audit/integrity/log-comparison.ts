@@ -8,11 +8,13 @@ import {
   verifyInclusion,
 } from '@transferd/transparency-log'
 import { type Finding, forgedProblem, maxFindings } from '../../domain/integrity.js'
+import { isServiceStream } from '../../domain/streams.js'
 import {
   comparePositions,
   type EventPlace,
   type EventStore,
   eventAt,
+  logPages,
   type Place,
   type Position,
   type UnparsedEvent,
@@ -20,6 +22,7 @@ import {
 import { nameOf, placeIn } from './event-leaf.js'
 import { isBrokenLog } from './log-sealer.js'
 
+const metadataPageSize = 5_000
 /** Only streams of other programs have longer names. */
 const maxPlaceLength = 300
 
@@ -35,6 +38,25 @@ export class Findings {
   }
 }
 
+const hidingMetadata = ['$maxCount', '$maxAge', '$tb']
+
+/**
+ * Checks that no metadata hides events of the service's streams, such as a transfer's completion. On a server, this replaces
+ * {@link checkStreams}, which would need a read of each stream, because nothing else but the server changes its index.
+ */
+export async function checkMetadata(store: EventStore, after: Position | undefined, findings: Findings): Promise<void> {
+  if (store.readPlaces) return
+  const hiding = new Set<string>()
+  const options = { streamPrefixes: ['$$'], maxCount: metadataPageSize, ...(after && { after }) }
+  for await (const { events } of logPages(store, options)) {
+    for (const { stream, data } of events) {
+      if (isServiceStream(stream.slice(2)) && hidingMetadata.some((name) => name in data)) hiding.add(stream)
+      else hiding.delete(stream)
+    }
+  }
+  for (const stream of hiding) findings.add('log', stream, 'This metadata hides events of the stream from its readers.')
+}
+
 /** Checks that each stream of a page, read by its name, shows exactly the page's events: an edited index can hide a transfer's completion. */
 export async function checkStreams(
   store: EventStore,
@@ -42,6 +64,7 @@ export async function checkStreams(
   through: Position,
   findings: Findings,
 ): Promise<void> {
+  if (!store.readPlaces) return
   const streams = new Map<string, EventPlace[]>()
   for (const event of page) {
     const events = streams.get(event.stream)

@@ -11,7 +11,7 @@ import { type Finding, forgedProblem } from '../../domain/integrity.js'
 import { StoreUnavailableError, unparsedPages } from '../../event-store/event-store.js'
 import { leavesOf } from './event-leaf.js'
 import type { VerificationStatus } from './integrity-status.js'
-import { checkStreams, Findings, isForged, LogComparison } from './log-comparison.js'
+import { checkMetadata, checkStreams, Findings, isForged, LogComparison } from './log-comparison.js'
 import {
   checkpointPath,
   contains,
@@ -195,6 +195,7 @@ async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, 
     if (signal?.aborted) return { from, to: comparison.index, unsealed, isComplete: false }
     if (!atEnd) await pause?.()
   }
+  await checkMetadata(store, after, findings)
   await comparison.end()
   await comparison.extend(tree)
   await tree.flush()

@@ -12,7 +12,6 @@ import { type Appended, Appender } from './appender.js'
 import { Connection, isDroppedSubscription } from './eventstoredb-connection.js'
 import {
   checkCount,
-  concurrently,
   Feed,
   lastPosition,
   readEvents,
@@ -24,6 +23,8 @@ import { eventStoreDbPersistentSubscriptions } from './eventstoredb-subscription
 import { parseConnectionUrl } from './eventstoredb-url.js'
 
 const defaultPageSize = 500
+/** A page costs two calls, so readers of the whole log read large ones. */
+const unparsedPageSize = 5_000
 /** The longest wait for a response, after which the server counts as unavailable. */
 const defaultDeadlineMs = 10_000
 const maxPrefixes = 100
@@ -51,8 +52,7 @@ export function openEventStoreDb(options: { readonly url: string; readonly deadl
     readStream: (stream, read) => readStream(connection, stream, read),
     readEvents: (places) => readEvents(connection, places),
     readAll: (read) => readAll(connection, read),
-    readUnparsed: (read) => readAll(connection, read),
-    readPlaces: (ranges) => concurrently(ranges, ({ stream, ...read }) => readStream(connection, stream, read)),
+    readUnparsed: (read) => readAll(connection, { maxCount: unparsedPageSize, ...read }),
     subscribeToAll: (subscribe) => subscribeToAll(connection, subscribe),
     persistentSubscriptions: eventStoreDbPersistentSubscriptions(connection),
     async close() {

@@ -100,7 +100,7 @@ export async function readStream(
 /** The number of concurrent reads. The protocol has no request for several events or streams. */
 const concurrentReads = 16
 
-export async function concurrently<Item, Result>(items: readonly Item[], read: (item: Item) => Promise<Result>) {
+async function concurrently<Item, Result>(items: readonly Item[], read: (item: Item) => Promise<Result>) {
   const results: Result[] = []
   for (let from = 0; from < items.length; from += concurrentReads)
     results.push(...(await Promise.all(items.slice(from, from + concurrentReads).map(read))))

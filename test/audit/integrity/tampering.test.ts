@@ -1,12 +1,13 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { logPath, openEventLog } from '@transferd/event-log'
+import { serve } from '@transferd/event-log-server/test/support/server-fixture'
 import { generateSigner, parseSigner, readBundle } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { verifySealedLog } from '../../../src/audit/integrity/log-verification.js'
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/eventstoredb-event-store.js'
-import { startTestEventsServer } from '../../support/events-server.js'
+import { RawClient } from '../../../src/event-store/eventstoredb/raw-client.js'
 import { long } from '../../support/long.js'
 import {
   appendTransfers,
@@ -238,17 +239,27 @@ t.test(
   },
 )
 
-t.test('verifies the same tree over the protocol of EventStoreDB, and finds an edit', async (t) => {
-  const small = await createSealedLog(40)
-  const server = await startTestEventsServer(small)
+t.test('verifies the same tree over the protocol of EventStoreDB in pages, and finds an edit', async (t) => {
+  const large = await createSealedLog(800)
+  const server = await serve({ directory: large })
   const store = openEventStoreDb({ url: server.url })
-  const verify = () => verifySealedLog({ store, tiles: tilesOf(small), verifier: signer })
-  t.match(await verify(), { findings: [], unsealed: 0, isComplete: true })
-  edit(small, (db) => edits['an amount']!(db, 77))
+  const verify = () => verifySealedLog({ store, tiles: tilesOf(large), verifier: signer })
+  const reads = t.capture(RawClient.prototype, 'read', RawClient.prototype.read)
+  const { to, ...verified } = await verify()
+  t.match(verified, { findings: [], unsealed: 0, isComplete: true })
+  const calls = reads().length
+  t.ok(calls > 0 && calls <= to / 500, `${calls} calls for ${to} events`)
+  const stream = (await store.readUnparsed({ maxCount: 1 })).events[0]!.stream
+  await server.client.setStreamMetadata(stream, { maxCount: 1 })
+  const hidden = { kind: 'log', place: `$$${stream}`, problem: /hides events/ }
+  t.match(await verify(), { count: 1, findings: [hidden] })
+  await server.client.setStreamMetadata(stream, { note: 'hides nothing' })
+  t.match(await verify(), { count: 0 })
+  edit(large, (db) => edits['an amount']!(db, 77))
   t.match(await verify(), { count: 1, findings: [{ kind: 'log', leafIndex: 76 }] })
   await store.close()
   await server.stop()
-  rmSync(small, { recursive: true })
+  rmSync(large, { recursive: true })
 })
 
 t.test('finds a removed event whose name was edited too, at the index of its leaf', async (t) => {
