@@ -26,7 +26,7 @@ export const loopback: readonly string[] = ['127.0.0.0/8', '::1']
 const name = 'Sandbox'
 /** For the catalogue's bank transfer, which is not real: an operator confirms the payment. */
 const instructions =
-  'Sandbox Bank, account DE89 3704 0044 0532 0130 00.\nThis payment is not checked: the operator completes the deposit (transferd transfers complete).'
+  'Sandbox Bank, account DE89 3704 0044 0532 0130 00.\nFor developers: nothing checks this payment. Run transferd transfers complete.'
 const fileName = 'sandbox.json'
 const noReceiver = 'no receiver yet: merchants set --callback-url, or callbacks enable'
 /** The time that earlier credentials stay valid, because an operator who rotated them manually may still use them. */

@@ -163,8 +163,8 @@ else {
     await until(page, "document.activeElement.id === 'password'")
     await page.keyboard.type(customer.password)
     await page.keyboard.press('Enter')
-    await until(page, "document.activeElement.textContent === 'Gönderdiğimiz kodu girin'")
-    await page.keyboard.press('Tab')
+    // The code can be typed immediately.
+    await until(page, "document.activeElement.id === 'code'")
     await page.keyboard.type(wallet.lastCode())
     await page.keyboard.press('Tab')
     t.equal(await focused(), '₺1.234,50 öde')
@@ -196,6 +196,45 @@ else {
     await signInToWallet(tab)
     await tab.getByRole('heading', { name: 'Paid' }).waitFor()
     t.equal(wallet.debits.size, 1)
+  })
+
+  t.test('a lost connection is reported only while it is lost', async (t) => {
+    const { deposit, open } = await startPaymentPage(t, browser)
+    const { page } = await open((await deposit()).url)
+    await page.context().setOffline(true)
+    await signInToWallet(page)
+    const trouble = page.getByRole('alert').filter({ hasText: 'No connection' })
+    await trouble.waitFor()
+    await page.context().setOffline(false)
+    await trouble.waitFor({ state: 'detached' })
+    t.equal(await page.getByLabel('Email').inputValue(), customer.email, 'nothing typed is lost')
+  })
+
+  t.test('copies the account without gaps, and the reference, in the dark theme', async (t) => {
+    const kinds = ['deposit'] as const
+    const bank = {
+      code: 7,
+      name: 'Bank transfer',
+      kinds,
+      paidBy: 'manual',
+      minAmountMinor: 1n,
+      maxAmountMinor: 10_000_00n,
+    } as const
+    const { deposit, open } = await startPaymentPage(t, browser, { paymentMethods: [bank] })
+    const paymentInstructions = [{ paymentMethod: 7, text: 'Blue Bank, DE89 3704 0044 0532 0130 00.' }]
+    const { url, referenceId } = await deposit('20', { paymentInstructions }, { paymentMethod: 7 })
+    const { page, problems } = await open(url, {
+      colorScheme: 'dark',
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    for (const [n, copied] of ['DE89370400440532013000', referenceId].entries()) {
+      await page.getByRole('button', { name: 'Copy' }).nth(n).click()
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      t.equal(await page.evaluate('navigator.clipboard.readText()'), copied)
+      await page.getByRole('button', { name: 'Copied' }).waitFor({ state: 'detached' })
+    }
+    t.equal(await page.evaluate('getComputedStyle(document.body).colorScheme'), 'light dark')
+    t.strictSame(problems, [])
   })
 
   t.test('pays in a browser that blocks storage, as some browsers do in frames', inLongForm, async (t) => {

@@ -1,4 +1,5 @@
 import { setSecondsLeft, startClock, stopClock } from './clock.js'
+import { addCopyButtons } from './copy-buttons.js'
 import { data, duration, element, locale, type PageState, type Phase, text } from './page-data.js'
 import { notifyParent } from './parent-page.js'
 import { type Next, type Refused, readState, sendStep } from './requests.js'
@@ -16,13 +17,16 @@ const restartReasons = ['codeExpired', 'tooManyCodes', 'deviceExpired', 'insuffi
 let phase: Phase = data.state.phase
 let status = data.state.status
 let shown: Step | undefined
+/** Removes the message that there is no connection, while it is shown. */
+let clearOffline: (() => void) | undefined
 /** Aborted when a different step is shown. */
 let stepEnd = new AbortController()
 
 if (phase === 'open') {
   setSecondsLeft(data.state.secondsLeft)
   startClock(() => void refresh())
-  if (!data.isManual) showStep(savedProgress()?.step ?? 'login', { focus: false })
+  if (data.isManual) addCopyButtons()
+  else showStep(savedProgress()?.step ?? 'login', { focus: false })
 } else {
   saveProgress(undefined)
   if (phase === 'paid') showPaidAt(data.state)
@@ -35,6 +39,7 @@ setInterval(() => {
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) void refresh()
 })
+addEventListener('online', () => void refresh())
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted) void refresh()
 })
@@ -46,6 +51,9 @@ async function refresh(): Promise<void> {
     if (state.reason === 'over') location.reload()
     return
   }
+  // The service responds again, so that the message about the connection is no longer true.
+  clearOffline?.()
+  clearOffline = undefined
   apply(state)
 }
 
@@ -114,7 +122,9 @@ function showStep(step: Step, { focus = true, trouble = '' } = {}): void {
   if (step === 'login') prepareLogin(form)
   else if (step === 'code') prepareCode(form)
   else prepareDevice(form)
-  if (focus) heading.focus()
+  // The code is what the customer has at hand, so that it can be typed immediately.
+  if (step === 'code') form.field('code').focus()
+  else if (focus) heading.focus()
   if (trouble) form.showTrouble(trouble)
 }
 
@@ -208,4 +218,15 @@ async function explain(form: StepForm, { reason, retryAfterSeconds = 0 }: Refuse
   const message = text(key === 'over' ? 'trouble' : key, { time: duration(Math.max(1, retryAfterSeconds)) })
   if (restartReasons.includes(key)) restart(message)
   else form.showTrouble(message)
+  if (reason === 'offline') {
+    clearOffline = () => form.clearErrors()
+    retryWhileOffline()
+  }
+}
+
+function retryWhileOffline(): void {
+  setTimeout(async () => {
+    await refresh()
+    if (clearOffline) retryWhileOffline()
+  }, devicePollMs)
 }

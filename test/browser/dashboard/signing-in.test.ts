@@ -220,7 +220,12 @@ else {
     await page.getByRole('heading', { name: /order-4711-blue/ }).waitFor()
     await page.keyboard.press('Control+k')
     await page.getByRole('group', { name: 'Recent' }).getByText('order-4711-blue').waitFor()
-    t.pass()
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Audit', ...heading }).click()
+    await page.getByLabel('Tracking ID or reference').fill('order-4711-blue')
+    await page.getByRole('button', { name: 'Show', ...heading }).click()
+    const created = page.getByRole('listitem').filter({ hasText: 'Withdrawal created' })
+    t.match(await created.locator('ins').allInnerTexts(), ['order-4711-blue', 'Pending', /47\.11/])
   })
 
   t.test('validation messages and dates follow the chosen language, not the browser', async (t) => {

@@ -13,10 +13,12 @@ interface StateAtTimeProps {
   readonly of: AuditState['of']
   readonly id: string
   readonly at: string | undefined
+  /** The fields that the chosen event changed, which are marked. */
+  readonly changed?: readonly string[] | undefined
 }
 
 /** Shows a state at a chosen time. The server computes it from the log, not from a read model. */
-export function StateAtTime({ of, id, at }: StateAtTimeProps) {
+export function StateAtTime({ of, id, at, changed = [] }: StateAtTimeProps) {
   const text = useText()
   const search = { of, id, at }
   const query = useQuery({
@@ -34,7 +36,8 @@ export function StateAtTime({ of, id, at }: StateAtTimeProps) {
                 <code>{position}</code>
               </p>
             )}
-            {state && <Fields data={state} />}
+            {state && <Fields data={state} changed={changed} />}
+            {changed.length > 0 && <p className="muted small">{text('audit.changedHelp')}</p>}
             {statement &&
               (statement.length === 0 ? (
                 <Empty title={text('audit.emptyStatement')} />
@@ -48,19 +51,19 @@ export function StateAtTime({ of, id, at }: StateAtTimeProps) {
   )
 }
 
-function Fields({ data }: { readonly data: object }) {
+function Fields({ data, changed }: { readonly data: object; readonly changed: readonly string[] }) {
   const text = useText()
   const fieldName = useFieldName()
   return (
     <dl className="Audit-fields">
       {Object.entries(data).map(([name, value]) => (
-        <div key={name}>
+        <div key={name} data-changed={changed.includes(name) || undefined}>
           <dt>{fieldName(name)}</dt>
           <dd>
             {value === null || value === undefined || (Array.isArray(value) && value.length === 0) ? (
               <span className="muted">{text('common.none')}</span>
             ) : isNested(value) ? (
-              <Fields data={value} />
+              <Fields data={value} changed={changed} />
             ) : (
               <FieldValue name={name} value={value} />
             )}

@@ -1,8 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
+import { useEffect, useEffectEvent } from 'react'
 import { api } from '../../api/api-client'
-import type { AuditStory } from '../../api/contract'
+import type { AuditStory, TransfersAnswer } from '../../api/contract'
+import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
+import { Amount } from '../../components/Amount'
+import { StatusBadge } from '../../components/Badge'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
 import { Empty } from '../../components/Empty'
@@ -13,6 +17,7 @@ import { AuditTimeline } from './AuditTimeline'
 import { PointInTimeField } from './PointInTimeField'
 import { ProofDownload } from './ProofDownload'
 import { StateAtTime } from './StateAtTime'
+import { useChanges } from './use-changes'
 
 const route = getRouteApi('/pages/audit')
 
@@ -34,7 +39,7 @@ export function TransferHistory() {
             if (next !== '') go({ id: next, at: undefined })
           }}
         >
-          <TextField key={id} name="id" label={text('fields.trackingId')} defaultValue={id ?? ''} required />
+          <TextField key={id} name="id" label={text('audit.transferField')} defaultValue={id ?? ''} required />
           <Button type="submit" look="primary">
             {text('audit.show')}
           </Button>
@@ -43,6 +48,8 @@ export function TransferHistory() {
       </div>
       {id === undefined ? (
         <Empty title={text('audit.whichTransfer')}>{text('audit.whichTransferHelp')}</Empty>
+      ) : !trackingIdForm.test(id) ? (
+        <ByReference key={id} reference={id} onFound={(next) => go({ id: next, at: undefined })} />
       ) : (
         <History key={id} id={id} at={at} onSelect={(next) => go({ at: next })} />
       )}
@@ -63,12 +70,63 @@ function History({ id, at, onSelect }: HistoryProps) {
     queryKey: ['audit-story', id],
     queryFn: ({ signal }) => api.get<AuditStory>(`/audit/story/${encodeURIComponent(id)}`, {}, signal),
   })
+  const changes = useChanges(id, query.data?.items ?? [])
+  const changed = at === undefined ? undefined : changes.get(at)
   return (
     <div className="Audit-columns">
       <Card title={text('audit.history')} actions={<ProofDownload trackingId={id} />}>
-        <Loaded query={query}>{({ items }) => <AuditTimeline items={items} at={at} onSelect={onSelect} />}</Loaded>
+        <Loaded query={query}>
+          {({ items }) => <AuditTimeline items={items} changes={changes} at={at} onSelect={onSelect} />}
+        </Loaded>
       </Card>
-      <StateAtTime of="transfer" id={id} at={at} />
+      <StateAtTime of="transfer" id={id} at={at} changed={changed?.map(({ name }) => name)} />
     </div>
   )
 }
+
+/** Finds the transfer that a reference names. Several merchants can use the same one. */
+function ByReference({ reference, onFound }: { readonly reference: string; readonly onFound: (id: string) => void }) {
+  const text = useText()
+  const merchantName = useMerchantName()
+  const query = useQuery({
+    queryKey: ['audit-reference', reference],
+    queryFn: async ({ signal }) => {
+      const { items } = await api.get<TransfersAnswer>('/transfers', { text: reference, limit: 20 }, signal)
+      const exact = items.filter(({ referenceId }) => referenceId === reference)
+      return exact.length > 0 ? exact : items
+    },
+  })
+  const only = query.data?.length === 1 ? query.data[0]!.trackingId : undefined
+  const found = useEffectEvent(onFound)
+  useEffect(() => {
+    if (only !== undefined) found(only)
+  }, [only])
+  return (
+    <Loaded query={query}>
+      {(items) =>
+        items.length === 0 ? (
+          <Empty title={text('audit.notFound', { reference })}>{text('audit.whichTransferHelp')}</Empty>
+        ) : (
+          <Card title={text('audit.severalFound')}>
+            <ul className="Audit-files">
+              {items.map(({ trackingId, referenceId, merchantId, amountMinor, status }) => (
+                <li key={trackingId}>
+                  <span className="row">
+                    <Button look="quiet" onPress={() => onFound(trackingId)}>
+                      {referenceId}
+                    </Button>
+                    <Amount minor={amountMinor} />
+                    <StatusBadge status={status} />
+                    <bdi className="muted">{merchantName(merchantId)}</bdi>
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </Card>
+        )
+      }
+    </Loaded>
+  )
+}
+
+const trackingIdForm = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
