@@ -225,6 +225,7 @@ else {
     await page.getByLabel('Tracking ID or reference').fill('order-4711-blue')
     await page.getByRole('button', { name: 'Show', ...heading }).click()
     const created = page.getByRole('listitem').filter({ hasText: 'Withdrawal created' })
+    await created.locator('ins').nth(2).waitFor()
     t.match(await created.locator('ins').allInnerTexts(), ['order-4711-blue', 'Pending', /47\.11/])
   })
 
