@@ -117,6 +117,7 @@ else {
     await saveFile(1)
     await waitForText(page, 'Yours until it is paid or released')
     await waitForText(page, `In a bank file of ${nameOf('operator')}`)
+    t.equal(await page.getByText('This withdrawal has just changed.').count(), 0, 'the user did it')
     await page.getByRole('link', { name: /^All/ }).click()
     t.match(await detail(first), { bankFile: { name: nameOf('operator') }, claim: { until: null } })
     const second = await create('withdrawal', '32')
@@ -250,7 +251,7 @@ else {
       colleague,
     )
     t.equal(cancelled.accepted, true)
-    // The page follows the changes: the dialog says so before the user answers.
+    // The page follows the transfer, so the dialog shows the changes before the user confirms.
     await waitForText(page, 'your action was not carried out')
     await dialog.getByText('Cancelled').first().waitFor()
     t.equal(await dialog.getByRole('button', { name: /^Yes, / }).count(), 0)
@@ -271,7 +272,7 @@ else {
     t.equal(claimed.status, 200)
     await page.getByRole('button', { name: 'Claim…' }).click()
     await page.getByRole('button', { name: /^Claim all 3/ }).click()
-    const outcome = page.getByRole('dialog', { name: '1 of 3 were rejected' })
+    const outcome = page.getByRole('dialog', { name: '1 of 3 was rejected' })
     t.match(await outcome.locator('tbody tr').first().innerText(), new RegExp(nameOf('approver')), 'comes first')
     await outcome.getByRole('button', { name: 'Keep the rejected ones selected' }).click()
     await page.getByRole('region', { name: 'Selection' }).getByText('1 selected').waitFor()

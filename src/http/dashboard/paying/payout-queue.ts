@@ -31,7 +31,7 @@ export async function payoutQueue(
   const none = { from: undefined, to: undefined, attention: undefined, method: undefined, text: undefined }
   const amounts = { minAmountMinor: undefined, maxAmountMinor: undefined }
   const pages: Page<TransferDocument>[] = []
-  // One after the other: a withdrawal that goes to manual control in between is then found twice instead of missed.
+  // Sequentially, because a withdrawal that is sent to manual control in between is then found twice instead of missed.
   for (const status of ['Pending', 'ManualControl'] as const) {
     const search = { ...none, ...amounts, kind: 'withdrawal', status, sort: 'oldest', cursor: undefined } as const
     const wanted = { ...search, merchantIds: merchantsOf(request, merchantId), limit: limits.counted }

@@ -71,12 +71,15 @@ export function Form(props: FormProps) {
     if (!(error instanceof ApiError) || error === dismissed) return noFields
     return Object.fromEntries(Object.entries(error.fields).map(([name, reason]) => [name, refusalText(reason)]))
   }, [error, dismissed, refusalText])
+  // The children say it all if they show every field of the error.
+  const refused = error instanceof ApiError ? Object.keys(error.fields) : []
+  const isShown = refused.length > 0 && refused.every((name) => shownFields.includes(name))
   return (
     <AriaForm ref={ref} className="Form" onSubmit={handle} validationErrors={fields}>
       <div className="Form-fields" onInput={() => setDismissed(error)}>
         {children}
       </div>
-      {error && <Problem error={error} shownFields={[...names, ...shownFields]} />}
+      {error && !isShown && <Problem error={error} shownFields={[...names, ...shownFields]} />}
       {footer ?? (
         <div className="Form-buttons">
           <Button

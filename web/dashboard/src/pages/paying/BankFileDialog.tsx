@@ -41,13 +41,15 @@ function debtorOf(data: FormData): Debtor {
 interface BankFileDialogProps {
   /** The withdrawals claimed by the user. */
   readonly transfers: readonly TransferRow[]
+  /** Receives the withdrawals of the saved file. */
+  readonly onSaved: (transfers: readonly TransferRow[]) => void
   readonly onClose: () => void
 }
 
 /** The field of a request that names one of its withdrawals. */
 const withdrawalField = /^trackingIds\/(\d+)$/
 
-export function BankFileDialog({ transfers: claimed, onClose }: BankFileDialogProps) {
+export function BankFileDialog({ transfers: claimed, onSaved, onClose }: BankFileDialogProps) {
   const text = useText()
   const { currency } = useSession()
   const [format, setFormat] = useState<Format>('csv')
@@ -69,6 +71,7 @@ export function BankFileDialog({ transfers: claimed, onClose }: BankFileDialogPr
       if (body.debtor) setPreference(preferenceName, JSON.stringify(body.debtor))
     },
     onSuccess: () => {
+      onSaved(transfers)
       notify(text('paying.fileSaved', { count: transfers.length }))
       onClose()
     },

@@ -85,7 +85,7 @@ export function PayPanel(props: PayPanelProps) {
   )
 }
 
-/** The buttons of the panel: the next step fills a line of its own. */
+/** The buttons of the panel. The next step fills the first line. */
 function PanelButtons(props: PayPanelProps) {
   const text = useText()
   const { actions, payoutsStopped, claim, approval } = props.transfer
@@ -139,7 +139,7 @@ function PanelButton({ transfer, pending, onAction, action, isPrimary = false }:
   )
 }
 
-/** Asks in the place of the buttons, so that what is paid stays visible. Escape takes the question back. */
+/** Asks in the place of the buttons, so that the payment stays visible. Escape closes the question. */
 function Question(props: ActionFormProps) {
   const id = useId()
   const title = useActionTitle()(props.action, props.detail)

@@ -58,6 +58,7 @@ function Paying({ merchantId, tab }: PayingProps) {
   const [withManual, setWithManual] = useState(false)
   const { chosen, selectedIds, toggle, select } = useSelection(items)
   const [pressed, setPressed] = useState<PressedKey>()
+  const [filed, setFiled] = useState<ReadonlyMap<string, number>>(new Map())
   const canSelect = useCallback((row: TransferRow) => isSelectable(row, withManual), [withManual])
 
   useClaimNotices(items, refreshQueue)
@@ -127,7 +128,7 @@ function Paying({ merchantId, tab }: PayingProps) {
           key={currentId}
           trackingId={currentId}
           pressed={pressed}
-          ownRevision={known.get(currentId)?.revision ?? 0}
+          ownRevision={Math.max(known.get(currentId)?.revision ?? 0, filed.get(currentId) ?? 0)}
           remember={remember}
           onSettled={() => {
             leave()
@@ -147,7 +148,18 @@ function Paying({ merchantId, tab }: PayingProps) {
           onOpen={openRow}
         />
       )}
-      {opened === 'file' && <BankFileDialog transfers={chosen.filter(({ claim }) => claim?.mine)} onClose={close} />}
+      {opened === 'file' && (
+        <BankFileDialog
+          transfers={chosen.filter(({ claim }) => claim?.mine)}
+          onSaved={(saved) => {
+            // The file is one event of each withdrawal, so the user knows the revision after it.
+            const revisions = saved.map(({ trackingId, revision }) => [trackingId, revision + 1] as const)
+            setFiled(new Map([...filed, ...revisions]))
+            refreshQueue(currentId)
+          }}
+          onClose={close}
+        />
+      )}
       <KeysDialog open={opened === 'keys'} onClose={close} on={keys.on} onChange={keys.change} />
     </div>
   )

@@ -35,7 +35,7 @@ const otherKeys: { readonly [key: string]: PayingKey } = {
   ...Object.fromEntries(copyKeys.map((key) => [key, key])),
 }
 
-/** Returns the key of an action as it stands on the keyboard. */
+/** Returns the key of an action in capitals, like the keyboard. */
 export function keyOf(action: PayingKey): string {
   const found = Object.entries({ ...otherKeys, ...actionKeys }).find(([, name]) => name === action)
   return found?.[0].toUpperCase() ?? ''

@@ -12,7 +12,7 @@ const isIn: { readonly [tab in PayoutTab]: (row: Pick<TransferRow, 'claim' | 'ca
 }
 
 /**
- * Returns the answer with the newer revisions among the rows. A withdrawal that has left the queue or the tab is removed, and a new one is
+ * Returns the queue with the newer revisions among the rows. A withdrawal that has left the queue or the tab is removed, and a new one is
  * added unless newer ones are omitted.
  */
 export function withNewer(answer: PayoutQueueAnswer, tab: PayoutTab, rows: readonly TransferRow[]): PayoutQueueAnswer {
@@ -48,7 +48,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Returns whether the user can pay the withdrawal in a batch. Manual control is included only if the user asks for it. */
+/** Returns whether the user can pay the withdrawal in a batch. Manual control is included only on request. */
 export function isSelectable({ status, awaitsApproval, claim }: TransferRow, withManualControl: boolean): boolean {
   return !awaitsApproval && (claim === null || claim.mine) && (status !== 'ManualControl' || withManualControl)
 }
