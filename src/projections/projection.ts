@@ -141,17 +141,21 @@ export async function applyEvents(projection: Projection, target: ProjectionTarg
 
 async function operationsOf(projection: Projection, target: ProjectionTarget, events: readonly RecordedEvent[]) {
   if ('applyRecorded' in projection) return projection.applyRecorded(events)
-  const batch = events.flatMap(decoded)
+  const batch: ProjectedEvent[] = []
+  for (const recorded of events) {
+    const projected = decoded(recorded)
+    if (projected) batch.push(projected)
+  }
   const ids = projection.needs?.(batch) ?? []
   return projection.apply(batch, ids.length === 0 ? new Map() : await target.byIds(ids))
 }
 
-/** Returns no event if it is skipped. @throws ProjectionError, because ignoring an unreadable event would leave a silent hole */
-function decoded(recorded: RecordedEvent): readonly ProjectedEvent[] {
+/** Returns `undefined` if the event is skipped. @throws ProjectionError, because ignoring an unreadable event would leave a silent hole */
+function decoded(recorded: RecordedEvent): ProjectedEvent | undefined {
   try {
     const event = readEvent(recorded)
     const { stream, revision, position, previousRevision: previous = revision - 1 } = recorded
-    return event ? [{ stream, revision, previous, position, event }] : []
+    return event && { stream, revision, previous, position, event }
   } catch (error) {
     throw error instanceof UnreadableEventError ? new ProjectionError(error.message, recorded) : error
   }

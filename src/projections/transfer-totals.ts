@@ -21,37 +21,42 @@ export const totalsProjection: EventProjection = {
   collection: collections.totals,
   indexes: indexes.totals,
   needs(batch) {
-    const lists = new Set(batch.flatMap((projected) => countedIn(projected).map(({ ids }) => ids)))
+    const lists = new Set<readonly string[]>()
+    for (const projected of batch) for (const { ids } of countedIn(projected)) lists.add(ids)
     return [...new Set([...lists].flat())]
   },
 
   /** Writes absolute values instead of `$inc`, because a batch that is repeated with another end would count its start twice. */
   apply(batch, documents) {
-    const totals = new Map<readonly string[], readonly Total[]>()
+    const counted = new Map<readonly string[], CountedTogether>()
     const byId = new Map<string, Total>()
     for (const projected of batch) {
       const { kind } = (projected.event as TransferEvent).data
       const position = sortablePosition(projected.position)
       for (const { ids, figure } of countedIn(projected)) {
-        let found = totals.get(ids)
-        if (!found) {
-          found = ids.map((_id) => {
+        let together = counted.get(ids)
+        if (!together) {
+          const totals = ids.map((_id) => {
             const stored = documents.get(_id) as TotalDocument | undefined
             return byId.get(_id) ?? { stored, sum: sumOf(stored, { _id, kind, counted: figure.counted }) }
           })
-          for (const total of found) byId.set(total.sum._id, total)
-          totals.set(ids, found)
+          for (const total of totals) byId.set(total.sum._id, total)
+          const through = Math.max(...totals.map(({ stored }) => stored?.position ?? -1))
+          together = { totals, through, sum: sumOf(undefined, { _id: '', kind, counted: figure.counted }) }
+          counted.set(ids, together)
         }
-        for (const total of found) count(total, figure, position)
+        if (position > together.through) count(together.sum, figure, position)
+        else for (const { sum } of together.totals) count(sum, figure, position)
       }
     }
+    for (const { totals, sum } of counted.values())
+      for (const total of totals) add(total.sum, sum, sum.count, sum.position)
     return [...byId.values()].flatMap(({ stored, sum }) => {
       const { _id, position } = sum
       if (position === (stored?.position ?? -1)) return []
       const filter = { _id, position: { $lt: position } }
-      return [
-        { replaceOne: { filter, replacement: documentOf(sum), ...(stored ? { previous: stored } : { upsert: true }) } },
-      ]
+      const replacement = documentOf(sum)
+      return [{ replaceOne: { filter, replacement, ...(stored ? { previous: stored } : { upsert: true }) } }]
     })
   },
 }
@@ -66,6 +71,15 @@ interface Sum extends Record<Amounts, bigint>, Pick<TotalDocument, '_id' | 'kind
 
 interface Total {
   readonly stored: TotalDocument | undefined
+  readonly sum: Sum
+}
+
+/** The documents that count the same events. */
+interface CountedTogether {
+  readonly totals: readonly Total[]
+  /** The last event that any of them has counted already. */
+  readonly through: number
+  /** The sum of the later events, which is added once, because each event would otherwise create a dozen bigints. */
   readonly sum: Sum
 }
 
@@ -92,10 +106,18 @@ function documentOf({ _id, kind, counted, count, position, ...amounts }: Sum): T
 }
 
 /** Counts a repeated event only once. */
-function count({ sum }: Total, { amountMinor, transactionAmountMinor, receivedMinor }: Figure, position: number): void {
-  if (position <= sum.position) return
-  sum.position = position
-  sum.count += 1
+function count(sum: Sum, figure: Figure, position: number): void {
+  if (position > sum.position) add(sum, figure, 1, position)
+}
+
+function add(
+  sum: Sum,
+  { amountMinor, transactionAmountMinor, receivedMinor }: Figure,
+  events: number,
+  through: number,
+) {
+  sum.position = Math.max(sum.position, through)
+  sum.count += events
   sum.amountMinor += amountMinor
   // Each sum of bigints is a new object, and most events move no money.
   if (transactionAmountMinor !== 0n) sum.transactionAmountMinor += transactionAmountMinor

@@ -20,16 +20,14 @@ export function isUuid(text: string): boolean {
   return uuid.test(text)
 }
 
-const dashes: ReadonlySet<number> = new Set([8, 13, 18, 23])
-
 /** Returns the bytes of a text for which {@link isUuid} returns true, or `undefined`. `Buffer.from(text, 'hex')` takes four times as long. */
 export function uuidBytes(text: string): Buffer | undefined {
   if (text.length !== 36) return undefined
   const bytes = Buffer.allocUnsafe(16)
   let n = 0
   for (let at = 0; at < 36; at++) {
-    if (dashes.has(at)) {
-      if (text[at] !== '-') return undefined
+    if (at === 8 || at === 13 || at === 18 || at === 23) {
+      if (text.charCodeAt(at) !== 45) return undefined
       continue
     }
     const digit = (hexDigit(text.charCodeAt(at)) << 4) | hexDigit(text.charCodeAt(++at))

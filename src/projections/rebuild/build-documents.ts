@@ -9,8 +9,8 @@ const writeSize = 2_500
 const maxPending = { cached: 10_000, uncached: 30_000 } as const
 
 /**
- * The documents of an unfinished build, which has no other writer. They stay in memory until there are enough to write them in order. Guards
- * are ignored: the last document wins, so that the documents of an interrupted run become the fold of the log.
+ * The documents of an unfinished build, which has no other writer. They stay in memory until there are enough to write. Guards are
+ * ignored: the last document wins, so that the documents of an interrupted run become the fold of the log.
  */
 export class BufferedDocuments implements BuildTarget {
   #pending = new Map<string, Document>()
@@ -21,8 +21,6 @@ export class BufferedDocuments implements BuildTarget {
     private readonly collection: Collection,
     /** Whether later events need documents again. */
     private readonly isCached: boolean,
-    /** The field in whose order the store keeps them. */
-    private readonly order = '_id',
   ) {}
 
   async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Document>> {
@@ -44,9 +42,8 @@ export class BufferedDocuments implements BuildTarget {
   }
 
   async flush(): Promise<void> {
-    const orderOf = (document: Document) => document[this.order] as string | number
-    const documents = [...this.#pending.values()].sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
-    for (const some of slices(documents, writeSize)) {
+    // The order of the log is nearly that in which the large collections are stored, so sorting would only cost time.
+    for (const some of slices([...this.#pending.values()], writeSize)) {
       await this.collection.put(some)
       await setImmediate()
     }

@@ -1,10 +1,5 @@
 import { endOfLog, formatPosition } from '../../event-store/event-store.js'
-import {
-  type ComparisonDocument,
-  declarationOf,
-  type ProjectionBuild,
-  type TaskRecord,
-} from '../../read-models/documents.js'
+import type { ComparisonDocument, ProjectionBuild, TaskRecord } from '../../read-models/documents.js'
 import { findDifferences, stillDiffering } from '../../read-models/find-differences.js'
 import { ServedDocuments } from '../../read-models/find-documents.js'
 import { buildName, buildPrefix } from '../../read-models/read-models-adapter.js'
@@ -95,7 +90,7 @@ export class TaskWorker {
     if (resumed) await this.#available(() => this.#takeOver(resumed.collection, collection))
     else await this.#available(() => readModels.createUnfilled(collection, indexes))
     const isCached = 'needs' in this.serving.projection
-    const target = new BufferedDocuments(readModels.collection(collection), isCached, declarationOf(collection)?.order)
+    const target = new BufferedDocuments(readModels.collection(collection), isCached)
     return this.#start({ collection, target, progress: resumed?.progress ?? {} }, true)
   }
 

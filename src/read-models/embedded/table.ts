@@ -99,17 +99,18 @@ export class Table {
     return row
   }
 
-  documentOf(row: readonly ColumnValue[]): Document {
+  /** Returns the document of a row, or the part of it that is in some columns. */
+  documentOf(row: readonly ColumnValue[], columns: readonly Column[] = this.columns): Document {
     const document: { _id: string; [field: string]: unknown } = { _id: '' }
-    const { columns } = this
     for (let n = 0; n < columns.length; n++) {
       const { field, type } = columns[n]!
       const value = row[n]!
       // The JSON has an undeclared field in its own place.
-      if (value !== null && (type !== undefined || n === 0)) document[field] = decode(value, type, this.keywords.textOf)
+      if (value !== null && (type !== undefined || field === '_id'))
+        document[field] = decode(value, type, this.keywords.textOf)
     }
-    const rest = row[columns.length] as string | null
-    return rest === null ? document : Object.assign(document, JSON.parse(rest))
+    const rest = row[columns.length] as string | null | undefined
+    return typeof rest !== 'string' ? document : Object.assign(document, JSON.parse(rest))
   }
 
   /** Returns the JSON of the fields that no column returns, or null if columns return all. */

@@ -23,7 +23,7 @@ interface Table {
   readonly selectSql: string
   readonly numberOf: NumberOf
   columnOf(field: string): Column
-  documentOf(row: readonly ColumnValue[]): Document
+  documentOf(row: readonly ColumnValue[], columns?: readonly Column[]): Document
 }
 
 /**
@@ -65,10 +65,13 @@ export class WordIndex {
   fill(connection: Connection, after?: number): number | undefined {
     if (after === undefined) this.#create(connection)
     const { table } = this
-    const sql = `${table.selectSql} WHERE ${this.#row} > ? ORDER BY ${this.#row} LIMIT ${fillRows}`
+    // Only the columns that have the words: decoding all of them took as long as adding the words.
+    const columns = this.#compared.map((field) => table.columnOf(field))
+    const selected = `SELECT ${columns.map(({ name }) => name)} FROM ${table.sqlName}`
+    const sql = `${selected} WHERE ${this.#row} > ? ORDER BY ${this.#row} LIMIT ${fillRows}`
     const rows = connection.statement(sql).all(after ?? -1) as ColumnValue[][]
-    for (const row of rows) this.insert(connection, table.documentOf(row))
-    return rows.length < fillRows ? undefined : (rows.at(-1)![table.columns.indexOf(table.order!)] as number)
+    for (const row of rows) this.insert(connection, table.documentOf(row, columns))
+    return rows.length < fillRows ? undefined : (rows.at(-1)![0] as number)
   }
 
   insert(connection: Connection, document: Document): void {
