@@ -25,7 +25,7 @@ export interface EndpointAttemptsDocument extends Document {
   readonly body?: string
 }
 
-/** Keeps the attempts of the last moments in memory, so that a busy endpoint costs one small write per second instead of one per attempt. */
+/** Keeps the latest attempts in memory until they are written, so that a busy endpoint costs one small write per second instead of one per attempt. */
 export class EndpointAttempts {
   #noted = new Map<string, (EndpointAttempt & { readonly body: string | undefined })[]>()
 

@@ -13,7 +13,7 @@ export interface LagSample {
   readonly lagMs: number | null
 }
 
-/** What viewers know about the age of lists: which projections are stopped or behind, and the lag of each over the last hour. */
+/** Measures the age of lists: which projections are stopped or behind, and the lag of each over the last hour. */
 export class Freshness {
   readonly #samples = new Map<string, LagSample[]>()
   #known: { readonly until: number; readonly lags: ReturnType<HttpServices['projectionLags']> } | undefined

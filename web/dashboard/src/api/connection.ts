@@ -30,7 +30,7 @@ export function noteResponse(): void {
   change({ isLost: false, lastResponseAt: Date.now() })
 }
 
-/** Keeps trying until the service responds, so that nobody has to reload the page. */
+/** Keeps trying until the service responds, so that users do not have to reload the page. */
 export function noteNoResponse(): void {
   change({ ...connection, isLost: true })
   timer ??= setTimeout(tryNow, retryEveryMs)

@@ -15,7 +15,7 @@ interface LoadedProps<Data> {
 }
 
 /**
- * Shows the data of a query. If fetching it again fails, the earlier data stays below the error. Without a connection, the page says so
+ * Shows the data of a query. If fetching it again fails, the earlier data stays below the error. Without a connection, the page states it
  * once for all of its parts.
  */
 export function Loaded<Data>({ query: { data, error, refetch }, children }: LoadedProps<Data>) {

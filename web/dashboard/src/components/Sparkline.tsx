@@ -6,7 +6,7 @@ interface SparklineProps {
   /** The value at the top. Larger ones are drawn there. */
   readonly top: number
   readonly tone?: 'accent' | 'bad'
-  /** What it shows, for screen readers. */
+  /** The description for screen readers. */
   readonly label: string
 }
 

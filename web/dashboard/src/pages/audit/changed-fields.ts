@@ -7,7 +7,7 @@ export interface ChangedField {
 
 type Fields = { readonly [name: string]: unknown }
 
-/** Changes with every event, and says nothing. */
+/** The fields that change with every event. */
 const uninteresting: readonly string[] = ['revision', 'updatedAt']
 
 /** Returns the fields of a state that differ from those of the state before. Fields of objects are compared individually. */

@@ -4,7 +4,7 @@ import { Badge } from '../../components/Badge'
 import { Time } from '../../components/Time'
 import './CallbacksPage.css'
 
-/** Shows only what is wrong: a healthy endpoint has no badge. */
+/** Shows faults only: a healthy endpoint has no badge. */
 export function EndpointHealth({ endpoint }: { readonly endpoint: EndpointItem }) {
   const text = useText()
   const { state, failingSince, reason } = endpoint

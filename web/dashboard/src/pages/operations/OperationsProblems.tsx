@@ -19,7 +19,7 @@ interface Shown {
   readonly action: ReactNode
 }
 
-/** Lists everything that somebody has to look at, the most urgent first. */
+/** Lists everything that needs a user's attention, the most urgent first. */
 export function OperationsProblems() {
   const text = useText()
   const problems = [...useStoppedProjections(), ...useFailingEndpoints(), ...useFailedChecks(), ...useStuck()]
