@@ -60,6 +60,7 @@ else {
     ['viewer', '/account'],
     ['viewer', '/users'],
     ['viewer', '/nothing-here'],
+    ['administrator', '/__components'],
   ] as const
 
   t.test('axe finds no faults on any page in Turkish, which has the longer texts', async (t) => {

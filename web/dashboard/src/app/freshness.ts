@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useLocation } from '@tanstack/react-router'
 import { api } from '../api/api-client'
 import type { FreshnessAnswer } from '../api/contract'
+import { usePermission } from './current-session'
 
 /** The projections whose documents each page shows. Other pages read the log, or say themselves how old they are. */
 const projectionsOf: { readonly [path: string]: readonly string[] } = {
@@ -15,16 +16,21 @@ const projectionsOf: { readonly [path: string]: readonly string[] } = {
 
 const lookEveryMs = 5_000
 
+/** Fetches which projections are stopped or behind. */
+export function useFreshness() {
+  return useQuery({
+    queryKey: ['freshness'],
+    queryFn: ({ signal }) => api.get<FreshnessAnswer>('/freshness', {}, signal),
+    refetchInterval: lookEveryMs,
+    enabled: usePermission('transfers:read'),
+  })
+}
+
 /** Returns the projections of this page that are stopped or behind, the oldest first. */
 export function useStale(): FreshnessAnswer['stale'] {
   const path = useLocation({ select: ({ pathname }) => pathname })
   const names = projectionsOf[path] ?? []
-  const { data } = useQuery({
-    queryKey: ['freshness'],
-    queryFn: ({ signal }) => api.get<FreshnessAnswer>('/freshness', {}, signal),
-    refetchInterval: lookEveryMs,
-    enabled: names.length > 0,
-  })
+  const { data } = useFreshness()
   const stale = data?.stale.filter(({ name }) => names.includes(name)) ?? []
   return stale.sort((a, b) => (a.since ?? '').localeCompare(b.since ?? ''))
 }

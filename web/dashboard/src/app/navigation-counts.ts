@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { api } from '../api/api-client'
 import type { OpenAnswer } from '../api/contract'
 import { usePermission } from './current-session'
+import { useFreshness } from './freshness'
 import { useMerchant } from './merchant-names'
 import type { Destination } from './navigation'
 
@@ -22,11 +23,13 @@ export function useNavigationCounts(): { readonly [to in Destination['to']]?: Na
     refetchInterval: refetchMs,
     enabled: usePermission('transfers:read'),
   })
+  const stale = useFreshness().data?.stale.length ?? 0
   if (!open) return {}
   return {
     '/deposits': { count: open.pending.deposit, tone: 'plain' },
     '/withdrawals': { count: open.pending.withdrawal, tone: 'plain' },
     '/pay': { count: open.toPay, tone: 'person' },
     '/callbacks': { count: open.failingEndpoints, tone: 'bad' },
+    '/operations': { count: stale, tone: 'person' },
   }
 }

@@ -2,6 +2,7 @@ import { createRouter } from '@tanstack/react-router'
 import { accountRoute } from '../pages/account/account-route'
 import { auditRoute } from '../pages/audit/audit-route'
 import { callbacksRoute } from '../pages/callbacks/callbacks-route'
+import { galleryRoute } from '../pages/gallery/gallery-route'
 import { merchantRoute, merchantsRoute } from '../pages/merchants/merchants-route'
 import { operationsRoute } from '../pages/operations/operations-route'
 import { overviewRoute } from '../pages/overview/overview-route'
@@ -32,6 +33,7 @@ const routeTree = rootRoute.addChildren([
     auditRoute,
     privacyRoute,
     accountRoute,
+    galleryRoute,
   ]),
 ])
 

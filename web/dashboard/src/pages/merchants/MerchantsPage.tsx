@@ -61,16 +61,23 @@ function useColumns(): readonly Column<MerchantItem>[] {
     {
       id: 'name',
       header: text('fields.name'),
+      card: 'title',
       cell: ({ merchantId, settings }) => (
         <Link to="/merchants/$merchantId" params={{ merchantId }}>
           <bdi>{settings.name}</bdi>
         </Link>
       ),
     },
-    { id: 'state', header: text('fields.state'), cell: (merchant) => <MerchantState merchant={merchant} /> },
+    {
+      id: 'state',
+      header: text('fields.state'),
+      card: 'status',
+      cell: (merchant) => <MerchantState merchant={merchant} />,
+    },
     {
       id: 'callbacks',
       header: text('callbacks.title'),
+      card: 'name',
       cell: ({ callbacksDisabled }) => (
         <Badge tone={callbacksDisabled === null ? 'good' : 'bad'}>
           {text(callbacksDisabled === null ? 'merchants.callbacksEnabled' : 'merchants.callbacksDisabled')}
@@ -78,7 +85,7 @@ function useColumns(): readonly Column<MerchantItem>[] {
       ),
     },
     { id: 'keys', header: text('fields.keys'), align: 'end', cell: ({ keys }) => keys.length },
-    { id: 'created', header: text('fields.createdAt'), cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'created', header: text('fields.createdAt'), card: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       id: 'id',
       header: text('merchants.id'),

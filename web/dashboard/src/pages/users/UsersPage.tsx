@@ -55,24 +55,26 @@ function useColumns(): readonly Column<UserItem>[] {
     {
       id: 'name',
       header: text('fields.name'),
+      card: 'title',
       cell: ({ userId, name }) => (
         <Link to="/users/$userId" params={{ userId }}>
           <bdi>{name}</bdi>
         </Link>
       ),
     },
-    { id: 'email', header: text('fields.email'), cell: ({ email }) => <bdi>{email}</bdi> },
-    { id: 'role', header: text('fields.role'), cell: ({ role }) => text(`common.role.${role}`) },
+    { id: 'email', header: text('fields.email'), card: 'name', cell: ({ email }) => <bdi>{email}</bdi> },
+    { id: 'role', header: text('fields.role'), card: 'under', cell: ({ role }) => text(`common.role.${role}`) },
     {
       id: 'merchants',
       header: text('fields.merchantIds'),
       wide: true,
       cell: (user) => <UserMerchants user={user} />,
     },
-    { id: 'state', header: text('fields.state'), cell: (user) => <UserState user={user} /> },
+    { id: 'state', header: text('fields.state'), card: 'status', cell: (user) => <UserState user={user} /> },
     {
       id: 'signIn',
       header: text('fields.lastSignInAt'),
+      card: 'end',
       cell: ({ lastSignInAt }) => (lastSignInAt === null ? text('users.never') : <Time at={lastSignInAt} />),
     },
     {

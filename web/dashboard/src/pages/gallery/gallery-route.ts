@@ -1,0 +1,11 @@
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from '../../app/lazy-page'
+import { pagesRoute } from '../../app/root'
+
+/** For developers. No page links to it, and its code loads only here. */
+export const galleryRoute = createRoute({
+  getParentRoute: () => pagesRoute,
+  path: '/__components',
+  staticData: { needs: 'account:own' },
+  component: lazyPage(() => import('./GalleryPage'), 'GalleryPage'),
+})
