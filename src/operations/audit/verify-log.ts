@@ -14,7 +14,7 @@ import type { EventStore } from '../../event-store/event-store.js'
 import { type Clock, systemClock } from '../../kernel/time.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { eventKeyIn, MasterKeyError, masterKeysOf, openKeyRing, requireEventKey } from '../keys/key-ring.js'
+import { MasterKeyError, masterKeysOf, openKeyRing, requireEventKey } from '../keys/key-ring.js'
 import { markedStore, openEventStore, openLog, requireLog } from '../stores/stores.js'
 import { auditKeyOf } from './audit-files.js'
 
@@ -98,9 +98,9 @@ function shown({ checkpoint, from, to, count, findings, unsealed, isComplete }: 
 async function openBox(configuration: Configuration, rawStore: EventStore, isRequired: boolean) {
   try {
     const { keys } = await masterKeysOf(configuration)
-    const box = createSecretBox(await openKeyRing(rawStore, keys))
-    await requireEventKey(rawStore, eventKeyIn(box))
-    return box
+    const keyRing = await openKeyRing(rawStore, keys)
+    await requireEventKey(rawStore, keyRing)
+    return createSecretBox(keyRing)
   } catch (error) {
     if (error instanceof MasterKeyError && !isRequired) return undefined
     throw error

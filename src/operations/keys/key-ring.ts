@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CommandContext, retryOnConflict } from '../../commands/handle-command.js'
-import { digestKeyStream, streamPrefix } from '../../domain/streams.js'
+import { digestKeyStream, streamPrefix, streamPrefixes } from '../../domain/streams.js'
 import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
 import {
   addEventCodes,
@@ -95,14 +95,28 @@ export function eventKeyIn(box: SecretBox): EventKey {
   return eventKeyOf(box.mac('event codes', 'key'))
 }
 
-/** Requires the key of the log's first event, or a decision to give that key up. @throws MasterKeyError, StoreUnavailableError */
-export async function requireEventKey(store: EventStore, key: EventKey): Promise<void> {
-  const [first] = (await store.readUnparsed({ maxCount: 1 })).events
-  const keyId = first && eventKeyIdOf(first)
+/**
+ * Requires the key of the service's first event with a code, or a decision to give that key up. Other programs' events may precede it on a
+ * server. @throws MasterKeyError, StoreUnavailableError
+ */
+export async function requireEventKey(store: EventStore, ring: KeyRing): Promise<void> {
+  const key = eventKeyIn(createSecretBox(ring))
+  const keyId = await firstEventKeyId(store)
   if (keyId === undefined || keyId === key.id || (await giveUpPosition(store, key))) return
+  const given = [...(ring.others ?? []), ring.current].map(idOfMasterKey).join(', ')
+  const needed = await firstKeyId(store)
+  const secrets = needed === undefined ? '' : `, and its first secrets are encrypted with master key ${needed}`
   throw new MasterKeyError(
-    'none of the given master keys opens this log: its events are authenticated with a different key. If that key is permanently lost, see docs/operating/keys.md',
+    `none of the given master keys opens this log: its events are authenticated with a different key than that of ${given}${secrets}. If that key is permanently lost, see docs/operating/keys.md`,
   )
+}
+
+async function firstEventKeyId(store: EventStore): Promise<string | undefined> {
+  for await (const { events } of logPages(store, { streamPrefixes, maxCount: 1 })) {
+    const keyId = events[0] && eventKeyIdOf(events[0])
+    if (keyId !== undefined) return keyId
+  }
+  return undefined
 }
 
 /** Returns the key of the log's first secret, from which the digests derive, or the current key if there is no secret yet. */
@@ -117,8 +131,8 @@ async function firstKeyOf(store: EventStore, keys: MasterKeys['keys']): Promise<
 
 /** Returns the id of the key of the first encrypted value. It belongs to a merchant, a user or an account. */
 export async function firstKeyId(store: EventStore): Promise<string | undefined> {
-  const streamPrefixes = [streamPrefix.merchant, streamPrefix.user, streamPrefix.wallet]
-  for await (const { events } of logPages(store, { streamPrefixes, maxCount: pageSize })) {
+  const secretPrefixes = [streamPrefix.merchant, streamPrefix.user, streamPrefix.wallet]
+  for await (const { events } of logPages(store, { streamPrefixes: secretPrefixes, maxCount: pageSize })) {
     const values = events.flatMap((recorded) => Object.values(readableEvent(recorded)?.data ?? {}))
     const ids = values.flatMap((value) => (typeof value === 'string' && keyIdOf(value)) || [])
     if (ids[0] !== undefined) return ids[0]

@@ -68,7 +68,7 @@ export async function openLogOver(
     // This also reports a wrong address or password before the first create fails.
     const keyRing = await openKeyRing(rawEventStore, masterKeys)
     const box = createSecretBox(keyRing)
-    await requireEventKey(rawEventStore, eventKeyIn(box))
+    await requireEventKey(rawEventStore, keyRing)
     const customerKeys = new CustomerKeys(keyStore, box)
     const eventStore = protectedStore(rawEventStore, box, customerKeys)
     const { events } = await rawEventStore.readUnparsed({ maxCount: 1 })

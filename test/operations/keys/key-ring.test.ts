@@ -1,9 +1,10 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { MerchantCommands } from '../../../src/commands/merchant/merchant-commands.js'
 import { digestKeyStream } from '../../../src/domain/streams.js'
-import type { EventStore } from '../../../src/event-store/event-store.js'
-import { type MasterKeys, openKeyRing } from '../../../src/operations/keys/key-ring.js'
+import { addEventCodes } from '../../../src/event-store/event-codes.js'
+import { type EventStore, endOfLog } from '../../../src/event-store/event-store.js'
+import { eventKeyIn, type MasterKeys, openKeyRing, requireEventKey } from '../../../src/operations/keys/key-ring.js'
 import { createSecretBox, idOfMasterKey, keyIdOf } from '../../../src/security/secret-box.js'
 import { openTestStore } from '../../support/embedded-store.js'
 import { merchantSettings } from '../../support/merchant-requests.js'
@@ -80,3 +81,29 @@ t.test('starts a new log with several keys', async (t) => {
   const before = digest(createSecretBox(await openKeyRing(store, keys(first, second))))
   t.equal(digest(createSecretBox(await openKeyRing(store, keys(second)))), before)
 })
+
+t.test(
+  'rejects the key of another log and names the keys, also if other programs wrote to the log first',
+  async (t) => {
+    const store = await openTestStore(t)
+    const foreign = { id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }
+    await store.append('orders-1', 'no_stream', [foreign])
+    const open = async (...given: readonly [Buffer, ...Buffer[]]) =>
+      requireEventKey(store, await openKeyRing(store, keys(...given)))
+    await open(second)
+    // An event without a code proves nothing.
+    await store.append('transfer-1', 'no_stream', [{ ...foreign, id: randomUUID() }])
+    const box = createSecretBox(first)
+    await new MerchantCommands(addEventCodes(store, eventKeyIn(box)), clock, box).register(merchantSettings, context)
+    const end = await endOfLog(store)
+    await t.rejects(open(second), {
+      name: 'MasterKeyError',
+      message: new RegExp(`that of ${idOfMasterKey(second)}, and .* with master key ${idOfMasterKey(first)}`),
+    })
+    await t.rejects(open(third, second), { name: 'MasterKeyError', message: new RegExp(idOfMasterKey(first)) })
+    t.strictSame(await endOfLog(store), end, 'a rejected key appends nothing')
+    await open(first)
+    await open(first, second)
+    await open(second)
+  },
+)
