@@ -71,6 +71,7 @@ export class EndpointHealth {
   #failingSinceMs: number | undefined
   /** Whether the log records that the endpoint fails, or `undefined` until that is read. */
   #isRecorded: boolean | undefined
+  #loading: Promise<void> | undefined
 
   constructor(
     private readonly store: EventStore,
@@ -111,7 +112,15 @@ export class EndpointHealth {
     return nowMs - this.#failingSinceMs >= disableAfterMs
   }
 
-  async #load(): Promise<void> {
+  /** Reads the log once for all attempts that end in the meantime. */
+  #load(): Promise<void> {
+    this.#loading ??= this.#read().finally(() => {
+      this.#loading = undefined
+    })
+    return this.#loading
+  }
+
+  async #read(): Promise<void> {
     const since = await this.commands.endpointFailingSince(this.merchantId)
     this.#isRecorded = since !== null
     if (since === null) return
