@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
+import { fileURLToPath } from 'node:url'
 
 /**
  * Runs a test file in a process without tap's loaders. package.json (`test-env`) loads this module before them, so that
@@ -8,7 +9,9 @@ import { constants } from 'node:os'
  */
 const file = process.argv.slice(1)
 const { NODE_OPTIONS: _tapsOwn, ...environment } = process.env
-const options = ['--enable-source-maps', '--require', './dist/test/support/without-async-hooks.cjs']
+// An absolute path, because a thread of a test that has changed its directory loads the module too.
+const withoutAsyncHooks = fileURLToPath(new URL('./without-async-hooks.cjs', import.meta.url))
+const options = ['--enable-source-maps', '--require', withoutAsyncHooks]
 const child = spawn(process.execPath, [...options, ...file], { stdio: 'inherit', env: environment })
 for (const signal of ['SIGALRM', 'SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 await new Promise(() => {
