@@ -18,6 +18,7 @@ t.test('every address below /dashboard serves the same uncached page with a stri
       "base-uri 'none'",
       "connect-src 'self'",
       "default-src 'none'",
+      "font-src 'self'",
       "form-action 'self'",
       "frame-ancestors 'none'",
       "img-src 'self'",
