@@ -46,7 +46,11 @@ else {
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
     await row.getByText(/Paused$/).waitFor()
     const auditor = await openAs('auditor', '/dashboard/operations')
-    await auditor.getByText('The disk is being moved').waitFor()
+    await auditor.getByText('Some operations: The disk is being moved').waitFor()
+    await auditor
+      .getByRole('region', { name: 'Projections' })
+      .getByText('The disk is being moved', { exact: true })
+      .waitFor()
     t.equal(await auditor.getByRole('button', { name: /^Actions for/ }).count(), 0, 'auditors have no actions')
     t.equal(await auditor.getByRole('button', { name: 'Rebuild all…' }).count(), 0)
     await auditor.close()

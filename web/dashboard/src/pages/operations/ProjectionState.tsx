@@ -111,12 +111,13 @@ function Comparison({ comparison }: { readonly comparison: ProjectionComparison 
 /** Shows the new version that is ready to switch to, and the previous version that can be restored. */
 export function OtherVersions({ projection: { built, previous, task } }: { readonly projection: ProjectionItem }) {
   const text = useText()
+  const isShownByTask = task !== null && !isOver(task) && task.comparison !== null
   return (
     <>
       {built && (
         <span className="small">
           {text('operations.built')} <Time at={built.at} />{' '}
-          {built.comparison && !task?.comparison && <Comparison comparison={built.comparison} />}
+          {built.comparison && !isShownByTask && <Comparison comparison={built.comparison} />}
         </span>
       )}
       {previous && (
