@@ -16,7 +16,7 @@ type BulkAnswerView = Static<typeof BulkAnswer>
 const phone = { viewport: narrow, hasTouch: true, isMobile: true, reducedMotion: 'reduce' } as const
 const minuteMs = 60_000
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 const browser = await launchBrowser()
 if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
