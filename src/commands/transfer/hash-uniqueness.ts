@@ -41,7 +41,7 @@ const claiming = oneAtATime(maxWaiting)
 /**
  * Creates the transfer unless a different one has claimed one of its hashed texts. A new request expects that neither its claims nor its
  * transfer exist, so it reads nothing; only a conflict reads both streams. EventStoreDB appends the claim first: if the transfer's append is
- * lost, a repeat of the request finds its own claim. A repeat appends nothing.
+ * lost, a repeat of the request finds its own claim. A repeat appends nothing, unless it is the first in its form of the amount.
  * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
  */
 export async function createWithUniqueHash(
@@ -59,16 +59,20 @@ export async function createWithUniqueHash(
   const claims = claimsOf({ kind, referenceId, amountTexts })
   const claimStream = claimStreamOf(merchantId, amountTexts[0]! + referenceId)
 
-  const attempt = (claimed: Loaded<Claimed>, own: Loaded<TransferState>) => {
+  const attempt = async (claimed: Loaded<Claimed>, own: Loaded<TransferState>) => {
     const { state, revision } = claimed
     if (state === 'reused') return { ...reused, state: own.state }
-    const unclaimed = own.state.kind === 'none' ? amountTexts.filter((text) => !state.includes(text)) : []
+    const unclaimed = amountTexts.filter((text) => !state.includes(text))
     const create = (first?: readonly Append[]) =>
       handleCommand(store, transferDecider, stream, request, context, { loaded: own, first })
     if (unclaimed.length === 0) return create()
     const data = { merchantId, kind, referenceId, amountTexts: unclaimed, at } as const
     const claim = { type: 'HashCodeSeen', data } as const
-    return create([{ stream: claimStream, expectedRevision: revision, events: [encodeEvent(claim, context)] }])
+    const first = [{ stream: claimStream, expectedRevision: revision, events: [encodeEvent(claim, context)] }]
+    const result = await create(first)
+    // A repeat in a new form was accepted, so its hash is known, and must not create a different transfer later.
+    if (result.accepted && result.events.length === 0) await store.appendInOrder(first)
+    return result
   }
   try {
     return await attempt(emptyStream(claims), emptyStream(transferDecider))
