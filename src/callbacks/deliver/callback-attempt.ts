@@ -134,14 +134,14 @@ async function sendAndReport(
   const $correlationId = lane.causes.get(webhookId)?.$correlationId ?? webhookId
   const context = { actor: 'system:callbacks', $correlationId, $causationId: webhookId }
   const write = <Result>(work: () => Promise<Result>) => retryWrite(work, deps.timing, signal)
-  const reported = await write(() => commands.reportAttempt(trackingId, webhookId, report, context, lane))
+  const { state } = await write(() => commands.reportAttempt(trackingId, webhookId, report, context, lane))
   metrics.observeAttempt(merchant.merchantId, outcome.result, durationMs)
   if (outcome.result === 'delivered') {
     if (!endpoint.health.isKnownHealthy) await write(() => endpoint.health.succeeded())
   } else if (await write(() => endpoint.health.failed(nowMs))) {
     await disable(deps, endpoint, 'every attempt failed for 120 hours', signal)
   }
-  return { outcome, response, lane: { ...lane, ...reported } }
+  return { outcome, response, lane: state }
 }
 
 async function disable(deps: AttemptDependencies, endpoint: CallbackEndpoint, reason: string, signal: AbortSignal) {
