@@ -19,6 +19,13 @@ else {
     for (let n = 0; n < 1_200 && !condition(); n++) await new Promise((resolve) => setTimeout(resolve, 50))
     t.ok(condition(), what)
   }
+  async function copySecrets(page: Page): Promise<void> {
+    for (const button of await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Copy / })
+      .all())
+      await button.click()
+  }
 
   t.test('resends a callback from the page of its transfer', async (t) => {
     const trackingId = await create('native', '10')
@@ -73,7 +80,10 @@ else {
     await page.getByText('Red Shop was created').waitFor()
     const secrets = await page.getByRole('dialog').locator('code').allInnerTexts()
     t.equal(secrets.length, 3)
-    await page.getByRole('button', { name: 'I have saved all three' }).click()
+    const saved = page.getByRole('button', { name: 'I have saved all three' })
+    t.ok(await saved.isDisabled(), 'no secret was copied')
+    await copySecrets(page)
+    await saved.click()
     const created = service.directory.all().find(({ settings }) => settings.name === 'Red Shop')!
     const [webApiKey = '', secretKey = ''] = secrets.map((secret) => secret.trim())
     const body = createBody('native', secretKey, {}, '1.00')
@@ -96,6 +106,7 @@ else {
       403,
       'the key allows reading only',
     )
+    await copySecrets(page)
     await page.getByRole('button', { name: 'I have saved it' }).click()
     await page.getByRole('button', { name: 'Revoke reports' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click()
@@ -116,6 +127,7 @@ else {
 
   t.test('an administrator creates a user, resets the password and disables the user', async (t) => {
     const page = await openAs('administrator', '/dashboard/users')
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     await page.getByRole('button', { name: 'Create user' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name', { exact: true }).fill('Nora New')
@@ -126,10 +138,12 @@ else {
     const issued = async () => {
       await page.getByRole('dialog', { name: 'Temporary password for Nora New' }).waitFor()
       const [value = ''] = await page.getByRole('dialog').locator('code').allInnerTexts()
+      await copySecrets(page)
       await page.getByRole('button', { name: 'I have sent it' }).click()
       return value.trim()
     }
     const first = await issued()
+    await page.getByText('Your browser blocked copying').waitFor()
     const nora = await openSignedOut()
     await signIn(nora, 'nora@red.example', first)
     await nora.getByRole('heading', { name: 'Choose your password' }).waitFor()
@@ -169,6 +183,7 @@ else {
       await dialog.getByText('Blue Shop').click()
       await dialog.getByRole('button', { name: 'Create' }).click()
       await page.getByRole('dialog').getByText('Ayla Approver can sign in when another administrator').waitFor()
+      await copySecrets(page)
       await page.getByRole('button', { name: 'I have sent it' }).click()
       await page.getByText('Waits for a second administrator').first().waitFor()
       const confirmIn = async (page: Page) => {

@@ -8,6 +8,11 @@ import './Copyable.css'
 /** How long the button shows that the value was copied. */
 const copiedForMs = 2_000
 
+/** Copies a text. Rejects where the browser has no clipboard, as on pages without HTTPS, and where it does not allow it. */
+export async function writeToClipboard(value: string): Promise<void> {
+  await navigator.clipboard.writeText(value)
+}
+
 interface CopyProps {
   readonly value: string
   /** The name of the value, for screen readers. */
@@ -25,8 +30,7 @@ export function CopyButton({ value, label, onCopied }: CopyProps) {
     return () => clearTimeout(timer)
   }, [isCopied])
   const copy = () => {
-    navigator.clipboard
-      .writeText(value)
+    void writeToClipboard(value)
       .then(
         () => {
           setCopied(true)

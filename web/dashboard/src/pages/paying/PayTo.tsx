@@ -4,6 +4,7 @@ import { useSession } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { AccountNumber } from '../../components/AccountNumber'
 import { Amount } from '../../components/Amount'
+import { writeToClipboard } from '../../components/Copyable'
 import { notify } from '../../components/Toasts'
 import { CopyLine } from './CopyLine'
 import { type CopyValue, copyValues } from './copy-values'
@@ -22,7 +23,7 @@ export function PayTo({ transfer, pressed }: PayToProps) {
   const [copied, setCopied] = useState<ReadonlySet<string>>(new Set())
   const values = copyValues(transfer, currency.digits)
   const copy = ({ field, value }: CopyValue) => {
-    navigator.clipboard.writeText(value).then(
+    writeToClipboard(value).then(
       () => setCopied((previous) => new Set([...previous, field])),
       () => notify(text('common.copyFailed'), 'bad'),
     )
