@@ -95,3 +95,16 @@ t.test('no two accepted requests share a preimage, although a referenceId may be
   )
   t.ok(owners.size > 20)
 })
+
+t.test('the hash of an accepted repeat in another form of the amount creates no other transfer', async (t) => {
+  const merchant = await service.merchant()
+  const create = (kind: (typeof kinds)[number], amountText: string, referenceId: string) =>
+    post(app, paths[kind], createBody(kind, merchant.secretKey, { referenceId }, amountText), {
+      key: merchant.webApiKey,
+    })
+  t.equal((await create('withdrawal', '1', '00')).statusCode, 200)
+  t.equal((await create('withdrawal', '1.0', '00')).statusCode, 200)
+  const other = await create('native', '1.00', '0')
+  t.equal(other.statusCode, 409)
+  t.match(other.json(), { error: { code: 40902 } })
+})

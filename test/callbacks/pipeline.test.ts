@@ -35,7 +35,7 @@ t.test('while the log is slow, sends callbacks of other transfers up to a limit,
   const { id } = await world.merchant(receiver.url, { callbackOnCreate: true })
   const withTwo = await Promise.all(Array.from({ length: 10 }, () => world.deposit(id)))
   for (const trackingId of withTwo) await world.transfers.act(trackingId, { type: 'Complete' }, context)
-  // All before the callbacks start, and a few at a time: a remote store that answers hundreds of requests answers the lease too late.
+  // All before the callbacks start, and a few at a time: a remote store that is busy with hundreds of requests renews the lease too late.
   const withOne: string[] = []
   while (withOne.length < 280) {
     withOne.push(...(await Promise.all(Array.from({ length: 20 }, () => world.deposit(id)))))

@@ -17,7 +17,7 @@ interface Teardown {
 /** Creates an empty directory that is removed after the test. */
 export function temporaryDirectory(t: Teardown): string {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-test-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }))
   return directory
 }
 

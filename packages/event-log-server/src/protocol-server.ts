@@ -36,7 +36,7 @@ export interface ProtocolOptions extends Omit<AccessOptions, 'recordedAccess'> {
    */
   readonly usesRecordedAccess?: true
   /**
-   * What a live subscription to the whole log does when more events than EventStoreDB buffers are committed together: 23.10 ends it, and
+   * Imitates a live subscription to the whole log when more events than EventStoreDB buffers are committed together: 23.10 ends it, and
    * later versions send "fell behind" and then "caught up". By default, the subscription sends the events. Only tests use it.
    */
   readonly onLiveBurst?: LiveBurst

@@ -286,7 +286,7 @@ export const PayoutQueueAnswer = Type.Object({
 })
 
 const BulkItem = Type.Object({ trackingId: Text, ...Seen, receiptUrl: Type.Optional(Receipt) })
-/** Whether the user asked for withdrawals in manual control too. Without it, each of them is rejected. */
+/** Whether the user requested withdrawals in manual control too. Without it, each of them is rejected. */
 const ManualControl = { manualControl: Type.Optional(Type.Boolean()) }
 /** Claims or completes withdrawals sequentially. Each succeeds or fails individually. */
 export const BulkAction = Type.Object({ items: Type.Array(BulkItem, { minItems: 1, maxItems: 200 }) })
