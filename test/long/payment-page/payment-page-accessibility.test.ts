@@ -62,7 +62,7 @@ else {
     await checkPage(t, page, 'wrong sign-in')
     await signInToWallet(page)
     await role('Code').waitFor()
-    t.equal(await focusedText(page), 'Enter the code we sent you', 'the next step has the focus')
+    t.equal(await page.evaluate('document.activeElement.id'), 'code', 'the code field has the focus')
     t.equal(await role('Code').getAttribute('autocomplete'), 'one-time-code')
     t.equal(await role('Code').getAttribute('inputmode'), 'numeric')
     await enterCode(page, '12345')
