@@ -51,17 +51,19 @@ else {
     await page.context().close()
   })
 
-  t.test('an ended session shows the sign-in instead of the page, and then the page again', async (t) => {
+  t.test('an ended session covers the page with the sign-in, and then the page continues', async (t) => {
     const page = await openSignedIn('auditor', '/dashboard/users')
     await page.getByRole('heading', { name: 'Users', exact: true }).waitFor()
     await page.context().clearCookies()
     await page.getByRole('link', { name: 'Merchants' }).click()
-    await page.getByText('You were signed out').waitFor()
-    t.equal(await page.getByRole('navigation').count(), 0)
-    t.notMatch(await page.content(), /auditor@/, 'the page of the signed-out user is no longer shown')
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' })
+    await dialog.waitFor()
+    t.equal(await page.getByRole('navigation').count(), 0, 'the page behind the dialog cannot be used')
     await signIn(page, emailOf('auditor'))
-    await page.getByRole('heading', { name: 'Your account' }).waitFor()
-    t.match(page.url(), /\/dashboard\/account$/)
+    await page.getByRole('heading', { name: 'Merchants', exact: true }).waitFor()
+    await page.getByRole('grid').getByText('Blue Shop').first().waitFor()
+    t.equal(await dialog.count(), 0)
+    t.match(page.url(), /\/dashboard\/merchants$/)
     await page.context().close()
   })
 
@@ -102,10 +104,10 @@ else {
 
   t.test('reports pages that the role has no access to, and unknown pages', async (t) => {
     const page = await openAs('viewer', '/dashboard/users')
-    await page.getByText('You don’t have access to this page').waitFor()
+    await page.getByRole('heading', { name: 'You don’t have access to this page' }).waitFor()
     t.equal(await page.getByRole('link', { name: 'Users' }).count(), 0)
     await page.goto(`${world.baseUrl}/dashboard/no/such/page`)
-    await page.getByText('Page not found').waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     await page.getByRole('link', { name: 'Go to the overview' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.close()
