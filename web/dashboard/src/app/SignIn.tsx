@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { api } from '../api/api-client'
 import type { ConfirmRequest, Session, SignInRequest } from '../api/contract'
 import { useAction } from '../api/use-action'
@@ -7,7 +7,7 @@ import { Dialog } from '../components/Dialog'
 import { Form } from '../components/Form'
 import { AppCodeField, PasswordField } from '../components/SignInFields'
 import { TextField } from '../components/TextField'
-import { setSession } from './current-session'
+import { onSignInElsewhere, sessionQuery, setSession } from './current-session'
 import { EntryLayout } from './EntryLayout'
 import { onConfirmationNeeded, onSessionEnded } from './session-link'
 import { useText } from './texts'
@@ -67,15 +67,29 @@ export function SignInAgain({ user }: Pick<Session, 'user'>) {
     onSessionEnded(ask)
     return () => onSessionEnded(undefined)
   }, [ask])
+  const continueAs = useCallback(
+    (session: Session) => {
+      // Another user must not see or send what this one has typed: a different session replaces all pages.
+      if (session.user.userId !== user.userId) setSession(session)
+      respond(session.user.userId === user.userId)
+    },
+    [respond, user.userId],
+  )
+  useEffect(() => {
+    if (!isOpen) return
+    return onSignInElsewhere(async () => {
+      const session = await sessionQuery.queryFn()
+      if (session) continueAs(session)
+    })
+  }, [isOpen, continueAs])
   return (
     <Dialog title={text('shell.signInAgain')} open={isOpen} covering>
       <p>{text('shell.sessionEnded')}</p>
       <SignInForm
         email={user.email}
         onSignedIn={(session) => {
-          // Another user must not see or send what this one has typed: a different session replaces all pages.
           setSession(session)
-          respond(session.user.userId === user.userId)
+          continueAs(session)
         }}
       />
       <Button

@@ -19,12 +19,22 @@ export const sessionQuery = {
   },
 }
 
+/** Tells the other tabs of this browser that a user has signed in. A tab does not receive its own messages. */
+const signIns = new BroadcastChannel('transferd-sign-ins')
+
+/** Calls `onSignIn` when a user signs in in another tab. Returns a function that stops this. */
+export function onSignInElsewhere(onSignIn: () => void): () => void {
+  signIns.addEventListener('message', onSignIn)
+  return () => signIns.removeEventListener('message', onSignIn)
+}
+
 /** Replaces the session. Cached data of another user is dropped. */
 export function setSession(session: Session | null): void {
   if (session === null || currentSession()?.user.userId !== session.user.userId) {
     queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
   }
   queryClient.setQueryData(sessionQuery.queryKey, session)
+  if (session !== null) signIns.postMessage(null)
 }
 
 export function currentSession(): Session | null {
