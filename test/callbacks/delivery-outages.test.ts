@@ -1,7 +1,8 @@
 import t from 'tap'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
+import type { Collection } from '../../src/read-models/read-models.js'
 import { startReceiver } from './receiver.js'
-import { openWorld, stopAfterFailure, until } from './world.js'
+import { openWorld, quickTiming, stopAfterFailure, until } from './world.js'
 
 t.test('does not resend a callback while the log accepts no report, and reports the delivery afterwards', async (t) => {
   let isUnavailable = false
@@ -70,4 +71,26 @@ t.test('logs neither secrets nor the responses of endpoints', async (t) => {
   await until(async () => (await world.deliveryLog(trackingId)).length === 2)
   const written = world.logLines.join() + JSON.stringify((await world.deliveryLog(trackingId)).map(({ data }) => data))
   for (const secret of ['canary-4711', secretKey, webhookSecret]) t.notMatch(written, secret)
+})
+
+t.test('sends a waiting callback once while searches of a slow read model overlap', async (t) => {
+  const world = await openWorld(t)
+  const { receiver, trackingId } = await stopAfterFailure(t, world)
+  const slow = (collection: Collection): Collection => ({
+    ...collection,
+    find: async (...query) => {
+      const found = await collection.find(...query)
+      await new Promise((resolve) => setTimeout(resolve, 40))
+      return found
+    },
+  })
+  const open = world.readModels.collection.bind(world.readModels)
+  const readModels = Object.assign(Object.create(world.readModels), { collection: (name: string) => slow(open(name)) })
+  // The callback is not reported before all searches have found it.
+  receiver.behave = (_received, response) => void setTimeout(() => response.writeHead(200).end(), 200)
+  world.clock.forward(10_000)
+  world.start({ readModels, timing: { ...quickTiming, searchMs: 1 } })
+  await until(async () => (await world.deliveryLog(trackingId)).length === 3)
+  await world.dueChecks()
+  t.equal(receiver.received.length, 2)
 })

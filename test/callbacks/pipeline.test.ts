@@ -16,8 +16,6 @@ t.test('while the log is slow, sends callbacks of other transfers up to a limit,
   const unreported: string[] = []
   const world = await openWorld(t, {
     timing: { attemptTimeoutMs: 15_000 },
-    // All callbacks fit in memory.
-    project: false,
     wrapStore: (store): EventStore => ({
       ...store,
       async appendInOrder(appends) {

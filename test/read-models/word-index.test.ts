@@ -73,6 +73,22 @@ t.test('an erased word leaves no byte in the files', async (t) => {
   db.close()
 })
 
+t.test('a value that its field cannot have is stored, and found again', async (t) => {
+  const readModels = await openEmbeddedReadModels({ directory: tempDirectory(t) })
+  t.teardown(() => readModels.close())
+  await readModels.createIndexes(name, indexes.transfers)
+  const collection = readModels.collection(name)
+  const values = { merchantId: ['forged', ''], kind: ['forged', 'x'.repeat(50)], paymentMethod: [-7, 1.5, 2 ** 60] }
+  const all = Object.entries(values).flatMap(([field, ofField]) => ofField.map((value) => ({ [field]: value })))
+  for (const [n, forged] of all.entries()) {
+    const replacement = { ...transferOf(n), ...forged }
+    await collection.bulkWrite([{ replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } }])
+    const equal = Object.fromEntries(Object.entries(forged).map(([field, value]) => [field, [value]]))
+    const { documents } = await collection.search({ words: ['order'], equal, direction: 1, limit: 10 })
+    t.same(documents, [replacement])
+  }
+})
+
 t.test('an index over more documents than one write adds finds all of them', async (t) => {
   const readModels = await openEmbeddedReadModels({ directory: tempDirectory(t) })
   t.teardown(() => readModels.close())

@@ -314,6 +314,8 @@ export class DeliveryWorker {
 
   /** Drops the endpoint's state. The search adds the endpoint again when a callback is due. */
   #drop(endpoint: CallbackEndpoint): void {
+    // The refill would find lanes for an endpoint that the worker no longer knows, and a new one would send their callbacks too.
+    if (endpoint.isRefilling) return
     endpoint.lanes.clear()
     endpoint.waiting.restart()
     if (endpoint.lanes.inFlightCount > 0) return

@@ -169,8 +169,10 @@ export class WordIndex {
     return `(${numbers.map((number) => quoted(mark(n, number))).join(' OR ')})`
   }
 
+  /** Values that are not natural numbers share a list, because a search checks the documents that it finds. */
   #numberOf(field: string, value: unknown): number {
-    return Number(encode(value, this.table.columnOf(field), this.table.numberOf) ?? -1)
+    const number = Number(encode(value, this.table.columnOf(field), this.table.numberOf) ?? -1)
+    return Number.isSafeInteger(number) && number >= 0 ? number : -1
   }
 }
 
