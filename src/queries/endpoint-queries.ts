@@ -37,6 +37,8 @@ export async function endpointHealth({ callbacks, readModels }: Sources, merchan
   const [{ failingSince, seen }, waiting, parked] = await Promise.all([failing, count('waiting'), count('parked')])
   const answers = failingSince !== null ? 'failing' : 'answering'
   const state: 'answering' | 'failing' | 'disabled' = reason !== null ? 'disabled' : answers
-  const { attempts = [], body: lastBody = null } = seen ?? {}
+  const { attempts = [] } = seen ?? {}
+  const last = attempts.findLast(({ failure, body }) => failure === null || body !== undefined)
+  const lastBody = last?.body ?? null
   return { url: settings.callbackUrl, state, reason, failingSince, waiting, parked, attempts, lastBody }
 }

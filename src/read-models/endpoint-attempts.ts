@@ -5,6 +5,7 @@ const maxAttempts = 60
 
 export interface EndpointAttempt {
   readonly at: string
+  readonly webhookId: string
   readonly trackingId: string
   readonly referenceId: string
   /** The reported status, 1 to 5. */
@@ -14,6 +15,8 @@ export interface EndpointAttempt {
   readonly durationMs: number
   /** Why it failed, or null. */
   readonly failure: string | null
+  /** The start of the body of a failed response. */
+  readonly body?: string
 }
 
 /** The latest attempts to one endpoint, oldest first; `_id` is the merchantId. Users read it, and no delivery depends on it. */
@@ -21,18 +24,16 @@ export interface EndpointAttemptsDocument extends Document {
   readonly attempts: readonly EndpointAttempt[]
   /** The first failed attempt since the last success, while the endpoint fails. */
   readonly failingSince?: string
-  /** The start of the body of the last failed response, while the endpoint fails. */
-  readonly body?: string
 }
 
 /** Keeps the latest attempts in memory until they are written, so that a busy endpoint costs one small write per second instead of one per attempt. */
 export class EndpointAttempts {
-  #noted = new Map<string, (EndpointAttempt & { readonly body: string | undefined })[]>()
+  #noted = new Map<string, EndpointAttempt[]>()
 
   constructor(private readonly readModels: ReadModels) {}
 
-  note(merchantId: string, attempt: EndpointAttempt, body: string | undefined): void {
-    const noted = [...(this.#noted.get(merchantId) ?? []), { ...attempt, body }]
+  note(merchantId: string, attempt: EndpointAttempt): void {
+    const noted = [...(this.#noted.get(merchantId) ?? []), attempt]
     this.#noted.set(merchantId, noted.slice(-maxAttempts))
   }
 
@@ -45,7 +46,7 @@ export class EndpointAttempts {
     for (const [_id, attempts] of noted) {
       const known = (await this.readModels.collection(collection).findOne({ _id })) as EndpointAttemptsDocument | null
       let document: EndpointAttemptsDocument = known ?? { _id, attempts: [] }
-      for (const { body, ...attempt } of attempts) document = after(document, attempt, body)
+      for (const attempt of attempts) document = after(document, attempt)
       await this.readModels
         .collection(collection)
         .bulkWrite([{ replaceOne: { filter: { _id }, replacement: document, upsert: true } }])
@@ -53,10 +54,9 @@ export class EndpointAttempts {
   }
 }
 
-function after({ _id, ...before }: EndpointAttemptsDocument, attempt: EndpointAttempt, body: string | undefined) {
-  const attempts = [...before.attempts, attempt].slice(-maxAttempts)
-  if (attempt.failure === null) return { _id, attempts }
-  return { _id, attempts, failingSince: before.failingSince ?? attempt.at, ...(body !== undefined && { body }) }
+function after({ _id, failingSince, attempts: before }: EndpointAttemptsDocument, attempt: EndpointAttempt) {
+  const attempts = [...before, attempt].slice(-maxAttempts)
+  return attempt.failure === null ? { _id, attempts } : { _id, attempts, failingSince: failingSince ?? attempt.at }
 }
 
 /** Returns the attempts to an endpoint, or `undefined` before the first one. @throws ReadModelsUnavailableError */

@@ -1,6 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
 import t from 'tap'
-import { callbackBody, webhookSignature } from '../../src/callbacks/deliver/callback-signing.js'
+import { webhookSignature } from '../../src/callbacks/deliver/callback-signing.js'
+import { callbackBody } from '../../src/domain/callback-body.js'
+import { hashCode } from '../../src/security/api-keys.js'
+
+const hashed = (amount: string, referenceId: string) => hashCode('sk_test', amount, referenceId)
 
 const payload = {
   status: 2,
@@ -15,7 +19,7 @@ const trackingId = '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10'
 
 t.test('the body has the ten fields of the specification, in the specified order and spelling', async (t) => {
   t.equal(
-    callbackBody(payload, trackingId, 'sk_test'),
+    callbackBody(payload, trackingId, hashed),
     '{"Status":2,"StatusDescription":"Completed","TrackingId":"0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10",' +
       '"RefereneceId":"42","HashCode":"E8B0A90C919CBB8B332FDEBDF6ACADE6","Message":null,"Amount":100,"TransactionAmount":0,' +
       '"HasAmountMismatch":false,"ReceiptUrl":""}',
@@ -30,7 +34,7 @@ t.test('HashCode is the upper-case MD5 of the SecretKey, the Amount as sent and 
     [999_999_99n, 'ref', '999999.99', 'BADCFDD5980FC77F866E6935F232F5FA'],
   ] as const
   for (const [amountMinor, referenceId, printed, hash] of vectors) {
-    const text = callbackBody({ ...payload, amountMinor, referenceId }, trackingId, 'sk_test')
+    const text = callbackBody({ ...payload, amountMinor, referenceId }, trackingId, hashed)
     t.match(text, `"Amount":${printed},`)
     t.equal(JSON.parse(text).HashCode, hash)
   }
@@ -38,7 +42,7 @@ t.test('HashCode is the upper-case MD5 of the SecretKey, the Amount as sent and 
 
 t.test('an Amount that a receiver parses and prints gives the same hash, for any number of cents', async (t) => {
   for (let amountMinor = 1n; amountMinor < 100_000_000n; amountMinor = amountMinor * 3n + 7n) {
-    const body = JSON.parse(callbackBody({ ...payload, amountMinor }, trackingId, 'sk_test'))
+    const body = JSON.parse(callbackBody({ ...payload, amountMinor }, trackingId, hashed))
     const hash = createHash('md5').update(`sk_test${body.Amount}${body.RefereneceId}`).digest('hex').toUpperCase()
     t.equal(body.HashCode, hash, String(amountMinor))
     t.equal(body.Amount, Number(amountMinor) / 100)
@@ -47,15 +51,15 @@ t.test('an Amount that a receiver parses and prints gives the same hash, for any
 
 t.test('uses the specification’s names for all five statuses', async (t) => {
   const names = [1, 2, 3, 4, 5].map(
-    (status) => JSON.parse(callbackBody({ ...payload, status }, trackingId, 'sk_test')).StatusDescription,
+    (status) => JSON.parse(callbackBody({ ...payload, status }, trackingId, hashed)).StatusDescription,
   )
   t.strictSame(names, ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'])
-  t.throws(() => callbackBody({ ...payload, status: 6 }, trackingId, 'sk_test'))
+  t.throws(() => callbackBody({ ...payload, status: 6 }, trackingId, hashed))
 })
 
 t.test('escapes text that would end the JSON string', async (t) => {
   const message = '","Status":2,"x":"\u2028\\\n'
-  const body = JSON.parse(callbackBody({ ...payload, status: 5, message }, trackingId, 'sk_test'))
+  const body = JSON.parse(callbackBody({ ...payload, status: 5, message }, trackingId, hashed))
   t.equal(body.Message, message)
   t.equal(body.Status, 5)
 })

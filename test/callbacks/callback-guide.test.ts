@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { callbackBody } from '../../src/callbacks/deliver/callback-signing.js'
+import { callbackBody } from '../../src/domain/callback-body.js'
+import { hashCode } from '../../src/security/api-keys.js'
 import { startReceiver } from './receiver.js'
 import { context, openWorld, until } from './world.js'
 
@@ -57,5 +58,6 @@ t.test('the guide’s example equals the body that is sent', async (t) => {
     hasAmountMismatch: false,
     receiptUrl: null,
   }
-  t.equal(example, callbackBody(payload, '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10', 'sk_test'))
+  const hashed = (amount: string, referenceId: string) => hashCode('sk_test', amount, referenceId)
+  t.equal(example, callbackBody(payload, '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10', hashed))
 })

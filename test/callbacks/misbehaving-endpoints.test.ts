@@ -180,7 +180,7 @@ t.test(
     const trackingId = await world.completed(id)
     await until(async () => (await health()).state === 'failing')
     const { attempts, failingSince, lastBody } = await health()
-    t.match(attempts, [{ trackingId, transferStatus: 2, httpStatus: 500, failure: 'http 500' }])
+    t.match(attempts, [{ trackingId, transferStatus: 2, httpStatus: 500, failure: 'http 500', body: lastBody }])
     t.equal(failingSince, attempts[0]?.at)
     t.equal(lastBody, 'é'.repeat(500), 'the first 1,000 bytes')
     status = 200

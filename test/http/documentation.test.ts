@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
-import { callbackBody } from '../../src/callbacks/deliver/callback-signing.js'
+import { callbackBody } from '../../src/domain/callback-body.js'
 import { nameSchemas } from '../../src/http/documentation/documentation-pages.js'
 import { refusals } from '../../src/http/refusals.js'
 import { Callback } from '../../src/http/v1/callback-schemas.js'
@@ -90,7 +90,7 @@ t.test('documents the callback exactly as it is sent', async (t) => {
     const text = callbackBody(
       { ...payload, status, hasAmountMismatch: false },
       '0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60',
-      'secret',
+      () => '0'.repeat(32),
     )
     const body = JSON.parse(text)
     t.same(Object.keys(body), Object.keys(Callback.properties))

@@ -1,9 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
-import type { CallbackPayload, Delivery } from '../../domain/callback.js'
+import type { Delivery } from '../../domain/callback.js'
+import { callbackBody } from '../../domain/callback-body.js'
 import { callbackSecretKey, type Merchant } from '../../domain/merchant/merchant.js'
-import { formatShortest } from '../../domain/money.js'
-import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import type { Clock } from '../../kernel/time.js'
 import { hashCode } from '../../security/api-keys.js'
 import { type CallbackRequest, EndpointConnection, type ResolveHost } from './endpoint-connection.js'
@@ -21,7 +20,7 @@ export async function signCallback(
   const { number } = callbackSecretKey(merchant.secretKeys, at)
   const secretKey = merchants.secretKeys(merchant, at).find((key) => key.number === number)
   if (!secretKey) throw new Error(`merchant ${merchant.merchantId} has no SecretKey`)
-  const body = callbackBody(payload, trackingId, secretKey.value)
+  const body = callbackBody(payload, trackingId, (...hashed) => hashCode(secretKey.value, ...hashed))
   const timestamp = Math.floor(atMs / 1_000)
   const headers = {
     'content-type': 'application/json',
@@ -43,34 +42,6 @@ async function withCurrentKeys(merchants: MerchantDirectory, merchant: Merchant,
   if (callbackSecretKey(merchant.secretKeys, at) === merchant.secretKeys.all[0]) return merchant
   await merchants.catchUp()
   return merchants.byId(merchant.merchantId) ?? merchant
-}
-
-const statusNames = new Map<number, string>(
-  (Object.keys(statusCodes) as Status[]).map((name) => [statusCodes[name], name]),
-)
-
-/**
- * Returns the JSON text of a callback: the specification's ten fields in its order and spelling (Events, "Payload"). The text is built
- * here because HashCode covers the text of Amount: the hashed and the sent text are the same string. TransactionAmount is 0 until money
- * moves, and ReceiptUrl is an empty string without a receipt.
- */
-export function callbackBody(payload: CallbackPayload, trackingId: string, secretKey: string): string {
-  const statusDescription = statusNames.get(payload.status)
-  if (statusDescription === undefined) throw new Error(`a callback has the unknown status ${payload.status}`)
-  const amount = formatShortest(payload.amountMinor)
-  const fields = [
-    `"Status":${payload.status}`,
-    `"StatusDescription":${JSON.stringify(statusDescription)}`,
-    `"TrackingId":${JSON.stringify(trackingId)}`,
-    `"RefereneceId":${JSON.stringify(payload.referenceId)}`,
-    `"HashCode":"${hashCode(secretKey, amount, payload.referenceId)}"`,
-    `"Message":${JSON.stringify(payload.message)}`,
-    `"Amount":${amount}`,
-    `"TransactionAmount":${formatShortest(payload.transactionAmountMinor)}`,
-    `"HasAmountMismatch":${payload.hasAmountMismatch}`,
-    `"ReceiptUrl":${JSON.stringify(payload.receiptUrl ?? '')}`,
-  ]
-  return `{${fields.join(',')}}`
 }
 
 /**

@@ -286,9 +286,11 @@ export class DeliveryWorker {
     const attempt = { endpoint, merchant, trackingId, lane, delivery, onResponse }
     const { outcome, response, lane: reported } = await attemptCallback(this.deps, attempt, this.abort)
     const { httpStatus, durationMs, failure, excerpt } = response
-    const { referenceId, status: transferStatus } = delivery.payload
-    const [at, sent] = [this.deps.clock(), { trackingId, referenceId, transferStatus }]
-    this.#history.note(merchant.merchantId, { at, ...sent, httpStatus, durationMs, failure }, excerpt)
+    const { webhookId, payload } = delivery
+    const { referenceId, status: transferStatus } = payload
+    const body = excerpt !== undefined && { body: excerpt }
+    const [at, sent] = [this.deps.clock(), { webhookId, trackingId, referenceId, transferStatus }]
+    this.#history.note(merchant.merchantId, { at, ...sent, httpStatus, durationMs, failure, ...body })
     const next = nextDelivery(reported)
     if (outcome.result !== 'failed' || next === undefined) return next !== undefined
     endpoint.lanes.postpone(trackingId, this.#nowMs() + untilDueMs(next, Date.parse(this.deps.clock())))

@@ -363,6 +363,13 @@ export const CallbackRow = Type.Object({
   lastFailure: Nullable(Text),
 })
 export const CallbacksAnswer = Page(CallbackRow)
+export const CallbackParams = Type.Object({ trackingId: Type.String(), webhookId: Type.String() })
+export const CallbackContent = Type.Object({
+  /** The body without its hash code. */
+  request: Text,
+  /** The start of the body of the last attempt's response if it failed recently. */
+  response: Nullable(Text),
+})
 
 /** One attempt to send a callback. */
 const EndpointAttempt = Type.Object({

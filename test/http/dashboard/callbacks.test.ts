@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { AttemptOutcome } from '../../../src/domain/callback.js'
+import { EndpointAttempts } from '../../../src/read-models/endpoint-attempts.js'
 import { startReceiver } from '../../callbacks/receiver.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
@@ -126,6 +127,31 @@ t.test('reports more callbacks than one request requeues, and the next request r
   t.match((await staff.post('/callbacks/resend', request)).json(), { requeued: 1_000, more: true })
   await until(async () => (await endpoint()).parked === 3)
   t.match((await staff.post('/callbacks/resend', request)).json(), { requeued: 3, more: false })
+})
+
+t.test('shows the content of a callback without its hash, and the response to its last attempt', async (t) => {
+  const own = await service.merchant()
+  const [trackingId, webhookId] = [randomUUID(), randomUUID()]
+  const recorded = { webhookId, trackingId, merchantId: own.id, transferRevision: 1, payload }
+  await callbacks.record(recorded, context)
+  const viewer = await signInAs(service, 'viewer', [own.id])
+  const url = `/callbacks/${trackingId.toUpperCase()}/${webhookId}`
+  const sent = (await viewer.get(url)).json()
+  t.match(JSON.parse(sent.request), { Status: payload.status, TrackingId: trackingId, HashCode: '…' })
+  t.equal(sent.response, null)
+  const attempts = new EndpointAttempts(service.readModels)
+  const attempt = { webhookId, trackingId, referenceId: 'r', transferStatus: 1, httpStatus: 500, durationMs: 1 }
+  for (const body of ['older', 'Out of stock'])
+    attempts.note(own.id, { at: new Date().toISOString(), ...attempt, failure: 'http 500', body })
+  attempts.note(own.id, { at: new Date().toISOString(), ...attempt, webhookId: randomUUID(), failure: null })
+  await attempts.flush()
+  t.equal((await viewer.get(url)).json().response, 'Out of stock')
+  for (const [who, path] of [
+    [await signInAs(service, 'viewer', [other.id]), url],
+    [viewer, `/callbacks/${trackingId}/${randomUUID()}`],
+  ] as const) {
+    t.match((await who.get(path)).json(), { error: { code: 40403 } })
+  }
 })
 
 t.test('shows endpoints, sends a test event, and enables them with the permission', async (t) => {

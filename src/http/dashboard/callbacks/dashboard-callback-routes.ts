@@ -1,10 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { callbackBody } from '../../../domain/callback-body.js'
 import { type Status, statusCodes } from '../../../domain/transfer/transfer.js'
 import { type ListedCallback, listCallbacksOfTransfer } from '../../../queries/callback-queries.js'
+import { attemptsOf } from '../../../read-models/endpoint-attempts.js'
 import { takeUp, tested } from '../../callback-endpoints.js'
-import { accepted } from '../../refusals.js'
+import { accepted, RequestError } from '../../refusals.js'
 import { cursorOf, limitOf, timeOf } from '../../v1/requests.js'
 import {
+  CallbackContent,
+  CallbackParams,
   CallbacksAnswer,
   CallbacksQuery,
   EndpointsAnswer,
@@ -22,7 +26,7 @@ const bodyLimit = 64 * 1024
 
 /** Adds the routes for callbacks and endpoints. */
 export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { transfers, callbacks, merchants, readers, testEndpoint } = app.services
+  const { transfers, callbacks, merchants, readers, readModels, testEndpoint } = app.services
   const read = app.viewers.allow('transfers:read')
   const manage = app.viewers.allow('endpoints:manage')
   const resend = app.viewers.allow('callbacks:resend')
@@ -38,6 +42,18 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     requireOwn(request, (await transfers.find(id))?.transfer.merchantId, 'unknown-transfer')
     const { items, nextCursor } = await listCallbacksOfTransfer(callbacks, id, filter)
     return { items: items.map(rowOf), nextCursor }
+  })
+  const ofCallback = read({ params: CallbackParams }, CallbackContent)
+  app.get('/callbacks/:trackingId/:webhookId', ofCallback, async (request) => {
+    const [trackingId, webhookId] = [request.params.trackingId.toLowerCase(), request.params.webhookId]
+    const { deliveries, merchantId } = await callbacks.lane(trackingId)
+    const owner = requireOwn(request, merchantId ?? undefined, 'unknown-callback')
+    const payload = deliveries.find((each) => each.webhookId === webhookId)?.payload
+    if (!payload) throw new RequestError('unknown-callback')
+    const seen = await attemptsOf(readModels, owner)
+    const last = seen?.attempts.findLast((each) => each.webhookId === webhookId)
+    // The hash depends on a secret of the merchant, and would let a reader confirm a guess of it.
+    return { request: callbackBody(payload, trackingId, () => '…'), response: last?.body ?? null }
   })
   app.post('/callbacks/resend', { bodyLimit, ...resend({ body: ResendRequest }, ResendAnswer) }, async (request) => {
     const { body, viewer } = request

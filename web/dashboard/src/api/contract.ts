@@ -39,6 +39,7 @@ export type PayoutsAnswer = Static<Schemas['PayoutsAnswer']>
 export type StoredReceipt = Static<Schemas['StoredReceipt']>
 export type StoryItem = Static<Schemas['StoryItem']>
 export type StoryAnswer = Static<Schemas['StoryAnswer']>
+export type CallbackContent = Static<Schemas['CallbackContent']>
 export type CallbacksAnswer = Static<Schemas['CallbacksAnswer']>
 export type CallbackRow = Static<Schemas['CallbackRow']>
 export type EndpointItem = Static<Schemas['EndpointItem']>

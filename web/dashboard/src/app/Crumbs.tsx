@@ -13,11 +13,12 @@ export function Crumbs() {
   const title = usePageTitle()
   const destination = destinationOf(path)
   const { group } = destination ?? {}
+  const groupName = group === undefined || group === 'start' ? undefined : text(`shell.group.${group}`)
   const isDetail = destination !== undefined && destination.to !== path
   return (
     <ol className="Crumbs" aria-label={text('shell.breadcrumb')}>
       <li>{merchantId === undefined ? text('common.allMerchants') : merchantName(merchantId)}</li>
-      {group !== undefined && group !== 'start' && <li>{text(`shell.group.${group}`)}</li>}
+      {groupName !== undefined && groupName !== text(destination!.label) && <li>{groupName}</li>}
       {isDetail && (
         <li>
           <Link to={destination.to}>{text(destination.label)}</Link>

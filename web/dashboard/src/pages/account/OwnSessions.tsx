@@ -6,7 +6,7 @@ import type { SessionItem, SessionsAnswer } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { setSession } from '../../app/current-session'
 import { useText } from '../../app/texts'
-import { Badge } from '../../components/Badge'
+import { Flag } from '../../components/Badge'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
 import { Confirm } from '../../components/Confirm'
@@ -34,7 +34,7 @@ export function OwnSessions() {
     <Card
       title={text('account.sessions')}
       actions={
-        <Button look="danger" onPress={() => setConfirming(true)}>
+        <Button look="bad" onPress={() => setConfirming(true)}>
           {text('account.everywhere')}
         </Button>
       }
@@ -75,7 +75,7 @@ function useColumns(end: (sessionId: string) => void): readonly Column<SessionIt
       header: text('common.actions'),
       cell: ({ sessionId, current, address, createdAt }) =>
         current ? (
-          <Badge tone="accent">{text('account.thisSession')}</Badge>
+          <Flag>{text('account.thisSession')}</Flag>
         ) : (
           <Button
             aria-label={text('account.endSession', { address, when: exactTime(intl, createdAt) })}

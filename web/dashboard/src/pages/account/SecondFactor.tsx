@@ -46,7 +46,7 @@ export function SecondFactor() {
         {hasSecondFactor ? (
           <>
             <Button onPress={() => setIssuing(true)}>{text('account.newRecoveryCodes')}</Button>
-            <Button look="danger" onPress={() => setRemoving(true)}>
+            <Button look="bad" onPress={() => setRemoving(true)}>
               {text('account.turnOff')}
             </Button>
           </>

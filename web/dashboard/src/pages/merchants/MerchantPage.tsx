@@ -39,7 +39,7 @@ export function MerchantPage() {
       actions={
         merchant &&
         canManage && (
-          <Button look={merchant.suspended ? 'primary' : 'danger'} onPress={() => setConfirming(true)}>
+          <Button look={merchant.suspended ? 'primary' : 'bad'} onPress={() => setConfirming(true)}>
             {text(merchant.suspended ? 'merchants.resume' : 'merchants.suspend')}
           </Button>
         )

@@ -11,6 +11,7 @@ import { CopyableId } from '../../components/Copyable'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
+import { Mark } from '../../components/Mark'
 import { Page } from '../../components/Page'
 import { Time } from '../../components/Time'
 import { CreateMerchantDialog } from './CreateMerchantDialog'
@@ -63,9 +64,12 @@ function useColumns(): readonly Column<MerchantItem>[] {
       header: text('fields.name'),
       card: 'title',
       cell: ({ merchantId, settings }) => (
-        <Link to="/merchants/$merchantId" params={{ merchantId }}>
-          <bdi>{settings.name}</bdi>
-        </Link>
+        <span className="row">
+          <Mark name={settings.name} />
+          <Link to="/merchants/$merchantId" params={{ merchantId }}>
+            <bdi>{settings.name}</bdi>
+          </Link>
+        </span>
       ),
     },
     {
@@ -78,11 +82,12 @@ function useColumns(): readonly Column<MerchantItem>[] {
       id: 'callbacks',
       header: text('callbacks.title'),
       card: 'name',
-      cell: ({ callbacksDisabled }) => (
-        <Badge tone={callbacksDisabled === null ? 'good' : 'bad'}>
-          {text(callbacksDisabled === null ? 'merchants.callbacksEnabled' : 'merchants.callbacksDisabled')}
-        </Badge>
-      ),
+      cell: ({ callbacksDisabled }) =>
+        callbacksDisabled === null ? (
+          <span className="faint">{text('merchants.callbacksEnabled')}</span>
+        ) : (
+          <Badge tone="bad">{text('merchants.callbacksDisabled')}</Badge>
+        ),
     },
     { id: 'keys', header: text('fields.keys'), align: 'end', cell: ({ keys }) => keys.length },
     { id: 'created', header: text('fields.createdAt'), card: 'end', cell: ({ createdAt }) => <Time at={createdAt} /> },

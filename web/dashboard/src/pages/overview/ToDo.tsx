@@ -54,6 +54,7 @@ export function ToDo({ answer }: { answer: OverviewAnswer }) {
 function useTasks(answer: OverviewAnswer): readonly Task[] {
   const text = useText()
   const canPay = usePermission('transfers:settle')
+  const canApprove = usePermission('transfers:approve')
   const { awaitingApproval, inManualControl } = answer
   const manual = { status: 'ManualControl', sort: 'oldest' }
   return [
@@ -61,7 +62,9 @@ function useTasks(answer: OverviewAnswer): readonly Task[] {
       label: text('overview.awaitingApproval'),
       ...awaitingApproval,
       tone: 'second',
-      link: canPay ? { to: '/pay' } : { to: '/withdrawals', search: { status: 'Pending', sort: 'oldest' } },
+      link: canPay
+        ? { to: '/pay', ...(canApprove && { search: { tab: 'approval' } }) }
+        : { to: '/withdrawals', search: { status: 'Pending', sort: 'oldest' } },
     },
     {
       label: text('overview.manual.withdrawal'),

@@ -39,7 +39,7 @@ export function QueueSum({ items, sum, selectedIds, canSelect, onSelect, withMan
         />
       </label>
       <output className="QueueSum-total">
-        {sum && (
+        {sum && sum.count > 0 && (
           <>
             {text('paying.waiting', { count: sum.count })}{' '}
             <strong>

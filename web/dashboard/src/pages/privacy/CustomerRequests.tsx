@@ -58,7 +58,7 @@ export function CustomerRequests() {
           <Button type="submit" value="export" pending={exporting.pending}>
             {text('privacy.export')}
           </Button>
-          <Button type="submit" value="erase" look="danger">
+          <Button type="submit" value="erase" look="bad">
             {text('privacy.erase')}
           </Button>
         </div>

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
+import { ChevronRight } from 'lucide-react'
+import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { CallbackRow, CallbacksAnswer, ResendAnswer } from '../../api/contract'
+import type { CallbackContent, CallbackRow, CallbacksAnswer, ResendAnswer } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
@@ -83,6 +85,39 @@ function Callback({ row }: { row: CallbackRow }) {
         </p>
       )}
       <Problem error={resend.error} />
+      <Content row={row} />
     </li>
+  )
+}
+
+/** The bodies are fetched when they are unfolded, because most callbacks are never looked at. */
+function Content({ row: { trackingId, webhookId, status, failedAttempts } }: { row: CallbackRow }) {
+  const text = useText()
+  const [isOpen, setOpen] = useState(false)
+  const query = useQuery({
+    // A further attempt may have a different response.
+    queryKey: ['callback-content', trackingId, webhookId, status, failedAttempts],
+    queryFn: ({ signal }) => api.get<CallbackContent>(`/callbacks/${trackingId}/${webhookId}`, {}, signal),
+    enabled: isOpen,
+  })
+  return (
+    <details className="TransferPage-content" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        <ChevronRight className="icon-14" />
+        {text('transfer.callbackContent')}
+      </summary>
+      {isOpen && (
+        <Loaded query={query}>
+          {({ request, response }) => (
+            <>
+              <h3>{text('transfer.callbackRequest')}</h3>
+              <pre>{JSON.stringify(JSON.parse(request), null, 2)}</pre>
+              <h3>{text('callbacks.lastResponse')}</h3>
+              {response === null ? <p className="faint">{text('transfer.noResponseBody')}</p> : <pre>{response}</pre>}
+            </>
+          )}
+        </Loaded>
+      )}
+    </details>
   )
 }

@@ -87,7 +87,7 @@ function Managing({ user }: { readonly user: UserItem }) {
         {user.disabled ? (
           <Button onPress={() => setTask('enable')}>{text('users.enable')}</Button>
         ) : (
-          <Button look="danger" isDisabled={isSelf} onPress={() => setTask('disable')}>
+          <Button look="bad" isDisabled={isSelf} onPress={() => setTask('disable')}>
             {text('users.disable')}
           </Button>
         )}

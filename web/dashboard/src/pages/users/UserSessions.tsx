@@ -31,7 +31,7 @@ export function UserSessions({ user }: { readonly user: UserItem }) {
       title={text('account.sessions')}
       actions={
         canManage && (
-          <Button look="danger" isDisabled={isNone} onPress={() => setConfirming(true)}>
+          <Button look="bad" isDisabled={isNone} onPress={() => setConfirming(true)}>
             {text('account.everywhere')}
           </Button>
         )

@@ -1,7 +1,7 @@
 import type { UserItem } from '../../api/contract'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
-import { Badge } from '../../components/Badge'
+import { Badge, Flag } from '../../components/Badge'
 
 interface UserProps {
   readonly user: UserItem
@@ -14,9 +14,9 @@ export function UserState({ user }: UserProps) {
     <span className="row">
       {user.disabled && <Badge tone="bad">{text('users.disabled')}</Badge>}
       {isHeld && <Badge tone="person">{text('users.held')}</Badge>}
-      {!user.disabled && !isHeld && <Badge tone="good">{text('users.enabled')}</Badge>}
-      {user.mustChangePassword && <Badge tone="wait">{text('users.temporaryPassword')}</Badge>}
-      {user.hasSecondFactor && <Badge tone="accent">{text('users.twoFactor')}</Badge>}
+      {!user.disabled && !isHeld && <span className="faint">{text('users.enabled')}</span>}
+      {user.mustChangePassword && <Flag>{text('users.temporaryPassword')}</Flag>}
+      {user.hasSecondFactor && <Flag>{text('users.twoFactor')}</Flag>}
     </span>
   )
 }

@@ -7,6 +7,7 @@ import { Button } from '../../components/Button'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
+import { Mark } from '../../components/Mark'
 import { Page } from '../../components/Page'
 import { Time } from '../../components/Time'
 import { CreateUserDialog } from './CreateUserDialog'
@@ -57,9 +58,12 @@ function useColumns(): readonly Column<UserItem>[] {
       header: text('fields.name'),
       card: 'title',
       cell: ({ userId, name }) => (
-        <Link to="/users/$userId" params={{ userId }}>
-          <bdi>{name}</bdi>
-        </Link>
+        <span className="row">
+          <Mark name={name} person />
+          <Link to="/users/$userId" params={{ userId }}>
+            <bdi>{name}</bdi>
+          </Link>
+        </span>
       ),
     },
     { id: 'email', header: text('fields.email'), card: 'name', cell: ({ email }) => <bdi>{email}</bdi> },
@@ -75,7 +79,8 @@ function useColumns(): readonly Column<UserItem>[] {
       id: 'signIn',
       header: text('fields.lastSignInAt'),
       card: 'end',
-      cell: ({ lastSignInAt }) => (lastSignInAt === null ? text('users.never') : <Time at={lastSignInAt} />),
+      cell: ({ lastSignInAt }) =>
+        lastSignInAt === null ? <span className="faint">{text('users.never')}</span> : <Time at={lastSignInAt} />,
     },
     {
       id: 'created',
