@@ -35,6 +35,46 @@ else {
     await page.close()
   })
 
+  t.test('shows the shape of the page until each part of it arrives', async (t) => {
+    await world.create('native', '10.00')
+    const page = await openAs('viewer', account)
+    const arrived: string[] = []
+    /** Holds back the requests until the function that it returns is called. */
+    const holdBack = async (name: string, url: string) => {
+      let release = () => {}
+      const released = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      await page.route(url, async (route) => {
+        await released
+        await route.continue()
+      })
+      return () => {
+        arrived.push(name)
+        release()
+      }
+    }
+    const scripts = await holdBack('scripts', '**/dashboard/**/*.js')
+    const session = await holdBack('session', '**/dashboard/api/session')
+    const rows = await holdBack('rows', '**/dashboard/api/transfers?**')
+    await page.goto(`${world.baseUrl}/dashboard/deposits`, { waitUntil: 'commit' })
+    const skeleton = page.locator('.Skeleton-row').first()
+    await skeleton.waitFor()
+    t.strictSame(arrived, [], 'before any script')
+    scripts()
+    await page.locator('html[data-theme]').waitFor({ state: 'attached' })
+    await skeleton.waitFor()
+    t.strictSame(arrived, ['scripts'], 'before the session')
+    session()
+    await page.getByRole('heading', { name: 'Deposits', exact: true }).waitFor()
+    await page.locator('.Loading').first().waitFor()
+    t.equal(await page.locator('tbody tr').count(), 0)
+    rows()
+    await page.locator('tbody tr').first().waitFor()
+    t.equal(await page.locator('.Skeleton-row, .Loading').count(), 0)
+    await page.close()
+  })
+
   t.test('reports a change without a response as unknown, and does not send it twice', async (t) => {
     const page = await openSignedIn('operations')
     let sent = 0

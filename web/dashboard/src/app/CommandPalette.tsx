@@ -161,11 +161,11 @@ function Matched({ label, typed }: { readonly label: string; readonly typed: str
   const end = start + typed.trim().length
   if (start < 0 || end === start) return label
   return (
-    <>
+    <span>
       {label.slice(0, start)}
       <mark className="CommandPalette-match">{label.slice(start, end)}</mark>
       {label.slice(end)}
-    </>
+    </span>
   )
 }
 

@@ -6,8 +6,13 @@ import { useNavigationCounts } from './navigation-counts'
 import { useText } from './texts'
 import './PhoneTabs.css'
 
-/** The destinations that have a tab, in this order. The others are in the menu. */
-const tabs = ['/', '/deposits', '/withdrawals', '/pay'] as const
+/** The destinations that have a tab, in this order, with labels that fit. The others are in the menu. */
+const tabs = [
+  { tab: '/', label: 'overview.title' },
+  { tab: '/deposits', label: 'shell.tab.deposits' },
+  { tab: '/withdrawals', label: 'shell.tab.withdrawals' },
+  { tab: '/pay', label: 'shell.tab.pay' },
+] as const
 
 interface PhoneTabsProps {
   readonly isOpen: boolean
@@ -19,13 +24,16 @@ export function PhoneTabs({ isOpen, onToggle }: PhoneTabsProps) {
   const text = useText()
   const counts = useNavigationCounts()
   const destinations = useDestinations()
-  const shown = tabs.flatMap((tab) => destinations.find(({ to }) => to === tab) ?? [])
+  const shown = tabs.flatMap(({ tab, label }) => {
+    const found = destinations.find(({ to }) => to === tab)
+    return found ? { ...found, label } : []
+  })
   return (
     <nav className="PhoneTabs" aria-label={text('shell.navigation')}>
       {shown.map(({ to, label, icon: Icon }) => (
         <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className="PhoneTabs-tab">
           <Icon />
-          <span className="cut">{to === '/pay' ? text('shell.tab.pay') : text(label)}</span>
+          <span className="cut">{text(label)}</span>
           {(counts[to]?.count ?? 0) > 0 && (
             <span className="Count">{text('common.count', { count: counts[to]?.count })}</span>
           )}

@@ -87,17 +87,26 @@ function useColumns(): readonly Column<AuditAction>[] {
   const actorName = useActorName()
   const merchantName = useMerchantName()
   return [
-    { id: 'at', header: text('audit.when'), cell: ({ recordedAt }) => <Time at={recordedAt} exact /> },
-    { id: 'who', header: text('audit.who'), wide: true, cell: (row) => <bdi>{actorName(row.actorName)}</bdi> },
+    { id: 'at', header: text('audit.when'), card: 'end', cell: ({ recordedAt }) => <Time at={recordedAt} exact /> },
+    {
+      id: 'who',
+      header: text('audit.who'),
+      wide: true,
+      card: 'name',
+      cell: (row) => <bdi>{actorName(row.actorName)}</bdi>,
+    },
     {
       id: 'what',
       header: text('audit.what'),
       wide: true,
+      card: 'title',
       cell: ({ type }) => eventName(type),
     },
     {
       id: 'about',
       header: text('audit.about'),
+      wide: true,
+      card: 'under',
       cell: ({ trackingId, stream }) =>
         trackingId === null ? (
           <code>{stream}</code>

@@ -109,6 +109,7 @@ function useColumns(): readonly Column<CallbackRow>[] {
     {
       id: 'transfer',
       header: text('fields.transfer'),
+      card: 'title',
       cell: ({ trackingId, referenceId }) => (
         <Link to="/transfers/$trackingId" params={{ trackingId }}>
           {referenceId}
@@ -124,15 +125,22 @@ function useColumns(): readonly Column<CallbackRow>[] {
     {
       id: 'transferStatus',
       header: text('fields.transferStatus'),
+      card: 'name',
       cell: (row) => <StatusBadge status={row.transferStatus} />,
     },
     {
       id: 'status',
       header: text('fields.status'),
+      card: 'status',
       cell: ({ status }) => <CallbackStatusBadge status={status} />,
     },
     { id: 'attempts', header: text('callbacks.failedAttempts'), align: 'end', cell: (row) => row.failedAttempts },
-    { id: 'recorded', header: text('fields.recordedAt'), cell: ({ recordedAt }) => <Time at={recordedAt} /> },
+    {
+      id: 'recorded',
+      header: text('fields.recordedAt'),
+      card: 'end',
+      cell: ({ recordedAt }) => <Time at={recordedAt} />,
+    },
     {
       id: 'due',
       header: text('fields.nextAttemptAt'),
@@ -143,6 +151,7 @@ function useColumns(): readonly Column<CallbackRow>[] {
       id: 'failure',
       header: text('fields.lastFailure'),
       wide: true,
+      card: 'under',
       cell: ({ lastFailure }) => lastFailure !== null && <bdi>{lastFailure}</bdi>,
     },
   ]

@@ -49,19 +49,21 @@ function useColumns(): readonly Column<StuckItem>[] {
   const text = useText()
   const merchantName = useMerchantName()
   return [
-    { id: 'since', header: text('operations.since'), cell: ({ since }) => <Time at={since} /> },
-    { id: 'transfer', header: text('fields.transfer'), cell: (item) => <TransferLink {...item} /> },
-    { id: 'kind', header: text('fields.kind'), cell: ({ kind }) => text(`common.kind.${kind}`) },
+    { id: 'since', header: text('operations.since'), card: 'end', cell: ({ since }) => <Time at={since} /> },
+    { id: 'transfer', header: text('fields.transfer'), card: 'name', cell: (item) => <TransferLink {...item} /> },
+    { id: 'kind', header: text('fields.kind'), card: 'status', cell: ({ kind }) => text(`common.kind.${kind}`) },
     {
       id: 'amount',
       header: text('fields.amountMinor'),
       align: 'end',
+      card: 'title',
       cell: ({ amountMinor }) => <Amount minor={amountMinor} />,
     },
     {
       id: 'why',
       header: text('fields.reason'),
       wide: true,
+      card: 'under',
       cell: ({ reason, steps }) => (
         <>
           {text(`operations.stuck.${reason}`)}
