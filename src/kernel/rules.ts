@@ -189,6 +189,7 @@ export const ruleTexts = {
   'order-unavailable': '{field} must be one of: {allowed} when combined with {other}.',
   // Addresses
   'url-invalid': '{field} must be a valid URL.',
+  'logo-invalid': 'A logo must be a PNG, JPEG or WebP image with at most {most} pixels per side.',
   'url-not-https': '{field} must start with https://.',
   'url-not-http': '{field} must be an http or https URL.',
   'receipt-unknown':

@@ -26,6 +26,7 @@ const shown: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['ty
   SecretKeyTakenUp: null,
   WebhookSecretRotated: ['previousValidUntil'],
   MerchantSecretsResealed: null,
+  MerchantLogoChanged: ['sha256'],
   MerchantSuspended: [],
   MerchantResumed: [],
   CallbackEndpointDisabled: ['reason'],

@@ -216,6 +216,7 @@ const subjects: { readonly [type in (MerchantEvent | EndpointEvent)['type']]: st
   WebhookSecretRotated: 'webhook secret',
   SecretKeyTakenUp: null,
   MerchantSecretsResealed: null,
+  MerchantLogoChanged: 'logo',
   MerchantSuspended: 'suspended',
   MerchantResumed: 'suspended',
   CallbackEndpointDisabled: 'endpoint disabled',

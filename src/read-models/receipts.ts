@@ -2,15 +2,16 @@ import { createHash } from 'node:crypto'
 import { collections, indexes } from './documents.js'
 import { type Document, DuplicateKeyError, type Filter, type ReadModels } from './read-models.js'
 
-/** The allowed types of receipts by their first bytes, because the sender's file name and type cannot be trusted. */
+/** The allowed types by their first bytes in hexadecimal, because the sender's file name and type cannot be trusted. WebP states its length within them. */
 const signatures = {
-  'application/pdf': Buffer.from('%PDF-'),
-  'image/png': Buffer.from('89504e470d0a1a0a', 'hex'),
-  'image/jpeg': Buffer.from('ffd8ff', 'hex'),
+  'application/pdf': /^255044462d/,
+  'image/png': /^89504e470d0a1a0a/,
+  'image/jpeg': /^ffd8ff/,
+  'image/webp': /^52494646.{8}57454250/,
 } as const
 
 export type ReceiptType = keyof typeof signatures
-export const receiptTypes = Object.keys(signatures) as ReceiptType[]
+const storedTypes = Object.keys(signatures) as ReceiptType[]
 
 /** `_id` is the SHA-256 of the bytes, hexadecimal. */
 interface ReceiptDocument extends Document {
@@ -19,10 +20,15 @@ interface ReceiptDocument extends Document {
   readonly storedAt: string
 }
 
-/** Stores a file once under its digest, and again if the stored one is damaged. Returns `undefined` if its type is not allowed. @throws ReadModelsUnavailableError */
-export async function storeReceipt(readModels: ReadModels, bytes: Buffer, at: string): Promise<string | undefined> {
+/** Stores a file once under its digest, and again if the stored one is damaged. Returns `undefined` if its type is not one of `types`. @throws ReadModelsUnavailableError */
+export async function storeReceipt(
+  readModels: ReadModels,
+  bytes: Buffer,
+  at: string,
+  types: readonly ReceiptType[] = storedTypes,
+): Promise<string | undefined> {
   const type = typeOf(bytes)
-  if (!type) return undefined
+  if (!type || !types.includes(type)) return undefined
   const sha256 = digestOf(bytes)
   const document: ReceiptDocument = { _id: sha256, type, base64: bytes.toString('base64'), storedAt: at }
   await readModels.createIndexes(collections.receipts, indexes.receipts)
@@ -57,7 +63,7 @@ function contentOf({ _id, base64 }: ReceiptDocument) {
 }
 
 function typeOf(bytes: Buffer): ReceiptType | undefined {
-  return receiptTypes.find((each) => bytes.subarray(0, signatures[each].length).equals(signatures[each]))
+  return storedTypes.find((each) => signatures[each].test(bytes.toString('hex', 0, 12)))
 }
 
 function digestOf(bytes: Buffer): string {

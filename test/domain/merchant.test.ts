@@ -33,6 +33,7 @@ t.test('a new merchant is not suspended, receives callbacks, and has one of each
   t.strictSame(merchant(), {
     merchantId,
     settings,
+    logoSha256: null,
     apiKeys: [
       {
         sha256: 'a'.repeat(64),

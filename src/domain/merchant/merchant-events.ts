@@ -90,6 +90,8 @@ export const merchantEvents = {
     webhookSecret: Sealed,
     previousWebhookSecret: Nullable(Sealed),
   }),
+  /** The payment page shows the stored file with this digest; null for none. */
+  MerchantLogoChanged: Data({ ...merchant, sha256: Nullable(Sha256) }),
   MerchantSuspended: Data(merchant),
   MerchantResumed: Data(merchant),
   CallbackEndpointDisabled: Data({ ...merchant, reason: Text }),

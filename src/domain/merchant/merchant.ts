@@ -32,6 +32,8 @@ export interface Merchant {
   readonly secretKeys: SecretKeys
   readonly webhookSecret: Rotating<SealedSecret>
   readonly suspended: boolean
+  /** The digest of the logo on the payment page; null for none. */
+  readonly logoSha256: string | null
   /** The higher threshold that waits for the confirmation of a second administrator. */
   readonly proposedThreshold: OfMerchant<'ApprovalThresholdProposed'> | null
   /** Why callbacks are held back; null while they are sent. */
@@ -55,6 +57,7 @@ export type MerchantCommand =
   | ({ readonly type: 'RotateWebhookSecret' } & OfMerchant<'WebhookSecretRotated'>)
   /** Replaces each sealed text by the value of the map. A text that is not a key of the map is unchanged. */
   | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<SealedSecret, SealedSecret>; readonly at: string }
+  | ({ readonly type: 'ChangeLogo' } & OfMerchant<'MerchantLogoChanged'>)
   | { readonly type: 'Suspend' | 'Resume' | 'EnableCallbacks'; readonly at: string }
   | ({ readonly type: 'DisableCallbacks' } & OfMerchant<'CallbackEndpointDisabled'>)
 
@@ -135,6 +138,12 @@ function change(command: Exclude<MerchantCommand, { type: 'Register' }>, merchan
       const secrets = { secretKeys, webhookSecret: replace(current), previousWebhookSecret }
       return accept({ type: 'MerchantSecretsResealed', data: { ...common, ...secrets } })
     }
+    case 'ChangeLogo': {
+      const { sha256 } = command
+      return sha256 === merchant.logoSha256
+        ? accept()
+        : accept({ type: 'MerchantLogoChanged', data: { ...common, sha256 } })
+    }
     case 'Suspend':
       return suspended ? accept() : accept({ type: 'MerchantSuspended', data: common })
     case 'Resume':
@@ -178,7 +187,7 @@ function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
       ...{ merchantId, settings, apiKeys: [mainKey(apiKeySha256, at)] },
       secretKeys: { all: [{ number: 0, sealed: secretKey, validUntil: null }], takenUp: 0 },
       webhookSecret: { current: webhookSecret },
-      ...{ suspended: false, proposedThreshold: null, callbacksDisabled: null, createdAt: at },
+      ...{ suspended: false, logoSha256: null, proposedThreshold: null, callbacksDisabled: null, createdAt: at },
     }
   }
   if (state.merchantId === null) throw new Error('a merchant changed before it was registered')
@@ -215,6 +224,8 @@ function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
       const secretKeys = resealSecretKeys(state.secretKeys, event.data.secretKeys)
       return { ...state, secretKeys, webhookSecret: { current, ...(resealed && { previous: resealed }) } }
     }
+    case 'MerchantLogoChanged':
+      return { ...state, logoSha256: event.data.sha256 }
     case 'MerchantSuspended':
       return { ...state, suspended: true }
     case 'MerchantResumed':

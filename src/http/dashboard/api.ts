@@ -454,6 +454,8 @@ export const MerchantItem = Type.Object({
   settings: MerchantSettingsView,
   keys: List(KeyItem),
   suspended: Type.Boolean(),
+  /** The digest of the logo on the payment page. */
+  logoSha256: Nullable(Text),
   /** The higher threshold (null for none) that waits for the confirmation of a second administrator. */
   proposedThreshold: Nullable(Type.Object({ approvalAboveMinor: Nullable(Minor), by: Text, at: Time })),
   callbacksDisabled: Nullable(Text),

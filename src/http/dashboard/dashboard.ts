@@ -6,6 +6,7 @@ import { auditIntegrityRoutes } from './audit/audit-integrity-routes.js'
 import { callbackRoutes } from './callbacks/dashboard-callback-routes.js'
 import { dashboardFailure } from './dashboard-failure.js'
 import { dashboardPages } from './dashboard-pages.js'
+import { merchantLogoRoutes } from './merchants/merchant-logo-routes.js'
 import { merchantRoutes } from './merchants/merchant-routes.js'
 import { operationsRoutes } from './operations/operations-routes.js'
 import { figureRoutes } from './overview/figure-routes.js'
@@ -29,6 +30,7 @@ const apiRoutes = [
   figureRoutes,
   liveRoutes,
   merchantRoutes,
+  merchantLogoRoutes,
   callbackRoutes,
   auditHistoryRoutes,
   auditIntegrityRoutes,

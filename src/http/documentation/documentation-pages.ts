@@ -115,6 +115,10 @@ const textAnswers: { readonly [url: string]: object } = {
     200: { description: 'A PDF, a PNG or a JPEG.' },
     404: { description: 'The receipt does not exist.' },
   },
+  '/pay/:link/logo': {
+    200: { description: 'The image, as a file.' },
+    404: { description: 'No such deposit, or its merchant has no logo.' },
+  },
   '/pay/assets/:version/:file': { 200: { description: 'A script, a style sheet or an icon.' } },
   '/metrics': { 200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
 }

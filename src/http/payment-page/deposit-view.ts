@@ -28,10 +28,10 @@ export async function depositOfLink(services: HttpServices, link: string) {
     transfer && services.directory.settingsOf(transfer.merchantId) && services.directory.byId(transfer.merchantId)
   if (!merchant || transfer.kind !== 'deposit' || transfer.channel !== 'hosted')
     throw new RequestError('unknown-transfer')
-  const { settings, suspended } = merchant
+  const { settings, suspended, logoSha256 } = merchant
   const manual = manualPayment(services, transfer, settings)
   const completion = transfer.status === 'Completed' ? await completionOf(services, transfer) : undefined
-  return { deposit: transfer, settings, suspended, manual, completion, currency: services.currency }
+  return { deposit: transfer, settings, suspended, logoSha256, manual, completion, currency: services.currency }
 }
 
 /**

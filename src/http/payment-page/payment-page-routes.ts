@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '../../kernel/typebox.js'
+import { sendLogo } from '../merchant-logo.js'
 import { RequestError } from '../refusals.js'
 import { depositOfLink, phaseOf } from './deposit-view.js'
 import { devicePage } from './device-page.js'
@@ -33,6 +34,17 @@ export const paymentPageRoutes: FastifyPluginAsyncTypebox = async (app) => {
     if (phase === 'expired' || phase === 'ended') reply.code(gone)
     reply.headers({ ...pageHeaders(framingOrigins(found.settings)), 'content-language': language })
     return paymentPage(found, link, language, now)
+  })
+  const logo = {
+    ...common,
+    operationId: 'getMerchantLogo',
+    summary: "Get the logo of the deposit's merchant",
+    params: shown.params,
+  }
+  app.get('/pay/:link/logo', { schema: logo }, async (request, reply) => {
+    app.gate.chargeAddress(request)
+    const { logoSha256 } = await depositOfLink(app.services, request.params.link)
+    return sendLogo(reply, logoSha256)
   })
   const asset = {
     ...common,

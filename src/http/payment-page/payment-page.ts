@@ -1,4 +1,5 @@
 import { dataBlock, type Html, html } from '../html.js'
+import { logoVersion } from '../merchant-logo.js'
 import { type FoundDeposit, type PageState, type Phase, pageState, returnAddress } from './deposit-view.js'
 import { fill, formatMoney, type Language, languages, scriptKeys, type Texts } from './page-language.js'
 import { framingOrigins, notice, page } from './page-layout.js'
@@ -15,7 +16,7 @@ interface Parts {
 
 /** Returns the page at the `url` of a hosted create. Without its script it still shows the state and what to do. */
 export function paymentPage(found: FoundDeposit, link: string, language: Language, now: string): string {
-  const { deposit, settings, manual } = found
+  const { deposit, settings, manual, logoSha256 } = found
   const state = pageState(found, language, now)
   const { phase } = state
   // An old link shows nothing about the deposit.
@@ -26,8 +27,10 @@ export function paymentPage(found: FoundDeposit, link: string, language: Languag
   const say: Parts['say'] = (key, more) => fill(texts[key], { ...values, ...more })
   const parts = { language, texts, say, referenceId: deposit.referenceId, back: returnAddress(found), manual }
   const until = fill(texts.payUntil, { time: `${deposit.expiresAt.slice(11, 16)} UTC` })
+  const logoAt = logoSha256 === null ? undefined : `${link}/logo?v=${logoVersion(logoSha256)}`
+  const logo = logoAt && html`<img class="logo" src="${logoAt}" alt="">`
   const body = html`<div class="card">
-<header><h1>${say('title')}</h1>${settings.sandbox ? html`<p class="sandbox">${texts.sandbox}</p>` : undefined}
+<header>${logo}<h1>${say('title')}</h1>${settings.sandbox ? html`<p class="sandbox">${texts.sandbox}</p>` : undefined}
 <dl><div class="amount"><dt>${texts.amount}</dt><dd>${amount}</dd></div>
 <div id="time"${phase === 'open' ? undefined : html` hidden`}><dt>${texts.timeLeft}</dt><dd><span id="clock" role="timer" aria-live="off">${minutes(language, state)}</span> <span id="until">${until}</span></dd></div></dl></header>
 <main id="step">${phase === 'open' ? opened(parts) : result(phase, state, parts)}</main>

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
 import { signInAs } from '../../support/dashboard.js'
+import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 // The clock advances a millisecond at each reading. A test can advance it further.
@@ -113,4 +114,66 @@ t.test('limits the uploads of one user per day without affecting others', async 
   t.equal((await upload(small, 'image/png', operator)).statusCode, 200)
   elapsedMs += seconds * 1000
   t.equal((await upload(large, 'application/pdf', first)).statusCode, 200)
+})
+
+/** Returns the start of a PNG with these dimensions, which is all that the service reads. */
+function png(width: number, height: number): Buffer {
+  const bytes = Buffer.alloc(64)
+  bytes.write('89504e470d0a1a0a0000000d49484452', 0, 'hex')
+  bytes.writeUInt32BE(width, 16)
+  bytes.writeUInt32BE(height, 20)
+  return bytes
+}
+const webp = Buffer.from('524946461c000000574542505650384c0f0000002f3fc00f00', 'hex')
+
+t.test("stores a merchant's logo, names its digest in the log, and shows it on the payment page", async (t) => {
+  const own = await service.merchant()
+  const admin = await signInAs(service, 'administrator')
+  const url = `/dashboard/api/merchants/${own.id}/logo`
+  const send = (payload: Buffer, type = 'image/png', who = admin) => {
+    const headers = { cookie: who.cookie, origin: 'https://pay.example', 'x-csrf-token': who.csrfToken }
+    return app.inject({ method: 'PUT', url, headers: { ...headers, 'content-type': type }, payload })
+  }
+  const body = createBody('hosted', own.secretKey, {})
+  const { pathname } = new URL((await post(app, paths.hosted, body, { key: own.webApiKey })).json().url)
+  t.notMatch((await app.inject(pathname)).body, /class="logo"/)
+  for (const [image, type] of [
+    [png(1_024, 1), 'image/png'],
+    [webp, 'image/webp'],
+  ] as const) {
+    const digest = createHash('sha256').update(image).digest('hex')
+    t.match((await send(image)).json(), { logoSha256: digest })
+    t.match((await service.store.readStream(`merchant-${own.id}`)).at(-1), {
+      type: 'MerchantLogoChanged',
+      data: { sha256: digest },
+      metadata: { actor: `user:${admin.userId}` },
+    })
+    const [, src = ''] = /class="logo" src="([^"]+)"/.exec((await app.inject(pathname)).body) ?? []
+    const shown = await app.inject(new URL(src, `https://pay.example${pathname}`).pathname)
+    t.ok(shown.rawPayload.equals(image))
+    t.match(shown.headers, {
+      'content-type': type,
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+    })
+  }
+  t.equal((await admin.get(`/merchants/${own.id}/logo`)).statusCode, 200)
+  const { revision } = (await service.store.readStream(`merchant-${own.id}`)).at(-1)!
+  const refused = [
+    [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'image/png', 400],
+    [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'image/svg+xml', 415],
+    [Buffer.concat([Buffer.from('%PDF-1.7\n'), randomBytes(300)]), 'image/png', 400],
+    [png(1_025, 1), 'image/png', 400],
+    [png(0, 1), 'image/png', 400],
+    [png(1, 1).subarray(0, 20), 'image/png', 400],
+    [Buffer.concat([png(1, 1), Buffer.alloc(128 * 1024)]), 'image/png', 413],
+  ] as const
+  for (const [image, type, status] of refused) t.equal((await send(image, type)).statusCode, status)
+  t.equal((await send(png(1, 1), 'image/png', operator)).statusCode, 403)
+  t.equal((await service.store.readStream(`merchant-${own.id}`)).at(-1)?.revision, revision)
+  t.equal((await upload(webp, 'image/webp')).statusCode, 415, 'a receipt is not a WebP file')
+
+  t.match((await admin.delete(`/merchants/${own.id}/logo`)).json(), { logoSha256: null })
+  t.notMatch((await app.inject(pathname)).body, /class="logo"/)
+  for (const address of [`${pathname}/logo`, '/pay/unknown/logo']) t.equal((await app.inject(address)).statusCode, 404)
 })

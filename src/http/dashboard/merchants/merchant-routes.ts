@@ -140,13 +140,14 @@ function itemOf(request: FastifyRequest, merchant: Merchant): Static<typeof Merc
     settings,
     apiKeys,
     suspended,
+    logoSha256,
     proposedThreshold: proposed,
     callbacksDisabled,
     createdAt,
   } = merchant
   const amount = (minor: bigint | null) => (minor === null ? null : Number(minor))
   return {
-    ...{ merchantId, suspended, callbacksDisabled, createdAt },
+    ...{ merchantId, suspended, logoSha256, callbacksDisabled, createdAt },
     proposedThreshold: proposed && {
       approvalAboveMinor: amount(proposed.approvalAboveMinor),
       ...{ by: actorNames(request)(proposed.by), at: proposed.at },

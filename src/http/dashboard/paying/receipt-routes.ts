@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyError } from 'fastify'
 import { violate } from '../../../kernel/rules.js'
 import { Type } from '../../../kernel/typebox.js'
-import { findReceipt, type ReceiptType, receiptTypes, storeReceipt } from '../../../read-models/receipts.js'
+import { findReceipt, type ReceiptType, storeReceipt } from '../../../read-models/receipts.js'
 import { digestOfReceipt, receiptName } from '../../../security/receipt-names.js'
 import { TokenBuckets } from '../../../security/token-buckets.js'
 import { RequestError } from '../../refusals.js'
@@ -15,10 +15,13 @@ const maxBytes = 5 * mebibyte
 /** The allowance per user and process, which refills over a day. Uploaded files are kept even if no transfer refers to them. */
 const daily = { bytes: 200 * mebibyte, maxPeople: 10_000 }
 
+const receiptTypes: ReceiptType[] = ['application/pdf', 'image/png', 'image/jpeg']
+
 const fileNames: { readonly [type in ReceiptType]: string } = {
   'application/pdf': 'receipt.pdf',
   'image/png': 'receipt.png',
   'image/jpeg': 'receipt.jpg',
+  'image/webp': 'receipt.webp',
 }
 
 /** Adds the upload of receipts under /dashboard/api. */
@@ -26,7 +29,7 @@ export const receiptUpload: FastifyPluginAsyncTypebox = async (app) => {
   const { readModels, secretBox, publicUrl, clock, monotonicMs } = app.services
   const uploaded = new TokenBuckets(monotonicMs, daily.maxPeople)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser([...receiptTypes], { parseAs: 'buffer', bodyLimit: maxBytes }, (_request, body, done) => {
+  app.addContentTypeParser(receiptTypes, { parseAs: 'buffer', bodyLimit: maxBytes }, (_request, body, done) => {
     done(null, body)
   })
   app.setErrorHandler((error, request, reply) =>
@@ -40,7 +43,7 @@ export const receiptUpload: FastifyPluginAsyncTypebox = async (app) => {
       const violation = violate('receipt-quota', { megabytes: daily.bytes / mebibyte })
       throw new RequestError('too-many-requests', { violation, retryAfterSeconds })
     }
-    const sha256 = body instanceof Buffer ? await storeReceipt(readModels, body, clock()) : undefined
+    const sha256 = body instanceof Buffer ? await storeReceipt(readModels, body, clock(), receiptTypes) : undefined
     if (sha256 === undefined) throw new RequestError('no-receipt')
     return { receiptUrl: `${publicUrl}/receipts/${receiptName(secretBox, sha256)}` }
   })

@@ -14,6 +14,7 @@ import { Time } from '../../components/Time'
 import { ChangeHistory } from '../users/ChangeHistory'
 import { EndpointTab } from './EndpointTab'
 import { KeysTab } from './KeysTab'
+import { LogoCard } from './LogoCard'
 import { MerchantState } from './MerchantState'
 import { ProposedThreshold } from './ProposedThreshold'
 import { SettingsFacts } from './SettingsFacts'
@@ -58,7 +59,12 @@ function Merchant({ merchant }: { readonly merchant: MerchantItem }) {
   const { merchantId, createdAt, proposedThreshold } = merchant
   const Settings = canManage ? SettingsForm : SettingsFacts
   // A proposal restarts the form with the settings that still apply.
-  const settings = <Settings key={proposedThreshold?.at} merchant={merchant} />
+  const settings = (
+    <div className="stack">
+      <Settings key={proposedThreshold?.at} merchant={merchant} />
+      {canManage && <LogoCard merchant={merchant} />}
+    </div>
+  )
   const changes = {
     id: 'changes',
     label: text('merchants.history'),
