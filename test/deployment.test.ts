@@ -150,6 +150,7 @@ t.test(
             [
               ['EVENT_STORE_URL_FILE', '/run/secrets/event-store.url'],
               ['READ_MODEL_URL_FILE', '/run/secrets/read-model.url'],
+              ['KEY_STORE_URL_FILE', '/run/secrets/read-model.url'],
               ['TRANSFERD_MASTER_KEY_FILE', '/run/secrets/master.key'],
             ],
             name,

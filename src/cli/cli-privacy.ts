@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { markedStore } from '../operations/stores/stores.js'
 import type { PrivacyParts } from '../privacy/customer-erasure.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant, Refused } from './command.js'
@@ -73,6 +74,16 @@ export function addPrivacyCommands(program: Command): void {
       const retained = await eraseOlder(await partsOf(stores), rule, stores.context)
       if (retained.erased > 0) await clearFiles(stores)
       return retained
+    },
+  })
+  const givingUp = "erase the log's customers whose keys are missing from the key store: they are permanently lost"
+  defineCommand(privacy, 'give-up', givingUp, {
+    options: { reason: required(option('<text>', 'for auditors', reason)) },
+    async run({ eventStore: raw, rawEventStore, box, customerKeys: keys, clock, context }, { reason }) {
+      const { giveUpLostKeys } = await import('../privacy/customer-erasure.js')
+      const { lostKeys } = await import('../privacy/lost-keys.js')
+      const lost = lostKeys(markedStore(rawEventStore, box), keys.store)
+      return { customers: await giveUpLostKeys({ raw, keys, clock }, lost, reason, context) }
     },
   })
   const compacting = 'finish erasures, and rewrite the key and list files without erased data'

@@ -15,7 +15,12 @@ import { startAuditTree } from '../operations/audit/audit-tree.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import { createLogger } from '../operations/logging/logger.js'
 import { backlogMetrics } from '../operations/metrics.js'
-import { attachEventStore, openCustomerKeys, openReadModels, protectedStore } from '../operations/stores/stores.js'
+import {
+  attachEventStore,
+  openCustomerKeys,
+  openListsAndReceipts,
+  protectedStore,
+} from '../operations/stores/stores.js'
 import { startFinishingErasures } from '../privacy/customer-erasure.js'
 import { startExpiry } from '../processes/deposit-expiry.js'
 import { startPaymentRecovery } from '../processes/payment-recovery.js'
@@ -83,7 +88,7 @@ async function start({ configuration, keyRing, eventStore }: ThreadData, stoppin
   const keys = openCustomerKeys(configuration, box)
   const clear = protectedStore(rawStore, box, keys)
   const store = configuration.traced ? tracedStore(clear) : clear
-  const readModels = await openReadModels(configuration.readModels)
+  const readModels = await openListsAndReceipts(configuration)
   const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))
   await retryWhileUnavailable(() => merchants.start(), {
     signal: stopping,

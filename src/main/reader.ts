@@ -4,7 +4,12 @@ import { type MessagePort, workerData } from 'node:worker_threads'
 import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { systemClock } from '../kernel/time.js'
 import { createLogger } from '../operations/logging/logger.js'
-import { attachEventStore, openCustomerKeys, openReadModels, protectedStore } from '../operations/stores/stores.js'
+import {
+  attachEventStore,
+  openCustomerKeys,
+  openListsAndReceipts,
+  protectedStore,
+} from '../operations/stores/stores.js'
 import { serveReads } from '../readers/reader-server.js'
 import { createSecretBox } from '../security/secret-box.js'
 import type { ThreadData } from './background.js'
@@ -21,7 +26,7 @@ async function run({ configuration, keyRing, eventStore, port }: ThreadData & { 
   const box = createSecretBox(keyRing)
   const attached = await attachEventStore(configuration.eventStore, eventStore)
   const store = protectedStore(attached, box, openCustomerKeys(configuration, box))
-  const readModels = await openReadModels(configuration.readModels)
+  const readModels = await openListsAndReceipts(configuration)
   const merchants = new MerchantDirectory(store, box, systemClock(), (err) =>
     logger.error({ err }, 'merchant directory'),
   )

@@ -230,16 +230,17 @@ async function lastTransfers(raw: EventStore, merchantId: string | undefined): P
 const unknownMerchant = 'unknown'
 
 /**
- * Records an erasure for every customer whose key cannot be decrypted, so that the customer's unreadable events read as erased. The erasure
- * lists no transfers, so receipts and read models keep their data. Can be repeated. Returns the number of customers.
+ * Records an erasure for each customer whose key is lost, so that the customer's unreadable events read as erased. The erasure lists no
+ * transfers, so receipts and read models keep their data. Can be repeated. Returns the number of customers.
  */
 export async function giveUpLostKeys(
   { raw, keys, clock }: Pick<PrivacyParts, 'raw' | 'keys' | 'clock'>,
+  lostKeys: AsyncIterable<string>,
   reason: string,
   context: CommandContext,
 ): Promise<number> {
   const lost = new Map<string, string>()
-  for await (const id of keys.unopened()) lost.set(id, unknownMerchant)
+  for await (const id of lostKeys) lost.set(id, unknownMerchant)
   if (lost.size === 0) return 0
   // In the log, because the keys themselves cannot be read.
   for await (const { keyId, merchantId } of creationsIn(raw)) if (lost.has(keyId)) lost.set(keyId, merchantId)

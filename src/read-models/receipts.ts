@@ -83,3 +83,17 @@ export async function* receiptsByAge(readModels: ReadModels) {
     after = { $or: [{ storedAt: { $gt: storedAt } }, { storedAt, _id: { $gt: _id } }] }
   }
 }
+
+/** Returns the read models with the receipts of other ones, which it also closes. */
+export function withReceipts(readModels: ReadModels, other: ReadModels): ReadModels {
+  const of = (name: string) => (name === collections.receipts ? other : readModels)
+  return {
+    collection: (name) => of(name).collection(name),
+    createIndexes: (name, indexes) => of(name).createIndexes(name, indexes),
+    createUnfilled: (name, indexes) => of(name).createUnfilled(name, indexes),
+    rename: (from, to) => readModels.rename(from, to),
+    drop: (name) => of(name).drop(name),
+    listCollections: async () => [...(await readModels.listCollections()), ...(await other.listCollections())],
+    close: async () => void (await Promise.all([readModels.close(), other.close()])),
+  }
+}

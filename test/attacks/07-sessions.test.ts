@@ -86,7 +86,14 @@ t.test('no session survives a restore, not even one from the time that the resto
   const masterKey = randomBytes(32)
   const before = await start(t, { path: data, masterKey })
   const kept = await signInAs(before, 'administrator')
-  const sources = { dataDirectory: data, auditDirectory: join(data, 'audit'), log: data, readModels: data }
+  const sources = {
+    dataDirectory: data,
+    auditDirectory: join(data, 'audit'),
+    log: data,
+    readModels: data,
+    receipts: data,
+    keys: data,
+  }
   const at = '2026-11-22T10:00:00.000Z'
   await createBackup({ sources, target, encryptTo: undefined, withReadModels: true, at, verify: nothing })
   const changed = await kept.put('/session/password', { current: password, next: 'a different passphrase' })

@@ -14,7 +14,8 @@ import { recordBackup } from '../../src/operations/files/last-backup.js'
 import { version } from '../../src/operations/version.js'
 import type { Node } from '../../src/read-models/nodes.js'
 import { runCli } from '../cli/in-process.js'
-import { temporaryDirectory } from '../support/processes.js'
+import { startTestEventsServer } from '../support/events-server.js'
+import { runCli as runProgram, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 const nowMs = Date.parse('2026-11-21T12:00:00.000Z')
 
@@ -89,8 +90,26 @@ t.test('reports lost keys of customers', async (t) => {
     rmSync(join(directory, 'data', file))
   const { of, status } = await doctor(directory)
   const found = /^None decrypts transfer-\S+@0\.$/
-  t.match(of('customer-keys'), [{ result: 'failed', found, advice: /copy of customer-keys\.db/ }])
+  t.match(of('customer-keys'), [{ result: 'failed', found, advice: /newest copy of the keys/ }])
   t.equal(status, 1)
+})
+
+t.test('requires the keys of customers next to a shared log, and warns if they are on one machine', async (t) => {
+  const directory = temporaryDirectory(t)
+  t.equal((await runCli(directory, ['seed'], { PORT: '0' })).status, 0)
+  const data = join(directory, 'data')
+  const server = await startTestEventsServer(data)
+  t.teardown(server.stop)
+  const shared = { EVENT_STORE_URL: server.url, DATA_DIRECTORY: data, SANDBOX: 'off', PORT: '0' }
+  const { of } = await doctor(directory, shared)
+  t.match(of('customer-keys'), [{ result: 'warning', found: /in .*\/data on this machine/, advice: /KEY_STORE_URL/ }])
+  const elsewhere = { ...shared, KEY_STORE_URL: 'embedded:keys' }
+  const { status, stderr } = await runProgram(directory, ['serve'], elsewhere)
+  t.equal(status, 1)
+  t.match(stderr, /customer-keys\.db in .*\/keys contains no customer's key: set KEY_STORE_URL .*#lost-keys/)
+  const { stdout } = await runCli(directory, ['privacy', 'give-up', '--reason', 'disk lost', '--json'], elsewhere)
+  t.ok(JSON.parse(stdout).customers > 0)
+  await startServiceProcess(t, { directory, environment: elsewhere })
 })
 
 t.test('reports only the configuration if it is invalid', async (t) => {

@@ -22,7 +22,8 @@ function damage(path: string): void {
 
 t.test('finds a damaged page in a file other than the log, names the file, and reports no intact file', async (t) => {
   const dataDirectory = temporaryDirectory(t)
-  const place = { dataDirectory, readModels: { engine: 'embedded', directory: dataDirectory } } as const
+  const location = { engine: 'embedded', directory: dataDirectory } as const
+  const place = { readModels: location, receipts: location, keyStore: location }
   t.same(await checkOtherFiles(place, signal), [], 'a file that does not exist yet is not damaged')
   const readModels = await openEmbeddedReadModels({ directory: dataDirectory })
   const documents = Array.from({ length: 400 }, (_, n) => ({ _id: `${n}`, text: 'x'.repeat(400) }))
@@ -32,5 +33,6 @@ t.test('finds a damaged page in a file other than the log, names the file, and r
   damage(join(dataDirectory, 'read-models.db'))
   t.match(await checkOtherFiles(place, signal), [/read-models\.db: (SQLite reports|The database cannot be read): /])
   t.same(await checkOtherFiles(place, AbortSignal.abort()), [], 'returns nothing after an abort')
-  t.same(await checkOtherFiles({ dataDirectory, readModels: { engine: 'mongodb', url: 'mongodb://none' } }, signal), [])
+  const server = { engine: 'mongodb', url: 'mongodb://none' } as const
+  t.same(await checkOtherFiles({ readModels: server, receipts: server, keyStore: server }, signal), [])
 })

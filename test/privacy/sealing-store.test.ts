@@ -6,8 +6,10 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { decodeEvent, encodeEvent, personalFieldsOf, UnreadableEventError } from '../../src/event-store/event-codec.js'
 import { defaultPersistentSubscriptionSettings, type EventStore } from '../../src/event-store/event-store.js'
+import { giveUpLostKeys } from '../../src/privacy/customer-erasure.js'
 import { CustomerKeys, keyIdIn, openFields } from '../../src/privacy/customer-keys.js'
 import { keyFileIn, openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
+import { lostKeys, requireCustomerKeys } from '../../src/privacy/lost-keys.js'
 import { sealing } from '../../src/privacy/sealing-store.js'
 import { createSecretBox, digestKeyOf, idOfMasterKey, keyIdOf } from '../../src/security/secret-box.js'
 import { knownVersions, sampleEvent } from '../event-store/codec/golden-events.js'
@@ -282,4 +284,38 @@ t.test('other software decrypts personal data with the master key', async (t) =>
     t.match(fields, { userId: '8412', name: 'name of 8412' })
     t.strictSame({ ...stored!.data, ...fields, sealed: undefined }, { ...event.data, sealed: undefined })
   }
+})
+
+t.test('requires a key of the customers whose personal data is in the log, until they are erased', async (t) => {
+  const { store, raw, keys } = await openSealedStore(t)
+  const directory = t.testdir()
+  const empty = new CustomerKeys(openEmbeddedKeyStore({ directory }), box)
+  t.teardown(() => empty.close())
+  const location = { engine: 'embedded', directory } as const
+  const check = (given: CustomerKeys) => requireCustomerKeys(raw, given.store, location)
+  await check(empty)
+  const customers = ['8412', '8413']
+  for (const { stream, event } of customers.map((userId) => deposit(userId)))
+    await store.append(stream, 'no_stream', [event])
+  await check(keys)
+  await t.rejects(check(empty), { name: 'CustomerKeysError', message: `customer-keys.db in ${directory} contains no` })
+  await t.rejects(
+    requireCustomerKeys(raw, empty.store, { engine: 'mongodb', url: 'mongodb://a:secret@db/x?tls=true' }),
+    {
+      message: /but the collection customer-keys of mongodb:\/\/db\/x contains no/,
+    },
+  )
+  const first = await keys.find(merchantId, customers[0]!)
+  await empty.of(randomUUID(), 'of another log')
+  await t.rejects(check(empty), { message: /contains only keys of other customers than the log's/ })
+  // A destroyed key is not a lost one.
+  await raw.append(`privacy-${first!.id}`, 'no_stream', [decision(first!.id)])
+  await keys.destroy([first!.id])
+  await check(keys)
+  await t.rejects(check(empty), { name: 'CustomerKeysError' })
+  const given = () =>
+    giveUpLostKeys({ raw, keys: empty, clock: () => created.data.at }, lostKeys(raw, empty.store), 'lost', context)
+  t.equal(await given(), 1)
+  await check(empty)
+  t.equal(await given(), 0, 'can be repeated')
 })

@@ -30,14 +30,20 @@ export async function backUpService(
   { encryptTo, withReadModels }: Pick<CreateBackupOptions, 'encryptTo' | 'withReadModels'>,
 ) {
   requireLog(configuration)
-  const { audit, dataDirectory, eventStore, readModels } = configuration
+  const { audit, dataDirectory } = configuration
+  const directoryOf = (name: 'eventStore' | 'readModels' | 'receipts' | 'keyStore') => {
+    const location = configuration[name]
+    return location.engine === 'embedded' ? location.directory : undefined
+  }
   const at = new Date().toISOString()
   const { backup, manifest, newBytes } = await createBackup({
     sources: {
       dataDirectory,
       auditDirectory: audit.directory,
-      log: eventStore.engine === 'embedded' ? eventStore.directory : undefined,
-      readModels: readModels.engine === 'embedded' ? readModels.directory : undefined,
+      log: directoryOf('eventStore'),
+      readModels: directoryOf('readModels'),
+      receipts: directoryOf('receipts'),
+      keys: directoryOf('keyStore'),
     },
     target: resolve(target),
     encryptTo,
@@ -81,11 +87,11 @@ function firstProblem({ holds, findings }: VerifiedLog): string | undefined {
   return holds ? undefined : `${findings[0]?.place}: ${findings[0]?.problem}`
 }
 
-function notIncluded({ eventStore, readModels }: Configuration, withReadModels: boolean): string[] {
+function notIncluded({ eventStore, readModels, keyStore }: Configuration, withReadModels: boolean): string[] {
   return [
     'The master key: keep it separately. Without it, this backup cannot be used.',
     eventStore.engine !== 'embedded' && 'The log: back up EventStoreDB with its own tools, after this.',
-    readModels.engine !== 'embedded' &&
+    keyStore.engine !== 'embedded' &&
       "Receipts and customers' keys: back up the MongoDB database with its own tools, after the log.",
     readModels.engine === 'embedded' &&
       !withReadModels &&

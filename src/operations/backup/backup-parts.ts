@@ -50,6 +50,10 @@ export interface Sources {
   readonly log: string | undefined
   /** The directory of the embedded read models. */
   readonly readModels: string | undefined
+  /** The directory of embedded read models that contain the receipts. */
+  readonly receipts: string | undefined
+  /** The directory of `customer-keys.db`. */
+  readonly keys: string | undefined
 }
 
 export interface Snapshot {
@@ -71,14 +75,14 @@ const keysPerRead = 500
  * that copies made after the log contain them. @throws BackupError
  */
 export function partsOf(sources: Sources, { through, tree, readModelsCopy }: Snapshot) {
-  const { dataDirectory, log, readModels } = sources
-  const hasReceipts = readModels !== undefined && existsSync(join(readModels, 'read-models.db'))
+  const { dataDirectory, log, receipts, keys } = sources
+  const hasReceipts = receipts !== undefined && existsSync(join(receipts, 'read-models.db'))
   const parts: { readonly [name in PartName]: Records | undefined } = {
     events: log === undefined ? undefined : eventRecords(log, through),
     files: fileRecords(dataDirectory, tree),
     'read-models': readModelsCopy === undefined ? undefined : pagesOf(readModelsCopy),
-    receipts: hasReceipts ? receiptRecords(readModels) : undefined,
-    'customer-keys': existsSync(keyFileIn(dataDirectory)) ? keyRecords(dataDirectory) : undefined,
+    receipts: hasReceipts ? receiptRecords(receipts) : undefined,
+    'customer-keys': keys !== undefined && existsSync(keyFileIn(keys)) ? keyRecords(keys) : undefined,
   }
   return Object.entries(parts).flatMap(([name, records]) => (records ? [{ name: name as PartName, records }] : []))
 }

@@ -63,9 +63,9 @@ export async function createBackup(options: CreateBackupOptions) {
 }
 
 /** A backup within its source is lost together with it. @throws BackupError */
-function requireElsewhere({ dataDirectory, auditDirectory, log, readModels }: Sources, target: string): void {
+function requireElsewhere({ dataDirectory, auditDirectory, ...stores }: Sources, target: string): void {
   if (existsSync(target) && !statSync(target).isDirectory()) throw new BackupError(`${target} is not a directory`)
-  for (const source of [dataDirectory, auditDirectory, log, readModels]) {
+  for (const source of [dataDirectory, auditDirectory, ...Object.values(stores)]) {
     if (source !== undefined && isWithin(target, source))
       throw new BackupError(
         `${target} is in ${source} and would be lost with it: choose a directory elsewhere, preferably on another disk`,

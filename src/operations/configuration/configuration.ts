@@ -59,6 +59,11 @@ export const environmentSchema = Type.Object({
     parse.readModels,
     { default: 'embedded:./data', secret: true },
   ),
+  KEY_STORE_URL: variable(
+    "The customers' keys and the receipts, which no rebuild restores: `embedded:<directory>`, or a MongoDB as in `READ_MODEL_URL`. All nodes need the same one. Defaults to the MongoDB of the read models; without one, the keys are in the data directory, and the receipts are with the read models",
+    parse.optional(parse.readModels),
+    { secret: true },
+  ),
   DATA_DIRECTORY: variable(
     'With a log on EventStoreDB: the directory for the files of this node, such as `sandbox.json` and a `master.key` that you provide. An embedded log has them in its own directory',
     (text) => resolve(text),
@@ -242,7 +247,7 @@ function masterKeyOf(values: StaticDecode<typeof environmentSchema>) {
 }
 
 function arrange(values: StaticDecode<typeof environmentSchema>) {
-  const { EVENT_STORE_URL: eventStore, WALLET_URL, SMTP_URL, MAIL_FROM, SMS_URL } = values
+  const { EVENT_STORE_URL: eventStore, READ_MODEL_URL: readModels, WALLET_URL, SMTP_URL, MAIL_FROM, SMS_URL } = values
   /** The absolute path of the directory with the master key and sandbox.json, which is that of an embedded log. */
   const dataDirectory = eventStore.engine === 'embedded' ? eventStore.directory : values.DATA_DIRECTORY
   return {
@@ -253,7 +258,12 @@ function arrange(values: StaticDecode<typeof environmentSchema>) {
     publicUrl: values.PUBLIC_URL,
     eventStore,
     dataDirectory,
-    readModels: values.READ_MODEL_URL,
+    readModels,
+    /** The customers' keys. */
+    keyStore:
+      values.KEY_STORE_URL ??
+      (readModels.engine === 'embedded' ? ({ engine: 'embedded', directory: dataDirectory } as const) : readModels),
+    receipts: values.KEY_STORE_URL ?? readModels,
     audit: {
       directory: values.AUDIT_DIRECTORY ?? join(dataDirectory, 'audit'),
       isGroupReadable: values.AUDIT_GROUP_READABLE === 'true',

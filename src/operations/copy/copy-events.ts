@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { streamPrefix } from '../../domain/streams.js'
 import { sealedField } from '../../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { type KeptKey, type KeyStore, keyIdIn } from '../../privacy/customer-keys.js'
-import { keyFileIn, openEmbeddedKeyStore } from '../../privacy/embedded/embedded-key-store.js'
+import { keyFileIn } from '../../privacy/embedded/embedded-key-store.js'
 import { verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError, readConfiguration } from '../configuration/configuration.js'
 import { openEventStore, openKeyStore, requireLog } from '../stores/stores.js'
@@ -48,20 +48,19 @@ async function requireVerified(origin: Configuration, signal: AbortSignal | unde
 /** Returns the stores for the keys of services on the source and on the target, which can be the same. */
 function keyStoresOf(origin: Configuration, destination: Configuration) {
   const target = openKeyStore(destination)
-  const isEmbedded = destination.readModels.engine === 'embedded'
-  const isSame = isEmbedded
-    ? resolve(origin.dataDirectory) === resolve(destination.dataDirectory)
-    : !existsSync(keyFileIn(origin.dataDirectory))
-  return { source: isSame ? target : openEmbeddedKeyStore({ directory: origin.dataDirectory }), target }
+  const nextToLog = { engine: 'embedded', directory: origin.dataDirectory } as const
+  const keyStore = existsSync(keyFileIn(origin.dataDirectory)) ? nextToLog : origin.keyStore
+  return { source: isDeepStrictEqual(keyStore, destination.keyStore) ? target : openKeyStore({ keyStore }), target }
 }
 
 async function locate(option: string, url: string): Promise<Configuration> {
-  const { DATA_DIRECTORY, READ_MODEL_URL } = process.env
+  const { DATA_DIRECTORY, READ_MODEL_URL, KEY_STORE_URL } = process.env
   const masterKey = Object.entries(process.env).filter(([name]) => name.startsWith('TRANSFERD_MASTER_KEY'))
   const others = {
     ...Object.fromEntries(masterKey),
     ...(DATA_DIRECTORY && { DATA_DIRECTORY }),
     ...(READ_MODEL_URL?.startsWith('mongodb') && { READ_MODEL_URL }),
+    ...(KEY_STORE_URL && { KEY_STORE_URL }),
   }
   return naming(option, () => readConfiguration({ EVENT_STORE_URL: url, ...others }))
 }

@@ -53,7 +53,7 @@ export async function serverChecks(
     async () => versionCheck(await nodes()),
     async () => roleCheck(await nodes()),
     () => sealedCheck(directory),
-    () => customerKeysCheck(sources),
+    () => customerKeysCheck(sources, configuration),
     () => projectionChecks(sources),
     () => eventCheck(sources),
     () => stuckChecks(sources),

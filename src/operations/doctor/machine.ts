@@ -22,8 +22,10 @@ const backupOldMs = 2 * dayMs
 export const integrityRunbook = 'docs/operating/runbooks.md#the-log-does-not-verify'
 
 /** Returns the directories of this installation, each once. */
-export function directoriesOf({ dataDirectory, eventStore, readModels }: Configuration): ReadonlySet<string> {
-  const embedded = [eventStore, readModels].flatMap((each) => (each.engine === 'embedded' ? each.directory : []))
+export function directoriesOf({ dataDirectory, eventStore, readModels, keyStore }: Configuration): ReadonlySet<string> {
+  const embedded = [eventStore, readModels, keyStore].flatMap((each) =>
+    each.engine === 'embedded' ? each.directory : [],
+  )
   return new Set([dataDirectory, ...embedded])
 }
 

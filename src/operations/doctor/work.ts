@@ -11,6 +11,7 @@ import { listTransfers } from '../../queries/transfer-queries.js'
 import { collections } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { integrityDetails } from '../audit/audit-tree.js'
+import type { Configuration } from '../configuration/configuration.js'
 import { type Check, checking, counted, integrityRunbook, inWords } from './machine.js'
 
 export interface WorkSources {
@@ -134,19 +135,27 @@ export async function integrityCheck({ store, readModels, clock }: WorkSources):
  * Checks the customers' keys with the first and the last transfer. Nothing else would notice lost or outdated keys, because projections do not
  * read events again. @throws StoreUnavailableError, ReadModelsUnavailableError
  */
-export async function customerKeysCheck({ store, readModels }: WorkSources): Promise<Check> {
+export async function customerKeysCheck(
+  { store, readModels }: WorkSources,
+  { eventStore, keyStore }: Pick<Configuration, 'eventStore' | 'keyStore'>,
+): Promise<Check> {
   const keys = checking('customer-keys')
   const first = await store.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: 1 })
   const anyOfThem = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
   const { items } = await listTransfers(readModels, undefined, { ...anyOfThem, limit: 1 })
   const last = await Promise.all(items.map(({ _id }) => store.readStream(transferStream(_id), { maxCount: 1 })))
   const events = [...first.events, ...last.flat()]
-  if (events.length === 0) return keys.unknown('There is no transfer to decrypt yet.')
   const locked = events.find(isLocked)
+  if (!locked && eventStore.engine !== 'embedded' && keyStore.engine === 'embedded')
+    return keys.warning(
+      `They are in ${keyStore.directory} on this machine, although other nodes can use the log.`,
+      'Set KEY_STORE_URL to a MongoDB: see docs/operating/eventstoredb.md#keys-and-receipts.',
+    )
+  if (events.length === 0) return keys.unknown('There is no transfer to decrypt yet.')
   if (!locked) return keys.ok('They decrypt the first and the last transfer.')
   return keys.failed(
     `None decrypts ${locked.stream}@${locked.revision}.`,
-    'Restore the newest copy of customer-keys.db: see docs/operating/privacy.md#the-keys.',
+    'Restore the newest copy of the keys: see docs/operating/privacy.md#the-keys.',
   )
 }
 

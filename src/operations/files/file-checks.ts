@@ -7,12 +7,15 @@ import type { Configuration } from '../configuration/configuration.js'
 
 /** Returns the problems of the files of read models and customers' keys, with their paths. */
 export async function checkOtherFiles(
-  { readModels, dataDirectory }: Pick<Configuration, 'readModels' | 'dataDirectory'>,
+  { readModels, receipts, keyStore }: Pick<Configuration, 'readModels' | 'receipts' | 'keyStore'>,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  if (readModels.engine !== 'embedded') return []
+  const lists = [readModels, receipts].flatMap((each) =>
+    each.engine === 'embedded' ? join(each.directory, 'read-models.db') : [],
+  )
+  const keys = keyStore.engine === 'embedded' ? [keyFileIn(keyStore.directory)] : []
   const problems: string[] = []
-  for (const path of [join(readModels.directory, 'read-models.db'), keyFileIn(dataDirectory)]) {
+  for (const path of new Set([...lists, ...keys])) {
     if (!existsSync(path)) continue
     for (const problem of await check(path, signal)) problems.push(`${path}: ${problem}`)
   }

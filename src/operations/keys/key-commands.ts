@@ -104,7 +104,8 @@ export async function giveUpKey(
     const raw = addEventCodes(log, eventKeyIn(box))
     try {
       // Before the digests, so that a repeat completes an interrupted run.
-      await giveUpLostKeys({ raw, keys: customerKeys, clock: () => new Date().toISOString() }, reason, by)
+      const parts = { raw, keys: customerKeys, clock: () => new Date().toISOString() }
+      await giveUpLostKeys(parts, customerKeys.unopened(), reason, by)
     } finally {
       await customerKeys.close()
     }

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/time.js'
 import type { CustomerKeys } from '../../privacy/customer-keys.js'
@@ -45,7 +46,7 @@ export async function bringListsUpToDate(
  * @throws StoreUnavailableError, ReadModelsUnavailableError
  */
 export async function compactForgotten(
-  { readModels: location }: Configuration,
+  { readModels: location, receipts }: Configuration,
   { customerKeys, readModels }: { readonly customerKeys: CustomerKeys; readonly readModels: ReadModels },
 ): Promise<void> {
   for (const { name } of allProjections) {
@@ -53,9 +54,11 @@ export async function compactForgotten(
     for (const build of [built, previous]) if (build) await readModels.drop(build.collection)
   }
   await customerKeys.store.compact()
-  if (location.engine !== 'embedded') return
-  const { compactEmbeddedReadModels } = await import('../../read-models/embedded/maintenance.js')
-  await compactEmbeddedReadModels(location)
+  for (const each of isDeepStrictEqual(location, receipts) ? [location] : [location, receipts]) {
+    if (each.engine !== 'embedded') continue
+    const { compactEmbeddedReadModels } = await import('../../read-models/embedded/maintenance.js')
+    await compactEmbeddedReadModels(each)
+  }
 }
 
 /**

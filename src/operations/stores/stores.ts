@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import { attachEventLog, type EventLogHandle, logPath, openEventLog } from '@transferd/event-log'
 import { IntegrityCommands, integrityContext } from '../../commands/integrity/integrity-commands.js'
 import { currencyProblem } from '../../commands/transfer/log-currency.js'
@@ -10,8 +11,10 @@ import { systemClock } from '../../kernel/time.js'
 import { openCollectionKeyStore } from '../../privacy/collection-key-store.js'
 import { CustomerKeys, type KeyStore } from '../../privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../privacy/embedded/embedded-key-store.js'
+import { requireCustomerKeys } from '../../privacy/lost-keys.js'
 import { sealing } from '../../privacy/sealing-store.js'
 import type { ReadModels } from '../../read-models/read-models.js'
+import { withReceipts } from '../../read-models/receipts.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import { startFirstTree } from '../audit/audit-files.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
@@ -38,6 +41,12 @@ export async function openStores(configuration: Configuration) {
   const log = await openLog(configuration)
   try {
     const readModels = await openReachableReadModels(configuration)
+    try {
+      await requireCustomerKeys(markedStore(log.rawEventStore, log.box), log.customerKeys.store, configuration.keyStore)
+    } catch (error) {
+      await readModels.close()
+      throw error
+    }
     const close = async () => {
       await readModels.close()
       await log.close()
@@ -112,20 +121,20 @@ export function markedStore(raw: EventStore, box: SecretBox): EventStore {
   return skipEvents(checkEventCodes(raw, eventKeyIn(box)))
 }
 
-/** Opens the keys next to the read models, where all nodes can reach them. Nothing is opened before the first key is requested. */
+/** Nothing is opened before the first key is requested. */
 export function openCustomerKeys(configuration: Configuration, box: SecretBox): CustomerKeys {
   return new CustomerKeys(openKeyStore(configuration), box)
 }
 
-export function openKeyStore({ readModels, dataDirectory }: Configuration): KeyStore {
-  return readModels.engine === 'embedded'
-    ? openEmbeddedKeyStore({ directory: dataDirectory })
-    : openCollectionKeyStore(() => openReadModels(readModels))
+export function openKeyStore({ keyStore }: Pick<Configuration, 'keyStore'>): KeyStore {
+  return keyStore.engine === 'embedded'
+    ? openEmbeddedKeyStore(keyStore)
+    : openCollectionKeyStore(() => openReadModels(keyStore))
 }
 
 /** @throws ReadModelsUnavailableError, ConfigurationError */
 export async function openReachableReadModels(configuration: Configuration): Promise<ReadModels> {
-  const readModels = await openReadModels(configuration.readModels)
+  const readModels = await openListsAndReceipts(configuration)
   try {
     // This reports a wrong address or password now, instead of lists that stay empty.
     await readModels.listCollections()
@@ -164,6 +173,21 @@ export async function attachEventStore(
   return handle ? attachEventLog(handle) : (await openEventStore(location)).eventStore
 }
 
+/** Opens the read models with the receipts, which can be on a different server. @throws the errors of {@link openReadModels} */
+export async function openListsAndReceipts({
+  readModels: location,
+  receipts: receiptLocation,
+}: Pick<Configuration, 'readModels' | 'receipts'>): Promise<ReadModels> {
+  const lists = await openReadModels(location)
+  if (isDeepStrictEqual(location, receiptLocation)) return lists
+  try {
+    return withReceipts(lists, await openReadModels(receiptLocation))
+  } catch (error) {
+    await lists.close()
+    throw error
+  }
+}
+
 /**
  * Opens the read models. A MongoDB need not be reachable yet.
  * @throws ReadModelsUnavailableError if a directory cannot be used, ConfigurationError if a URL is invalid
@@ -175,7 +199,7 @@ export async function openReadModels(location: Configuration['readModels']): Pro
     return openEmbeddedReadModels(location)
   }
   const { openMongodbReadModels } = await import('../../read-models/mongodb/mongodb-read-models.js')
-  return namingVariable('READ_MODEL_URL', () => openMongodbReadModels(location))
+  return namingVariable('READ_MODEL_URL or KEY_STORE_URL', () => openMongodbReadModels(location))
 }
 
 function namingVariable<Opened>(name: string, open: () => Opened): Opened {

@@ -78,7 +78,7 @@ async function world(t: Test, events = 40) {
   writeFileSync(join(tree, 'tile', 'names', '999.draft'), 'of a killed process')
   writeFileSync(join(data, 'audit.key'), 'v1.sealed')
   writeFileSync(join(data, 'master.key'), canary)
-  const sources = { dataDirectory: data, auditDirectory: tree, log: data, readModels: data }
+  const sources = { dataDirectory: data, auditDirectory: tree, log: data, readModels: data, receipts: data, keys: data }
   const target = join(root, 'target')
   const back = (second: number, more: Partial<CreateBackupOptions> = {}) =>
     createBackup({

@@ -7,7 +7,8 @@ import {
   environmentSchema,
   readConfiguration,
 } from '../../../src/operations/configuration/configuration.js'
-import { openReadModels } from '../../../src/operations/stores/stores.js'
+import { openListsAndReceipts, openReadModels } from '../../../src/operations/stores/stores.js'
+import { hasReceipt, storeReceipt } from '../../../src/read-models/receipts.js'
 import { configurationPage, secretVariables } from './configuration-page.js'
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
@@ -57,6 +58,7 @@ t.test('reports all problems together, each with its variable', async (t) => {
     PUBLIC_URL: 'ftp://example.com',
     EVENT_STORE_URL: './data',
     READ_MODEL_URL: 'embedded:',
+    KEY_STORE_URL: 'embedded://keys',
     TRANSFERD_MASTER_KEY: 'short',
     AUDIT_GROUP_READABLE: 'yes',
     AUDIT_ORIGIN: 'two words',
@@ -94,6 +96,45 @@ t.test('reports an engine that this build does not include', async (t) => {
   t.match(models, /READ_MODEL_URL is postgres:: use embedded:<directory> or mongodb:/)
 })
 
+t.test(
+  'keeps keys and receipts with the read models on a server, in the data directory, or where KEY_STORE_URL says',
+  async (t) => {
+    const located = (environment: { readonly [name: string]: string }) => {
+      const { keyStore, receipts } = readConfiguration(environment)
+      return [keyStore, receipts]
+    }
+    const embedded = (name: string) => ({ engine: 'embedded', directory: resolve(name) })
+    const server = (url: string) => ({ engine: 'mongodb', url })
+    const onServer = { READ_MODEL_URL: 'mongodb://db/lists' }
+    t.same(located({ EVENT_STORE_URL: 'embedded:log', READ_MODEL_URL: 'embedded:lists' }), [
+      embedded('log'),
+      embedded('lists'),
+    ])
+    t.same(located(onServer), [server('mongodb://db/lists'), server('mongodb://db/lists')])
+    t.same(located({ ...onServer, KEY_STORE_URL: 'mongodb://db/keys' }), [
+      server('mongodb://db/keys'),
+      server('mongodb://db/keys'),
+    ])
+    t.same(located({ ...onServer, KEY_STORE_URL: 'embedded:keys' }), [embedded('keys'), embedded('keys')])
+  },
+)
+
+t.test('stores receipts in the place of their own, and lists elsewhere', async (t) => {
+  const lists = { engine: 'embedded', directory: t.testdir() } as const
+  const receipts = { engine: 'embedded', directory: join(lists.directory, 'receipts') } as const
+  const both = await openListsAndReceipts({ readModels: lists, receipts })
+  const sha256 = await storeReceipt(both, Buffer.from('%PDF-1.7'), '2026-03-01T12:00:00.000Z')
+  await both.collection('transfers').bulkWrite([{ insertOne: { document: { _id: 'a', position: 1, listed: true } } }])
+  t.same([...(await both.listCollections())].sort(), ['receipts', 'transfers'])
+  t.ok(await hasReceipt(both, sha256!))
+  await both.close()
+  const collections = async (location: typeof lists | typeof receipts) => {
+    const opened = await openReadModels(location)
+    return opened.listCollections().finally(() => opened.close())
+  }
+  t.same([await collections(lists), await collections(receipts)], [['transfers'], ['receipts']])
+})
+
 t.test('reads the URL of a log on EventStoreDB, and a separate directory for the files of the node', async (t) => {
   for (const url of ['esdb://admin:pass@a:2113,b:2113?tls=true', 'esdb+discover://cluster.example:2113']) {
     const { eventStore, dataDirectory } = readConfiguration({ EVENT_STORE_URL: url })
@@ -121,7 +162,7 @@ t.test('reports a URL that the driver cannot parse, without its password', async
   const url = 'mongodb://user:secret@host:port/x'
   const error = await openReadModels({ engine: 'mongodb', url }).catch((error: unknown) => error)
   t.ok(error instanceof ConfigurationError)
-  t.match(String(error), /READ_MODEL_URL cannot be used/)
+  t.match(String(error), /READ_MODEL_URL or KEY_STORE_URL cannot be used/)
   t.notMatch(String(error), /secret/)
 })
 
@@ -336,6 +377,7 @@ t.test('reads every secret from a file without its trailing newline, and rejects
   const values = {
     EVENT_STORE_URL: 'esdb://user:hunter2@log.example:2113',
     READ_MODEL_URL: 'mongodb://user:hunter2@db.example/transferd',
+    KEY_STORE_URL: 'mongodb://user:hunter2@keys.example/transferd',
     TRANSFERD_MASTER_KEY: 'ab'.repeat(32),
     AUDIT_COPY_TO: 'https://user:hunter2@copies.example/log',
     WALLET_TOKEN: 'hunter2-wallet',
