@@ -92,14 +92,14 @@ function useColumns(): readonly Column<AuditAction>[] {
       id: 'who',
       header: text('audit.who'),
       wide: true,
-      card: 'name',
+      card: 'status',
       cell: (row) => <bdi>{actorName(row.actorName)}</bdi>,
     },
     {
       id: 'what',
       header: text('audit.what'),
       wide: true,
-      card: 'title',
+      card: 'name',
       cell: ({ type }) => eventName(type),
     },
     {

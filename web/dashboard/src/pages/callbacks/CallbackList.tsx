@@ -109,7 +109,7 @@ function useColumns(): readonly Column<CallbackRow>[] {
     {
       id: 'transfer',
       header: text('fields.transfer'),
-      card: 'title',
+      card: 'name',
       cell: ({ trackingId, referenceId }) => (
         <Link to="/transfers/$trackingId" params={{ trackingId }}>
           {referenceId}
@@ -125,7 +125,7 @@ function useColumns(): readonly Column<CallbackRow>[] {
     {
       id: 'transferStatus',
       header: text('fields.transferStatus'),
-      card: 'name',
+      card: 'title',
       cell: (row) => <StatusBadge status={row.transferStatus} />,
     },
     {
