@@ -1,5 +1,7 @@
 import { setMaxListeners } from 'node:events'
+import { endOfLog } from '../event-store/event-store.js'
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
+import { CallbackMemory } from './callback-memory.js'
 import { type DeliveryDependencies, DeliveryWorker } from './deliver/delivery-worker.js'
 import { CallbackRecorder, recordFromSubscription } from './record/callback-recorder.js'
 import { SweepCheckpoint, sweepCallbacks } from './record/callback-sweep.js'
@@ -12,7 +14,9 @@ export function startCallbacks(deps: DeliveryDependencies): Part {
   return startUnderLease(deps, 'callbacks', async ({ signal }, _retry, stopping) => {
     deps.logger.info('callbacks: this process now records and delivers callbacks')
     const checkpoint = await SweepCheckpoint.load(deps.store, deps.clock)
-    const recording = { ...deps, recorder: new CallbackRecorder(deps.store, deps.commands), checkpoint }
+    // Before anything is read for it, because a lane that is read misses no event that is followed.
+    const memory = new CallbackMemory(await endOfLog(deps.store))
+    const recording = { ...deps, recorder: new CallbackRecorder(deps.store, deps.commands, memory), checkpoint }
     const cutOff = new AbortController()
     setMaxListeners(0, cutOff.signal)
     let timer: NodeJS.Timeout | undefined
@@ -23,7 +27,7 @@ export function startCallbacks(deps: DeliveryDependencies): Part {
     }
     signal.addEventListener('abort', onEnd)
     if (signal.aborted) onEnd()
-    const worker = new DeliveryWorker(deps, signal, cutOff.signal)
+    const worker = new DeliveryWorker({ ...deps, memory }, signal, cutOff.signal)
     try {
       await Promise.all([recordFromSubscription(recording, signal), sweepCallbacks(recording, signal), worker.run()])
     } finally {

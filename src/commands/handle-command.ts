@@ -96,8 +96,6 @@ interface LoadOptions<State> {
   /** The stream as it was read earlier, so that only later events are read. */
   readonly known?: Loaded<State> | undefined
   readonly onRead?: (recorded: RecordedEvent) => void
-  /** The events of the stream if they are known already, so that nothing is read. */
-  readonly events?: readonly RecordedEvent[] | undefined
 }
 
 /** Reads and folds a stream. @throws StoreUnavailableError, UnreadableEventError */
@@ -105,11 +103,11 @@ export async function loadStream<State, Event extends DomainEvent>(
   store: EventStore,
   decider: Folded<State, Event>,
   stream: string,
-  { onceId, known, onRead, events }: LoadOptions<State> = {},
+  { onceId, known, onRead }: LoadOptions<State> = {},
 ): Promise<Loaded<State>> {
   let { state, revision, isDone = false } = known ?? emptyStream(decider)
   const fromRevision = revision === 'no_stream' ? 0 : revision + 1
-  for (const recorded of events ?? (await store.readStream(stream, { fromRevision }))) {
+  for (const recorded of await store.readStream(stream, { fromRevision })) {
     state = foldEvent(decider.evolve, state, recorded)
     revision = recorded.revision
     isDone ||= recorded.id === onceId

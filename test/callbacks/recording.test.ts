@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { callbackGroup } from '../../src/callbacks/record/callback-recorder.js'
+import { CallbackMemory } from '../../src/callbacks/callback-memory.js'
+import { CallbackRecorder, callbackGroup } from '../../src/callbacks/record/callback-recorder.js'
+import { transferStream } from '../../src/domain/streams.js'
 import {
   type EventStore,
   type PersistentConsumer,
@@ -242,4 +244,39 @@ t.test('parks an unreadable event, which blocks no other transfer', async (t) =>
   const [parked] = await world.store.persistentSubscriptions.listParked(callbackGroup, { maxCount: 10 })
   t.match(parked, { stream: `transfer-${broken}`, revision: 1 })
   t.match(parked?.reason, 'unreadable event')
+})
+
+t.test('memory decides on sending only with a lane that contains every followed event and every report', async (t) => {
+  const world = await openWorld(t, { project: false })
+  const { id } = await world.merchant('http://127.0.0.1:9/')
+  const trackingId = await world.completed(id)
+  const [, change] = await world.store.readStream(transferStream(trackingId))
+  const statusIn = (memory: CallbackMemory) => memory.laneToSend(trackingId)?.state.deliveries[0]?.status
+  const memory = new CallbackMemory(change!.position)
+  await new CallbackRecorder(world.store, world.callbacks, memory).recordUpTo(change!, { isNew: true })
+  t.equal(statusIn(memory), undefined, 'an earlier process may have recorded and delivered it')
+
+  memory.take({ events: await world.deliveryLog(trackingId), atEnd: true })
+  t.equal(statusIn(memory), 'waiting')
+  const recorded = await world.callbacks.load(trackingId)
+  const outcome = { result: 'delivered' } as const
+  const report = { attempt: 1, httpStatus: 200, durationMs: 1, outcome }
+  await memory.append(trackingId, async (newest) => {
+    const result = await world.callbacks.reportAttempt(trackingId, change!.id, report, context, newest)
+    if (!result.accepted) throw new Error(result.refusal.rule)
+    memory.keep(trackingId, { ...recorded, ...result })
+    return result
+  })
+  t.equal(statusIn(memory), 'delivered', 'before the report is followed')
+  memory.keep(trackingId, recorded)
+  t.equal(statusIn(memory), 'delivered', 'an older read changes nothing')
+
+  await world.callbacks.requeue(trackingId, 'latest', context)
+  memory.take({ events: await world.deliveryLog(trackingId), atEnd: true })
+  t.equal(statusIn(memory), 'waiting', 'another process has requeued it')
+
+  const restarted = new CallbackMemory(change!.position)
+  restarted.take({ events: (await world.deliveryLog(trackingId)).slice(-1), atEnd: true })
+  restarted.keep(trackingId, recorded)
+  t.equal(statusIn(restarted), undefined, 'a read that ended late lacks a followed event')
 })

@@ -1,9 +1,9 @@
 import pRetry from 'p-retry'
 import type { CallbackCommands, LoadedLane } from '../../commands/callback/callback-commands.js'
-import { TooMuchContentionError } from '../../commands/handle-command.js'
+import { type Loaded, TooMuchContentionError } from '../../commands/handle-command.js'
 import type { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
-import type { AttemptOutcome, Delivery } from '../../domain/callback.js'
+import type { AttemptOutcome, Delivery, Lane } from '../../domain/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
 import { type Clock, hourMs, minuteMs } from '../../kernel/time.js'
@@ -78,12 +78,16 @@ export interface AttemptDependencies {
 }
 
 /** The lane's next delivery, to its merchant's endpoint. */
-interface Attempt {
+export interface Attempt {
   readonly endpoint: CallbackEndpoint
   readonly merchant: Merchant
   readonly trackingId: string
   readonly lane: LoadedLane
   readonly delivery: Delivery
+  /** Passes the lane's newest known state to `work`. Another callback may have been recorded during the attempt. */
+  readonly appendToLane: <Appended extends Loaded<Lane>>(
+    work: (newest: Loaded<Lane>) => Promise<Appended>,
+  ) => Promise<Appended>
   /** Called once the response or failure is known, so that another attempt can start. Resolves when the report can be appended. */
   readonly onResponse: () => Promise<void>
 }
@@ -110,7 +114,7 @@ export function attemptCallback(deps: AttemptDependencies, attempt: Attempt, sig
 
 async function sendAndReport(
   deps: AttemptDependencies,
-  { endpoint, merchant, trackingId, lane, delivery, onResponse }: Attempt,
+  { endpoint, merchant, trackingId, lane, delivery, appendToLane, onResponse }: Attempt,
   signal: AbortSignal,
 ) {
   const { commands, metrics, clock, random } = deps
@@ -134,14 +138,20 @@ async function sendAndReport(
   const $correlationId = lane.causes.get(webhookId)?.$correlationId ?? webhookId
   const context = { actor: 'system:callbacks', $correlationId, $causationId: webhookId }
   const write = <Result>(work: () => Promise<Result>) => retryWrite(work, deps.timing, signal)
-  const { state } = await write(() => commands.reportAttempt(trackingId, webhookId, report, context, lane))
+  const reported = await write(() =>
+    appendToLane(async (newest) => {
+      const result = await commands.reportAttempt(trackingId, webhookId, report, context, newest)
+      if (!result.accepted) throw new Error(`${trackingId}: ${result.refusal.rule}`)
+      return result
+    }),
+  )
   metrics.observeAttempt(merchant.merchantId, outcome.result, durationMs)
   if (outcome.result === 'delivered') {
     if (!endpoint.health.isKnownHealthy) await write(() => endpoint.health.succeeded())
   } else if (await write(() => endpoint.health.failed(nowMs))) {
     await disable(deps, endpoint, 'every attempt failed for 120 hours', signal)
   }
-  return { outcome, response, lane: state }
+  return { outcome, response, lane: { ...lane, ...reported } }
 }
 
 async function disable(deps: AttemptDependencies, endpoint: CallbackEndpoint, reason: string, signal: AbortSignal) {

@@ -1,6 +1,6 @@
 import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import { merchantStream } from '../../domain/streams.js'
-import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
+import type { EventStore } from '../../event-store/event-store.js'
 import { hourMs, minuteMs } from '../../kernel/time.js'
 import { type CallbackDocument, collections } from '../../read-models/documents.js'
 import type { Filter, ReadModels } from '../../read-models/read-models.js'
@@ -135,20 +135,14 @@ export class EndpointHealth {
 }
 
 /** The lanes in memory, per state. The read model finds the others. */
-const maxLanes = 256
-
-/** A lane whose turn comes, with its only event unless the lane must be read. */
-export interface ReadyLane {
-  readonly lane: string
-  readonly only?: RecordedEvent | undefined
-}
+const maxLanes = 512
 
 /**
  * The lanes (trackingIds) of one merchant that the worker has in memory. A lane is in flight at most once at a time. When its turn comes,
  * the log decides which callback it sends. Memory stays bounded regardless of the number of waiting callbacks.
  */
 export class LaneQueue {
-  readonly #ready = new Map<string, ReadyLane>()
+  readonly #ready = new Set<string>()
   readonly #inFlight = new Set<string>()
   /** Lanes that were offered while in flight: they may have changed since they were loaded. */
   readonly #offeredAgain = new Set<string>()
@@ -177,17 +171,12 @@ export class LaneQueue {
     return this.#ready.has(lane) || this.#inFlight.has(lane) || this.#postponed.has(lane)
   }
 
-  /** Adds a lane that may have something to send. `only` is its only event, if nothing else has been recorded in it. */
-  offer(lane: string, only?: RecordedEvent): void {
+  /** Adds a lane that may have something to send. */
+  offer(lane: string): void {
     this.#postponed.delete(lane)
     if (this.#inFlight.has(lane)) this.#offeredAgain.add(lane)
-    else if (this.room > 0 || this.#ready.has(lane)) this.#ready.set(lane, { lane, only })
+    else if (this.room > 0 || this.#ready.has(lane)) this.#ready.add(lane)
     else this.hasOverflowed = true
-  }
-
-  /** Records that the lane has another event than the one that it was offered with. */
-  changed(lane: string): void {
-    if (this.#ready.get(lane)?.only) this.#ready.set(lane, { lane })
   }
 
   postpone(lane: string, dueMs: number): void {
@@ -203,12 +192,12 @@ export class LaneQueue {
   }
 
   /** Takes the next lane, which is in flight until {@link release}. */
-  take(): ReadyLane | undefined {
-    const [ready] = this.#ready.values()
-    if (ready === undefined) return undefined
-    this.#ready.delete(ready.lane)
-    this.#inFlight.add(ready.lane)
-    return ready
+  take(): string | undefined {
+    const [lane] = this.#ready
+    if (lane === undefined) return undefined
+    this.#ready.delete(lane)
+    this.#inFlight.add(lane)
+    return lane
   }
 
   release(lane: string): void {

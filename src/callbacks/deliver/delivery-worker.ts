@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
+import type { LoadedLane } from '../../commands/callback/callback-commands.js'
 import { nextDelivery, untilDueMs } from '../../domain/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
-import { streamPrefix } from '../../domain/streams.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { Batcher } from '../../kernel/batcher.js'
 import { steadyClock } from '../../kernel/time.js'
@@ -9,13 +9,13 @@ import { EndpointAttempts } from '../../read-models/endpoint-attempts.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { follow } from '../../subscriptions/follow.js'
 import { pause } from '../../subscriptions/retry.js'
-import { type AttemptDependencies, attemptCallback } from './callback-attempt.js'
+import { type CallbackMemory, rememberedPrefixes } from '../callback-memory.js'
+import { type Attempt, type AttemptDependencies, attemptCallback } from './callback-attempt.js'
 import {
   CallbackEndpoint,
   EndpointHealth,
   hasDueCallbacks,
   maxAttemptsPerEndpoint,
-  type ReadyLane,
   WaitingCallbacks,
 } from './callback-endpoint.js'
 import { EndpointConnection, type ResolveHost } from './endpoint-connection.js'
@@ -27,6 +27,10 @@ export interface DeliveryDependencies extends AttemptDependencies {
   readonly logger: Logger
 }
 
+interface WorkerDependencies extends DeliveryDependencies {
+  readonly memory: CallbackMemory
+}
+
 /** Attempts in flight. Above this each endpoint may still have one, so that hanging endpoints cannot occupy every slot. */
 const maxAttempts = 512
 const maxAttemptsWithReserve = 1_024
@@ -35,6 +39,8 @@ const maxUnreported = 4_096
 const maxReportsTogether = 128
 const merchantsPerSearch = 500
 const refillBelow = 64
+/** Following each create separately would cost more than everything else that this part does for it. */
+const gatherMs = { calm: 20, busy: 20 } as const
 
 /**
  * Delivers recorded callbacks: one at a time per transfer, in the order of its revisions, and in parallel across transfers. New callbacks
@@ -61,7 +67,7 @@ export class DeliveryWorker {
    * @param abort cuts off the attempts in flight, which are repeated later
    */
   constructor(
-    private readonly deps: DeliveryDependencies,
+    private readonly deps: WorkerDependencies,
     private readonly stop: AbortSignal,
     private readonly abort: AbortSignal,
   ) {
@@ -88,13 +94,13 @@ export class DeliveryWorker {
   }
 
   async #followCallbacks(): Promise<void> {
-    const { store, logger } = this.deps
+    const { store, logger, memory } = this.deps
     await follow({
-      ...{ store, after: 'end', streamPrefixes: [streamPrefix.callback], signal: this.stop },
+      ...{ store, after: memory.through, streamPrefixes: rememberedPrefixes, signal: this.stop, gatherMs },
       isRetried: () => true,
       onUnavailable: (err) => logger.warn({ err }, 'callbacks: following new callbacks failed and will be retried'),
       handle: (page) => {
-        // After the whole page, because a later event of it may change a lane.
+        memory.take(page)
         for (const endpoint of new Set(page.events.map((event) => this.#take(event))))
           if (endpoint) this.#pump(endpoint)
       },
@@ -102,18 +108,13 @@ export class DeliveryWorker {
   }
 
   /** Returns the endpoint if the event gives it something to send. */
-  #take(event: RecordedEvent): CallbackEndpoint | undefined {
-    const { type, revision, data } = event
-    const { merchantId, trackingId } = data
+  #take({ type, data: { merchantId, trackingId } }: RecordedEvent): CallbackEndpoint | undefined {
+    if (type !== 'CallbackRecorded' && type !== 'CallbackRequeued') return undefined
     if (typeof merchantId !== 'string' || typeof trackingId !== 'string') return undefined
-    if (type !== 'CallbackRecorded' && type !== 'CallbackRequeued') {
-      this.#endpoints.get(merchantId)?.lanes.changed(trackingId)
-      return undefined
-    }
     const endpoint = this.#endpointOf(merchantId)
     // A user who requeues a callback expects an attempt immediately.
     if (type === 'CallbackRequeued') endpoint.breaker.probeNow()
-    endpoint.lanes.offer(trackingId, revision === 0 ? event : undefined)
+    endpoint.lanes.offer(trackingId)
     return endpoint
   }
 
@@ -191,11 +192,11 @@ export class DeliveryWorker {
   /** Starts as many attempts as the limits allow. */
   #pump(endpoint: CallbackEndpoint): void {
     while (!this.stop.aborted && this.#mayAttempt(endpoint)) {
-      const ready = endpoint.lanes.take()
-      if (ready === undefined) break
+      const trackingId = endpoint.lanes.take()
+      if (trackingId === undefined) break
       endpoint.sending++
       this.#sending++
-      const running = this.#serve(endpoint, ready).finally(() => this.#attempts.delete(running))
+      const running = this.#serve(endpoint, trackingId).finally(() => this.#attempts.delete(running))
       this.#attempts.add(running)
     }
     const hasEnough = endpoint.lanes.readyCount >= refillBelow || !endpoint.needsRefill(performance.now())
@@ -237,9 +238,8 @@ export class DeliveryWorker {
   }
 
   /** Gives a lane one turn, with at most one attempt. Never rejects. */
-  async #serve(endpoint: CallbackEndpoint, ready: ReadyLane): Promise<void> {
+  async #serve(endpoint: CallbackEndpoint, trackingId: string): Promise<void> {
     const { lanes } = endpoint
-    const { lane: trackingId } = ready
     let isSending = true
     const freeSlot = () => {
       if (!isSending) return
@@ -250,7 +250,7 @@ export class DeliveryWorker {
     }
     let hasMore = false
     try {
-      hasMore = await this.#sendNext(endpoint, ready, freeSlot)
+      hasMore = await this.#sendNext(endpoint, trackingId, freeSlot)
     } catch (error) {
       if (!this.abort.aborted) {
         this.deps.logger.error({ err: error, trackingId }, 'callbacks: a callback could not be attempted')
@@ -264,9 +264,8 @@ export class DeliveryWorker {
   }
 
   /** Returns true if the lane may have another callback to send now. Calls `freeSlot` when the endpoint has responded. */
-  async #sendNext(endpoint: CallbackEndpoint, ready: ReadyLane, freeSlot: () => void): Promise<boolean> {
-    const { lane: trackingId, only } = ready
-    const lane = await this.deps.commands.load(trackingId, only && [only])
+  async #sendNext(endpoint: CallbackEndpoint, trackingId: string, freeSlot: () => void): Promise<boolean> {
+    const lane = await this.#laneOf(trackingId)
     const delivery = nextDelivery(lane.state)
     const merchant = this.#deliverable(endpoint.merchantId)
     if (!delivery || !merchant) return false
@@ -283,7 +282,9 @@ export class DeliveryWorker {
         if (this.#sending === 0) void this.#reports.flush()
       })
     }
-    const attempt = { endpoint, merchant, trackingId, lane, delivery, onResponse }
+    const appendToLane: Attempt['appendToLane'] = (work) =>
+      this.deps.memory.append(trackingId, (newest) => work(newest ?? lane))
+    const attempt = { endpoint, merchant, trackingId, lane, delivery, appendToLane, onResponse }
     const { outcome, response, lane: reported } = await attemptCallback(this.deps, attempt, this.abort)
     const { httpStatus, durationMs, failure, excerpt } = response
     const { webhookId, payload } = delivery
@@ -291,10 +292,20 @@ export class DeliveryWorker {
     const body = excerpt !== undefined && { body: excerpt }
     const [at, sent] = [this.deps.clock(), { webhookId, trackingId, referenceId, transferStatus }]
     this.#history.note(merchant.merchantId, { at, ...sent, httpStatus, durationMs, failure, ...body })
-    const next = nextDelivery(reported)
+    this.deps.memory.keep(trackingId, reported)
+    const next = nextDelivery(reported.state)
     if (outcome.result !== 'failed' || next === undefined) return next !== undefined
     endpoint.lanes.postpone(trackingId, this.#nowMs() + untilDueMs(next, Date.parse(this.deps.clock())))
     return false
+  }
+
+  async #laneOf(trackingId: string): Promise<LoadedLane> {
+    const { memory, commands } = this.deps
+    const known = memory.laneToSend(trackingId)
+    if (known) return known
+    const lane = await commands.load(trackingId)
+    memory.keep(trackingId, lane)
+    return lane
   }
 
   #endpointOf(merchantId: string): CallbackEndpoint {

@@ -3,8 +3,7 @@ import type { CallbackCommands } from '../../commands/callback/callback-commands
 import { emptyStream, type Loaded } from '../../commands/handle-command.js'
 import { callbackDecider, type Lane } from '../../domain/callback.js'
 import { streamPrefix } from '../../domain/streams.js'
-import { statusCodes, type Transfer, type TransferState } from '../../domain/transfer/transfer.js'
-import { transferDecider } from '../../domain/transfer/transfer-decider.js'
+import { statusCodes } from '../../domain/transfer/transfer.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
 import {
@@ -18,19 +17,13 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { evolved, readEvent } from '../../event-store/read-event.js'
 import { Batcher } from '../../kernel/batcher.js'
 import { boundedCache } from '../../kernel/bounded-cache.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { inSpanOf, streamAttributes } from '../../tracing/tracing.js'
+import { type CallbackMemory, type Change, TransferChanges } from '../callback-memory.js'
 import type { CallbackMetrics } from '../callback-metrics.js'
 import type { CallbackTiming } from '../callback-timing.js'
-
-interface Change {
-  readonly event: RecordedEvent
-  /** The transfer's state after the event. */
-  readonly transfer: Transfer
-}
 
 /** Covers the events that a busy service records before the sweep reaches them. The sweep then skips them without reading. */
 const maxRemembered = 20_000
@@ -55,6 +48,7 @@ export class CallbackRecorder {
   constructor(
     private readonly store: EventStore,
     private readonly commands: CallbackCommands,
+    private readonly memory?: CallbackMemory,
   ) {}
 
   /** Returns false for an event that certainly needs no recording. Reads nothing, because creations are most of the log. */
@@ -65,8 +59,8 @@ export class CallbackRecorder {
 
   /**
    * Records the missing callbacks of the transfer's changes up to and including `event`. This includes earlier changes: events may arrive
-   * out of order, and a callback that is recorded late would be sent late. Set `isNew` if the event is probably unrecorded; the lane of a
-   * first callback is then not read. Returns the number of recorded callbacks.
+   * out of order, and a callback that is recorded late would be sent late. Set `isNew` if the event is probably unrecorded; an unknown lane
+   * of a first callback is then not read. Returns the number of recorded callbacks.
    * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
    */
   async recordUpTo(event: RecordedEvent, { isNew = false } = {}): Promise<number> {
@@ -82,28 +76,28 @@ export class CallbackRecorder {
   async #recordMissing(changes: readonly Change[], isNew: boolean): Promise<number> {
     const [first] = changes
     if (!first) return 0
-    // If the lane exists after all, the append changes nothing or conflicts, and the lane is read then.
-    let lane: Loaded<Lane> =
-      isNew && changes.length === 1 ? emptyStream(callbackDecider) : await this.commands.load(first.transfer.trackingId)
-    const recorded = new Set(lane.state.deliveries.map(({ webhookId }) => webhookId))
-    const missing = changes.filter((change) => !recorded.has(change.event.id))
-    for (const change of missing) lane = await this.#record(change, lane)
-    return missing.length
+    const { trackingId } = first.transfer
+    let count = 0
+    const record = async (newest: Loaded<Lane> | undefined): Promise<Loaded<Lane>> => {
+      // If the lane is different after all, the append changes nothing or conflicts, and the lane is read then.
+      const assumed = isNew && changes.length === 1 ? emptyStream(callbackDecider) : undefined
+      let lane: Loaded<Lane> = newest ?? assumed ?? (await this.commands.load(trackingId))
+      const recorded = new Set(lane.state.deliveries.map(({ webhookId }) => webhookId))
+      const missing = changes.filter((change) => !recorded.has(change.event.id))
+      for (const change of missing) lane = await this.#record(change, lane)
+      count = missing.length
+      return lane
+    }
+    await (this.memory ? this.memory.append(trackingId, record) : record(undefined))
+    return count
   }
 
-  async #changesUpTo(last: RecordedEvent): Promise<Change[]> {
-    const events = await this.store.readStream(last.stream, { maxCount: last.revision + 1 })
-    const changes: Change[] = []
-    let before: TransferState = transferDecider.initialState
-    for (const event of events) {
-      const decoded = readEvent(event) as TransferEvent | undefined
-      if (!decoded) continue
-      const transfer = evolved(transferDecider.evolve, before, event, decoded)
-      if (transfer.kind === 'none') throw new Error(`${event.stream}@${event.revision} left no transfer`)
-      if (triggersCallback(decoded, before, transfer)) changes.push({ event, transfer })
-      before = transfer
-    }
-    return changes
+  async #changesUpTo(last: RecordedEvent): Promise<readonly Change[]> {
+    const known = await this.memory?.changesUpTo(last)
+    if (known) return known
+    const changes = new TransferChanges()
+    for (const event of await this.store.readStream(last.stream, { maxCount: last.revision + 1 })) changes.add(event)
+    return changes.all
   }
 
   /** Returns the lane with the callback in it. */
@@ -119,12 +113,6 @@ export class CallbackRecorder {
     if (!result.accepted) throw new Error(`${event.stream}@${event.revision}: ${result.refusal.rule}`)
     return result
   }
-}
-
-/** Decides by the event alone. By the current settings, a merchant that enables callbacks for creations would receive old ones. */
-function triggersCallback(event: TransferEvent, before: TransferState, after: Transfer): boolean {
-  if (event.type === 'DepositCreated' || event.type === 'WithdrawalCreated') return event.data.told
-  return before.kind !== 'none' && before.status !== after.status
 }
 
 export const callbackGroup = 'callbacks'

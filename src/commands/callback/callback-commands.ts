@@ -84,15 +84,14 @@ export class CallbackCommands {
   }
 
   /**
-   * Returns the lane, which a command can decide on without another read, and the metadata of each callback by webhookId. Pass the lane's
-   * events if they are known.
+   * Returns the lane, which a command can decide on without another read, and the metadata of each callback by webhookId.
    */
-  async load(trackingId: string, events?: readonly RecordedEvent[]): Promise<LoadedLane> {
+  async load(trackingId: string): Promise<LoadedLane> {
     const causes = new Map<string, EventMetadata>()
     const onRead = ({ type, data, metadata }: RecordedEvent) => {
       if (type === 'CallbackRecorded') causes.set(String(data.webhookId), metadata as EventMetadata)
     }
-    const loaded = await loadStream(this.store, callbackDecider, callbackStream(trackingId), { onRead, events })
+    const loaded = await loadStream(this.store, callbackDecider, callbackStream(trackingId), { onRead })
     return { ...loaded, causes }
   }
 

@@ -1,0 +1,183 @@
+import type { LoadedLane } from '../commands/callback/callback-commands.js'
+import { emptyStream, type Loaded, oneAtATime } from '../commands/handle-command.js'
+import { callbackDecider, type Lane, nextDelivery } from '../domain/callback.js'
+import { skippedEventsStream, streamPrefix } from '../domain/streams.js'
+import type { Transfer, TransferState } from '../domain/transfer/transfer.js'
+import { transferDecider } from '../domain/transfer/transfer-decider.js'
+import type { TransferEvent } from '../domain/transfer/transfer-events.js'
+import type { EventMetadata } from '../event-store/event-codec.js'
+import { comparePositions, type Page, type Position, type RecordedEvent } from '../event-store/event-store.js'
+import { evolved, foldEvent, readEvent } from '../event-store/read-event.js'
+import { boundedCache } from '../kernel/bounded-cache.js'
+import { pause } from '../subscriptions/retry.js'
+
+/** A change of a transfer that triggers a callback. */
+export interface Change {
+  readonly event: Pick<RecordedEvent, 'id' | 'stream' | 'revision' | 'metadata'>
+  /** The transfer's state after the event. */
+  readonly transfer: Transfer
+}
+
+/** The fold of a transfer's events, with the changes that trigger callbacks. */
+export class TransferChanges {
+  readonly all: Change[] = []
+  /** The revision of the last event; -1 before the first. */
+  revision = -1
+  #state: TransferState = transferDecider.initialState
+
+  /** @throws UnreadableEventError */
+  add(recorded: RecordedEvent): void {
+    const { id, stream, revision, metadata } = recorded
+    this.revision = revision
+    const event = readEvent(recorded) as TransferEvent | undefined
+    if (!event) return
+    const before = this.#state
+    const transfer = evolved(transferDecider.evolve, before, recorded, event)
+    if (transfer.kind === 'none') throw new Error(`${stream}@${revision} left no transfer`)
+    this.#state = transfer
+    if (triggersCallback(event, before, transfer))
+      this.all.push({ event: { id, stream, revision, metadata }, transfer })
+  }
+}
+
+/** Decides by the event alone. By the current settings, a merchant that enables callbacks for creations would receive old ones. */
+function triggersCallback(event: TransferEvent, before: TransferState, after: Transfer): boolean {
+  if (event.type === 'DepositCreated' || event.type === 'WithdrawalCreated') return event.data.told
+  return before.kind !== 'none' && before.status !== after.status
+}
+
+/** The streams that a follower passes to {@link CallbackMemory.take}. */
+export const rememberedPrefixes = [streamPrefix.transfer, streamPrefix.callback, skippedEventsStream]
+
+/** Each takes about a kilobyte. */
+const maxTransfers = 10_000
+const maxLanes = 10_000
+/** Far more than the changes of one transfer that are recorded together. */
+const maxWaitingAppends = 1_000
+/** The subscription usually delivers an event some milliseconds before or after the follower, on a busy machine seconds. */
+const maxWaitMs = 5_000
+
+interface KnownLane {
+  /** The revision of the last event that was followed, which may be newer than `lane`; -1 before the first. */
+  readonly followed: number
+  /** The lane as it was at its revision. It contains everything that this process has sent. */
+  readonly lane?: LoadedLane | undefined
+  /**
+   * The lane after the last append of this process, for further appends only: if an earlier process had recorded a callback, recording it
+   * again succeeds without a change, and the callback may have been delivered since.
+   */
+  readonly appended?: Loaded<Lane> | undefined
+}
+
+/**
+ * The newest transfers and lanes, folded from the events that one holder of the lease follows and appends, so that a callback that succeeds
+ * at the first attempt needs no read of a stream. Unknown or outdated states only cost a read: an append at an outdated revision conflicts.
+ */
+export class CallbackMemory {
+  readonly #transfers = boundedCache<TransferChanges>(maxTransfers)
+  readonly #lanes = boundedCache<KnownLane>(maxLanes)
+  readonly #turns = oneAtATime(maxWaitingAppends)
+  readonly #waiting = new Map<AbortController, Position>()
+
+  /** `through` is the position up to which everything is known or must be read: at first, where following starts. */
+  constructor(public through: Position | undefined) {}
+
+  /** Takes the next page of the streams in {@link rememberedPrefixes}. */
+  take({ events, checkpoint = this.through }: Page): void {
+    for (const event of events) {
+      if (event.stream.startsWith(streamPrefix.transfer)) this.#takeOfTransfer(event)
+      else if (event.stream.startsWith(streamPrefix.callback)) this.#takeOfLane(event)
+      else {
+        // A decision to skip an event changes the meaning of its stream.
+        this.#transfers.clear()
+        this.#lanes.clear()
+      }
+    }
+    this.through = checkpoint
+    for (const [waiting, position] of this.#waiting) if (!this.#isAhead(position)) waiting.abort()
+  }
+
+  /** Returns the changes of a transfer up to an event, or `undefined` if its stream must be read. Waits until the event is followed. */
+  async changesUpTo({ stream, revision, position }: RecordedEvent): Promise<readonly Change[] | undefined> {
+    if (this.#isAhead(position)) {
+      const waiting = new AbortController()
+      this.#waiting.set(waiting, position)
+      await pause(maxWaitMs, waiting.signal)
+      this.#waiting.delete(waiting)
+    }
+    const known = this.#transfers.get(stream)
+    return known && known.revision >= revision ? known.all.filter(({ event }) => event.revision <= revision) : undefined
+  }
+
+  /** Returns the lane to decide on the next attempt, or `undefined` if it must be read. */
+  laneToSend(trackingId: string): LoadedLane | undefined {
+    const { lane, followed } = this.#lanes.get(trackingId) ?? unknownLane
+    if (!lane || revisionOf(lane) < followed) return undefined
+    const next = nextDelivery(lane.state)
+    // The cause is in an event that was appended, but not followed yet.
+    return next && !lane.causes.has(next.webhookId) ? undefined : lane
+  }
+
+  /** Runs the appends to a lane one at a time. Each decides on the newest known state, or on `undefined`. */
+  append<Appended extends Loaded<Lane>>(
+    trackingId: string,
+    work: (newest: Loaded<Lane> | undefined) => Promise<Appended>,
+  ): Promise<Appended> {
+    const known = () => this.#lanes.get(trackingId) ?? unknownLane
+    return this.#turns.run(trackingId, async () => {
+      const { lane, appended: before } = known()
+      const appended = await work(lane && before && revisionOf(lane) < revisionOf(before) ? before : (lane ?? before))
+      this.#lanes.set(trackingId, { ...known(), appended })
+      return appended
+    })
+  }
+
+  /** Keeps a lane that was read, or that the worker changed. */
+  keep(trackingId: string, lane: LoadedLane): void {
+    const known = this.#lanes.get(trackingId) ?? unknownLane
+    if (known.lane && revisionOf(known.lane) > revisionOf(lane)) return
+    const causes = new Map([...(known.lane?.causes ?? []), ...lane.causes])
+    this.#lanes.set(trackingId, { ...known, lane: { ...lane, causes } })
+  }
+
+  #isAhead(position: Position): boolean {
+    return this.through === undefined || comparePositions(position, this.through) > 0
+  }
+
+  #takeOfTransfer(event: RecordedEvent): void {
+    const { stream, revision } = event
+    const known = revision === 0 ? new TransferChanges() : this.#transfers.get(stream)
+    if (!known || revision <= known.revision) return
+    try {
+      known.add(event)
+      if (revision === 0) this.#transfers.set(stream, known)
+    } catch {
+      // Each reader of the stream reports the unreadable event.
+      this.#transfers.delete(stream)
+    }
+  }
+
+  #takeOfLane(event: RecordedEvent): void {
+    const { revision, type, metadata } = event
+    const trackingId = event.stream.slice(streamPrefix.callback.length)
+    const known = this.#lanes.get(trackingId) ?? unknownLane
+    const followed = Math.max(revision, known.followed)
+    let lane = known.lane ?? (revision === 0 ? { ...emptyStream(callbackDecider), causes: new Map() } : undefined)
+    try {
+      if (lane && type === 'CallbackRecorded')
+        lane = { ...lane, causes: new Map(lane.causes).set(String(event.data.webhookId), metadata as EventMetadata) }
+      if (lane && revision === revisionOf(lane) + 1)
+        lane = { ...lane, state: foldEvent(callbackDecider.evolve, lane.state, event), revision }
+    } catch {
+      // Each reader of the stream reports the unreadable event.
+      lane = undefined
+    }
+    this.#lanes.set(trackingId, { ...known, followed, lane })
+  }
+}
+
+const unknownLane: KnownLane = { followed: -1 }
+
+function revisionOf({ revision }: Loaded<Lane>): number {
+  return revision === 'no_stream' ? -1 : revision
+}
