@@ -39,6 +39,9 @@ else {
     await waitFor(t, () => received(trackingId).length === 2, 'the callback arrived again')
     const [first, second] = received(trackingId)
     t.equal(first!.webhookId, second!.webhookId, 'it is the same callback')
+    await page.getByText('Request and response').first().click()
+    const shown = await page.locator('.TransferPage-content pre').first().innerText()
+    t.match(JSON.parse(shown), { TrackingId: trackingId, HashCode: '…' }, 'the body is shown without its hash code')
   })
 
   t.test('a disabled endpoint shows the reason, and an operator tests and enables it', async (t) => {

@@ -8,9 +8,19 @@ import { Time } from './Time'
 export function useSessionColumns(): readonly Column<SessionItem>[] {
   const text = useText()
   return [
-    { id: 'device', header: text('fields.device'), cell: ({ userAgent }) => <BrowserName userAgent={userAgent} /> },
-    { id: 'address', header: text('fields.address'), cell: ({ address }) => <bdi>{address}</bdi> },
-    { id: 'lastSeen', header: text('fields.lastSeenAt'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+    {
+      id: 'device',
+      header: text('fields.device'),
+      card: 'title',
+      cell: ({ userAgent }) => <BrowserName userAgent={userAgent} />,
+    },
+    { id: 'address', header: text('fields.address'), card: 'name', cell: ({ address }) => <bdi>{address}</bdi> },
+    {
+      id: 'lastSeen',
+      header: text('fields.lastSeenAt'),
+      card: 'under',
+      cell: ({ lastSeenAt }) => <Time at={lastSeenAt} />,
+    },
     { id: 'signedIn', header: text('fields.signedInAt'), cell: ({ createdAt }) => <Time at={createdAt} exact /> },
     { id: 'ends', header: text('fields.endsAt'), cell: ({ expiresAt }) => <Time at={expiresAt} /> },
   ]

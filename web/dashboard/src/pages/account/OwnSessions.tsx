@@ -72,6 +72,7 @@ function useColumns(end: (sessionId: string) => void): readonly Column<SessionIt
     ...useSessionColumns(),
     {
       id: 'end',
+      card: 'status',
       header: text('common.actions'),
       cell: ({ sessionId, current, address, createdAt }) =>
         current ? (

@@ -60,7 +60,7 @@ function Merchant({ merchant }: { readonly merchant: MerchantItem }) {
   const Settings = canManage ? SettingsForm : SettingsFacts
   // A proposal restarts the form with the settings that still apply.
   const settings = (
-    <div className="stack">
+    <div className="MerchantPage-settings stack">
       <Settings key={proposedThreshold?.at} merchant={merchant} />
       {canManage && <LogoCard merchant={merchant} />}
     </div>
