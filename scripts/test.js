@@ -32,19 +32,19 @@ if (changedAt('.tap/built') < changedAt('node_modules/.package-lock.json')) {
   writeFileSync('.tap/built', '')
 }
 
-// Half of the time of a short test file is the start of Node, tap and the service, so the short files run several to a process. tap
-// starts files in the order of their names: those in `dist/test` that take long come first, and the short ones in `together` fill the
-// gaps. Neighbors run in different processes, because the files that take longest share a few folders.
-const takesLong = (file) => /^dist\/test\/(browser|crash|long|main)\//.test(file)
+// Half of the time of most test files is the start of Node, tap and the service, so they run several to a process. tap starts files in the
+// order of their names: those of pages, of `test/crash` and of `test/long`, which take longest, come first. Neighbors run in different processes, because
+// the other files that take long share a few folders.
+const runsAlone = (file) => /^dist\/test\/(browser|crash|long)\//.test(file)
 const together = 'dist/together'
 rmSync(together, { recursive: true, force: true })
 mkdirSync(together)
-const short = files.filter((file) => !takesLong(file)).sort()
-const count = Math.min(16, short.length)
+const shared = files.filter((file) => !runsAlone(file)).sort()
+const count = Math.min(12, shared.length)
 const processes = Array.from({ length: count }, (_, n) => {
-  const run = JSON.stringify(short.filter((_, place) => place % count === n))
+  const run = JSON.stringify(shared.filter((_, place) => place % count === n))
   const name = `${together}/${String(n + 1).padStart(2, '0')}.test.js`
   writeFileSync(name, `import { runFiles } from '../test/support/run-files.js'\nawait runFiles(${run})\n`)
   return name
 })
-tap(...options, ...files.filter(takesLong), ...processes)
+tap(...options, ...files.filter(runsAlone), ...processes)

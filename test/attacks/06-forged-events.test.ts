@@ -29,6 +29,7 @@ import { giveUpKey, rotateKeys } from '../../src/operations/keys/key-commands.js
 import { openLog } from '../../src/operations/stores/stores.js'
 import { idOfMasterKey } from '../../src/security/secret-box.js'
 import { until } from '../callbacks/world.js'
+import { anyText } from '../support/any-text.js'
 import { context, eventually, openTestStore } from '../support/embedded-store.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 
@@ -89,7 +90,7 @@ t.test('an event is readable only in the place and with the content that the ser
     t.equal(found.length, events.filter(({ isForged }) => isForged).length)
     return !events[revision]?.isForged
   }
-  const text = fc.string({ maxLength: 20, unit: 'binary' })
+  const text = anyText({ maxLength: 20 })
   const data = fc.dictionary(text, fc.oneof(text, fc.integer(), fc.constant(null), fc.array(text)))
   const event = fc.record({
     type: text.filter((type) => type !== ''),

@@ -6,7 +6,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
+import { long } from '../support/long.js'
 import { runCli, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+const onlyLong = { skip: long ? false : 'only in the long form' }
 
 function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
   return new MerchantClient(baseUrl, sandbox!)
@@ -24,7 +27,7 @@ t.test('exits with status 1 and the port number if the port is in use, and leave
   t.match(stderr, `port ${port} is in use`)
 })
 
-t.test('a second service on the same directory works on another port', async (t) => {
+t.test('a second service on the same directory works on another port', onlyLong, async (t) => {
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory })
   const second = await startServiceProcess(t, { directory })
@@ -111,7 +114,7 @@ t.test('a second signal ends the service immediately', async (t) => {
   socket.destroy()
 })
 
-t.test('npm start forwards a signal and leaves no process running', async (t) => {
+t.test('npm start forwards a signal and leaves no process running', onlyLong, async (t) => {
   const directory = temporaryDirectory(t)
   const urls = { EVENT_STORE_URL: `embedded:${directory}`, READ_MODEL_URL: `embedded:${directory}` }
   // Without prestart, because its build would replace files that other tests are using.

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { projectionStatus } from '../../src/projections/projection-status.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
+import { long } from '../support/long.js'
 import { type TestStores, testStores, until } from './stores.js'
 
 async function projecting(t: Test, directory: string): Promise<ChildProcess> {
@@ -43,7 +44,7 @@ t.test('the read models equal the fold of the log after repeated kills', async (
   const working = (async () => {
     while (appending) await stores.work(20)
   })()
-  for (let n = 0; n < 5; n++) {
+  for (let n = 0; n < (long ? 5 : 3); n++) {
     const child = await projecting(t, stores.directory)
     await new Promise((resolve) => setTimeout(resolve, 40 * n))
     child.kill('SIGKILL')

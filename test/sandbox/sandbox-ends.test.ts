@@ -6,6 +6,7 @@ import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { cliJson, runCli } from '../cli/in-process.js'
+import { long } from '../support/long.js'
 import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 async function callsAs({ baseUrl, sandbox }: ServiceProcess): Promise<number> {
@@ -32,6 +33,8 @@ async function signIns({ baseUrl }: ServiceProcess, { sandbox }: ServiceProcess)
   return (await Promise.all(asked)).filter(Boolean).length
 }
 
+// Each of these tests starts a service or several.
+const onlyLong = { skip: long ? false : 'only in the long form' }
 const credentialsFile = (directory: string) => join(directory, 'data', 'sandbox.json')
 const live = ['--name', 'Live', '--callback-url', 'https://example.com/callbacks', '--allow-ip', '192.0.2.1']
 
@@ -119,7 +122,7 @@ t.test('the first live merchant ends the sandbox of a running service: key, file
   await sending.end('SIGTERM')
 })
 
-t.test('a live merchant that another process registers ends the sandbox of a running service', async (t) => {
+t.test('a live merchant that another process registers ends the sandbox of a running service', onlyLong, async (t) => {
   const directory = temporaryDirectory(t)
   const own = ['--sandbox', '--name', 'Sandbox', '--callback-url', 'http://127.0.0.1:9/']
   const { id, webApiKey } = await cliJson<{ id: string; webApiKey: string }>(directory, 'merchants', 'create', ...own)
@@ -154,7 +157,7 @@ t.test('shows the credentials of a live merchant although the sandbox cannot be 
   t.match(JSON.parse(created.stdout), { id: String, webApiKey: /^tk_/, secretKey: /^sk_/ })
 })
 
-t.test('SANDBOX=off ends the sandbox, and a later sandbox has a different merchant', async (t) => {
+t.test('SANDBOX=off ends the sandbox, and a later sandbox has a different merchant', onlyLong, async (t) => {
   const directory = temporaryDirectory(t)
   const own = ['--sandbox', '--name', 'Own', '--callback-url', 'http://127.0.0.1:9/']
   const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...own)

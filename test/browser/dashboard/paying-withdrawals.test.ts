@@ -96,7 +96,7 @@ else {
     t.match(await transferOf(trackingId), { status: 'Completed', transactionAmountMinor: 123_45n, receiptUrl })
   })
 
-  t.test('a withdrawal in a bank file says so, and is left out of the next file', async (t) => {
+  t.test('a withdrawal in a bank file says so, and is left out of the next file', onPages, async (t) => {
     const first = await create('withdrawal', '31')
     const page = await openQueueAt('operator', first)
     const saveFile = async (count: number) => {
@@ -136,7 +136,7 @@ else {
     for (const id of [first, second]) await service.transfers.act(id, { type: 'Cancel', message: null }, context)
   })
 
-  t.test('anyone with the link can open an uploaded receipt, which runs no script', async (t) => {
+  t.test('anyone with the link can open an uploaded receipt, which runs no script', onPages, async (t) => {
     const trackingId = await create('withdrawal', '20')
     const page = await openQueueAt('operator', trackingId)
     await claim(page, trackingId)
@@ -156,7 +156,7 @@ else {
     t.match(served.headers.get('content-security-policy'), /default-src 'none'.*sandbox/)
   })
 
-  t.test('a return with a receipt file records nothing until the file is chosen', async (t) => {
+  t.test('a return with a receipt file records nothing until the file is chosen', onPages, async (t) => {
     const trackingId = await create('native', '50.00')
     await service.transfers.act(trackingId, { type: 'Cancel', message: 'expired' }, context)
     await service.transfers.receiveFunds(trackingId, 1, { receivedAmountMinor: 50_00n, receiptUrl: null }, context)
@@ -232,7 +232,7 @@ else {
     },
   )
 
-  t.test('shows the changes of another user and overwrites nothing', async (t) => {
+  t.test('shows the changes of another user and overwrites nothing', onPages, async (t) => {
     const trackingId = await create('withdrawal', '40')
     const page = await openAs('approver', `/dashboard/transfers/${trackingId}`)
     await page.getByRole('button', { name: 'Claim' }).click()
@@ -258,7 +258,7 @@ else {
     t.match(await transferOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 0n })
   })
 
-  t.test('a batch reports the withdrawal that another user has claimed, and claims the others', async (t) => {
+  t.test('a batch reports the withdrawal that another user has claimed, and claims the others', onPages, async (t) => {
     const trackingIds = [
       await create('withdrawal', '1'),
       await create('withdrawal', '2'),
@@ -284,40 +284,44 @@ else {
     )
   })
 
-  t.test('a batch leaves out manual control unless the user asks for it, and adds up the selection', async (t) => {
-    const [plain, manual] = [await create('withdrawal', '11.50'), await create('withdrawal', '22.25')]
-    const operator = await as('operator')
-    for (const id of [plain, manual]) await operator.send('POST', `/transfers/${id}/claim`, { revision: 0 })
-    await operator.send('POST', `/transfers/${manual}/manual-control`, { revision: 1, message: 'look' })
-    const items = [{ trackingId: manual, revision: 2 }]
-    const unasked = await operator.send<BulkAnswerView>('POST', '/withdrawals/complete', { items })
-    t.match(unasked.body.items[0]?.error, { rule: 'in-manual-control' })
-    const file = await operator.send('POST', '/withdrawals/bank-file', { format: 'csv', trackingIds: [manual] })
-    t.match(file.body, { error: { validationErrors: [{ rule: 'in-manual-control' }] } })
+  t.test(
+    'a batch leaves out manual control unless the user asks for it, and adds up the selection',
+    onPages,
+    async (t) => {
+      const [plain, manual] = [await create('withdrawal', '11.50'), await create('withdrawal', '22.25')]
+      const operator = await as('operator')
+      for (const id of [plain, manual]) await operator.send('POST', `/transfers/${id}/claim`, { revision: 0 })
+      await operator.send('POST', `/transfers/${manual}/manual-control`, { revision: 1, message: 'look' })
+      const items = [{ trackingId: manual, revision: 2 }]
+      const unasked = await operator.send<BulkAnswerView>('POST', '/withdrawals/complete', { items })
+      t.match(unasked.body.items[0]?.error, { rule: 'in-manual-control' })
+      const file = await operator.send('POST', '/withdrawals/bank-file', { format: 'csv', trackingIds: [manual] })
+      t.match(file.body, { error: { validationErrors: [{ rule: 'in-manual-control' }] } })
 
-    const page = await openAs('operator', '/dashboard/pay?tab=mine')
-    const selection = page.getByRole('region', { name: 'Selection' })
-    const box = page.getByRole('checkbox', { name: `Select ${await reference(manual)}` })
-    await page.getByRole('checkbox', { name: /^Select the/ }).check()
-    t.equal(await box.isDisabled(), true)
-    t.equal(await box.isChecked(), false)
-    const total = async () => (await selection.innerText()).replaceAll(/\s+/g, ' ')
-    const before = await total()
-    await page.getByRole('checkbox', { name: 'Also manual control (1)' }).check({ force: true })
-    await box.check()
-    t.not(await total(), before)
-    await page.getByRole('button', { name: 'Clear selection' }).click()
-    for (const id of [plain, manual]) {
-      await page.getByRole('checkbox', { name: `Select ${await reference(id)}` }).check()
-    }
-    t.match(await total(), /^2 selected, all yours · ₺33\.75/)
-    await selection.getByRole('button', { name: 'Mark as paid…' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Has ₺33.75 for 2 withdrawals left the bank?' })
-    await dialog.getByText('1 of them is in manual control.').waitFor()
-    await dialog.getByRole('button', { name: 'Yes, all 2 are paid, ₺33.75' }).click()
-    await page.getByRole('heading', { name: 'All 2 withdrawals are marked as paid' }).waitFor()
-    for (const id of [plain, manual]) t.match(await transferOf(id), { status: 'Completed' })
-  })
+      const page = await openAs('operator', '/dashboard/pay?tab=mine')
+      const selection = page.getByRole('region', { name: 'Selection' })
+      const box = page.getByRole('checkbox', { name: `Select ${await reference(manual)}` })
+      await page.getByRole('checkbox', { name: /^Select the/ }).check()
+      t.equal(await box.isDisabled(), true)
+      t.equal(await box.isChecked(), false)
+      const total = async () => (await selection.innerText()).replaceAll(/\s+/g, ' ')
+      const before = await total()
+      await page.getByRole('checkbox', { name: 'Also manual control (1)' }).check({ force: true })
+      await box.check()
+      t.not(await total(), before)
+      await page.getByRole('button', { name: 'Clear selection' }).click()
+      for (const id of [plain, manual]) {
+        await page.getByRole('checkbox', { name: `Select ${await reference(id)}` }).check()
+      }
+      t.match(await total(), /^2 selected, all yours · ₺33\.75/)
+      await selection.getByRole('button', { name: 'Mark as paid…' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Has ₺33.75 for 2 withdrawals left the bank?' })
+      await dialog.getByText('1 of them is in manual control.').waitFor()
+      await dialog.getByRole('button', { name: 'Yes, all 2 are paid, ₺33.75' }).click()
+      await page.getByRole('heading', { name: 'All 2 withdrawals are marked as paid' }).waitFor()
+      for (const id of [plain, manual]) t.match(await transferOf(id), { status: 'Completed' })
+    },
+  )
 
   t.test('keys copy plain text for the bank, and earlier payouts to the account are listed', async (t) => {
     const accountNumber = 'TR93 0099 0010 0530 2950 4333 28'

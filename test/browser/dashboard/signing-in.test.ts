@@ -12,7 +12,7 @@ else {
   const world = await startDashboard(t, browser)
   const { openSignedOut, openAs, problems, time } = world
   const heading = { exact: true }
-  // The tests of HTTP prove these rules, and the long form proves them on the pages.
+  // The tests of HTTP and of the pages' functions prove these rules, and the long form proves them on the pages.
   const onPages = { skip: long ? false : 'only in the long form' }
   // An open page follows and renders the changes of all later tests.
   t.afterEach(() => Promise.all(browser.contexts().flatMap((each) => each.pages().map((page) => page.close()))))
@@ -45,7 +45,7 @@ else {
     t.pass('rejects even the right password from an unknown browser')
   })
 
-  t.test('a temporary password allows only choosing a new one', async (t) => {
+  t.test('a temporary password allows only choosing a new one', onPages, async (t) => {
     const admin = await world.as('administrator')
     const { body } = await admin.get<{ items: { userId: string; email: string }[] }>('/users')
     const { userId } = body.items.find(({ email }) => email === emailOf('operations'))!
@@ -67,7 +67,7 @@ else {
     await page.getByRole('heading', { name: 'Callbacks', ...heading }).waitFor()
   })
 
-  t.test('two-factor authentication requires a code, and each code works only once', async (t) => {
+  t.test('two-factor authentication requires a code, and each code works only once', onPages, async (t) => {
     const page = await openSignedOut('/dashboard/account')
     await signIn(page, emailOf('operator'))
     await page.getByRole('button', { name: 'Set up' }).click()
@@ -166,7 +166,7 @@ else {
     },
   )
 
-  t.test('unsaved settings are counted and marked, and leaving them asks', async (t) => {
+  t.test('unsaved settings are counted and marked, and leaving them asks', onPages, async (t) => {
     const page = await openAs('administrator', `/dashboard/merchants/${world.shop.id}`)
     const name = page.getByRole('textbox', { name: /^Name/ })
     await name.fill('Red Shop')
@@ -210,7 +210,7 @@ else {
     await live.waitFor()
   })
 
-  t.test('the palette finds transfers as one types, and remembers them', async (t) => {
+  t.test('the palette finds transfers as one types, and remembers them', onPages, async (t) => {
     await world.create('withdrawal', '47.11', { referenceId: 'order-4711-blue' })
     const page = await openAs('auditor', '/dashboard/statement')
     await page.getByRole('heading', { name: 'Statement', ...heading }).waitFor()

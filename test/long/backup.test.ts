@@ -5,7 +5,6 @@ import t from 'tap'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { cliJson as cliJsonHere } from '../cli/in-process.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
-import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
@@ -49,7 +48,7 @@ t.test(
     const log = await wholeLog(live)
     await live.close()
 
-    for (const { file, before } of long ? backups : backups.slice(1)) {
+    for (const { file, before } of backups) {
       const restored = temporaryDirectory(t)
       const data = join(restored, 'data')
       mkdirSync(data, { mode: 0o700 })

@@ -6,13 +6,12 @@ import { startReceiver } from '../callbacks/receiver.js'
 import { runCli } from '../cli/in-process.js'
 import { startEventsServerProcess } from '../support/events-server.js'
 import { wholeLog } from '../support/expected-documents.js'
-import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
-const outageMs = long ? 30_000 : 5_000
+const outageMs = 30_000
 /** The number of creates before the outage and after it. */
-const enough = long ? 50 : 20
+const enough = 50
 const patienceMs = 120_000
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<boolean> {

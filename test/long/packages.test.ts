@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
 import t from 'tap'
-import { startServiceProcess, temporaryDirectory } from './support/processes.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 const run = promisify(execFile)
 const packages = ['.', './packages/event-log', './packages/event-log-server', './packages/transparency-log']

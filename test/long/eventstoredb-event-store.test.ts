@@ -1,8 +1,8 @@
 import t from 'tap'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { eventStoreContract } from '../contracts/event-store.contract.js'
 import { startTestEventsServer } from '../support/events-server.js'
 import { openTestEventStoreDb, withoutEventStoreDb } from '../support/eventstoredb.js'
-import { eventStoreContract } from './event-store.contract.js'
 
 const server = await startTestEventsServer()
 eventStoreContract(t, {
