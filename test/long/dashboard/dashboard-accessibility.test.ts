@@ -49,7 +49,7 @@ else {
     ['administrator', '/merchants'],
     ['administrator', `/merchants/${shop.id}`],
     ['administrator', '/users'],
-    ['administrator', `/people?userId=${body.items[0]!.userId}`],
+    ['administrator', `/users/${body.items[0]!.userId}`],
     ['administrator', `/statement?merchantId=${shop.id}`],
     ['operations', '/operations'],
     ['auditor', `/audit?view=story&id=${states.completed}`],
