@@ -33,8 +33,8 @@ if (changedAt('.tap/built') < changedAt('node_modules/.package-lock.json')) {
 }
 
 // Half of the time of most test files is the start of Node, tap and the service, so they run several to a process. tap starts files in the
-// order of their names: those of pages, of `test/crash` and of `test/long`, which take longest, come first. Neighbors run in different processes, because
-// the other files that take long share a few folders.
+// order of their names: those of pages, of `test/crash` and of `test/long`, which take longest, come first. Neighbors run in different
+// processes, because the other files that take long share a few folders.
 const runsAlone = (file) => /^dist\/test\/(browser|crash|long)\//.test(file)
 const together = 'dist/together'
 rmSync(together, { recursive: true, force: true })

@@ -60,7 +60,7 @@ const maxWaitMs = 5_000
 interface KnownLane {
   /** The revision of the last event that was followed, which may be newer than `lane`; -1 before the first. */
   readonly followed: number
-  /** The lane as it was at its revision. It contains everything that this process has sent. */
+  /** The lane at its revision. It contains everything that this process has sent. */
   readonly lane?: LoadedLane | undefined
   /**
    * The lane after the last append of this process, for further appends only: if an earlier process had recorded a callback, recording it

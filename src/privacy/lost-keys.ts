@@ -4,12 +4,12 @@ import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 import { type KeyStore, keyIdIn } from './customer-keys.js'
 import { pagesOf } from './customer-transfers.js'
 
-/** The customers' keys are not where the configuration says. The message names the place and states what to do. */
+/** The configured store has no keys of the log's customers. The message names the place and states what to do. */
 export class CustomerKeysError extends Error {
   override readonly name = 'CustomerKeysError'
 }
 
-/** After so many pages of erased customers, a store that contains keys is accepted, because a start must not read the whole log. */
+/** After this number of pages of erased customers, a store that contains keys is accepted, because a start must not read the whole log. */
 const maxErasedPages = 10
 
 /**
