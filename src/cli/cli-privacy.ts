@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { markedStore } from '../operations/stores/stores.js'
 import type { PrivacyParts } from '../privacy/customer-erasure.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant, Refused } from './command.js'
@@ -81,6 +80,7 @@ export function addPrivacyCommands(program: Command): void {
     options: { reason: required(option('<text>', 'for auditors', reason)) },
     async run({ eventStore: raw, rawEventStore, box, customerKeys: keys, clock, context }, { reason }) {
       const { giveUpLostKeys } = await import('../privacy/customer-erasure.js')
+      const { markedStore } = await import('../operations/stores/stores.js')
       const { lostKeys } = await import('../privacy/lost-keys.js')
       const lost = lostKeys(markedStore(rawEventStore, box), keys.store)
       return { customers: await giveUpLostKeys({ raw, keys, clock }, lost, reason, context) }

@@ -8,10 +8,10 @@ import './PhoneTabs.css'
 
 /** The destinations that have a tab, in this order, with labels that fit. The others are in the menu. */
 const tabs = [
-  { tab: '/', label: 'overview.title' },
-  { tab: '/deposits', label: 'shell.tab.deposits' },
-  { tab: '/withdrawals', label: 'shell.tab.withdrawals' },
-  { tab: '/pay', label: 'shell.tab.pay' },
+  { tab: '/', words: 'overview.title' },
+  { tab: '/deposits', words: 'shell.tab.deposits' },
+  { tab: '/withdrawals', words: 'shell.tab.withdrawals' },
+  { tab: '/pay', words: 'shell.tab.pay' },
 ] as const
 
 interface PhoneTabsProps {
@@ -24,16 +24,16 @@ export function PhoneTabs({ isOpen, onToggle }: PhoneTabsProps) {
   const text = useText()
   const counts = useNavigationCounts()
   const destinations = useDestinations()
-  const shown = tabs.flatMap(({ tab, label }) => {
+  const shown = tabs.flatMap(({ tab, words }) => {
     const found = destinations.find(({ to }) => to === tab)
-    return found ? { ...found, label } : []
+    return found ? { ...found, words } : []
   })
   return (
     <nav className="PhoneTabs" aria-label={text('shell.navigation')}>
-      {shown.map(({ to, label, icon: Icon }) => (
+      {shown.map(({ to, words, icon: Icon }) => (
         <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className="PhoneTabs-tab">
           <Icon />
-          <span className="cut">{text(label)}</span>
+          <span className="cut">{text(words)}</span>
           {(counts[to]?.count ?? 0) > 0 && (
             <span className="Count">{text('common.count', { count: counts[to]?.count })}</span>
           )}
