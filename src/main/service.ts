@@ -4,7 +4,7 @@ import { buildApp } from '../http/app.js'
 import { systemClock } from '../kernel/time.js'
 import { witnessesOf } from '../operations/audit/audit-tree.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
-import { installationMetrics, ServiceRegistry } from '../operations/metrics.js'
+import { installationMetrics, logMetrics, ServiceRegistry } from '../operations/metrics.js'
 import { startHeartbeat } from '../operations/node-heartbeat.js'
 import { openStores } from '../operations/stores/stores.js'
 import type { Started } from '../sandbox/banner.js'
@@ -81,6 +81,7 @@ async function startParts(
   let sandbox: SandboxCredentials | undefined
   const metrics = new ServiceRegistry(async () => (await background?.metrics()) ?? '')
   installationMetrics(metrics, configuration)
+  logMetrics(metrics)
   const threadData = () => {
     const eventStore = stores.shareEventStore()
     const data = { configuration, keyRing: stores.keyRing, eventStore }

@@ -1,7 +1,8 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
+import { logCalls, logCount } from '../event-store/log-counts.js'
 import type { Clock } from '../kernel/time.js'
 import { allProjections } from '../projections/all-projections.js'
 import { openProblems } from '../projections/event-problems.js'
@@ -109,6 +110,27 @@ export function installationMetrics(
   const backup = 'Time of the last transferd backup on this machine; 0 before the first one.'
   gauge('transferd_last_backup_timestamp_seconds', backup, null, async (set) =>
     set(((await lastBackupMs(dataDirectory)) ?? 0) / 1_000),
+  )
+}
+
+/** Adds counters of all threads' use of an EventStoreDB. */
+export function logMetrics(registry: Registry): void {
+  const counter = (name: string, help: string, labelNames: string[], collect: (counter: Counter) => void) =>
+    new Counter({
+      ...{ name, help, labelNames, registers: [registry] },
+      collect() {
+        this.reset()
+        collect(this)
+      },
+    })
+  counter('transferd_log_calls_total', 'Calls to the event log.', ['call'], (calls) => {
+    for (const call of logCalls) calls.inc({ call }, logCount(call))
+  })
+  const received = 'Events that the event log sent, to any reader of this process.'
+  counter('transferd_log_events_received_total', received, [], (events) => events.inc(logCount('event_received')))
+  const dropped = 'Subscriptions that the event log ended during a burst; they continue where they were.'
+  counter('transferd_log_subscriptions_dropped_total', dropped, [], (drops) =>
+    drops.inc(logCount('subscription_dropped')),
   )
 }
 

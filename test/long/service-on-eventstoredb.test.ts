@@ -92,6 +92,29 @@ t.test('runs deposits, callbacks, lists and the command line, and stops during a
   const projections = await cli<{ lagEvents: number }[]>('projections', 'status')
   t.ok(projections.length > 0 && projections.every(({ lagEvents }) => lagEvents === 0))
 
+  await cli('merchants', 'set', merchantId, '--callback-on-create')
+  const count = async () => {
+    const lines = (await (await fetch(`${service.baseUrl}/metrics`)).text()).split('\n')
+    const sampleOf = (series: string) =>
+      Number(
+        lines
+          .find((line) => line.startsWith(`${series} `))
+          ?.split(' ')
+          .at(-1),
+      )
+    const [appended, received] = ['transferd_log_calls_total{call="append"}', 'transferd_log_events_received_total']
+    return { appended: sampleOf(appended!), received: sampleOf(received!) }
+  }
+  const before = await count()
+  await Promise.all(Array.from({ length: 20 }, (_, n) => client.hostedDeposit(`counted-${n}`, '100.00')))
+  await until(async () => (await count()).appended >= before.appended + 20 * 4)
+  const { appended, received } = await count()
+  const written = appended - before.appended
+  t.ok(written < 20 * 4.1, `a create and its callback cost two appends each: ${written}`)
+  // The main thread and the background thread follow the log.
+  const perEvent = (received - before.received) / written / 2
+  t.ok(perEvent > 0 && perEvent <= 2.5, `each thread received each event ${perEvent} times`)
+
   await server.end('SIGKILL')
   await until(async () => (await client.hostedDeposit('second', '100.00')).status === 503)
   t.equal(await service.end('SIGTERM'), 0, 'the stop does not wait for the server')

@@ -8,6 +8,7 @@ import {
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../event-store.js'
+import { countInLog } from '../log-counts.js'
 import { type AppendResponse, type ProposedAppend, proposeAppend } from './append-wire.js'
 import type { Connection } from './eventstoredb-connection.js'
 import { DeadlineError, type RawClient } from './raw-client.js'
@@ -99,6 +100,7 @@ export class Appender {
       throw new StoreUnavailableError(`${this.#pending} appends are already waiting for the event store`)
     this.#pending += 1
     this.#pendingBytes += size
+    countInLog('append')
     try {
       // An open call saves the timer and the promises of waiting for it.
       const opened = this.#call?.client === client ? this.#call.opened : undefined

@@ -8,6 +8,7 @@ import {
   type ReadAllOptions,
   type SubscribeToAllOptions,
 } from '../event-store.js'
+import { countInLog } from '../log-counts.js'
 import { type Appended, Appender } from './appender.js'
 import { Connection, isDroppedSubscription } from './eventstoredb-connection.js'
 import {
@@ -80,6 +81,7 @@ async function readAll(connection: Connection, options: ReadAllOptions): Promise
         return await feed.next()
       } catch (error) {
         if (!isDroppedSubscription(error)) throw error
+        countInLog('subscription_dropped')
         await pause(resubscribeAfterMs)
       } finally {
         feed.cancel()
@@ -119,6 +121,7 @@ function subscribeToAll(connection: Connection, options: SubscribeToAllOptions):
           }
         } catch (error) {
           if (!isDroppedSubscription(error)) throw error
+          countInLog('subscription_dropped')
           feed?.cancel()
           if (!hasProgressed) await pause(resubscribeAfterMs, undefined, { signal })
         }

@@ -9,6 +9,7 @@ import {
   type ReadStreamOptions,
   type RecordedEvent,
 } from '../event-store.js'
+import { countInLog } from '../log-counts.js'
 import type { Connection } from './eventstoredb-connection.js'
 import type { Incoming, RawClient } from './raw-client.js'
 import { positionOf, toRecordedEvent, type WireEvent } from './recorded-event.js'
@@ -202,6 +203,7 @@ export class Feed {
 
   /** Returns `undefined` for events that do not match or were read before: the server replaces a position after the end by the end. */
   #accepted(event: WireEvent): RecordedEvent | undefined {
+    countInLog('event_received')
     const position = positionOf(event)
     if (this.#checkpoint !== undefined && comparePositions(position, this.#checkpoint) <= 0) return undefined
     this.#checkpoint = position

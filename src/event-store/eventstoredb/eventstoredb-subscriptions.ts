@@ -18,6 +18,7 @@ import {
   type PersistentSubscriptions,
   type RecordedEvent,
 } from '../event-store.js'
+import { countInLog } from '../log-counts.js'
 import type { Connection } from './eventstoredb-connection.js'
 import { readStream, readStreamRequest, streamFilter } from './eventstoredb-reads.js'
 import type { ConsumeCall, Incoming } from './raw-client.js'
@@ -85,7 +86,10 @@ async function openConsumer(
     if (!hasEnded && responses.call.writable) responses.call.write(request)
   }
   const ack = async (...ackIds: string[]) => {
-    for (const ids of batches(ackIds)) send(new ReadReq().setAck(new ReadReq.Ack().setIdsList(ids)))
+    for (const ids of batches(ackIds)) {
+      countInLog('ack')
+      send(new ReadReq().setAck(new ReadReq.Ack().setIdsList(ids)))
+    }
   }
   const nack = async (action: NackAction, reason: string, ...ackIds: string[]) => {
     for (const ids of batches(ackIds)) {
@@ -99,6 +103,7 @@ async function openConsumer(
     const link = delivered?.getLink()
     if (delivered === undefined || (event === undefined && link === undefined)) return undefined
     const ackId = idOf((link ?? event)?.getId())
+    countInLog('event_received')
     if (event === undefined) {
       // The stream of the parked event was truncated, so nothing is left to process.
       await ack(ackId)

@@ -10,6 +10,7 @@ import streamsServices from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { Channel, ClientDuplexStream, ClientReadableStream } from '@grpc/grpc-js'
 import { StoreUnavailableError } from '../event-store.js'
+import { countInLog } from '../log-counts.js'
 import { type AppendResponse, decodeResponse } from './append-wire.js'
 import { type ConnectionTarget, isOfThisMachine } from './eventstoredb-url.js'
 import type { WireEvent } from './recorded-event.js'
@@ -135,6 +136,8 @@ export class RawClient extends EventStoreDBClient {
 
   /** Subscribes until the call is cancelled, or reads to the end. */
   read(what: string, request: ReadReq): Promise<Incoming<ReadResp>> {
+    const options = request.getOptions()
+    countInLog(options?.hasSubscription() ? 'subscribe' : options?.hasStream() ? 'read_stream' : 'read_all')
     const call = this.GRPCStreamCreator(streamsServices.StreamsClient, 'read', (client) =>
       client.read(request, ...this.#endless()),
     )
@@ -149,6 +152,7 @@ export class RawClient extends EventStoreDBClient {
         const event = responses.take()?.getEvent()?.getEvent()
         if (event !== undefined) events.push(event)
       }
+      countInLog('event_received', events.length)
       return events
     } finally {
       responses.cancel()
@@ -162,6 +166,7 @@ export class RawClient extends EventStoreDBClient {
   }
 
   consume(what: string): Promise<Incoming<ConsumeResponse, ConsumeCall>> {
+    countInLog('subscribe')
     const call = this.GRPCStreamCreator(persistentServices.PersistentSubscriptionsClient, 'consume', (client) =>
       client.read(...this.#endless()),
     )
