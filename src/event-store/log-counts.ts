@@ -1,6 +1,6 @@
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 
-/** The calls to an EventStoreDB, counted as they are sent. */
+/** The counted calls to EventStoreDB. */
 export const logCalls = ['append', 'read_stream', 'read_all', 'subscribe', 'ack'] as const
 const counted = [...logCalls, 'event_received', 'subscription_dropped'] as const
 type Counted = (typeof counted)[number]

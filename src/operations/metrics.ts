@@ -113,7 +113,7 @@ export function installationMetrics(
   )
 }
 
-/** Adds counters of all threads' use of an EventStoreDB. */
+/** Adds counters of the calls that all threads make to EventStoreDB. */
 export function logMetrics(registry: Registry): void {
   const counter = (name: string, help: string, labelNames: string[], collect: (counter: Counter) => void) =>
     new Counter({
@@ -123,12 +123,12 @@ export function logMetrics(registry: Registry): void {
         collect(this)
       },
     })
-  counter('transferd_log_calls_total', 'Calls to the event log.', ['call'], (calls) => {
+  counter('transferd_log_calls_total', 'Calls to EventStoreDB.', ['call'], (calls) => {
     for (const call of logCalls) calls.inc({ call }, logCount(call))
   })
-  const received = 'Events that the event log sent, to any reader of this process.'
+  const received = 'Events that EventStoreDB sent to this process.'
   counter('transferd_log_events_received_total', received, [], (events) => events.inc(logCount('event_received')))
-  const dropped = 'Subscriptions that the event log ended during a burst; they continue where they were.'
+  const dropped = 'Subscriptions that EventStoreDB ended during a burst and this process resumed.'
   counter('transferd_log_subscriptions_dropped_total', dropped, [], (drops) =>
     drops.inc(logCount('subscription_dropped')),
   )
