@@ -12,7 +12,7 @@ const looks = [
   { colorScheme: 'dark', viewport: narrow },
 ] as const
 
-/** Waits until the page has loaded all its data. The page of components shows the loading state for good. */
+/** Waits until the page has loaded all its data. The page of components always shows the loading state too. */
 async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor()
   if (page.url().endsWith('/__components')) return

@@ -139,9 +139,9 @@ else {
     await page.context().setOffline(true)
     await signInToWallet(page)
     await page.getByRole('alert').filter({ hasText: 'No connection' }).waitFor()
-    await page.context().setOffline(false)
     await service.transfers.act(trackingId, { type: 'Cancel', message: 'secret note of the operator' }, context)
-    await signInToWallet(page)
+    // The page reads the state as soon as it is online.
+    await page.context().setOffline(false)
     await page.getByRole('heading', { name: 'This payment was cancelled' }).waitFor()
     t.notMatch(await page.content(), /secret note/)
   })
