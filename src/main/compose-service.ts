@@ -27,7 +27,7 @@ import { projectionLags } from '../projections/projection-status.js'
 import { pausedProjections } from '../projections/projection-tasks.js'
 import { Readers } from '../readers/readers.js'
 import { isSandbox, messageWarnings } from '../sandbox/sandbox.js'
-import { createPasswords } from '../security/passwords.js'
+import { createPasswords, type Passwords } from '../security/passwords.js'
 import { WalletCollections } from '../wallet/payments/collections.js'
 import { createWalletLogin } from '../wallet/payments/wallet-logins.js'
 import { WalletPayments } from '../wallet/payments/wallet-payments.js'
@@ -49,6 +49,7 @@ export interface Ports {
   /** The configured wallet by default. */
   readonly wallet?: Wallet | undefined
   readonly takeCode?: TakeCode | undefined
+  readonly passwords?: Passwords
   /** A sentence if the background thread is not ready. */
   readonly backgroundProblem: () => string | undefined
   /** `undefined` without a sandbox. */
@@ -78,7 +79,7 @@ export async function composeService(
   await userDirectory.start()
   onStop(() => userDirectory.stop())
 
-  const passwords = createPasswords()
+  const { passwords = createPasswords() } = ports
   const merchants = new MerchantCommands(eventStore, clock, box)
   const isMerchant = (id: string) => directory.byId(id) !== undefined
   const hasThreshold = async (merchantIds: readonly string[] | null) => {

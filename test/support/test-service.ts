@@ -19,6 +19,7 @@ import type { ReadModels } from '../../src/read-models/read-models.js'
 import { serveReads } from '../../src/readers/reader-server.js'
 import type { SecretBox } from '../../src/security/secret-box.js'
 import { WalletCollections } from '../../src/wallet/payments/collections.js'
+import { cheapPasswords } from './cheap-passwords.js'
 import { openTestEventStore } from './event-store.js'
 import { openTestKeyStore } from './key-store.js'
 import { MemoryWallet } from './memory-wallet.js'
@@ -91,7 +92,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     configuration,
     {
       stores: { ...stores, eventStore, readModels },
-      ...{ clock, takeCode, wallet, logger, publicUrl: configuration.publicUrl! },
+      ...{ clock, takeCode, wallet, logger, publicUrl: configuration.publicUrl!, passwords: cheapPasswords },
       monotonicMs: () => performance.now(),
       metrics: overrides.metrics ?? new Registry(),
       backgroundProblem: () => undefined,
