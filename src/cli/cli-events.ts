@@ -153,6 +153,7 @@ const options = {
   users: option('<file>', 'users in JSON (default: events-users.json in the directory)'),
   tlsCert: option('<file>', 'certificate chain in PEM; TLS requires both files'),
   tlsKey: option('<file>', 'unencrypted private key in PEM'),
+  insecure: flag('ask clients for no credentials, as EventStoreDB does with this option; on loopback addresses only'),
   advertise: option('<host:port>', 'the address for clients that use cluster discovery', endpoint),
 }
 
@@ -162,7 +163,7 @@ function addEventsServeCommand(events: Command): void {
     options,
     async run({ command, notify }, given) {
       check(given)
-      const { host, port, data: directory, writable, allowServiceStreams, tlsCert, tlsKey, advertise } = given
+      const { host, port, data: directory, writable, allowServiceStreams, tlsCert, tlsKey, advertise, insecure } = given
       const stopAsked = waitForStopSignal()
       const users = await usersNamed(given)
       const { requireServedLog, startEventsServer } = await import('../operations/events-server/events-server.js')
@@ -174,7 +175,7 @@ function addEventsServeCommand(events: Command): void {
       const start = () =>
         startEventsServer({
           ...{ host, port, directory, advertise, users },
-          isWritable: writable === true,
+          ...{ isWritable: writable === true, isInsecure: insecure === true },
           allowsServiceStreams: allowServiceStreams === true,
           tls: tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey },
           onFault: (error) => console.error('transferd: a call failed because of a bug:', error),
@@ -185,6 +186,7 @@ function addEventsServeCommand(events: Command): void {
         ? start()
         : withSecurityLog(securityLogIn(directory), command, start))
       for (const notice of server.users.notices) notify(notice)
+      if (insecure) notify('--insecure: every program on this machine has full access, without a password')
       print(command, { url: server.url, users: server.users.path ?? null }, () => `${server.url}\n`)
       await stopAsked
       // The timer must not keep the process alive, but it must end a process that something else keeps alive.
@@ -201,7 +203,8 @@ function addEventsServeCommand(events: Command): void {
 type Given = Values<typeof options>
 
 /** @throws UsageError */
-function check({ host, data, inMemory, writable, allowServiceStreams, users, tlsCert, tlsKey }: Given): void {
+function check(given: Given): void {
+  const { host, data, inMemory, writable, allowServiceStreams, users, tlsCert, tlsKey, insecure } = given
   if ((data === undefined) === (inMemory === undefined))
     throw new UsageError('use --data to name the log, or --in-memory for an empty one')
   if ((tlsCert === undefined) !== (tlsKey === undefined))
@@ -211,6 +214,8 @@ function check({ host, data, inMemory, writable, allowServiceStreams, users, tls
   if (allowServiceStreams && !writable) throw new UsageError('--allow-service-streams requires --writable')
   const { EVENTS_USER: login, EVENTS_PASSWORD: password } = process.env
   if (Boolean(login) !== Boolean(password)) throw new UsageError('EVENTS_USER and EVENTS_PASSWORD require each other')
+  if (insecure && (tlsCert !== undefined || users !== undefined || login || !isLoopback(host)))
+    throw new UsageError('--insecure requires a loopback address, and cannot be combined with TLS or users')
   if (login && users !== undefined) throw new UsageError('--users and EVENTS_USER cannot be combined')
   if (inMemory && !login && users === undefined && !isLoopback(host))
     throw new UsageError(`--in-memory on ${host} requires --users, or EVENTS_USER and EVENTS_PASSWORD`)

@@ -288,3 +288,29 @@ t.test('SIGTERM stops the server while connections are being established, with T
   for (const socket of [...sockets, silent]) socket.destroy()
   idle.destroy()
 })
+
+t.test('--insecure asks for no credentials, on loopback addresses only', async (t) => {
+  const server = await serving(t, '--in-memory', '--writable', '--insecure')
+  t.match(server.stderr(), /--insecure: every program on this machine has full access/)
+  t.equal(server.users, null)
+  const store = openEventStoreDb({ url: `esdb://127.0.0.1:${server.port}?tls=false` })
+  t.teardown(() => store.close())
+  const event = { id: randomUUID(), type: 'Tested', data: {}, metadata: {} }
+  t.match(await store.append('a', 'no_stream', [event]), { revision: 0 })
+  await server.end()
+  for (const args of [
+    ['--host', '0.0.0.0'],
+    ['--users', 'a.json'],
+    ['--tls-cert', 'a', '--tls-key', 'b'],
+  ]) {
+    const { status, stderr } = await runCli(temporaryDirectory(t), [
+      'events',
+      'serve',
+      '--in-memory',
+      '--insecure',
+      ...args,
+    ])
+    t.equal(status, 2, args.join(' '))
+    t.match(stderr, /requires TLS|--insecure requires a loopback address/)
+  }
+})

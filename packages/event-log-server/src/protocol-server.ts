@@ -31,8 +31,8 @@ export interface ProtocolOptions extends Omit<AccessOptions, 'recordedAccess'> {
   /** The endpoint for clients that discover a cluster. Defaults to the listening endpoint. */
   readonly advertise?: Endpoint
   /**
-   * Grants the access that the recorded server grants: everything without TLS, and everything that no ACL denies with TLS. Only
-   * conformance tests use it.
+   * Grants the access that the recorded server grants: everything without TLS, as its option `--insecure` does, and everything that no
+   * ACL denies with TLS, which only conformance tests use.
    */
   readonly usesRecordedAccess?: true
   /**

@@ -15,6 +15,7 @@ import type { StreamStore } from '@transferd/event-log/streams'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t from 'tap'
+import { dotnetRegex } from '../src/filters/dotnet-regex.js'
 import { persistent, shared, streams } from '../src/wire/generated-protocol.js'
 import { serve } from './support/server-fixture.js'
 
@@ -339,4 +340,55 @@ t.test('the first event is hidden from the service and written only once', async
     atEnd: true,
   })
   await service.close()
+})
+
+// ---- regular expressions of .NET
+
+t.test("translates .NET's regular expressions", async (t) => {
+  const matching: readonly (readonly [expression: string, matched: readonly string[], others: readonly string[]])[] = [
+    [String.raw`\Aorder-\d+\z`, ['order-1', 'order-٣'], ['order-1\n', 'an order-1']],
+    [String.raw`^a$`, ['a', 'a\n'], ['a\n\n', 'b\na']],
+    [String.raw`a\Z`, ['a', 'a\n'], ['ab', 'a\n\n']],
+    ['(?m)^b$', ['a\nb\nc'], ['ab']],
+    [String.raw`^\w+$`, ['straße_1', 'çay'], ['a-b', '']],
+    [String.raw`^\W$`, ['-'], ['ç']],
+    [String.raw`^\p{Lu}\P{Lu}`, ['Ça'], ['ça', 'ÇA']],
+    ['^[a-z-[aeiou]]+$', ['xyz'], ['xaz']],
+    [String.raw`^[^\W_]+$`, ['ç1'], ['_', '-']],
+    [String.raw`^[\W\d-[-]]$`, ['+', '7'], ['-', 'a']],
+    [String.raw`^[]a\-\]^]+$`, [']a-^'], ['b']],
+    [String.raw`\bé\b`, ['un é là'], ['été']],
+    ['(?i)^ORDER', ['order-1'], ['border']],
+    ['(?x) ^ a # comment\n b $', ['ab'], ['a b']],
+    ['^(?>a+)ab', [], ['aaab']],
+    ['^(?>a|ab)c', ['ac'], ['abc']],
+    ['(?#note)x', ['x'], ['note']],
+    [String.raw`^(?'kind'a|b)-\k<kind>$`, ['a-a', 'b-b'], ['a-b']],
+    ['^a.b$', ['a\rb', 'a\u2028b'], ['a\nb']],
+    ['^[^$].*', ['a'], ['$a']],
+    ['a{,2}{x}', ['a{,2}{x}'], ['aa']],
+    [String.raw`^[\w-.]+$`, ['a-b.c'], ['a b']],
+    [String.raw`^[a\W-.]+$`, ['a-. '], ['b']],
+    ['^(?!order)x?', ['b'], ['order']],
+  ]
+  for (const [expression, matched, others] of matching) {
+    const found = [...matched, ...others].filter((text) => dotnetRegex(expression).test(text))
+    // A title must not contain the line break of an expression.
+    t.same(found, matched, JSON.stringify(expression))
+  }
+  for (const construct of ['(?(a)b|c)', '(?<a-b>c)', 'a(?i)b', String.raw`\G`, String.raw`\p{IsGreek}`])
+    t.throws(() => dotnetRegex(construct), /^The filter's expression uses .*, which this server/, construct)
+  for (const invalid of ['(', ')', '[a', 'a**', '[z-a]', '(?>a'])
+    t.throws(() => dotnetRegex(invalid), { name: 'SyntaxError' }, invalid)
+})
+
+t.test('any quoted text matches only itself', async (t) => {
+  const quoted = (text: string) => text.replace(/[\\*+?|{[()^$.# ]/g, '\\$&')
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (text, other) => {
+      const expression = dotnetRegex(`\\A${quoted(text)}\\z`)
+      return expression.test(text) && expression.test(other) === (other === text)
+    }),
+  )
+  t.pass()
 })

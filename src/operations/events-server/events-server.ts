@@ -21,6 +21,8 @@ interface EventsServerOptions
   readonly allowsServiceStreams: boolean
   readonly tls: ProtocolOptions['tls'] | undefined
   readonly advertise: ProtocolOptions['advertise'] | undefined
+  /** Whether every caller has full access without credentials. */
+  readonly isInsecure?: boolean
   /** By default the users in the directory's file, or well-known users for a temporary log. */
   readonly users: EventsUsers | undefined
 }
@@ -43,14 +45,17 @@ export function requireServedLog(directory: string): void {
 
 /** Serves the embedded log to EventStoreDB clients. @throws CannotOpenLogError */
 export async function startEventsServer(options: EventsServerOptions) {
-  const { directory, users: given, allowsServiceStreams, tls, advertise, ...others } = options
-  const users = given ?? (directory === undefined ? wellKnown : ensureEventsUsers(directory))
+  const { directory, users: given, allowsServiceStreams, tls, advertise, isInsecure, ...others } = options
+  const users =
+    given ??
+    (isInsecure ? { accounts: [], notices: [] } : directory === undefined ? wellKnown : ensureEventsUsers(directory))
   const store = directory === undefined ? StreamStore.openTemporary() : StreamStore.open(directory)
   try {
     const server = await startProtocolServer({
       ...{ ...others, store, accounts: users.accounts },
       ...{ isReservedStream: isServiceStream, canWriteReserved: allowsServiceStreams },
       ...(tls && { tls }),
+      ...(isInsecure && { usesRecordedAccess: true }),
       ...(advertise && { advertise }),
     })
     const endpoint = advertise ?? { host: others.host, port: server.port }

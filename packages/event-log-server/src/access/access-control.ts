@@ -82,6 +82,8 @@ export class AccessControl {
     if (right !== 'read' && !this.#isChangeable(stream)) return false
     if (this.isOpen) return true
     if (user === undefined) return false
+    // A stream of this name could not be distinguished from the whole log.
+    if (right !== 'read' && stream === '$all') return false
     if (user.groups.includes(admins)) return true
     const described = isMetadataStream(stream) ? stream.slice(2) : stream
     const { acl } = this.#store.reader.metadata(described)

@@ -64,7 +64,9 @@ function receive(
 function responseTo(stream: string, expected: ExpectedOnWire, outcome: Outcome): AppendResp {
   switch (outcome.kind) {
     case 'ok': {
-      const success = new streams.AppendResp.Success().setCurrentRevision(`${outcome.revision}`)
+      const success = new streams.AppendResp.Success()
+      if (outcome.revision < 0) success.setNoStream(empty())
+      else success.setCurrentRevision(`${outcome.revision}`)
       if (outcome.position === undefined) success.setNoPosition(empty())
       else success.setPosition(setPosition(new streams.AppendResp.Position(), outcome.position))
       return new streams.AppendResp().setSuccess(success)

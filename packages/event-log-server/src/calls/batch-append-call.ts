@@ -156,7 +156,9 @@ function setOutcome(
 ): BatchAppendResp {
   switch (outcome.kind) {
     case 'ok': {
-      const success = new streams.BatchAppendResp.Success().setCurrentRevision(`${outcome.revision}`)
+      const success = new streams.BatchAppendResp.Success()
+      if (outcome.revision < 0) success.setNoStream(googleEmpty())
+      else success.setCurrentRevision(`${outcome.revision}`)
       if (outcome.position === undefined) success.setNoPosition(googleEmpty())
       else success.setPosition(setPosition(new shared.AllStreamPosition(), outcome.position))
       return response.setSuccess(success)

@@ -2,7 +2,7 @@ import type { DeleteReq, TombstoneReq } from '@eventstore/db-client/generated/st
 import { status } from '@grpc/grpc-js'
 import type { Outcome } from '@transferd/event-log/streams'
 import type { IncomingCall } from '../access/authenticator.js'
-import { CallError, streamDeleted } from '../wire/call-error.js'
+import { CallError, headerText, streamDeleted } from '../wire/call-error.js'
 import { streams } from '../wire/generated-protocol.js'
 import { type ExpectedOnWire, parseExpected, parseStream, setPosition } from '../wire/wire-values.js'
 import { required, type ServerContext, unary } from './call-handlers.js'
@@ -31,7 +31,7 @@ function positionOf(stream: string, { expected, revision }: ExpectedOnWire, outc
       return outcome.position ?? 0
     case 'wrong_revision': {
       const wanted = typeof expected === 'number' ? (revision ?? `${expected}`) : expectedCodes[expected]
-      const text = `Append failed due to WrongExpectedVersion. Expected version: ${wanted}, actual version: ${outcome.actual}`
+      const text = `Delete failed due to WrongExpectedVersion. Stream: ${headerText(stream)}, Expected version: ${wanted}, Actual version: ${outcome.actual}`
       throw new CallError(status.FAILED_PRECONDITION, text, {
         exception: 'wrong-expected-version',
         'stream-name': stream,

@@ -3,6 +3,7 @@ import { status } from '@grpc/grpc-js'
 import type { EventFilter } from '@transferd/event-log/groups'
 import type { StoredEvent } from '@transferd/event-log/streams'
 import { CallError, unexpectedError } from '../wire/call-error.js'
+import { dotnetRegex } from './dotnet-regex.js'
 import type { MatchingBudget } from './matching-budget.js'
 
 const maxRegexLength = 4_096
@@ -60,9 +61,9 @@ export function matcherOf({ on, regex, prefixes }: EventFilter, budget: Matching
 
 function parseRegex(text: string): RegExp {
   try {
-    return new RegExp(text)
-  } catch {
-    throw unexpectedError()
+    return dotnetRegex(text)
+  } catch (error) {
+    throw error instanceof CallError ? error : unexpectedError()
   }
 }
 

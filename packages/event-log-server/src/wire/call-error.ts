@@ -33,7 +33,7 @@ export function accessDenied(): CallError {
 }
 
 export function notAuthenticated(): CallError {
-  return new CallError(status.UNAUTHENTICATED, 'Not Authenticated.')
+  return new CallError(status.UNAUTHENTICATED, 'Unauthenticated.')
 }
 
 /** Converts an error to the one that ends the call, and reports unexpected errors to `onFault`. */
@@ -45,6 +45,6 @@ export function toCallError(error: unknown, onFault: (error: unknown) => void): 
 }
 
 /** Percent-encodes text unless it is printable ASCII, which is all that headers can contain. */
-function headerText(text: string): string {
+export function headerText(text: string): string {
   return /^[ -~]*$/.test(text) ? text : encodeURIComponent(text)
 }
