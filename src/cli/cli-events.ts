@@ -153,7 +153,7 @@ const options = {
   users: option('<file>', 'users in JSON (default: events-users.json in the directory)'),
   tlsCert: option('<file>', 'certificate chain in PEM; TLS requires both files'),
   tlsKey: option('<file>', 'unencrypted private key in PEM'),
-  insecure: flag('ask clients for no credentials, as EventStoreDB does with this option; on loopback addresses only'),
+  insecure: flag('require no credentials, as EventStoreDB does with this option; on loopback addresses only'),
   advertise: option('<host:port>', 'the address for clients that use cluster discovery', endpoint),
 }
 

@@ -289,7 +289,7 @@ t.test('SIGTERM stops the server while connections are being established, with T
   idle.destroy()
 })
 
-t.test('--insecure asks for no credentials, on loopback addresses only', async (t) => {
+t.test('--insecure requires no credentials, on loopback addresses only', async (t) => {
   const server = await serving(t, '--in-memory', '--writable', '--insecure')
   t.match(server.stderr(), /--insecure: every program on this machine has full access/)
   t.equal(server.users, null)

@@ -107,7 +107,7 @@ else {
       await waitForText(page, `Saved a file with ${count} withdrawal`)
     }
     const openFileOf = async (count: number) => {
-      // The list of the previous tab stays until the route has changed, and its selection goes with it.
+      // The list of the previous tab stays until the route has changed, and then its selection is lost.
       const listBefore = await page.locator('.QueueSum').elementHandle()
       await page.getByRole('link', { name: `Mine ${count}`, exact: true }).click()
       await listBefore!.waitForElementState('hidden')

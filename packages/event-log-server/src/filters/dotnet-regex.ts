@@ -102,7 +102,7 @@ class Translation {
     return other ?? `[${inside}]`
   }
 
-  /** Returns the escape as items of a class, or as a class of its own if it is a complement of several. */
+  /** Returns the escape as items of a class, or as a separate class if it is a complement of several. */
   #item(): { readonly inside: string; readonly other?: string } {
     const category = this.#match(/\\[pP]\{[^}]*\}/y)
     if (category !== undefined) {

@@ -124,7 +124,7 @@ function useAllColumns({ byTime, byAmount }: Orders): readonly Column<TransferRo
   ]
 }
 
-/** Shows the status and at most one flag: what is new, or otherwise what the user must know before acting. */
+/** Shows the status and at most one flag. A changed amount comes before the need for attention. */
 function StatusCell({ row }: { row: TransferRow }) {
   const { status, needsAttention, hasAmountMismatch, transactionAmountMinor } = row
   const text = useText()
