@@ -47,8 +47,8 @@ export function addEventCommands(program: Command): void {
   })
   defineCommand(events, 'problems', 'unreadable events that are not skipped', {
     async run(stores) {
-      const projections = await import('../projections/event-problems.js')
-      const { isStillOpen, openProblems, placeOf, problemsNotFoundYet } = projections
+      const eventProblems = await import('../operations/event-problems.js')
+      const { isStillOpen, openProblems, placeOf, problemsNotFoundYet } = eventProblems
       const { eventStore } = stores
       const readModels = await stores.readModels()
       const problems = new Map<string, string>()

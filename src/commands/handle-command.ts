@@ -10,7 +10,7 @@ import {
 } from '../event-store/event-store.js'
 import { foldEvent, readableEvent, readEvent } from '../event-store/read-event.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
-import { KeyedLimit } from '../kernel/keyed-limit.js'
+import { KeyedLimit } from '../kernel/concurrency.js'
 import { type Decider, type Folded, type Refusal, type RuleName, refuse } from '../kernel/rules.js'
 import { annotate, inSpan, streamAttributes } from '../tracing/tracing.js'
 

@@ -3,11 +3,11 @@ import type { EventStore } from '../event-store/event-store.js'
 import { type Violation, violate } from '../kernel/rules.js'
 import type { Clock } from '../kernel/time.js'
 import { allProjections } from '../projections/all-projections.js'
-import { isStillOpen, openProblems } from '../projections/event-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
 import { ProjectionBusyError, ProjectionTasks } from '../projections/projection-tasks.js'
 import type { ComparisonDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { isStillOpen, openProblems } from './event-problems.js'
 
 type TaskKind = 'rebuild' | 'verify' | 'switch' | 'rollback'
 type RequestOutcome = 'done' | 'unknown' | { readonly conflict: Violation }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { JsonObject, RecordedEvent } from '../event-store/event-store.js'
-import { Batcher } from '../kernel/batcher.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
+import { Batcher } from '../kernel/concurrency.js'
 import { decrypt, encrypt } from '../kernel/sodium.js'
 import { keyIdOf, type SecretBox, SecretBoxError } from '../security/secret-box.js'
 

@@ -1,5 +1,5 @@
 import { callbacksProjection } from './callback-lists.js'
-import { problemsProjection } from './event-problems.js'
+import { problemsProjection } from './problems-projection.js'
 import type { Projection } from './projection.js'
 import { totalsProjection } from './transfer-totals.js'
 import { transferEventsProjection, transfersProjection } from './transfers-projection.js'

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import t from 'tap'
 import { webhookSignature } from '../../src/callbacks/deliver/callback-signing.js'
-import { callbackBody } from '../../src/domain/callback-body.js'
+import { callbackBody } from '../../src/domain/callback.js'
 import { hashCode } from '../../src/security/api-keys.js'
 
 const hashed = (amount: string, referenceId: string) => hashCode('sk_test', amount, referenceId)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Batcher } from '../../src/kernel/batcher.js'
+import { Batcher } from '../../src/kernel/concurrency.js'
 
 /** Returns a batcher that records its batches. The test completes each. */
 function recordingBatcher(maxItems: number, delayMs: number) {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { KeyedLimit } from '../../src/kernel/keyed-limit.js'
+import { KeyedLimit } from '../../src/kernel/concurrency.js'
 
 const tooMany = (key: string) => new Error(`too many for ${key}`)
 

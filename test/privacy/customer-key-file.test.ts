@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import t from 'tap'
-import { keyFileIn } from '../../src/privacy/embedded/embedded-key-store.js'
-import { openKeyFile } from '../../src/privacy/embedded/key-file.js'
+import { keyFileIn, openKeyFile } from '../../src/privacy/embedded/embedded-key-store.js'
 
 const lockTable = '/proc/locks'
 

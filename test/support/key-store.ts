@@ -1,6 +1,10 @@
 import type { KeyStore } from '../../src/privacy/customer-keys.js'
-import { keyFileIn, openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
-import { type KeyFile, openKeyFile } from '../../src/privacy/embedded/key-file.js'
+import {
+  type KeyFile,
+  keyFileIn,
+  openEmbeddedKeyStore,
+  openKeyFile,
+} from '../../src/privacy/embedded/embedded-key-store.js'
 
 /** Opens the keys without the thread that writes them, whose start costs as much processor time as a test. */
 export function openTestKeyStore(directory: string): KeyStore {

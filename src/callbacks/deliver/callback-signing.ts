@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import type { Delivery } from '../../domain/callback.js'
-import { callbackBody } from '../../domain/callback-body.js'
+import { callbackBody } from '../../domain/callback.js'
 import { callbackSecretKey, type Merchant } from '../../domain/merchant/merchant.js'
 import type { Clock } from '../../kernel/time.js'
 import { hashCode } from '../../security/api-keys.js'

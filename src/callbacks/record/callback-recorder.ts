@@ -17,8 +17,8 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { Batcher } from '../../kernel/batcher.js'
 import { boundedCache } from '../../kernel/bounded-cache.js'
+import { Batcher } from '../../kernel/concurrency.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { inSpanOf, streamAttributes } from '../../tracing/tracing.js'
 import { type CallbackMemory, type Change, TransferChanges } from '../callback-memory.js'

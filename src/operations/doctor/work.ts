@@ -4,7 +4,6 @@ import type { MerchantDirectory } from '../../commands/merchant/merchant-directo
 import { streamPrefix, transferStream } from '../../domain/streams.js'
 import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
-import { openProblems, placeOf } from '../../projections/event-problems.js'
 import { lagCountedTo, projectionStatus } from '../../projections/projection-status.js'
 import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/stuck.js'
 import { listTransfers } from '../../queries/transfer-queries.js'
@@ -12,6 +11,7 @@ import { collections } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { integrityDetails } from '../audit/audit-tree.js'
 import type { Configuration } from '../configuration/configuration.js'
+import { openProblems, placeOf } from '../event-problems.js'
 import { type Check, checking, counted, integrityRunbook, inWords } from './machine.js'
 
 export interface WorkSources {

@@ -1,11 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { KeptKey } from '../customer-keys.js'
-import { type KeyFile, openKeyFile } from './key-file.js'
+import { type FromKeyWriter, type KeyFile, openKeyFile, type ToKeyWriter } from './embedded-key-store.js'
 
 /** A thread that waits for the disk, so that other threads do not. Each message is a commit, and each has one response, in order. */
-
-export type ToKeyWriter = readonly KeptKey[] | 'close'
-export type FromKeyWriter = { readonly kept: readonly KeptKey[] } | { readonly failure: string }
 
 const port = parentPort
 if (!port) throw new Error('key-writer.js runs as a worker thread')

@@ -2,8 +2,8 @@ import { wordsOf } from '../documents.js'
 import type { Declaration } from '../fields.js'
 import type { Document, Index } from '../read-models.js'
 import { wordsField } from '../word-search.js'
+import type { Keywords } from './columns.js'
 import { affinityOf, type Column, type ColumnValue, decode, encode, type NumberOf } from './columns.js'
-import type { Keywords } from './keywords.js'
 import { WordIndex } from './word-index.js'
 
 /** MongoDB's limit. */

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { Currency } from '../../domain/money.js'
-import { KeyedLimit } from '../../kernel/keyed-limit.js'
+import { KeyedLimit } from '../../kernel/concurrency.js'
 import { Type, TypeCompiler } from '../../kernel/typebox.js'
 import { ExchangeFailedError, type ExchangeRequest, type ExchangeResponse, exchange } from '../exchange.js'
 import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet.js'

@@ -1,5 +1,5 @@
 import type { SendMailOptions, SentMessageInfo, Transporter } from 'nodemailer'
-import { KeyedLimit } from '../../kernel/keyed-limit.js'
+import { KeyedLimit } from '../../kernel/concurrency.js'
 import { ExchangeFailedError, type ExchangeRequest, exchange } from '../exchange.js'
 import { type Email, MessageNotSentError, type Messages, type Sender, type Sms } from '../messages.js'
 

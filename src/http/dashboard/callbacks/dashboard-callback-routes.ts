@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { callbackBody } from '../../../domain/callback-body.js'
+import { callbackBody } from '../../../domain/callback.js'
 import { type Status, statusCodes } from '../../../domain/transfer/transfer.js'
 import { type ListedCallback, listCallbacksOfTransfer } from '../../../queries/callback-queries.js'
 import { attemptsOf } from '../../../read-models/endpoint-attempts.js'
