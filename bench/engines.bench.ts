@@ -1,5 +1,6 @@
 /**
- * Measures the same work on every engine. BENCH_TRANSFERS (two events each) and BENCH_SECONDS set the size. TEST_EVENTSTORE_URL and
+ * Measures the whole service on every event store, with the calls to it per create and per callback, and then the same work on every
+ * engine. BENCH_ROUNDS, BENCH_CALLBACKS, BENCH_TRANSFERS (two events each) and BENCH_SECONDS set the size. TEST_EVENTSTORE_URL and
  * TEST_MONGODB_URL add an EventStoreDB and a MongoDB, which should be empty.
  */
 import { randomBytes } from 'node:crypto'
@@ -20,13 +21,17 @@ import type { ReadModels } from '../src/read-models/read-models.js'
 import { startEventsServerProcess } from '../test/support/events-server.js'
 import { mongodbUrl } from '../test/support/mongodb.js'
 import { type Cleanup, runPart } from './support/bench-part.js'
+import { startReceiver } from './support/bench-receiver.js'
 import { note, row, title } from './support/bench-report.js'
 import { measureProjection } from './support/measure-projection.js'
+import { measureOnEngine, reportOnEngine, startOnEngine } from './support/service-on-engine.js'
 import { temporaryDirectory } from './support/temporary-directory.js'
 import { transferAppends } from './support/transfer-log.js'
 
 const transfers = Number(process.env.BENCH_TRANSFERS ?? 20_000)
 const roundMs = Number(process.env.BENCH_SECONDS ?? 3) * 1_000
+const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
+const callbacks = Number(process.env.BENCH_CALLBACKS ?? 4_000)
 const run = randomBytes(4).toString('hex')
 const prefix = `bench-${run}-`
 
@@ -146,6 +151,25 @@ async function measureEventStores(cleanup: Cleanup): Promise<void> {
   } else note('NOT RUN: EventStoreDB, because TEST_EVENTSTORE_URL is not set')
 }
 
+/** Measures the whole service on each engine in alternating rounds, after one round to compile the code. */
+async function measureServices(cleanup: Cleanup): Promise<void> {
+  const receiver = await startReceiver()
+  cleanup(receiver.stop)
+  const server = await startEventsServerProcess({ teardown: (work) => cleanup(work) }, temporaryDirectory(cleanup))
+  const engines = [
+    await startOnEngine('embedded', receiver, cleanup),
+    await startOnEngine('adapter and events serve', receiver, cleanup, server.url, { server: server.pid }),
+  ]
+  const url = process.env.TEST_EVENTSTORE_URL?.trim()
+  if (url) engines.push(await startOnEngine('EventStoreDB', receiver, cleanup, url))
+  for (let round = 0; round <= rounds; round++) {
+    for (const engine of round % 2 === 0 ? engines : engines.toReversed())
+      await measureOnEngine(engine, receiver, { durationMs: roundMs, callbacks })
+  }
+  for (const { rounds } of engines) rounds.shift()
+  for (const engine of engines) reportOnEngine(engine, engines[0]!)
+}
+
 async function measureReadModelStores(cleanup: Cleanup): Promise<void> {
   const directory = temporaryDirectory(cleanup)
   const store = await openEventLog({ directory })
@@ -165,6 +189,7 @@ async function measureReadModelStores(cleanup: Cleanup): Promise<void> {
 
 await runPart(async (cleanup) => {
   title(`engines, per second; ${transfers.toLocaleString('en')} transfers of two events`)
+  await measureServices(cleanup)
   await measureEventStores(cleanup)
   await measureReadModelStores(cleanup)
 })

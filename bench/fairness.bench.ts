@@ -36,7 +36,7 @@ interface Measured {
 }
 
 /** Starts the aggressors in a separate process. Returns a function that stops them and returns their responses by status. */
-function start(aggressors: readonly Aggressor[]): () => Promise<FromAggressors['statuses']> {
+function start(load: readonly Aggressor[] | 'busy loop'): () => Promise<FromAggressors['statuses']> {
   const child = fork(fileURLToPath(new URL('support/aggressors.js', import.meta.url)), {
     stdio: ['ignore', 2, 2, 'ipc'],
   })
@@ -44,7 +44,7 @@ function start(aggressors: readonly Aggressor[]): () => Promise<FromAggressors['
   // Aggressors are other machines: without this, the system would share the cores of the service with them as equals.
   setPriority(child.pid!, aggressorNiceness)
   child.on('message', ({ statuses }: FromAggressors) => (latest = statuses))
-  child.send(aggressors)
+  child.send(load)
   return () =>
     new Promise((resolve) => {
       child.once('exit', () => resolve(latest))
@@ -138,8 +138,9 @@ await runPart(async (cleanup) => {
     `${api}/statement?${range}`,
   )
   const live = as(reader, 6, `${api}/live`)
-  const loads: readonly (readonly [string, readonly Aggressor[]])[] = [
+  const loads: readonly (readonly [string, readonly Aggressor[] | 'busy loop'])[] = [
     ['alone', []],
+    ['next to a process that only computes', 'busy loop'],
     ['100 exports of a user', [exports]],
     ['audit exports and searches', [audits]],
     ['feed, 12 connections of a merchant', [feed]],
@@ -152,8 +153,8 @@ await runPart(async (cleanup) => {
   const measured = new Map<string, Measured[]>(loads.map(([name]) => [name, []]))
   const statuses = new Map<string, FromAggressors['statuses']>()
   for (let round = 0; round < rounds; round++) {
-    for (const [name, aggressors] of loads) {
-      const stop = start(aggressors)
+    for (const [name, load] of loads) {
+      const stop = start(load)
       measured.get(name)!.push(await measure(port, pid, quiet))
       statuses.set(name, await stop())
     }

@@ -1,11 +1,13 @@
 /**
- * Measures logs of different sizes: start, creates, lists, deliveries, memory and disk space. BENCH_SIZES lists the numbers of
+ * Measures logs of different sizes: disk space, rebuild, verification, searches, start, creates, lists, deliveries and memory. BENCH_SIZES lists the numbers of
  * transfers, six events each, separated by commas. BENCH_SECONDS and BENCH_CALLBACKS set the size of the rounds.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { searchTransfers } from '../src/queries/transfer-search.js'
+import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
 import { deliverBacklog } from './support/backlog-delivery.js'
 import { type Cleanup, runPart } from './support/bench-part.js'
 import { type Receiver, startReceiver } from './support/bench-receiver.js'
@@ -21,13 +23,17 @@ const durationMs = Number(process.env.BENCH_SECONDS ?? 8) * 1_000
 const callbacks = Number(process.env.BENCH_CALLBACKS ?? 20_000)
 const connections = 64
 const eventsPerTransfer = 6
+/** A merchant may read 2,000 rows per second. */
+const listsPerSecond = 80
+const searches = 200
+const parts = { log: /^events\.db/, 'read models': /^read-models\.db/, tree: /^audit/ }
 const maxPerSecond = 60_000
 const growLog = fileURLToPath(new URL('grow-log.js', import.meta.url))
 
 type Report = (figure: string, value: number) => void
 
-function megabytesIn(directory: string): number {
-  const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+function megabytesIn(directory: string, pattern: RegExp): number {
+  const files = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((file) => pattern.test(file))
   return files.reduce((sum, file) => sum + statSync(join(directory, file)).size, 0) / 1024 / 1024
 }
 
@@ -53,20 +59,69 @@ async function measureRequests(service: RunningService, merchant: BenchMerchant,
   const count = Math.ceil((maxPerSecond * durationMs) / 1_000)
   const creates = prepareCreates({ ...merchant, path, connections, count })
   const waitForProjections = async () => void (await catchUpSeconds(port))
-  const load = { port, connections, durationMs }
-  const created = await measureLoad({ service: pid }, { ...load, nextRequest: creates }, waitForProjections)
+  const created = await measureLoad(
+    { service: pid },
+    { port, connections, durationMs, nextRequest: creates },
+    waitForProjections,
+  )
   const head = `Host: 127.0.0.1\r\nWebApiKey: ${merchant.webApiKey}\r\n\r\n`
   const list = Buffer.from(`GET /v1/transfers?limit=20 HTTP/1.1\r\n${head}`)
-  const listed = await measureLoad({ service: pid }, { ...load, nextRequest: () => list })
+  const lists = { port, connections: 4, durationMs, perSecond: listsPerSecond, nextRequest: () => list }
+  const listed = await measureLoad({ service: pid }, lists)
+  report('creates per second', created.requestsPerSecond)
   for (const [requests, result] of [
     ['creates', created],
     ['lists of 20 transfers', listed],
   ] as const) {
-    report(`${requests} per second`, result.requestsPerSecond)
     report(`${requests}, p99 ms`, result.p99Ms)
     report(`${requests}, us of CPU each`, result.cpuUs.service ?? Number.NaN)
   }
   report('resident memory afterwards, MiB', residentMegabytes(pid))
+}
+
+/** Searches all merchants for a reference, and for a name that all transfers have. */
+async function measureSearches(directory: string, transfers: number, report: Report): Promise<void> {
+  const readModels = await openEmbeddedReadModels({ directory })
+  try {
+    const everything = { merchantIds: undefined, kind: undefined, status: undefined, from: undefined, to: undefined }
+    const rest = { attention: undefined, method: undefined, minAmountMinor: undefined, maxAmountMinor: undefined }
+    const page = { sort: undefined, limit: 20, cursor: undefined }
+    const reference = (n: number) => `grown-${Math.floor((n * transfers) / searches)}`
+    for (const [name, text] of [
+      ['a reference', reference],
+      ['the beginnings of two common words', () => 'custom nam'],
+    ] as const) {
+      const tookMs: number[] = []
+      for (let n = 0; n < searches; n++) {
+        const startedAtMs = performance.now()
+        const { items } = await searchTransfers(readModels, { ...everything, ...rest, ...page, text: text(n) })
+        tookMs.push(performance.now() - startedAtMs)
+        if (items.length === 0) throw new Error(`nothing was found by ${text(n)}`)
+      }
+      tookMs.sort((a, b) => a - b)
+      report(`search for ${name}, median ms`, tookMs[searches / 2]!)
+      report(`search for ${name}, p99 ms`, tookMs[Math.floor(searches * 0.99)]!)
+    }
+  } finally {
+    await readModels.close()
+  }
+}
+
+/** Runs a command that reads the whole log. */
+async function measureCommand(installation: Installation, events: number, report: Report, ...args: string[]) {
+  const usedMs = cpuMs(process.pid)
+  const startedAtMs = performance.now()
+  await installation.command(...args)
+  const seconds = (performance.now() - startedAtMs) / 1_000
+  const command = args.slice(0, 2).join(' ')
+  report(`${command}, us of CPU per event`, ((cpuMs(process.pid) - usedMs) * 1_000) / events)
+  report(`${command}, events per second`, events / seconds)
+}
+
+function measureFiles(directory: string, transfers: number, report: Report): void {
+  for (const [part, files] of Object.entries(parts)) {
+    report(`${part}, bytes per transfer`, (megabytesIn(directory, files) * 1024 * 1024) / transfers)
+  }
 }
 
 async function measureSize(transfers: number, receiver: Receiver, cleanup: Cleanup): Promise<void> {
@@ -77,12 +132,15 @@ async function measureSize(transfers: number, receiver: Receiver, cleanup: Clean
   const [merchant]: BenchMerchant[] = JSON.parse(readFileSync(join(directory, 'merchants.json'), 'utf8'))
   if (merchant === undefined) throw new Error('the log has no merchants')
   const installation = new Installation(directory)
-  report('log, MiB', megabytesIn(directory))
+  await installation.command('audit', 'restart-tree', '--reason', 'a log without a tree')
   await buildReadModels(installation, events, report)
-  report('log and read models, MiB', megabytesIn(directory))
+  measureFiles(directory, transfers, report)
+  await measureCommand(installation, events, report, 'projections', 'rebuild', '--all')
+  await measureCommand(installation, events, report, 'audit', 'verify')
+  await measureSearches(directory, transfers, report)
   const startedAtMs = performance.now()
   await installation.command('merchants', 'show', merchant.id)
-  report('`merchants show`, ms', performance.now() - startedAtMs)
+  report('merchants show, ms', performance.now() - startedAtMs)
   const service = await installation.start()
   try {
     await measureStart(service, report)

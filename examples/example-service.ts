@@ -33,7 +33,7 @@ export async function startService(program = transferd) {
     EVENT_STORE_URL: `embedded:${directory}`,
     READ_MODEL_URL: `embedded:${directory}`,
   }
-  const service = spawn(process.execPath, [program, 'serve', '--json'], {
+  const service = spawn(process.execPath, ['--single-threaded-gc', program, 'serve', '--json'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { constants, gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const built = 'dist/web/dashboard'
 const mark = 'dist/dashboard.built-from'
@@ -25,8 +25,11 @@ run('tsc', ['-p', 'web/dashboard'])
 run('vite', ['build', '--config', 'web/dashboard/vite.config.ts', '--logLevel', 'warn'])
 // Compress the files now, so that the process that serves payments does not have to.
 for (const file of filesOf(built)) {
-  if (/\.(js|css|svg)$/.test(file))
-    writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: constants.Z_BEST_COMPRESSION }))
+  if (!/\.(js|css|svg)$/.test(file)) continue
+  const content = readFileSync(file)
+  writeFileSync(`${file}.gz`, gzipSync(content, { level: constants.Z_BEST_COMPRESSION }))
+  // The default quality is 11, the best.
+  writeFileSync(`${file}.br`, brotliCompressSync(content))
 }
 writeFileSync(mark, from)
 

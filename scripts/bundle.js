@@ -1,17 +1,9 @@
 // npm run bundle: bundles the program and its threads with their imports into dist/bin, the files that are installed and run. Finding
 // and reading 1,100 small files took half of a start's time (docs/decisions/0034-bundle-and-start.md).
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { build } from 'esbuild'
+import { external, importedPackages, licencesOf } from './third-party.js'
 
 const folder = 'dist/bin'
 const program = 'transferd'
@@ -27,8 +19,6 @@ const entryPoints = {
   reader: 'dist/src/main/reader.js',
   'wal-checkpointer': 'packages/event-log/dist/src/writer/wal-checkpointer.js',
 }
-// These packages are native or read their own files.
-const external = ['better-sqlite3', '@node-rs/argon2', '@fastify/swagger-ui']
 // For a dynamic import of a CommonJS package (`await import('undici')`), esbuild creates only a default export, but
 // Node provides all names. This plugin adds the names.
 const allExports = {
@@ -68,7 +58,7 @@ for (const { path, contents } of files.sort((a, b) => isEntry(a) - isEntry(b))) 
   names.add(basename(path))
   if (isEntry({ path }) || !existsSync(path)) replace(path, contents)
 }
-replace(join(folder, licences), licencesOf([schemas, ...bundles]))
+replace(join(folder, licences), licencesOf(packagesIn([schemas, ...bundles])))
 for (const name of readdirSync(folder)) {
   if (name.endsWith('.js') && !names.has(name)) rmSync(join(folder, name), { force: true })
 }
@@ -99,18 +89,10 @@ function replace(path, contents) {
   renameSync(part, path)
 }
 
-/** Returns the name, version and licence of each package in the bundle. */
-function licencesOf(builds) {
-  const folders = builds
+/** Returns the folders of the packages that the bundles and the dashboard contain. */
+function packagesIn(builds) {
+  const bundled = builds
     .flatMap(({ metafile }) => Object.keys(metafile.inputs))
     .map((input) => input.match(/^[^:]*node_modules\/(@[^/]+\/)?[^/]+/)?.[0])
-  const texts = [...new Set(folders)].filter(Boolean).map((path) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
-    const files = readdirSync(path).filter((file) => /^(licen[cs]e|notice)/i.test(file))
-    return [`${name} ${version} (${license})`, ...files.map((file) => readFileSync(join(path, file), 'utf8').trim())]
-  })
-  return `${texts
-    .map((text) => text.join('\n\n'))
-    .sort()
-    .join(`\n\n${'-'.repeat(80)}\n\n`)}\n`
+  return [...new Set([...bundled, ...importedPackages('web/dashboard/src')])].filter(Boolean)
 }

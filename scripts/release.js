@@ -1,7 +1,7 @@
 // npm run release -- <version> [--dry-run]: requires a clean tree and a passing check. Creates a commit with the new version and the
 // dated changes, a tag, and the packages in release/. It neither pushes nor publishes. With --dry-run, it changes nothing.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 
 const dryRun = process.argv.includes('--dry-run')
 const [version = ''] = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
@@ -58,8 +58,7 @@ for (const file of manifests) {
 }
 run('npm', 'install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund')
 run('npm', 'run', 'build', '--silent')
-mkdirSync('release', { recursive: true })
-run('npm', 'pack', '--ignore-scripts', '--workspaces', '--include-workspace-root', '--pack-destination', 'release')
+run('node', 'scripts/pack.js', 'release')
 run('git', 'commit', '--quiet', '--all', '--message', `Release ${version}`)
 run('git', 'tag', '--annotate', `v${version}`, '--message', `Release ${version}`)
 console.log(`v${version} is committed, tagged and packed. Next: git push --follow-tags, then npm publish release/*.tgz`)

@@ -39,10 +39,16 @@ async function attack({ baseUrl, paths, headers }: Aggressor, connection: number
 
 // In practice, the readers run on other machines.
 setPriority(0, 19)
-process.on('message', (aggressors: readonly Aggressor[]) => {
-  for (const aggressor of aggressors)
-    for (let n = 0; n < aggressor.connections; n++)
-      attack(aggressor, n).catch((error) => process.emit('warning', error))
+process.on('message', (aggressors: readonly Aggressor[] | 'busy loop') => {
+  // The control: shows how much of a delay comes from sharing two cores and not from the service.
+  if (aggressors === 'busy loop')
+    setInterval(() => {
+      for (const until = performance.now() + 50; performance.now() < until; );
+    }, 0)
+  else
+    for (const aggressor of aggressors)
+      for (let n = 0; n < aggressor.connections; n++)
+        attack(aggressor, n).catch((error) => process.emit('warning', error))
 })
 setInterval(() => process.send?.({ statuses } satisfies FromAggressors), 250)
 process.on('disconnect', () => process.exit())

@@ -57,6 +57,7 @@ export async function deliverBacklog(
   merchant: BenchMerchant,
   receiver: Receiver,
   callbacks: number,
+  servers: Processes = {},
 ): Promise<Delivery> {
   receiver.respondWith(gone)
   const cpuBefore = cpuMs(service.pid)
@@ -65,7 +66,7 @@ export async function deliverBacklog(
   const createUs = ((cpuMs(service.pid) - cpuBefore) * 1_000) / callbacks
   const threadsBefore = threadsMs(service.pid)
   const enable = () => installation.command('callbacks', 'enable', merchant.id)
-  const { perSecond, cpuUs } = await measureDelivery({ service: service.pid }, receiver, callbacks, enable)
+  const { perSecond, cpuUs } = await measureDelivery({ service: service.pid, ...servers }, receiver, callbacks, enable)
   const mainMs = (threadsMs(service.pid).get('main') ?? Number.NaN) - (threadsBefore.get('main') ?? Number.NaN)
   const parts = {
     "the service's main thread": (mainMs * 1_000) / callbacks,
@@ -80,6 +81,8 @@ export function deliverWhileCreating(
   merchant: BenchMerchant,
   receiver: Receiver,
   callbacks: number,
+  servers: Processes = {},
 ): Promise<Delivery> {
-  return measureDelivery({ service: service.pid }, receiver, callbacks, () => create(service, merchant, callbacks))
+  const processes = { service: service.pid, ...servers }
+  return measureDelivery(processes, receiver, callbacks, () => create(service, merchant, callbacks))
 }

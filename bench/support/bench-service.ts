@@ -1,15 +1,19 @@
 /** Runs transferd for a bench: the built program in a separate process with a separate directory. */
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const cli = process.env.BENCH_CLI ?? fileURLToPath(new URL('../../bin/transferd.js', import.meta.url))
-const nodeOptions = (process.env.BENCH_NODE_OPTIONS ?? '').split(' ').filter((option) => option !== '')
+const nodeOptions = (process.env.BENCH_NODE_OPTIONS ?? '--single-threaded-gc')
+  .split(' ')
+  .filter((option) => option !== '')
 const run = promisify(execFile)
 const retryMs = 20
-const timeoutMs = 300_000
+/** The projections of ten million events take half an hour. */
+const timeoutMs = 3_600_000
 
 export interface BenchMerchant {
   readonly id: string
@@ -29,7 +33,7 @@ export interface RunningService extends RunningProcess {
   readonly readyAfterMs: number
 }
 
-/** Waits up to five minutes until a condition is true. */
+/** Waits up to an hour until a condition is true. */
 export async function waitUntil(description: string, check: () => Promise<boolean>): Promise<void> {
   const endsAtMs = performance.now() + timeoutMs
   while (!(await check())) {
@@ -56,10 +60,16 @@ async function stop(child: ChildProcess): Promise<void> {
 export class Installation {
   readonly #environment: NodeJS.ProcessEnv
 
-  constructor(readonly directory: string) {
+  /** @param eventStoreUrl The URL of a shared log; defaults to the embedded log in the directory. */
+  constructor(
+    readonly directory: string,
+    eventStoreUrl?: string,
+  ) {
+    const shared = { DATA_DIRECTORY: directory, TRANSFERD_MASTER_KEY: randomBytes(32).toString('hex') }
     this.#environment = {
       ...process.env,
-      EVENT_STORE_URL: `embedded:${directory}`,
+      ...(eventStoreUrl !== undefined && shared),
+      EVENT_STORE_URL: eventStoreUrl ?? `embedded:${directory}`,
       READ_MODEL_URL: `embedded:${directory}`,
       LOG_LEVEL: 'error',
       HOST: '127.0.0.1',

@@ -12,6 +12,7 @@ import { tracing } from './server/http-tracing.js'
 import { jsonBodies } from './server/json-body.js'
 import { gate } from './server/merchant-gate.js'
 import { observability } from './server/observability.js'
+import { requestDeadline } from './server/request-deadline.js'
 import { sandboxOutbox } from './server/sandbox-outbox.js'
 import { unknownRoutes } from './server/unknown-routes.js'
 import { setSchemaCompilers } from './server/validation.js'
@@ -48,7 +49,7 @@ export async function buildApp(services: HttpServices): Promise<FastifyInstance>
     done()
   })
   app.register(connections, { proxies })
-  for (const part of [knownCallers, jsonBodies, gate, failing]) app.register(part)
+  for (const part of [knownCallers, jsonBodies, gate, failing, requestDeadline]) app.register(part)
   app.register(metrics, services)
   if (services.traced) app.register(tracing)
   app.register(unknownRoutes)

@@ -196,20 +196,26 @@ export const NullableInteger = (options: { readonly [keyword: string]: unknown }
   Type.Unsafe<number | null>({ type: ['integer', 'null'], ...options })
 
 const errorProperties: TProperties = {
-  code: Type.Integer({ description: 'Stable and never 0; see the list of errors.', examples: [40001] }),
+  code: Type.Integer({ title: 'ErrorCode', description: 'Stable and never 0; see the list of errors.' }),
   message: Type.String({ examples: ['Invalid request.'] }),
   details: NullableString(),
   validationErrors: Type.Unsafe<unknown>({
     type: ['array', 'null'],
-    items: Type.Object({
-      message: Type.String({ examples: ['amount must be greater than 0.'] }),
-      members: Type.Array(Type.String(), { description: 'JSON field names.', examples: [['amount']] }),
-    }),
+    items: Type.Object(
+      {
+        message: Type.String({ examples: ['amount must be greater than 0.'] }),
+        members: Type.Array(Type.String(), { description: 'JSON field names.', examples: [['amount']] }),
+      },
+      { title: 'ValidationError' },
+    ),
   }),
 }
 
+/** Always null. Not the type `null`, of which generators create a class. */
+const AlwaysNull = Type.Unsafe<null>({ type: ['object', 'null'] })
+
 const envelopeProperties = (success: object, error: TSchema, unauthorized: object = { examples: [false] }) => ({
-  targetUrl: Type.Null(),
+  targetUrl: NullableString(),
   success: Type.Boolean(success),
   error,
   unAuthorizedRequest: Type.Boolean(unauthorized),
@@ -218,11 +224,11 @@ const envelopeProperties = (success: object, error: TSchema, unauthorized: objec
 
 /** Returns the schema of the response envelope around a result (specification, Resources, "Response envelope"). */
 export const Envelope = <Result extends TSchema>(result: Result, description: string, title: string) =>
-  Type.Object({ result, ...envelopeProperties({ examples: [true] }, Type.Null()) }, { title, description })
+  Type.Object({ result, ...envelopeProperties({ examples: [true] }, AlwaysNull) }, { title, description })
 
 /** Returns the schema of a polled response: it is 200 without a result, too, and `success` states which. */
 export const PolledEnvelope = (result: { readonly [keyword: string]: unknown }, description: string) => {
-  const error = Type.Unsafe<unknown>({ type: ['object', 'null'], properties: errorProperties })
+  const error = Type.Unsafe<unknown>({ type: ['object', 'null'], properties: errorProperties, title: 'PendingReason' })
   const properties = { result: NullableString(result), ...envelopeProperties({}, error) }
   return Type.Object(properties, { title: 'DeviceEnvelope', description })
 }
@@ -255,8 +261,10 @@ export function validationErrorOf({ field, subject, ...violation }: InvalidField
 }
 
 const failureProperties: TProperties = {
-  result: Type.Null(),
-  ...envelopeProperties({ examples: [false] }, Type.Object(errorProperties), { description: 'True with 401 and 403.' }),
+  result: AlwaysNull,
+  ...envelopeProperties({ examples: [false] }, Type.Object(errorProperties, { title: 'FailureReason' }), {
+    description: 'True with 401 and 403.',
+  }),
 }
 
 const FailureEnvelope = (description: string) => Type.Object(failureProperties, { title: 'Failure', description })

@@ -12,6 +12,7 @@ import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain
 import type { TransferKind } from '../../src/domain/transfer/transfer-events.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { logCalls, logCount } from '../../src/event-store/log-counts.js'
 import { skipEvents } from '../../src/event-store/read-event.js'
 import { hashCode } from '../../src/security/api-keys.js'
 import { settings } from '../domain/merchant-samples.js'
@@ -134,6 +135,17 @@ t.test('names one stream for both texts of a create, and for every other create 
       }
     }),
   )
+})
+
+t.test('costs two appends and no read on EventStoreDB', async (t) => {
+  const { create } = newMerchant(await openUntilEnd(t, 'EventStoreDB'))
+  const counts = () => logCalls.map((call) => [call, logCount(call)] as const)
+  const before = new Map(counts())
+  const creates = 20
+  const body = { kind: 'deposit', amount: '100.00', hashed: '100.00' } as const
+  await Promise.all(Array.from({ length: creates }, (_, n) => create({ ...body, referenceId: `counted-${n}` })))
+  const added = Object.fromEntries(counts().map(([call, count]) => [call, count - before.get(call)!]))
+  t.strictSame(added, { append: creates * 2, read_stream: 0, read_all: 0, subscribe: 0, ack: 0 })
 })
 
 t.test('appends one claim of the hashed texts for a create, and no hashCode', async (t) => {

@@ -99,6 +99,15 @@ t.test('every event type has a display name, because auditors filter by it', asy
   t.strictSame(Object.keys(textsOf('en', 'events')).sort(), Object.keys(eventSchemas).sort())
 })
 
+t.test('no text has a word of the log or the API that its readers do not know', async (t) => {
+  const unknown =
+    /(?<!\{)\b(?:[Pp]arked|[Tt]ells of|an event a line|go on where|Pay and complete|must NOT)\b|\b(?:user|system|cli):\w|≠/
+  for (const area of areas) {
+    const found = Object.entries(textsOf('en', area)).filter(([, words]) => unknown.test(words))
+    t.strictSame(found, [], area)
+  }
+})
+
 t.test('finds arguments at every depth', async (t) => {
   t.strictSame(argumentNames('{a} {n, plural, one {# {b}} other {<x>{c}</x>}} {d, date, short}'), [
     '<x>',

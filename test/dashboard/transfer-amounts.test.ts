@@ -79,7 +79,7 @@ const { storyOf, stepsOf, peopleOf } = await pageModule<{
   }[]
   stepsOf(
     items: readonly Event[],
-    isOpen: boolean,
+    coming: readonly string[],
   ): readonly { readonly name: string; readonly tookMs: number | null }[]
   peopleOf(items: readonly Event[]): readonly { readonly name: string; readonly did: string }[]
 }>('pages/transfer/transfer-story.ts')
@@ -118,19 +118,26 @@ t.test('folds callbacks into the event that they report, with the time between e
 })
 
 t.test('shows how far a transfer is: the latest of each step, then what is still to come', async (t) => {
-  const steps = (items: readonly Event[], isOpen: boolean) =>
-    stepsOf(items, isOpen).map(({ name, tookMs }) => [name, tookMs])
-  t.strictSame(steps(paid, false), [
+  const steps = (items: readonly Event[], coming: readonly string[]) =>
+    stepsOf(items, coming).map(({ name, tookMs }) => [name, tookMs])
+  t.strictSame(steps(paid, []), [
     ['requested', 60_000],
     ['claimed', 30_000],
     ['completed', 5_000],
     ['notified', null],
   ])
   const open = [...paid.slice(0, 2), event(70, 'transfer', 'WithdrawalClaimed', 2, 'Bob')]
-  t.strictSame(steps(open, true), [
+  t.strictSame(steps(open, ['approved', 'completed']), [
     ['requested', 70_000],
     ['claimed', null],
+    ['approved', null],
     ['completed', null],
+  ])
+  const late = [...paid, event(200, 'transfer', 'LateFundsReceived', 3, 'system:payments')]
+  t.strictSame(steps(late, []).slice(2), [
+    ['completed', 5_000],
+    ['notified', 105_000],
+    ['received', null],
   ])
 })
 

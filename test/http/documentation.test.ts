@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 import { callbackBody } from '../../src/domain/callback.js'
-import { nameSchemas } from '../../src/http/documentation/documentation-pages.js'
+import { asOpenApi30, completeDocument } from '../../src/http/documentation/openapi-document.js'
 import { refusals } from '../../src/http/refusals.js'
 import { Callback } from '../../src/http/v1/callback-schemas.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
@@ -15,29 +15,56 @@ const routes = service.app.knownRoutes
 interface Operation {
   readonly summary?: string
   readonly operationId?: string
-  readonly responses: { readonly [status: string]: { readonly description?: string } }
-  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
-  readonly requestBody?: { readonly content: { readonly [type: string]: { readonly schema: object } } }
+  readonly responses: {
+    readonly [status: string]: { readonly description?: string; readonly headers?: object; readonly content?: object }
+  }
+  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly schema: object }[]
+  readonly requestBody?: {
+    readonly required: boolean
+    readonly content: { readonly [type: string]: { readonly schema: object } }
+  }
 }
 interface Document {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string }
   readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
-  readonly components: { readonly schemas: object }
+  readonly components: { readonly schemas: { readonly [name: string]: object } }
 }
 
-t.test('generates a complete OpenAPI 3.1 document that covers every route', async (t) => {
-  const response = await service.app.inject('/documentation/json')
-  const document = response.json<Document>()
-  t.equal(document.openapi, '3.1.0')
+type Node = { readonly [field: string]: unknown }
+
+/** Calls back for each object within a document, with its path. */
+function visit(node: unknown, found: (node: Node, path: string) => void, path = ''): void {
+  if (typeof node !== 'object' || node === null) return
+  if (!Array.isArray(node)) found(node as Node, path)
+  for (const [key, value] of Object.entries(node)) visit(value, found, `${path}/${key}`)
+}
+
+const documentAt = async <Shape = Document>(url: string) => (await service.app.inject(url)).json<Shape>()
+const merchantDocument = await documentAt('/documentation/json')
+const serviceDocument = await documentAt('/documentation/service/json')
+
+t.test('two complete OpenAPI 3.1 documents cover every route: the merchants’ and the others', async (t) => {
   const hidden = /^\/(documentation|dashboard)/
   const documented = routes.filter(({ method, url }) => method !== 'HEAD' && !hidden.test(url))
   t.ok(documented.length >= 13)
-  t.notOk(Object.keys(document.paths).some((path) => hidden.test(path)))
   const ids = new Set<string | undefined>()
+  for (const document of [merchantDocument, serviceDocument]) {
+    t.equal(document.openapi, '3.1.0')
+    t.notOk(Object.keys(document.paths).some((path) => hidden.test(path)))
+    const isMerchants = document === merchantDocument
+    t.equal(
+      Object.keys(document.paths).some((path) => path.startsWith('/v1/')),
+      isMerchants,
+    )
+    t.equal(
+      Object.keys(document.paths).some((path) => /^\/(pay|device|health)\//.test(path)),
+      !isMerchants,
+    )
+  }
   for (const { method, url } of documented) {
     const path = url.replaceAll(/:(\w+)/g, '{$1}')
-    const operation = document.paths[path]?.[method.toLowerCase()]
+    const operation = { ...merchantDocument.paths, ...serviceDocument.paths }[path]?.[method.toLowerCase()]
     t.ok(operation, `${method} ${url}`)
     t.ok(operation?.summary)
     ids.add(operation?.operationId)
@@ -57,24 +84,89 @@ t.test('generates a complete OpenAPI 3.1 document that covers every route', asyn
   t.equal(ids.size, documented.length, 'operation ids are unique')
 })
 
+t.test('generators create correct programs from every schema', async (t) => {
+  const problems: string[] = []
+  const check = (isRight: boolean, problem: string) => isRight || problems.push(problem)
+  for (const document of [merchantDocument, serviceDocument]) {
+    visit(document, (node, path) => {
+      const types = [node.type].flat()
+      if (typeof node.properties === 'object' && 'type' in node)
+        check(/^\/components\/schemas\/\w+$/.test(path), `${path}: an object schema has no name`)
+      if (typeof types[0] !== 'string' || path.endsWith('securitySchemes/WebApiKey')) return
+      check(!String(node.pattern).includes('\\p{'), `${path}: Python and Go reject classes of Unicode`)
+      check(
+        types.some((type) => type !== 'null'),
+        `${path}: generators create a class of the type null`,
+      )
+      check((node.enum as unknown[] | undefined)?.length !== 1, `${path}: an enum of one value becomes a type`)
+      check(!types.includes('number') || node.format === 'decimal', `${path}: float32 is not exact`)
+      const isBounded = node.enum !== undefined || node.const !== undefined || Number(node.maximum) < 2 ** 31
+      check(!types.includes('integer') || isBounded || node.format === 'int64', `${path}: 32 bits are too few`)
+    })
+    for (const [path, operations] of Object.entries(document.paths)) {
+      for (const { parameters = [], responses } of Object.values(operations)) {
+        for (const { name, schema } of parameters)
+          check(name !== 'trackingId' || 'format' in schema, `${path}: trackingId without a format`)
+        for (const [status, { headers = {} }] of Object.entries(responses)) {
+          check('X-Request-Id' in headers, `${path} ${status} without X-Request-Id`)
+          check(!/429|503/.test(status) || 'Retry-After' in headers, `${path} ${status} without Retry-After`)
+        }
+      }
+    }
+  }
+  t.same(problems, [])
+  const { schemas } = merchantDocument.components
+  t.match(schemas.HostedDeposit, { properties: { transactionType: { const: 1, default: 1 } } })
+  t.match(schemas.VerifiedCode, { properties: { account_number: { type: 'integer', format: 'int64' } } })
+  t.match(schemas.ErrorCode, { enum: Object.values(refusals).map(({ code }) => code) })
+  t.match(serviceDocument.components.schemas.NextStep, { properties: { next: { type: 'string', enum: ['code'] } } })
+  const resend = '/v1/transfers/{trackingId}/callbacks/resend'
+  t.match(merchantDocument.paths[resend]?.post?.requestBody, { required: false })
+  const { '200': receipt } = serviceDocument.paths['/receipts/{name}']!.get!.responses
+  t.match(receipt, { content: { 'application/pdf': {} } })
+})
+
+t.test('the same document as OpenAPI 3.0.3, for generators that do not read 3.1', async (t) => {
+  const document = await documentAt('/documentation/openapi-3.0.json')
+  t.match(document, { openapi: '3.0.3' })
+  t.match(await new Validator().validate({ ...document }), { valid: true })
+  t.notOk('webhooks' in document)
+  t.same(Object.keys(document.paths), Object.keys(merchantDocument.paths))
+  t.same(Object.keys(document.components.schemas), Object.keys(merchantDocument.components.schemas))
+  const problems: string[] = []
+  visit(document, (node, path) => {
+    const isOnly31 = Array.isArray(node.type) || 'const' in node || 'examples' in node
+    const hasSiblings = node.$ref !== undefined && Object.keys(node).length > 1
+    if (isOnly31 || hasSiblings || typeof node.exclusiveMinimum === 'number') problems.push(path)
+  })
+  t.same(problems, [])
+  const given = {
+    paths: {},
+    info: {},
+    a: { type: ['string', 'null'], examples: ['x'] },
+    b: { const: 1, exclusiveMinimum: 0 },
+  }
+  t.match(asOpenApi30(given), { a: { type: 'string', nullable: true, example: 'x' }, b: { enum: [1], minimum: 0 } })
+})
+
 t.test('generates a valid document that names its schemas and lists the allowed values', async (t) => {
   const document = (await service.app.inject('/documentation/json')).json()
   t.match(await new Validator().validate(structuredClone(document)), { valid: true })
   const { schemas } = document.components
-  t.match(Object.keys(schemas), ['Callback', 'CallbackList', 'Callbacks', 'CodeEnvelope'])
+  t.match(Object.keys(schemas), ['Callback', 'CallbackAttempt', 'CallbackDelivery', 'CallbackEndpoint'])
   t.same(schemas.Kind, { type: 'string', enum: ['deposit', 'withdrawal'] })
   t.match(schemas.Status, { type: 'integer', enum: [1, 2, 3, 4, 5] })
   t.same(schemas.StatusName.enum, ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'])
   t.same(schemas.Transfer.properties.kind, { $ref: '#/components/schemas/Kind' })
   t.same(schemas.TransferPage.properties.items.items.$ref, '#/components/schemas/Transfer')
-  t.match(schemas.HostedDeposit.properties.transactionType, { type: 'integer', enum: [1] })
+  t.same(schemas.Status['x-enum-varnames'], schemas.StatusName.enum)
   const { parameters } = document.paths['/v1/transfers'].get
   const limit = parameters.find(({ name }: { name: string }) => name === 'limit')
   t.match(limit.schema, { type: 'integer', minimum: 1, maximum: 100, default: 50 })
   const text = JSON.stringify(document)
   for (const [, name] of text.matchAll(/#\/components\/schemas\/(\w+)/g))
     t.ok(schemas[name!], `the schema ${name} exists`)
-  const envelopes = Object.keys(schemas).filter((name) => /Envelope|Failure/.test(name))
+  const envelopes = Object.keys(schemas).filter((name) => /Envelope$|^Failure$/.test(name))
   t.equal(text.split('"success":').length - 1, envelopes.length, 'every envelope is a named schema')
 })
 
@@ -108,8 +200,9 @@ t.test('documents the callback exactly as it is sent', async (t) => {
 })
 
 t.test('rejects two different schemas with one name', async (t) => {
-  const paths = { a: { title: 'Thing', type: 'string' }, b: { title: 'Thing', type: 'integer' } }
-  t.throws(() => nameSchemas({ paths }, {}), /two schemas are called Thing/)
+  const of = (type: string) => ({ get: { responses: { 200: { schema: { title: 'Thing', type } } } } })
+  const paths = { a: of('string'), b: of('boolean') }
+  t.throws(() => completeDocument({ paths }, {}), /two schemas are called Thing/)
 })
 
 t.test('documents the creates with both content types, examples, headers and every failure', async (t) => {

@@ -8,12 +8,7 @@ import t from 'tap'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 const run = promisify(execFile)
-const packages = ['.', './packages/event-log', './packages/event-log-server', './packages/transparency-log']
-
-interface Packed {
-  readonly name: string
-  readonly filename: string
-}
+const packages = ['transferd', '@transferd/event-log', '@transferd/event-log-server', '@transferd/transparency-log']
 
 interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>
@@ -24,19 +19,13 @@ interface Manifest {
 async function installPackages(directory: string): Promise<string> {
   const modules = join(directory, 'node_modules')
   mkdirSync(modules)
-  const { stdout } = await run('npm', [
-    'pack',
-    '--json',
-    '--ignore-scripts',
-    '--pack-destination',
-    directory,
-    ...packages,
-  ])
+  const { stdout } = await run(process.execPath, ['scripts/pack.js', directory])
+  const files = stdout.trim().split('\n')
   const dependencies = new Set<string>()
-  for (const { name, filename } of JSON.parse(stdout) as Packed[]) {
+  for (const [n, name] of packages.entries()) {
     const folder = join(modules, name)
     mkdirSync(folder, { recursive: true })
-    await run('tar', ['-xzf', join(directory, filename), '--strip-components=1', '-C', folder])
+    await run('tar', ['-xzf', join(directory, files[n]!), '--strip-components=1', '-C', folder])
     for (const dependency of Object.keys(manifestIn(folder).dependencies)) dependencies.add(dependency)
   }
   for (const dependency of dependencies) {
@@ -72,15 +61,24 @@ t.test('all packages work outside the repository', async (t) => {
   const directory = temporaryDirectory(t)
   const modules = await installPackages(directory)
 
-  t.test('every exported file exists, except helpers for tests', async (t) => {
-    for (const name of ['@transferd/event-log', '@transferd/event-log-server', '@transferd/transparency-log']) {
+  t.test('manifests list only what runs, and every exported file exists', async (t) => {
+    for (const name of packages) {
+      const manifest = manifestIn(join(modules, name))
+      for (const field of ['scripts', 'devDependencies', 'workspaces']) t.notOk(field in manifest, `${name}: ${field}`)
+      t.notOk('./test/*' in (manifest.exports ?? {}), `${name} exports no helpers for tests`)
+      t.ok(existsSync(join(modules, name, 'NOTICE')), name)
       for (const [path, entry] of Object.entries(manifestIn(join(modules, name)).exports ?? {})) {
-        if (path === './test/*') continue
         const files = typeof entry === 'string' ? [entry, entry.replace(/\.js$/, '.d.ts')] : Object.values(entry)
         for (const file of files) t.ok(existsSync(join(modules, name, file)), `${name}: ${path} is ${file}`)
       }
       t.ok(existsSync(join(modules, name, 'LICENSE')), name)
     }
+    const service = manifestIn(join(modules, 'transferd'))
+    const notBundled = ['better-sqlite3', '@node-rs/argon2', '@fastify/swagger-ui', 'sodium-native']
+    t.same(Object.keys(service.dependencies).sort(), notBundled.sort())
+    const licences = readFileSync(join(modules, 'transferd/dist/bin/THIRD-PARTY.txt'), 'utf8')
+    for (const bundled of ['fastify', 'mongodb', 'react', 'lucide-react', '@fontsource-variable/inter'])
+      t.match(licences, new RegExp(`^${bundled} \\d`, 'm'), `the licence of ${bundled}`)
   })
 
   t.test('the service starts, becomes ready and serves its dashboard', async (t) => {

@@ -21,9 +21,9 @@ t.test('replaces the failures of a store by a line at the beginning, each minute
   t.strictSame(lines, [
     '0 s: the event store is unavailable (1)',
     '0 s: the read model store is unavailable (1)',
-    '25 s: the read model store was unavailable for 10 s (2)',
+    '30 s: the read model store was unavailable for 10 s (2)',
     '60 s: the event store is still unavailable (12)',
-    '85 s: the event store was unavailable for 70 s (2)',
+    '90 s: the event store was unavailable for 70 s (2)',
     '100 s: the event store is unavailable (1)',
   ])
 })

@@ -21,5 +21,5 @@ export async function listedService(t: Test) {
   await service.app.listen({ port: 0, host: '127.0.0.1' })
   const address = service.app.server.address()
   const baseUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
-  return { baseUrl, webApiKey, trackingIds: trackingIds.sort() }
+  return { baseUrl, webApiKey, secretKey, trackingIds: trackingIds.sort() }
 }

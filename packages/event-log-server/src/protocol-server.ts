@@ -8,6 +8,7 @@ import type { LiveBurst } from './calls/call-handlers.js'
 import { deleteCall } from './calls/delete-calls.js'
 import { addNodeServices, type Endpoint } from './calls/node-calls.js'
 import { readCall } from './calls/read-call.js'
+import { BatchingCall } from './calls/throttled-writer.js'
 import { addUsers } from './calls/user-calls.js'
 import { appendEpochEvent } from './epoch-event.js'
 import { MatchingBudgets } from './filters/matching-budget.js'
@@ -15,8 +16,9 @@ import { addPersistentSubscriptions } from './groups/group-calls.js'
 import { type GroupContext, restartGroups } from './groups/group-context.js'
 import { sourceOf } from './groups/protocol-group-source.js'
 import { ProtocolListener } from './protocol-listener.js'
-import type { ResolvedEvent } from './wire/event-messages.js'
+import { acceptingEncoded } from './wire/event-encoder.js'
 import { streamsServices } from './wire/generated-protocol.js'
+import type { ResolvedEvent } from './wire/resolved-event.js'
 
 const maxMessageBytes = 16 * 1024 * 1024
 const maxCallsPerConnection = 1_000
@@ -81,8 +83,9 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
     // Detect disconnected clients: they would remain in their groups and receive events until these are parked.
     'grpc.keepalive_time_ms': keepAliveMs,
     'grpc.keepalive_timeout_ms': keepAliveMs,
+    interceptors: [(_method, call) => new BatchingCall(call)],
   })
-  server.addService(streamsServices.StreamsService, {
+  server.addService(acceptingEncoded(streamsServices.StreamsService), {
     read: readCall(context),
     append: appendCall(context),
     batchAppend: batchAppendCall(context),

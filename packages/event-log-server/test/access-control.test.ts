@@ -251,6 +251,19 @@ t.test('with --writable, administrators can read but not write the streams of th
   }
 })
 
+t.test('an administrator cannot write a stream named $all, and finds none', async (t) => {
+  const { store, caller } = await scene(t)
+  const before = store.reader.lastPosition()
+  const [append] = changes('$all')
+  t.equal(await caller.code(append![0], append![1], admin), status.PERMISSION_DENIED)
+  t.equal(store.reader.lastPosition(), before)
+  const { code, messages } = await caller.call(read, readStream('$all'), admin)
+  t.equal(code, status.OK)
+  const [only] = messages.map((bytes) => streams.ReadResp.deserializeBinary(bytes))
+  t.equal(messages.length, 1)
+  t.ok(only?.hasStreamNotFound())
+})
+
 t.test('limits wrong passwords without locking out users that have logged in before', async (t) => {
   const { caller } = await scene(t)
   t.equal(await caller.code(read, readStream('orders'), 'keeper:secret'), status.OK)

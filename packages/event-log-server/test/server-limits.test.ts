@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import {
   ANY,
   binaryEvent,
+  EventStoreDBClient,
   eventTypeFilter,
   jsonEvent,
   NO_STREAM,
@@ -194,6 +195,34 @@ t.test('an expression that backtracks endlessly ends only its own call', async (
   t.strictSame(found, [stream], 'expressions with repetitions work')
   t.ok((await client.appendToStream('s', jsonEvent({ type: 'T', data: {} }), { expectedRevision: ANY })).success)
   t.ok(faults.length > 0, 'the server reports the fault of the group')
+  await stop()
+})
+
+t.test('other clients wait at most a quarter of a second for an expression that backtracks endlessly', async (t) => {
+  const { client, url, stop } = await serve()
+  const other = EventStoreDBClient.connectionString(url)
+  const stream = `${'a'.repeat(40)}b`
+  await other.appendToStream(stream, jsonEvent({ type: 'T', data: {} }))
+  const endless = () =>
+    all(client.subscribeToAll({ filter: streamNameFilter({ regex: '^(a+)+$' }), fromPosition: START }))
+  let isJudged = false
+  // The second expression waits until the connection has time again.
+  const judged = t.rejects(endless().catch(endless), /takes too long/).then(() => {
+    isJudged = true
+  })
+  const startedAtMs = performance.now()
+  const readsMs: number[] = []
+  while (!isJudged) {
+    const readAtMs = performance.now()
+    await all(other.readStream(stream))
+    readsMs.push(performance.now() - readAtMs)
+  }
+  await judged
+  const [judgedMs, slowestMs] = [performance.now() - startedAtMs, Math.max(...readsMs)]
+  t.comment(`${readsMs.length} reads in ${judgedMs.toFixed(0)} ms, the slowest in ${slowestMs.toFixed(0)} ms`)
+  t.ok(readsMs.length > 10, 'other clients are served in the meantime')
+  t.ok(slowestMs < 1_000, 'no expression occupies the server for longer') // four times the limit, for a busy machine
+  await other.dispose()
   await stop()
 })
 

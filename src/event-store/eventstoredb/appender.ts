@@ -56,12 +56,14 @@ export class Appender {
 
   /** @throws WrongExpectedRevisionError, AppendTooLargeError, StoreUnavailableError, TypeError */
   async append(append: Append): Promise<Appended> {
+    const endAtMs = performance.now() + this.connection.deadlineMs
     for (let tries = 1; ; tries += 1) {
+      const leftMs = endAtMs - performance.now()
       try {
-        return await this.#send(proposeAppend(append, this.connection.deadlineMs))
+        return await this.#send(proposeAppend(append, Math.ceil(leftMs)))
       } catch (error) {
         // Because the expected revision is exact, the server responds to a repeated append as to the first one.
-        if (!(error instanceof ServerTimeout) || tries === maxTries) throw error
+        if (!(error instanceof ServerTimeout) || tries === maxTries || performance.now() >= endAtMs) throw error
       }
     }
   }
@@ -94,14 +96,17 @@ export class Appender {
 
   async #send(proposed: ProposedAppend): Promise<Appended> {
     const { connection } = this
-    const { deadlineMs, client } = connection
+    const { deadlineMs } = connection
     const { size } = proposed
     if (this.#pending >= maxPending || this.#pendingBytes + size > maxPendingBytes)
       throw new StoreUnavailableError(`${this.#pending} appends are already waiting for the event store`)
     this.#pending += 1
     this.#pendingBytes += size
     countInLog('append')
+    let end: (() => void) | undefined
     try {
+      const client = connection.client ?? (await connection.connected())
+      end = connection.begin()
       // An open call saves the timer and the promises of waiting for it.
       const opened = this.#call?.client === client ? this.#call.opened : undefined
       const call = opened ?? (await connection.call(what, () => this.#callOn(client)))
@@ -109,6 +114,7 @@ export class Appender {
         call.send({ ...proposed, overdueAtMs: performance.now() + deadlineMs, resolve, reject })
       })
     } finally {
+      end?.()
       this.#pending -= 1
       this.#pendingBytes -= size
       if (this.#pending === 0) this.#whenIdle?.()

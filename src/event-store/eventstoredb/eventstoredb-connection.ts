@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { status } from '@grpc/grpc-js'
 import {
@@ -8,7 +9,8 @@ import {
   PersistentSubscriptionMissingError,
   StoreUnavailableError,
 } from '../event-store.js'
-import type { ConnectionTarget } from './eventstoredb-url.js'
+import { findNode } from './cluster-search.js'
+import type { ConnectionTarget, Endpoint } from './eventstoredb-url.js'
 import { DeadlineError, RawClient, within } from './raw-client.js'
 
 /** An error of gRPC, or of the client. */
@@ -34,7 +36,7 @@ function meansLostConnection(error: unknown): boolean {
   if (kind !== undefined && kind !== 'unknown') return false
   if (code === status.CANCELLED) return details !== 'Cancelled on client'
   // INTERNAL: the connection broke in the middle of a message, or the other side does not speak this protocol.
-  return code === status.UNAVAILABLE || code === status.INTERNAL || error.message.startsWith('Failed to discover')
+  return code === status.UNAVAILABLE || code === status.INTERNAL
 }
 
 const errorsByKind: { readonly [kind: string]: new (message: string) => Error } = {
@@ -69,47 +71,79 @@ const maxDelayMs = 500
 /** After a connection of this duration, the reconnection intervals start short again. */
 const steadyAfterMs = 10_000
 const probeDeadlineMs = 5_000
+const slowCheckEveryMs = 250
+/** The duration of a call after which the connection looks for another leader. */
+const slowAfterMs = 1_000
 
 /**
- * Holds the current client. When its connection is lost, every call fails immediately until a new connection works. It tries to reconnect
- * forever, at increasing intervals with jitter from the first try on, so that not all nodes reach a restarted server simultaneously.
+ * Holds the current client. When its connection is lost, the calls in flight fail, because their outcome is unknown, and later calls wait
+ * for a new connection. It tries to reconnect forever, with jitter, so that not all nodes reach a restarted server simultaneously.
  */
 export class Connection {
   readonly #closing = new AbortController()
-  #client: RawClient
-  #upSinceMs = performance.now()
-  /** Why the connection is lost; `undefined` while it works, or before it is first used. */
-  #unavailable: string | undefined
+  readonly #isCluster: boolean
+  /** Whether another node of the cluster can become the one to use. */
+  readonly #followsLeader: boolean
+  readonly #waiting = new Set<() => void>()
+  /** The calls that wait for a response, oldest first. */
+  readonly #calls = new Set<{ readonly sinceMs: number }>()
+  #client: RawClient | undefined
+  /** The time of the last connection; `undefined` if none has ever worked. */
+  #upSinceMs: number | undefined
+  #unavailable = 'no response'
   #attempts = 0
-  #reconnecting: Promise<void> | undefined
+  #connecting: Promise<void> | undefined
+  #slowCheck: NodeJS.Timeout | undefined
+  #slowSearch: AbortController | undefined
 
   constructor(
     private readonly target: ConnectionTarget,
     readonly deadlineMs: number,
   ) {
-    this.#client = new RawClient(target, deadlineMs)
+    this.#isCluster = target.kind !== 'node'
+    this.#followsLeader = this.#isCluster && target.nodePreference === 'leader'
   }
 
-  /** @throws StoreUnavailableError while there is no connection */
-  get client(): RawClient {
-    if (this.#closing.signal.aborted) throw new StoreUnavailableError('the event store is closed')
-    if (this.#unavailable !== undefined) throw new StoreUnavailableError(this.#unavailable)
-    return this.#client
+  /** The client, or `undefined` while there is no connection. */
+  get client(): RawClient | undefined {
+    return this.#closing.signal.aborted ? undefined : this.#client
+  }
+
+  /** Waits for a connection if necessary. @throws StoreUnavailableError after the deadline, or when the store closes */
+  async connected(): Promise<RawClient> {
+    const { signal } = this.#closing
+    if (this.#client === undefined && !signal.aborted) {
+      this.#connecting ??= this.#connect()
+      await this.#wait()
+    }
+    if (signal.aborted) throw new StoreUnavailableError('the event store is closed')
+    if (this.#client) return this.#client
+    throw new StoreUnavailableError(`the event store is unavailable: ${this.#unavailable}`)
   }
 
   /** @throws the port's errors */
   async use<Result>(what: string, call: (client: RawClient) => Promise<Result>): Promise<Result> {
-    const { client } = this
+    const client = this.client ?? (await this.connected())
+    const end = this.begin()
     try {
       return await call(client)
     } catch (error) {
       throw this.failed(client, error, what)
+    } finally {
+      end()
     }
   }
 
   /** Makes a call with a single response. @throws StoreUnavailableError after the deadline */
   call<Result>(what: string, call: (client: RawClient) => Promise<Result>): Promise<Result> {
     return this.use(what, (client) => within(this.deadlineMs, what, call(client)))
+  }
+
+  /** Counts a call as waiting for a response until the returned function is called. */
+  begin(): () => void {
+    const call = { sinceMs: performance.now() }
+    this.#calls.add(call)
+    return () => this.#calls.delete(call)
   }
 
   /** Returns the port's error for a failed call of this client, and reconnects if the connection is lost. */
@@ -119,39 +153,119 @@ export class Connection {
     return failure
   }
 
-  /** Rejects every further call. Calls in flight fail. */
-  async close(): Promise<void> {
+  /** Rejects waiting and further calls, and ends the connection after the calls in flight. */
+  async close(inFlight: () => Promise<void>): Promise<void> {
     this.#closing.abort()
-    // Ends a probe in progress, and so the reconnection.
-    await this.#client.end()
-    await this.#reconnecting
+    this.#wake()
+    await inFlight()
+    await this.#connecting
+    this.#stopWatching()
+    await this.#client?.end()
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer)
+        this.#waiting.delete(wake)
+        resolve()
+      }
+      const timer = setTimeout(wake, this.deadlineMs)
+      this.#waiting.add(wake)
+    })
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake()
   }
 
   #lost(client: RawClient, reason: string): void {
-    if (client !== this.#client || this.#unavailable !== undefined || this.#closing.signal.aborted) return
-    this.#unavailable = `the event store is unavailable: ${reason}`
-    if (performance.now() - this.#upSinceMs > steadyAfterMs) this.#attempts = 0
-    this.#reconnecting = this.#reconnect()
+    if (client !== this.#client || this.#closing.signal.aborted) return
+    this.#stopWatching()
+    this.#client = undefined
+    this.#unavailable = reason
+    if (performance.now() - (this.#upSinceMs ?? 0) > steadyAfterMs) this.#attempts = 0
+    // Otherwise calls of the old connection would hang forever.
+    void client.end().catch(() => undefined)
+    this.#connecting = this.#connect(client.endpoint)
   }
 
-  async #reconnect(): Promise<void> {
+  async #connect(lost?: Endpoint): Promise<void> {
     const { signal } = this.#closing
-    for (;;) {
-      // Otherwise calls of the old connection would hang forever.
-      await this.#client.end().catch(() => undefined)
-      const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** this.#attempts)
-      this.#attempts = Math.min(this.#attempts + 1, 30)
-      await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined)
-      if (signal.aborted) return
-      this.#client = new RawClient(this.target, this.deadlineMs)
+    // The first search after a while can start immediately, because it asks the nodes first.
+    if (lost && (!this.#isCluster || this.#attempts > 0)) await this.#pause()
+    for (let failed = lost; ; ) {
+      const endpoint = this.#isCluster ? await this.#find(failed, true, signal) : this.target.endpoints[0]
+      if (endpoint === undefined || signal.aborted) return
+      const client = new RawClient(this.target, endpoint, this.deadlineMs)
       try {
-        await within(probeDeadlineMs, 'connecting', this.#client.probe())
-        this.#unavailable = undefined
-        this.#upSinceMs = performance.now()
-        return
+        await this.#probe(client)
+        return this.#up(client)
       } catch (error) {
-        this.#unavailable = `the event store is unavailable: ${toStoreError(error, 'connecting').message}`
+        void client.end().catch(() => undefined)
+        this.#unavailable = toStoreError(error, 'connecting').message
+        // The URL may be wrong if the server never responded, so a start fails immediately.
+        const isSlow = error instanceof DeadlineError
+        if (!this.#isCluster && !isSlow && this.#upSinceMs === undefined) this.#wake()
       }
+      failed = endpoint
+      await this.#pause()
     }
+  }
+
+  #up(client: RawClient): void {
+    this.#upSinceMs = performance.now()
+    this.#client = client
+    if (this.#followsLeader) this.#slowCheck = setInterval(() => this.#checkSlowCalls(client), slowCheckEveryMs).unref()
+    this.#wake()
+  }
+
+  #stopWatching(): void {
+    clearInterval(this.#slowCheck)
+    this.#slowSearch?.abort()
+  }
+
+  #find(failed: Endpoint | undefined, isLost: boolean, signal: AbortSignal) {
+    return findNode(this.target, {
+      ...{ failed, isLost, signal },
+      onFailure: (error) => {
+        this.#unavailable = toStoreError(error, 'finding the leader').message
+      },
+    })
+  }
+
+  async #pause(): Promise<void> {
+    const delayMs = Math.min(this.#isCluster ? firstDelayMs : maxDelayMs, firstDelayMs * 2 ** this.#attempts)
+    this.#attempts = Math.min(this.#attempts + 1, 30)
+    const { signal } = this.#closing
+    await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined)
+  }
+
+  /** Resolves when the node responds. @throws when the cluster names another leader, after the deadline, or when the store closes */
+  async #probe(client: RawClient): Promise<void> {
+    const search = new AbortController()
+    const stop = () => search.abort()
+    this.#closing.signal.addEventListener('abort', stop)
+    const other = this.#followsLeader ? this.#find(client.endpoint, false, search.signal) : once(search.signal, 'abort')
+    const moved = other.then(() => Promise.reject(new StoreUnavailableError('connecting: the leader has changed')))
+    try {
+      await within(probeDeadlineMs, 'connecting', Promise.race([client.probe(), moved]))
+    } finally {
+      moved.catch(() => undefined)
+      stop()
+      this.#closing.signal.removeEventListener('abort', stop)
+    }
+  }
+
+  /** Looks for another leader while calls are slow: a node that only stops responding breaks no connection for 20 s. */
+  async #checkSlowCalls(client: RawClient): Promise<void> {
+    const [oldest] = this.#calls
+    const isSlow = oldest !== undefined && performance.now() - oldest.sinceMs > slowAfterMs
+    if (!isSlow) this.#slowSearch?.abort()
+    if (!isSlow || this.#slowSearch) return
+    this.#slowSearch = new AbortController()
+    const leader = await this.#find(client.endpoint, false, this.#slowSearch.signal)
+    this.#slowSearch = undefined
+    if (leader) this.#lost(client, 'the node does not respond, and another is the leader')
   }
 }

@@ -57,8 +57,7 @@ export function openEventStoreDb(options: { readonly url: string; readonly deadl
     subscribeToAll: (subscribe) => subscribeToAll(connection, subscribe),
     persistentSubscriptions: eventStoreDbPersistentSubscriptions(connection),
     async close() {
-      await appender.idle()
-      await connection.close()
+      await connection.close(() => appender.idle())
     },
   }
 }
@@ -102,7 +101,7 @@ function subscribeToAll(connection: Connection, options: SubscribeToAllOptions):
   async function* pages(): AsyncGenerator<Page> {
     if (signal.aborted) return
     let position = await from
-    const { client } = connection
+    const client = await connection.connected()
     let feed: Feed | undefined
     const stop = () => feed?.cancel()
     signal.addEventListener('abort', stop)

@@ -1,7 +1,14 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { credentials } from '@grpc/grpc-js'
 
 /** The target of a URL such as `esdb://user:password@host:2113?tls=true`. It may hold a password: never log it. */
 export type ConnectionTarget = ReturnType<typeof parseConnectionUrl>
+
+export interface Endpoint {
+  /** A name or an IP address. An IPv6 address may have brackets. */
+  readonly address: string
+  readonly port: number
+}
 
 const defaultPort = 2113
 const parameters = [
@@ -18,7 +25,8 @@ export function parseConnectionUrl(url: string) {
   const [, discover, user, hosts, query = ''] =
     /^esdb(\+discover)?:\/\/(?:([^@/?]*)@)?([^@/?\s]+)\/?(?:\?(\S*))?$/.exec(url.trim()) ?? []
   if (hosts === undefined) throw new TypeError('must name a server, such as esdb://127.0.0.1:2113?tls=false')
-  const endpoints = hosts.split(',').map(parseEndpoint)
+  const [first = '', ...others] = hosts.split(',')
+  const endpoints = [parseEndpoint(first), ...others.map(parseEndpoint)] as const
   if (discover && endpoints.length > 1) throw new TypeError('with esdb+discover:// must name one host')
   const values = parseQuery(query)
   const tls = parseBoolean('tls', values.get('tls') ?? 'true')
@@ -31,7 +39,7 @@ export function parseConnectionUrl(url: string) {
     /** One node, several nodes that know the cluster, or a DNS name of the cluster. */
     kind: discover ? ('discover' as const) : endpoints.length > 1 ? ('cluster' as const) : ('node' as const),
     endpoints,
-    // Without TLS they are sent to this machine only: anyone on a network could read them.
+    // Without TLS they are sent to loopback addresses only: anyone on a network could read them.
     credentials: parseCredentials(user),
     tls,
     tlsCaFile: parseFile('tlsCAFile', values),
@@ -45,14 +53,27 @@ export function parseConnectionUrl(url: string) {
   return target
 }
 
-/** Returns whether the target is one node at a loopback address. */
-export function isOfThisMachine({ kind, endpoints }: ConnectionTarget): boolean {
-  const isLoopback = ({ address }: { readonly address: string }) =>
-    /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(address)
-  return kind === 'node' && endpoints.every(isLoopback)
+export function uriOf({ address, port }: Endpoint): string {
+  return address.includes(':') && !address.startsWith('[') ? `[${address}]:${port}` : `${address}:${port}`
 }
 
-function parseEndpoint(text: string) {
+export function isSame(one: Endpoint, other: Endpoint | undefined): boolean {
+  return other !== undefined && uriOf(one) === uriOf(other)
+}
+
+/** Returns whether the endpoint is a loopback address, which only this machine reaches. */
+export function isOfThisMachine({ address }: Endpoint): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(address)
+}
+
+export function channelCredentials({ tls, tlsCaFile, userKeyFile, userCertFile }: ConnectionTarget) {
+  const [authority, key, certificate] = [tlsCaFile, userKeyFile, userCertFile].map((path) =>
+    path === undefined ? undefined : readFileSync(path),
+  )
+  return tls ? credentials.createSsl(authority, key, certificate) : credentials.createInsecure()
+}
+
+function parseEndpoint(text: string): Endpoint {
   const [, address, digits = String(defaultPort)] = /^(\[[0-9a-fA-F:.]+\]|[^[\]:]+)(?::(\d{1,5}))?$/.exec(text) ?? []
   const port = Number(digits)
   if (address === undefined || port < 1 || port > 65_535) throw new TypeError('must name hosts as host:port')

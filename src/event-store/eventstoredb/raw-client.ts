@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EventStoreDBClient, type SingleNodeOptions } from '@eventstore/db-client'
+import { EventStoreDBClient } from '@eventstore/db-client'
 import persistentServices from '@eventstore/db-client/generated/persistent_grpc_pb.js'
 import type {
   ReadReq as ConsumeRequest,
@@ -8,11 +7,11 @@ import type {
 } from '@eventstore/db-client/generated/persistent_pb.js'
 import streamsServices from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
-import type { Channel, ClientDuplexStream, ClientReadableStream } from '@grpc/grpc-js'
+import { Channel, type ClientDuplexStream, type ClientReadableStream } from '@grpc/grpc-js'
 import { StoreUnavailableError } from '../event-store.js'
 import { countInLog } from '../log-counts.js'
 import { type AppendResponse, decodeResponse } from './append-wire.js'
-import { type ConnectionTarget, isOfThisMachine } from './eventstoredb-url.js'
+import { type ConnectionTarget, channelCredentials, type Endpoint, isOfThisMachine, uriOf } from './eventstoredb-url.js'
 import type { WireEvent } from './recorded-event.js'
 
 /** No response arrived in time. The outcome of the request is unknown. */
@@ -96,8 +95,14 @@ export class Incoming<Message, Call extends ClientReadableStream<Message> = Clie
 }
 
 const endsWithinMs = 1_000
-/** A node that accepts a request for the members of its cluster and does not respond would otherwise delay the search by 5 s. */
-const discovery = { discoveryInterval: 100, gossipTimeout: 1 }
+const channelOptions = {
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  // A server stores events of up to 16 MiB.
+  'grpc.max_receive_message_length': 17 * 1024 * 1024,
+  // Otherwise a new client would wait for the back-off of an earlier one, which grows during an outage.
+  'grpc.use_local_subchannel_pool': 1,
+}
 const batchAppendPath = '/event_store.client.streams.Streams/BatchAppend'
 
 export type ConsumeCall = ClientDuplexStream<ConsumeRequest, ConsumeResponse>
@@ -112,25 +117,21 @@ export class RawClient extends EventStoreDBClient {
 
   constructor(
     target: ConnectionTarget,
+    readonly endpoint: Endpoint,
     private readonly deadlineMs: number,
   ) {
+    const { tls, credentials, connectionName } = target
     super(
-      settingsOf(target, deadlineMs),
-      {
-        insecure: !target.tls,
-        ...(target.tlsCaFile !== undefined && { rootCertificate: readFileSync(target.tlsCaFile) }),
-        ...(target.userCertFile !== undefined && { userCertFile: readFileSync(target.userCertFile) }),
-        ...(target.userKeyFile !== undefined && { userKeyFile: readFileSync(target.userKeyFile) }),
-      },
-      target.tls ? target.credentials : undefined,
+      { endpoint, defaultDeadline: deadlineMs, ...(connectionName && { connectionName }) },
+      { insecure: !tls },
+      tls ? credentials : undefined,
     )
-    const { credentials } = target
-    if (credentials && !target.tls && isOfThisMachine(target)) this.#sendOnEachCall(credentials)
-    const { getChannel } = this
+    if (credentials && !tls && isOfThisMachine(endpoint)) this.#sendOnEachCall(credentials)
+    // The connection replaces a client that fails. The client would reconnect too, and an error without an endpoint would end the process.
+    this.handleError = async () => undefined
     this.getChannel = async () => {
-      const channel = await getChannel()
-      this.#channel = channel
-      return channel
+      this.#channel ??= new Channel(uriOf(endpoint), channelCredentials(target), channelOptions)
+      return this.#channel
     }
   }
 
@@ -203,13 +204,4 @@ export class RawClient extends EventStoreDBClient {
   #endless() {
     return this.callArguments({}, { deadline: Number.POSITIVE_INFINITY })
   }
-}
-
-/** The constructor has an overload per kind of server, which it recognises by the key. */
-function settingsOf(target: ConnectionTarget, defaultDeadline: number): SingleNodeOptions {
-  const { kind, endpoints, nodePreference, connectionName } = target
-  const [endpoint] = endpoints
-  const servers = { node: { endpoint }, cluster: { endpoints }, discover: { discover: endpoint } }[kind]
-  const settings = { ...discovery, defaultDeadline, nodePreference, ...(connectionName && { connectionName }) }
-  return { ...settings, ...servers } as SingleNodeOptions
 }

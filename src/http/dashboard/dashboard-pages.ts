@@ -8,9 +8,15 @@ import { escapeHtml, htmlHeaders } from '../html.js'
 import { RequestError } from '../refusals.js'
 import { readWebFiles, type WebFile } from '../web-files.js'
 
+/** The encodings that the build writes, the smaller first, with the ends of their files. */
+const encodings = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const
+
 interface Asset extends WebFile {
-  /** Compressed by the build. Absent for fonts, which are compressed already. */
-  readonly gzipped?: Buffer
+  /** The content in each encoding. Empty for fonts, which are compressed already. */
+  readonly encoded: ReadonlyMap<string, Buffer>
 }
 
 /** Serves the pages that `npm run build` builds from web/dashboard. Any other address is a page of the application. */
@@ -36,8 +42,9 @@ export const dashboardPages: FastifyPluginAsyncTypebox = async (app) => {
 function sendAsset(path: string, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
   const asset = loadBuilt().assets.get(path)
   if (!asset) throw new RequestError('unknown-route')
-  const gzipped = /\bgzip\b/.test(headers['accept-encoding'] ?? '') ? asset.gzipped : undefined
-  if (gzipped) reply.header('content-encoding', 'gzip')
+  const accepted = (headers['accept-encoding'] ?? '').split(/[\s,;]+/)
+  const [encoding, encoded] = [...asset.encoded].find(([name]) => accepted.includes(name)) ?? []
+  if (encoding) reply.header('content-encoding', encoding)
   // Files in assets/ have a content hash in their names.
   const caching = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'public, max-age=3600'
   return reply
@@ -47,7 +54,7 @@ function sendAsset(path: string, { headers }: FastifyRequest, reply: FastifyRepl
       'x-content-type-options': 'nosniff',
       vary: 'Accept-Encoding',
     })
-    .send(gzipped ?? asset.content)
+    .send(encoded ?? asset.content)
 }
 
 function shellAt(basePath: string, nonce: string): string {
@@ -66,8 +73,9 @@ function loadBuilt() {
   const folder = new URL('./', import.meta.resolve('#web/dashboard/index.html'))
   const assets = new Map<string, Asset>()
   for (const [path, file] of readWebFiles(folder, ['index.html'])) {
-    const isFont = extname(path) === '.woff2'
-    assets.set(path, isFont ? file : { ...file, gzipped: readFileSync(new URL(`${path}.gz`, folder)) })
+    const written = extname(path) === '.woff2' ? [] : encodings
+    const encoded = written.map(([name, end]) => [name, readFileSync(new URL(`${path}${end}`, folder))] as const)
+    assets.set(path, { ...file, encoded: new Map(encoded) })
   }
   built = { shell: readFileSync(new URL('index.html', folder), 'utf8'), assets }
   return built

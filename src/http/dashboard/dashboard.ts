@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
 import { answerFailure } from '../server/error-handler.js'
+import { requestTurns } from '../server/request-turns.js'
 import { auditHistoryRoutes } from './audit/audit-history-routes.js'
 import { auditIntegrityRoutes } from './audit/audit-integrity-routes.js'
 import { callbackRoutes } from './callbacks/dashboard-callback-routes.js'
@@ -38,8 +39,11 @@ const apiRoutes = [
   operationsRoutes,
 ]
 
+const requestsPerTurn = 4
+
 /** Adds the pages and their API under `/dashboard/api`. */
 export const dashboard: FastifyPluginAsync = async (app) => {
+  app.addHook('onRequest', requestTurns(requestsPerTurn))
   app.addHook('onRoute', (route) => {
     if (route.schema?.body) route.schema = { ...route.schema, body: closed(route.schema.body as TSchema) }
   })
@@ -54,7 +58,7 @@ export const dashboard: FastifyPluginAsync = async (app) => {
 function closed(schema: TSchema): TSchema {
   if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map(closed) }
   if (schema.type === 'array') return { ...schema, items: closed(schema.items) }
-  if (schema.type !== 'object') return schema
+  if (![schema.type].flat().includes('object')) return schema
   const properties = Object.entries<TSchema>(schema.properties).map(([name, each]) => [name, closed(each)])
   return { ...schema, properties: Object.fromEntries(properties), additionalProperties: false }
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { RequestError } from '../refusals.js'
+import { endDeadline } from '../server/request-deadline.js'
 
 /** The time after which a reader that does not read is disconnected. */
 const stalledAfterMs = 60_000
@@ -10,8 +11,9 @@ const types = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson' }
 /** The options of a route whose response can be long: a HEAD request would produce it in vain. */
 export const withoutHead = { exposeHeadRoute: false } as const
 
-/** Returns a signal that aborts when the response has been sent or its reader has left. */
-export function closeOf({ raw }: FastifyReply): AbortSignal {
+/** Returns a signal that aborts when the response has been sent or its reader has left. Until then, a long read may take its time. */
+export function closeOf({ raw, request }: FastifyReply): AbortSignal {
+  endDeadline(request)
   const closing = new AbortController()
   raw.once('close', () => closing.abort())
   // A reader that left during the session check triggers no further close event.

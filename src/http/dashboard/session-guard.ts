@@ -220,12 +220,17 @@ export function actorNames({ server, viewer }: FastifyRequest): (actor: string) 
   }
 }
 
-/** Names the user in the field `by` of an event or a task: claims, approvals and pauses contain the id of a user. */
-export function withNamedActor<Data extends { readonly by?: unknown }>(
-  data: Data,
-  nameOf: (actor: string) => string,
-): Data {
-  return typeof data.by === 'string' ? { ...data, by: nameOf(data.by) } : data
+/** The fields that contain the ids of users, in events, tasks and states. */
+const actorFields = ['by', 'claimants']
+
+/** Names the users in claims, approvals and pauses, at any depth. */
+export function withNamedActors<Data>(data: Data, nameOf: (actor: string) => string, field = ''): Data {
+  if (typeof data === 'string') return (actorFields.includes(field) ? nameOf(data) : data) as Data
+  if (Array.isArray(data)) return data.map((each) => withNamedActors(each, nameOf, field)) as Data
+  if (typeof data !== 'object' || data === null) return data
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [name, withNamedActors(value, nameOf, name)]),
+  ) as Data
 }
 
 /** Logs a change to a user in the security log. */

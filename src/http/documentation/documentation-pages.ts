@@ -2,46 +2,62 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
+import { unknownTransfer } from '../refusals.js'
 import { setSchemaCompilers } from '../server/validation.js'
 import { webhooks } from '../v1/callback-schemas.js'
 import { defaultLimit, maxLimit } from '../v1/requests.js'
+import { asOpenApi30, completeDocument } from './openapi-document.js'
 
 const description = `Create deposits and withdrawals, follow them, and read the callbacks sent about them.
 
 Every failure has the same envelope with a stable \`error.code\`. A create that is repeated with the same body gets the first response again.`
 
-/** Builds the document from the routes' schemas and shows it. The routes have no handlers here. */
+const serviceDescription = 'The pages that customers see, receipts, and the health of the service.'
+
+const merchantTags = [
+  { name: 'Merchant API', description: 'Create transfers, and perform the steps of a native wallet deposit.' },
+  { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
+  { name: 'Settlement', description: 'Pay withdrawals with your own program.' },
+  { name: 'Callbacks', description: 'The callbacks that you receive.' },
+]
+const serviceTags = [
+  { name: 'Payment page', description: 'The pages that customers see.' },
+  { name: 'Files', description: 'Receipts, to which callbacks may lead.' },
+  { name: 'Health', description: 'For operators.' },
+]
+
+/**
+ * Builds a document from the routes' schemas and shows it: that of the operations which a merchant's program calls, or that of all other
+ * routes. The routes have no handlers here.
+ */
 export async function documentationPages(
   routes: FastifyInstance['knownRoutes'],
   publicUrl: string,
+  isService: boolean,
 ): Promise<FastifyInstance> {
+  const tags = isService ? serviceTags : merchantTags
   const app = fastify({ exposeHeadRoutes: false })
   setSchemaCompilers(app)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
-        title: 'transferd',
+        title: isService ? 'transferd: pages and health' : 'transferd',
         version: '1',
-        description,
+        description: isService ? serviceDescription : description,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: publicUrl }],
-      tags: [
-        { name: 'Merchant API', description: 'Create transfers, and perform the steps of a native wallet deposit.' },
-        { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
-        { name: 'Settlement', description: 'Pay withdrawals with your own program.' },
-        { name: 'Callbacks', description: 'The callbacks that you receive.' },
-        { name: 'Payment page', description: 'The pages that customers see.' },
-        { name: 'Health', description: 'For operators.' },
-      ],
-      components: {
-        securitySchemes: { WebApiKey: { type: 'apiKey', in: 'header', name: 'WebApiKey', description: 'Your key.' } },
-      },
-      security: [{ WebApiKey: [] }],
+      tags,
+      ...(!isService && {
+        components: {
+          securitySchemes: { WebApiKey: { type: 'apiKey', in: 'header', name: 'WebApiKey', description: 'Your key.' } },
+        },
+        security: [{ WebApiKey: [] }],
+      }),
     },
     transformObject: (given) =>
-      nameSchemas('openapiObject' in given ? given.openapiObject : given.swaggerObject, webhooks),
+      completeDocument('openapiObject' in given ? given.openapiObject : given.swaggerObject, isService ? {} : webhooks),
     transform: ({ schema, url, route }) => {
       const text = textAnswers[url]
       if (text) return { url, schema: { ...schema, response: text } }
@@ -61,14 +77,18 @@ export async function documentationPages(
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   ].join('; ')
   await app.register(swaggerUi, {
-    routePrefix: '/documentation',
+    routePrefix: isService ? '/documentation/service' : '/documentation',
     staticCSP: policy,
     theme: { title: 'transferd API' },
     uiConfig: { validatorUrl: null },
   })
   for (const { method, url, scope, schema } of routes) {
     if (method === 'HEAD' || !schema || !('operationId' in schema)) continue
+    if (!tags.some(({ name }) => (schema as { tags?: string[] }).tags?.includes(name))) continue
     app.route({ method, url, schema, config: { ...(scope && { scope }) }, handler: nothing })
+  }
+  if (!isService) {
+    app.get('/documentation/openapi-3.0.json', { schema: { hide: true } }, () => asOpenApi30({ ...app.swagger() }))
   }
   await app.ready()
   return app
@@ -95,6 +115,11 @@ function page(description: string): object {
   return { description, content: { 'text/html': { schema: { type: 'string' } } } }
 }
 
+function file(description: string, ...types: string[]): object {
+  const schema = { type: 'string', format: 'binary' }
+  return { description, content: Object.fromEntries(types.map((type) => [type, { schema }])) }
+}
+
 /** For the document only: as response schemas they would be serialised as JSON. */
 const textAnswers: { readonly [url: string]: object } = {
   '/pay/:link': {
@@ -112,14 +137,16 @@ const textAnswers: { readonly [url: string]: object } = {
     404: { description: 'Not in sandbox mode, not on this machine, or a wrong token.' },
   },
   '/receipts/:name': {
-    200: { description: 'A PDF, a PNG or a JPEG.' },
-    404: { description: 'The receipt does not exist.' },
+    200: file('A PDF, a PNG or a JPEG.', 'application/pdf', 'image/png', 'image/jpeg'),
+    404: { ...unknownTransfer[404], description: 'The receipt does not exist.' },
   },
   '/pay/:link/logo': {
-    200: { description: 'The image, as a file.' },
-    404: { description: 'No such deposit, or its merchant has no logo.' },
+    200: file('The image.', 'image/png', 'image/jpeg', 'image/webp'),
+    404: { ...unknownTransfer[404], description: 'No such deposit, or its merchant has no logo.' },
   },
-  '/pay/assets/:version/:file': { 200: { description: 'A script, a style sheet or an icon.' } },
+  '/pay/assets/:version/:file': {
+    200: file('A script, a style sheet or an icon.', 'text/javascript', 'text/css', 'image/svg+xml'),
+  },
   '/metrics': { 200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
 }
 
@@ -146,28 +173,4 @@ const createHeaders = {
     },
     ...postHeaders.properties,
   },
-}
-
-/**
- * Moves every schema with a title into the components of the document under that name, so that a generated client has one type for
- * each. Adds the webhooks. @throws Error if two different schemas have the same name
- */
-export function nameSchemas<Document extends object>(document: Document, webhooks: object): Document {
-  const schemas = new Map<string, object>()
-  const visit = (node: unknown): unknown => {
-    if (Array.isArray(node)) return node.map(visit)
-    if (node === null || typeof node !== 'object') return node
-    const visited = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, visit(value)]))
-    if (typeof visited.title !== 'string') return visited
-    // A description of a use does not belong to the schema itself.
-    const { title, description, examples: _, ...schema } = visited
-    const before = schemas.get(title)
-    if (before && JSON.stringify(before) !== JSON.stringify(schema)) throw new Error(`two schemas are called ${title}`)
-    schemas.set(title, schema)
-    return { $ref: `#/components/schemas/${title}`, ...(description !== undefined && { description }) }
-  }
-  const { paths, components }: { readonly paths?: unknown; readonly components?: object } = document
-  const named = { paths: visit(paths), webhooks: visit(webhooks) }
-  const sorted = Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1)))
-  return { ...document, ...named, components: { ...components, schemas: sorted } }
 }

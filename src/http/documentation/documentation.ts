@@ -16,18 +16,20 @@ const passedOn = [
 const documentationPlugin = { name: 'documentation', dependencies: ['gate', 'unknown-routes'] }
 
 /**
- * Serves `/documentation` from a separate application that is created on the first request: building the document took a sixth of the
- * main thread's start.
+ * Serves `/documentation` and `/documentation/service` from separate applications, each created on its first request: building a document
+ * took a sixth of the main thread's start.
  */
 export const documentation = fp(async (app) => {
-  let made: Promise<FastifyInstance> | undefined
-  const pages = async () => {
+  const made = new Map<boolean, Promise<FastifyInstance>>()
+  const pages = async (isService: boolean) => {
     const { documentationPages } = await import('./documentation-pages.js')
-    return documentationPages(app.knownRoutes, app.services.publicUrl)
+    return documentationPages(app.knownRoutes, app.services.publicUrl, isService)
   }
   const show = async ({ url, headers }: FastifyRequest, reply: FastifyReply) => {
-    made ??= pages()
-    const answer = await (await made).inject({ url, headers })
+    const isService = /^\/documentation\/service(?:$|[/?])/.test(url)
+    const shown = made.get(isService) ?? pages(isService)
+    made.set(isService, shown)
+    const answer = await (await shown).inject({ url, headers })
     if (answer.statusCode === 404) throw new RequestError('unknown-route')
     for (const name of passedOn) if (answer.headers[name]) reply.header(name, answer.headers[name])
     return reply.code(answer.statusCode).send(answer.rawPayload)

@@ -81,7 +81,10 @@ export const HostedDepositAnswer = Type.Object(
 )
 
 export const CreatedEnvelope = Envelope(
-  Type.Object({ transactionId: Type.String({ format: 'uuid', description: 'The same as trackingId.' }), ...created }),
+  Type.Object(
+    { transactionId: Type.String({ format: 'uuid', description: 'The same as trackingId.' }), ...created },
+    { title: 'CreatedTransfer' },
+  ),
   'Created now or by an earlier, identical request.',
   'CreatedEnvelope',
 )

@@ -97,7 +97,7 @@ export const PageState = Type.Object(
     hasAmountMismatch: Type.Boolean(),
     receiptUrl: NullableString(),
   },
-  { description: 'The state, from the log.' },
+  { title: 'PaymentState', description: 'The state, from the log.' },
 )
 export type PageState = Static<typeof PageState>
 

@@ -5,6 +5,7 @@ import { Type } from '../../kernel/typebox.js'
 import type { DeviceConfirmation } from '../../wallet/payments/wallet-payments.js'
 import { html } from '../html.js'
 import { RequestError } from '../refusals.js'
+import { endDeadline } from '../server/request-deadline.js'
 import { fill, formatMoney, type Language, languages, requestLanguage } from './page-language.js'
 import { failurePage, notice, page, pageHeaders, refuseCrossSite } from './page-layout.js'
 import { customerContext, type PaymentLimits } from './payment-steps.js'
@@ -19,6 +20,7 @@ export const devicePage: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, 
   const params = Type.Object({ link: Type.String({ description: 'The link in the email.' }) })
   const common = { tags: ['Payment page'], security: [], params }
   app.setErrorHandler(failurePage(app, assetsAt, 'confirmUnknown'))
+  app.addHook('preHandler', endDeadline)
   const show = async (link: string, request: FastifyRequest, reply: FastifyReply) => {
     const confirmation = await walletPayments.deviceConfirmation(link)
     reply.code(confirmation ? statuses[confirmation.state] : 404).headers(pageHeaders())

@@ -5,6 +5,7 @@ import type { CommandContext } from '../../commands/handle-command.js'
 import { Type } from '../../kernel/typebox.js'
 import type { WalletFailure } from '../../wallet/payments/wallet-failure.js'
 import { type RefusalName, RequestError, refusals } from '../refusals.js'
+import { endDeadline } from '../server/request-deadline.js'
 import { depositOfLink, PageState, pageState } from './deposit-view.js'
 import { deviceCookieOf, setDeviceCookie } from './device-cookie.js'
 import { requestLanguage } from './page-language.js'
@@ -31,7 +32,10 @@ const reasons: { readonly [reason: string]: readonly RefusalName[] } = {
 }
 
 const Refused = (description: string) =>
-  Type.Object({ reason: Type.String(), retryAfterSeconds: Type.Optional(Type.Integer()) }, { description })
+  Type.Object(
+    { reason: Type.String(), retryAfterSeconds: Type.Optional(Type.Integer()) },
+    { title: 'StepFailure', description },
+  )
 
 const failures = {
   404: Refused('The link does not exist.'),
@@ -54,7 +58,7 @@ const NextStep = Type.Object(
     next: Type.Union([Type.Literal('code'), Type.Literal('device'), Type.Literal('wait'), Type.Literal('result')]),
     token: Type.Optional(Type.String()),
   },
-  { description: 'The next step with its token, a wait, or the result.' },
+  { title: 'NextStep', description: 'The next step with its token, a wait, or the result.' },
 )
 type Next = Static<typeof NextStep>
 
@@ -66,6 +70,7 @@ const params = Type.Object({ link: Type.String({ description: 'The last part of 
 export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { chargePayment }) => {
   const { walletPayments, publicUrl, clock } = app.services
   const common = { tags: ['Payment page'], security: [], params }
+  app.addHook('preHandler', endDeadline)
   /** Before the body is read, because requests from other sites are rejected. */
   const step = <Body extends TSchema>(operationId: string, summary: string, body: Body) => ({
     onRequest: refuseCrossSite,
@@ -95,7 +100,10 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
     app.gate.chargeAddress(request)
     return pageState(await depositOfLink(app.services, request.params.link), requestLanguage(request), clock())
   })
-  const credentials = Type.Object({ email: Type.String({ maxLength: 254 }), password: Type.String({ maxLength: 64 }) })
+  const credentials = Type.Object(
+    { email: Type.String({ maxLength: 254 }), password: Type.String({ maxLength: 64 }) },
+    { title: 'PaymentLogIn' },
+  )
   app.post('/pay/:link/login', step('payLogIn', 'Log in to the wallet', credentials), async (request, reply) => {
     chargePayment(request)
     const deposit = await payableDeposit(request)
@@ -106,7 +114,7 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
     setDeviceCookie(reply, publicUrl, result.deviceCookie)
     return { next: 'code', token: result.token } satisfies Next
   })
-  const proof = Type.Object({ token: Token, code: Type.String({ maxLength: 32 }) })
+  const proof = Type.Object({ token: Token, code: Type.String({ maxLength: 32 }) }, { title: 'PaymentCode' })
   app.post('/pay/:link/code', step('payVerifyCode', 'Verify the code and pay', proof), async (request, reply) => {
     chargePayment(request)
     const deposit = await payableDeposit(request)
@@ -118,7 +126,11 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
   })
   app.post(
     '/pay/:link/device',
-    step('payAwaitDevice', 'Check whether the device is confirmed, and pay', Type.Object({ token: Token })),
+    step(
+      'payAwaitDevice',
+      'Check whether the device is confirmed, and pay',
+      Type.Object({ token: Token }, { title: 'PaymentDevice' }),
+    ),
     async (request, reply) => {
       app.gate.chargeAddress(request)
       const deposit = await payableDeposit(request)

@@ -9,7 +9,7 @@ const maxDetails = 20
 
 const Health = Type.Object(
   { status: Type.String({ examples: ['ok'] }), problems: Type.Array(Type.String()) },
-  { description: 'Ready.' },
+  { title: 'Health', description: 'Ready.' },
 )
 const Readiness = {
   ...Health.properties,
@@ -32,8 +32,8 @@ export const observability: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/health/live', { onRequest, schema: live }, async () => ({ status: 'ok', problems: [] }))
   const ready = documented('getReadiness', 'Check that the service can serve requests', {
     response: {
-      200: Type.Object(Readiness, { description: 'Ready.' }),
-      503: Type.Object(Readiness, { description: 'Not ready; `problems` states why.' }),
+      200: Type.Object(Readiness, { title: 'Readiness', description: 'Ready.' }),
+      503: Type.Object(Readiness, { title: 'Readiness', description: 'Not ready; `problems` states why.' }),
     },
   })
   app.get('/health/ready', { onRequest, schema: ready }, async (_request, reply) => {

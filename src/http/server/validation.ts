@@ -25,14 +25,37 @@ export function setSchemaCompilers(app: FastifyInstance): void {
 }
 
 const validator: FastifySchemaCompiler<unknown> = (route) => {
+  const isBody = route.httpPart === 'body'
   let compiled: Validate | undefined
   const validate: Validate = (data) => {
+    if (isBody) removeNulls(route.schema as ObjectSchema, data)
     compiled ??= compileValidator(route) as Validate
     const holds = compiled(data)
     if (holds === false) validate.errors = compiled.errors ?? null
     return holds
   }
   return validate
+}
+
+interface ObjectSchema {
+  readonly type?: string | readonly string[]
+  readonly properties?: { readonly [name: string]: ObjectSchema }
+  readonly required?: readonly string[]
+  readonly items?: ObjectSchema
+}
+
+/** Removes optional fields that are null, because some serializers write null for a field that is not set. */
+function removeNulls({ properties = {}, required = [], items }: ObjectSchema, data: unknown): void {
+  if (Array.isArray(data)) {
+    if (items) for (const each of data) removeNulls(items, each)
+  } else if (typeof data === 'object' && data !== null) {
+    const fields = data as Record<string, unknown>
+    for (const [name, schema] of Object.entries(properties)) {
+      const isNull = fields[name] === null
+      if (isNull && !required.includes(name) && ![schema.type].flat().includes('null')) delete fields[name]
+      else if (schema.properties || schema.items) removeNulls(schema, fields[name])
+    }
+  }
 }
 
 type Serialize = (data: unknown) => string

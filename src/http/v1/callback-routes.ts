@@ -9,6 +9,7 @@ import { TokenBuckets } from '../../security/token-buckets.js'
 import { takeUp, tested } from '../callback-endpoints.js'
 import { badRequest, bodyFailures, invalid, RequestError, unknownCallback, unknownTransfer } from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
+import { endDeadline } from '../server/request-deadline.js'
 import type { CallbackView } from './callback-schemas.js'
 import {
   CallbackListAnswer,
@@ -106,7 +107,10 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       description: 'At most one every five seconds. It is signed like a callback and has the header `x-transfer-test`.',
       response: { 200: EndpointTestAnswer },
     }),
-    async (request) => tested(await testEndpoint(request.merchant!.merchantId)),
+    async (request) => {
+      endDeadline(request)
+      return tested(await testEndpoint(request.merchant!.merchantId))
+    },
   )
   app.post(
     '/v1/callbacks/endpoint/enable',

@@ -7,34 +7,43 @@ import { Limit, StatusCode, StatusName, Time, TrackingId } from './v1-schemas.js
 export const CallbacksAnswer = Type.Object(
   {
     items: Type.Array(
-      Type.Object({
-        webhookId: Type.String({ format: 'uuid' }),
-        transferRevision: Type.Integer(),
-        status: Type.String({ description: '`waiting`, `delivered` or `parked`.', examples: ['delivered'] }),
-        recordedAt: Time,
-        nextAttemptAt: NullableString({ format: 'date-time', description: 'Null unless it is waiting.' }),
-        payload: Type.Object({
-          status: StatusCode,
-          statusDescription: StatusName,
-          trackingId: TrackingId,
-          referenceId: Type.String(),
-          message: NullableString(),
-          amount: Type.Number(),
-          transactionAmount: Type.Number(),
-          hasAmountMismatch: Type.Boolean(),
-          receiptUrl: NullableString(),
-        }),
-        attempts: Type.Array(
-          Type.Object({
-            at: Time,
-            result: Type.String({ description: '`delivered`, `failed`, `parked` or `requeued`.' }),
-            httpStatus: NullableInteger({ description: 'Null without a response.' }),
-            durationMs: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
-            reason: NullableString(),
-          }),
-          { description: 'The latest 100, oldest first.' },
-        ),
-      }),
+      Type.Object(
+        {
+          webhookId: Type.String({ format: 'uuid' }),
+          transferRevision: Type.Integer(),
+          status: Type.String({ description: '`waiting`, `delivered` or `parked`.', examples: ['delivered'] }),
+          recordedAt: Time,
+          nextAttemptAt: NullableString({ format: 'date-time', description: 'Null unless it is waiting.' }),
+          payload: Type.Object(
+            {
+              status: StatusCode,
+              statusDescription: StatusName,
+              trackingId: TrackingId,
+              referenceId: Type.String(),
+              message: NullableString(),
+              amount: Type.Number(),
+              transactionAmount: Type.Number(),
+              hasAmountMismatch: Type.Boolean(),
+              receiptUrl: NullableString(),
+            },
+            { title: 'CallbackPayload' },
+          ),
+          attempts: Type.Array(
+            Type.Object(
+              {
+                at: Time,
+                result: Type.String({ description: '`delivered`, `failed`, `parked` or `requeued`.' }),
+                httpStatus: NullableInteger({ description: 'Null without a response.' }),
+                durationMs: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
+                reason: NullableString(),
+              },
+              { title: 'CallbackAttempt' },
+            ),
+            { description: 'The latest 100, oldest first.' },
+          ),
+        },
+        { title: 'CallbackDelivery' },
+      ),
     ),
   },
   { title: 'Callbacks', description: 'The callbacks, lowest transfer revision first.' },
@@ -45,6 +54,7 @@ export type CallbackView = Static<typeof CallbacksAnswer>['items'][number]
 export const ResendRequest = Type.Unsafe<{ readonly webhookId?: string } | null>({
   type: ['object', 'null'],
   properties: { webhookId: { type: 'string', pattern: '^[0-9a-fA-F-]{36}$', description: 'Only this callback.' } },
+  title: 'ResendRequest',
 })
 
 export const ResendAnswer = Type.Object(
@@ -66,35 +76,44 @@ export const CallbackListQuery = Type.Object({
 export const CallbackListAnswer = Type.Object(
   {
     items: Type.Array(
-      Type.Object({
-        webhookId: Type.String({ format: 'uuid' }),
-        trackingId: TrackingId,
-        referenceId: Type.String(),
-        transferRevision: Type.Integer(),
-        transferStatus: StatusCode,
-        status: DeliveryStatus,
-        failedAttempts: Type.Integer({ description: 'Since the callback was recorded or resent.' }),
-        recordedAt: Time,
-        nextAttemptAt: NullableString({ format: 'date-time', description: 'Null unless it is waiting.' }),
-        lastFailure: NullableString(),
-      }),
+      Type.Object(
+        {
+          webhookId: Type.String({ format: 'uuid' }),
+          trackingId: TrackingId,
+          referenceId: Type.String(),
+          transferRevision: Type.Integer(),
+          transferStatus: StatusCode,
+          status: DeliveryStatus,
+          failedAttempts: Type.Integer({ description: 'Since the callback was recorded or resent.' }),
+          recordedAt: Time,
+          nextAttemptAt: NullableString({ format: 'date-time', description: 'Null unless it is waiting.' }),
+          lastFailure: NullableString(),
+        },
+        { title: 'CallbackSummary' },
+      ),
     ),
     nextCursor: NullableString(),
   },
   { title: 'CallbackList', description: 'A page of callbacks.' },
 )
 
-export const ResendManyRequest = Type.Object({
-  callbacks: Type.Optional(
-    Type.Array(Type.Object({ trackingId: WebhookId, webhookId: WebhookId }), { minItems: 1, maxItems: maxNamed }),
-  ),
-  parkedSince: Type.Optional(
-    Type.String({
-      maxLength: 40,
-      description: 'Callbacks parked at this time or later: an ISO 8601 date, or a time with a time zone.',
-    }),
-  ),
-})
+export const ResendManyRequest = Type.Object(
+  {
+    callbacks: Type.Optional(
+      Type.Array(Type.Object({ trackingId: WebhookId, webhookId: WebhookId }, { title: 'CallbackId' }), {
+        minItems: 1,
+        maxItems: maxNamed,
+      }),
+    ),
+    parkedSince: Type.Optional(
+      Type.String({
+        maxLength: 40,
+        description: 'Callbacks parked at this time or later: an ISO 8601 date, or a time with a time zone.',
+      }),
+    ),
+  },
+  { title: 'ResendManyRequest' },
+)
 
 export const ResendManyAnswer = Type.Object(
   {
@@ -117,7 +136,7 @@ export const EndpointAnswer = Type.Object(
     waiting: Type.Integer({ description: 'Waiting callbacks; 1000 means 1000 or more.' }),
     parked: Type.Integer({ description: 'Parked callbacks; 1000 means 1000 or more.' }),
   },
-  { title: 'Endpoint', description: 'Your callback endpoint and its state.' },
+  { title: 'CallbackEndpoint', description: 'Your callback endpoint and its state.' },
 )
 
 export const EndpointTestAnswer = Type.Object(

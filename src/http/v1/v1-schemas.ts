@@ -150,11 +150,14 @@ const event = {
 export const HistoryAnswer = Type.Object(
   {
     items: Type.Array(
-      Type.Object({
-        ...event,
-        actor: Type.String({ description: 'The actor that caused it.', examples: ['merchant:3f0c…'] }),
-        correlationId: Type.String({ description: 'The X-Request-Id of the request that caused it.' }),
-      }),
+      Type.Object(
+        {
+          ...event,
+          actor: Type.String({ description: 'The actor that caused it.', examples: ['merchant:3f0c…'] }),
+          correlationId: Type.String({ description: 'The X-Request-Id of the request that caused it.' }),
+        },
+        { title: 'HistoryEvent' },
+      ),
     ),
   },
   { title: 'History', description: 'All its events, oldest first.' },
@@ -169,7 +172,9 @@ export const FeedQuery = Type.Object({
 
 export const FeedAnswer = Type.Object(
   {
-    items: Type.Array(Type.Object({ position: Type.String(), trackingId: TrackingId, ...event })),
+    items: Type.Array(
+      Type.Object({ position: Type.String(), trackingId: TrackingId, ...event }, { title: 'FeedEvent' }),
+    ),
     next: NullableString({ description: 'The value for `after` in the next request; null while there are no events.' }),
   },
   { title: 'Feed', description: 'The events after the position.' },

@@ -12,6 +12,7 @@ import {
 } from '../refusals.js'
 import { jsonTypes } from '../server/json-body.js'
 import { contextOf } from '../server/merchant-gate.js'
+import { endDeadline } from '../server/request-deadline.js'
 
 const TrackingId = Type.String({
   pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
@@ -53,15 +54,18 @@ const LogInAnswer = Envelope(
 )
 
 const CodeAnswer = Envelope(
-  Type.Object({
-    next_step: Type.String({
-      description:
-        '`Completed`: the deposit is complete. `ValidateUserDevice`: the customer has received an email about the device.',
-      examples: ['Completed'],
-    }),
-    token: Type.String({ description: 'A token for WalletValidateUserDevice, valid for 10 minutes.' }),
-    account_number: Type.Integer({ description: "The customer's wallet account.", examples: [1000001] }),
-  }),
+  Type.Object(
+    {
+      next_step: Type.String({
+        description:
+          '`Completed`: the deposit is complete. `ValidateUserDevice`: the customer has received an email about the device.',
+        examples: ['Completed'],
+      }),
+      token: Type.String({ description: 'A token for WalletValidateUserDevice, valid for 10 minutes.' }),
+      account_number: Type.Integer({ description: "The customer's wallet account.", examples: [501234567890] }),
+    },
+    { title: 'VerifiedCode' },
+  ),
   'The code is right.',
   'CodeEnvelope',
 )
@@ -78,6 +82,7 @@ const schema = { tags: ['Merchant API'], consumes: jsonTypes }
 export const walletFlow: FastifyPluginAsyncTypebox = async (app) => {
   const { walletPayments } = app.services
   const deposits = app.gate.requireKey('deposits')
+  app.addHook('preHandler', endDeadline)
   const logIn = {
     ...schema,
     operationId: 'walletCustomerLogin',

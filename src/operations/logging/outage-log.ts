@@ -2,8 +2,8 @@ import { StoreUnavailableError } from '../../event-store/event-store.js'
 import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
 
 const reportEveryMs = 60_000
-/** Longer than the longest pause between two attempts. */
-const isOverAfterMs = 15_000
+/** Longer than the longest time between two failures: a pause of 5 s, and a call that waits 10 s for a connection. */
+const isOverAfterMs = 20_000
 
 export interface OutageLine {
   readonly msg: string
@@ -21,7 +21,7 @@ interface Outage {
 
 /**
  * Replaces the failures of an unavailable store by a line when the outage begins, one a minute while it lasts, and one when nothing has
- * failed for 15 seconds. Without this, every request and every retry would log its own line.
+ * failed for 20 seconds. Without this, every request and every retry would log its own line.
  */
 export class OutageLog {
   readonly #outages = new Map<string, Outage>()

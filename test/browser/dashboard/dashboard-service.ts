@@ -22,12 +22,17 @@ export const context = { actor: 'test', $correlationId: 'test', $causationId: 't
 
 /**
  * Starts a service with projections and callbacks, a shop, and one user for each role. Users with a merchant role belong
- * to the shop. `problems` collects the errors and forbidden requests of all pages.
+ * to the shop. `problems` collects the errors and forbidden requests of all pages. The clock of the service starts at `now`.
  */
-export async function startDashboard(t: Test, browser: Browser, settings: Partial<MerchantSettings> = {}) {
+export async function startDashboard(
+  t: Test,
+  browser: Browser,
+  settings: Partial<MerchantSettings> = {},
+  now = Date.now(),
+) {
   const { port, release } = await reservePort()
   const baseUrl = `http://127.0.0.1:${port}`
-  const time = { aheadMs: 0 }
+  const time = { aheadMs: now - Date.now() }
   const clock = () => new Date(Date.now() + time.aheadMs).toISOString()
   const service = await startTestService({ projections: true, clock, configuration: { publicUrl: baseUrl } })
   t.teardown(() => destroyTestService(service))
@@ -66,6 +71,13 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
 
   /** Opens a page, signed in as the user with the role. With the same options, it is another tab of the same browser. */
   async function openAs(role: Role, path: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const page = await openBlankAs(role, options)
+    await page.goto(`${baseUrl}${path}`)
+    return page
+  }
+
+  /** Opens an empty tab, signed in as the user with the role. */
+  async function openBlankAs(role: Role, options: BrowserContextOptions = {}): Promise<Page> {
     const key = JSON.stringify([role, options])
     const context =
       contexts.get(key) ??
@@ -76,9 +88,7 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
         return opened
       })
     contexts.set(key, context)
-    const page = await (await context).newPage()
-    await page.goto(`${baseUrl}${path}`)
-    return page
+    return (await context).newPage()
   }
 
   /** Opens a page in a browser that is not signed in. */
@@ -121,7 +131,7 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
     }
   }
 
-  return { service, baseUrl, time, shop, problems, as, openAs, openSignedOut, create, listed }
+  return { service, baseUrl, time, shop, problems, as, openAs, openBlankAs, openSignedOut, create, listed }
 }
 
 export type Dashboard = Awaited<ReturnType<typeof startDashboard>>

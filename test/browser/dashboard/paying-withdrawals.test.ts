@@ -378,6 +378,7 @@ else {
     await page.getByText('paid of ₺81.00 requested').waitFor()
     await page.getByText('₺1.00 less').waitFor()
     t.match((await page.locator('.TransferHeadline-amount').innerText()).replaceAll(/\s/g, ''), /^₺80\.00/)
+    t.notMatch(await page.getByRole('main').innerText(), /\b0 m?s\b/, 'steps follow immediately, not after 0 ms')
     t.strictSame(await faultsOf(page), [])
   })
 

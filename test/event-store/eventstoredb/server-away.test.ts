@@ -37,7 +37,7 @@ function throughProxy(url: string, port: number): string {
 }
 
 t.test(
-  'appends in flight when the server is killed either fail or are stored, and a repeat stores them once',
+  'appends in flight when the server is killed either fail or are stored, a repeat stores them once, and later appends wait',
   async (t) => {
     const directory = temporaryDirectory(t)
     const server = await startEventsServerProcess(t, directory)
@@ -64,10 +64,10 @@ t.test(
       failed.every((error) => error instanceof StoreUnavailableError),
       'each failed append throws StoreUnavailableError',
     )
-    await t.rejects(store.append('x', 'no_stream', [event()]), unavailable)
+    const waiting = store.append('waiting', 'no_stream', [event()])
 
     const again = await startEventsServerProcess(t, directory, server.port)
-    await until(() => isAvailable(store), 'the store is available again')
+    t.equal((await waiting).revision, 0)
     for (const [n, { stream }] of appends.entries()) {
       if (results[n] === 1) t.equal((await store.readStream(stream)).length, 2, 'the acknowledged events are stored')
     }
@@ -168,7 +168,8 @@ t.test('a subscription resumed after a lost connection has no gap and no duplica
   await until(() => seen.length >= 300, 'all events')
   stop.abort()
   await following
-  t.ok(losses >= 3, `${losses} losses`)
+  // If the connection breaks while the subscription waits for it, the subscription continues to wait.
+  t.ok(losses >= 1, `${losses} losses`)
   t.same(
     seen,
     Array.from({ length: 300 }, (_, n) => n),
@@ -181,7 +182,7 @@ t.test('a subscription resumed after a lost connection has no gap and no duplica
 
 t.test('a store that loses its server does not affect another store of the thread', async (t) => {
   const [killed, other] = [await startEventsServerProcess(t, temporaryDirectory(t)), await startTestEventsServer()]
-  const [lost, kept] = [openEventStoreDb({ url: killed.url }), openEventStoreDb({ url: other.url })]
+  const [lost, kept] = [openEventStoreDb({ url: killed.url, deadlineMs: 3_000 }), openEventStoreDb({ url: other.url })]
   await lost.append('x', 'no_stream', [event()])
   const appending = (store: EventStore) =>
     Array.from({ length: 300 }, () => store.append(`x-${randomUUID()}`, 'no_stream', [event()]))

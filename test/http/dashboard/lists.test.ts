@@ -26,10 +26,13 @@ async function create(merchant: typeof blue, kind: 'hosted' | 'withdrawal', fiel
 }
 
 const formula = '=HYPERLINK("https://evil.example";"click, please")'
+// A random reference could begin with the digits that a test searches for.
 for (let n = 0; n < 30; n++) {
-  await create(n % 3 === 0 ? red : blue, 'hosted', { name: `Ada ${n}`, userId: `user-${n}` }, `${10 + n}.25`)
+  const fields = { name: `Ada ${n}`, userId: `user-${n}`, referenceId: `order-${n + 500}` }
+  await create(n % 3 === 0 ? red : blue, 'hosted', fields, `${10 + n}.25`)
 }
-await create(blue, 'withdrawal', { name: formula, userId: '+90 555', accountNumber: 'TR330006100519786457841326' })
+const accountNumber = 'TR330006100519786457841326'
+await create(blue, 'withdrawal', { referenceId: 'order-600', name: formula, userId: '+90 555', accountNumber })
 const staff = await signInAs(service, 'auditor')
 const operator = await signInAs(service, 'operator', [blue.id])
 const both = await signInAs(service, 'viewer', [blue.id, red.id])

@@ -1,4 +1,4 @@
-import { gunzipSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 
@@ -53,9 +53,14 @@ t.test('serves the assets of the page, cached forever if hashed, and compressed 
     t.equal(plain.headers['content-encoding'], undefined)
     const hashed = address.startsWith('/dashboard/assets/')
     t.equal(plain.headers['cache-control'], hashed ? 'public, max-age=31536000, immutable' : 'public, max-age=3600')
-    const compressed = await app.inject({ url: address, headers: { 'accept-encoding': 'br, gzip' } })
-    t.match(compressed.headers, { 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
-    t.ok(gunzipSync(compressed.rawPayload).equals(plain.rawPayload), 'the compressed file has the same content')
+    for (const [accepted, encoding, decode] of [
+      ['gzip, deflate, br', 'br', brotliDecompressSync],
+      ['gzip;q=1.0', 'gzip', gunzipSync],
+    ] as const) {
+      const compressed = await app.inject({ url: address, headers: { 'accept-encoding': accepted } })
+      t.match(compressed.headers, { 'content-encoding': encoding, vary: 'Accept-Encoding' })
+      t.ok(decode(compressed.rawPayload).equals(plain.rawPayload), `the ${encoding} file has the same content`)
+    }
   }
 })
 

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
-import { context, startDashboard } from '../../browser/dashboard/dashboard-service.js'
+import { context, nameOf, startDashboard } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
+import { until } from '../../browser/watched-page.js'
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()
@@ -11,7 +12,7 @@ if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
   const world = await startDashboard(t, browser)
-  const { service, create, listed, openAs, problems, shop } = world
+  const { service, create, listed, as, openAs, problems, shop } = world
   const trackingId = await create('native', '10')
   await service.transfers.act(trackingId, { type: 'Complete' }, context)
   await listed(trackingId)
@@ -31,6 +32,20 @@ else {
     t.match(page.url(), /[?&]at=\d+/, 'the address contains the log position')
     await page.getByRole('button', { name: 'Show current state' }).click()
     await page.getByRole('region', { name: 'Current state' }).waitFor()
+  })
+
+  t.test('every page names the users and the parts of the service that acted, without their identifiers', async (t) => {
+    const claimed = await create('withdrawal', '80')
+    const { status } = await (await as('operator')).send('POST', `/transfers/${claimed}/claim`, { revision: 0 })
+    t.equal(status, 200)
+    const ofShop = `/audit?view=merchant&merchantId=${shop.id}`
+    for (const path of [`/transfers/${claimed}`, `/audit?view=transfer&id=${claimed}`, ofShop, '/audit?view=actions']) {
+      const page = await openAs('auditor', `/dashboard${path}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await until(page, "document.querySelector('.Loading') === null")
+      if (path !== ofShop) await page.getByText(nameOf('operator')).first().waitFor()
+      t.notMatch(await page.getByRole('main').innerText(), /\b(user|system|cli|merchant):\S/, path)
+    }
   })
 
   t.test('shows the current settings of a merchant, and its statement from the log', async () => {

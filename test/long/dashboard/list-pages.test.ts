@@ -119,6 +119,7 @@ else {
     const page = await openAs('operator', list)
     const heading = page.getByRole('columnheader', { name: 'Status' })
     await heading.waitFor()
+    t.equal(await page.locator('.DataTable[data-fits]').count(), 1, 'every column fits at 1280 px')
     await page.getByRole('button', { name: 'Columns' }).click()
     await page.getByRole('menuitemcheckbox', { name: 'Status' }).click()
     await heading.waitFor({ state: 'detached' })

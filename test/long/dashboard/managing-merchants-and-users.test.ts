@@ -3,8 +3,15 @@ import t, { type Test } from 'tap'
 import { password } from '../../browser/dashboard/dashboard-client.js'
 import { context, signIn, startDashboard } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
+import { until } from '../../browser/watched-page.js'
 import { startReceiver } from '../../callbacks/receiver.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
+
+/** An image of one pixel. */
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()
@@ -69,6 +76,62 @@ else {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Enable' }).click()
     await page.getByText('The endpoint is enabled.').waitFor()
     await waitFor(t, () => received(trackingId).length === 2, 'the held-back callback is delivered')
+  })
+
+  t.test('an endpoint is failing from its first failed attempt on, and nothing is due in the past', async (t) => {
+    receiver.behave = (_received, response) => void response.writeHead(500).end('The database is read-only')
+    const trackingId = await create('native', '12')
+    await waitFor(t, () => received(trackingId).length === 1, 'the first attempt failed')
+    const page = await openAs('operator', '/dashboard/callbacks')
+    await page.getByText(/^Failing since/).waitFor()
+    await page.getByText('The database is read-only').waitFor()
+    await page.getByRole('grid').getByText('HTTP 500').first().waitFor()
+    // The clock of the browser is ahead, so the time of the next attempt has passed.
+    await page.clock.setFixedTime(Date.now() + 3_600_000)
+    await page.goto(`${world.baseUrl}/dashboard/transfers/${trackingId}`)
+    t.equal(await page.getByText(/^Next attempt:/).innerText(), 'Next attempt: now')
+    await service.merchants.execute(world.shop.id, { type: 'DisableCallbacks', reason: 'moving' }, context)
+    await service.until(() => service.directory.byId(world.shop.id)?.callbacksDisabled !== null)
+    await page.reload()
+    await page.getByRole('region', { name: 'Callbacks' }).getByText('Waiting').waitFor()
+    t.equal(await page.getByText(/^Next attempt:/).count(), 0, 'a disabled endpoint has no next attempt')
+    receiver.behave = (_received, response) => void response.writeHead(200).end()
+    await service.merchants.execute(world.shop.id, { type: 'EnableCallbacks' }, context)
+  })
+
+  t.test('an uploaded logo is on the payment page until it is removed, and a wrong file changes nothing', async (t) => {
+    const { shop, baseUrl } = world
+    const body = createBody('hosted', shop.secretKey, { referenceId: 'logo' }, '10.00')
+    const created = await post(service.app, paths.hosted, body, { key: shop.webApiKey })
+    const payment = await openSignedOut(new URL(created.json<{ url: string }>().url).pathname)
+    const page = await openAs('administrator', `/dashboard/merchants/${shop.id}`)
+    const card = page.getByRole('region', { name: 'Logo on the payment page' })
+    const upload = async (buffer: Buffer, mimeType = 'image/png') => {
+      await card.locator('input[type=file]').setInputFiles({ name: 'logo.png', mimeType, buffer })
+      await card.getByRole('button', { name: 'Show this logo' }).click()
+    }
+    await card.getByRole('button', { name: 'Show this logo' }).click()
+    await card.getByText('This field is required.').waitFor()
+    await upload(Buffer.from('<svg/>'), 'image/svg+xml')
+    await card.getByText('This type of file is not accepted.').waitFor()
+    await upload(Buffer.from('not an image'))
+    await card.getByText('Choose a PNG, JPEG or WebP image with at most 1,024 pixels per side.').waitFor()
+    await upload(Buffer.concat([png, Buffer.alloc(128 * 1024)]))
+    await card.getByText('This is too large.').waitFor()
+    await payment.reload()
+    t.equal(await payment.locator('img.logo').count(), 0)
+
+    await upload(png)
+    await page.getByText('The payment page shows the new logo.').waitFor()
+    await card.getByRole('img', { name: 'Logo of Blue Shop' }).waitFor()
+    await until(page, "document.querySelector('.MerchantLogo').naturalWidth === 1")
+    await payment.reload()
+    await until(payment, "document.querySelector('img.logo')?.naturalWidth === 1")
+    t.equal(new URL((await payment.locator('img.logo').getAttribute('src'))!, baseUrl).origin, baseUrl)
+    await card.getByRole('button', { name: 'Remove the logo' }).click()
+    await page.getByText('The payment page shows no logo.').waitFor()
+    await payment.reload()
+    t.equal(await payment.locator('img.logo').count(), 0)
   })
 
   t.test('an administrator creates a merchant and a key, which are shown once and work', async (t) => {
@@ -188,7 +251,7 @@ else {
       await page.getByRole('dialog').getByText('Ayla Approver can sign in when another administrator').waitFor()
       await copySecrets(page)
       await page.getByRole('button', { name: 'I have sent it' }).click()
-      await page.getByText('Waits for a second administrator').first().waitFor()
+      await page.getByText('Needs confirmation').first().waitFor()
       const confirmIn = async (page: Page) => {
         await page.getByRole('button', { name: 'Confirm access' }).click()
         await page.getByRole('alertdialog').getByRole('button', { name: 'Confirm access' }).click()

@@ -49,6 +49,8 @@ else {
     const csv = await (await saved).createReadStream()
     let text = ''
     for await (const chunk of csv) text += String(chunk)
+    t.equal(text[0], '\ufeff', 'spreadsheets read it as UTF-8')
+    t.match(text, /"Wallet"/, 'payment methods have their names')
     const [head = '', ...lines] = text.trim().split(/\r?\n/)
     const column = head.split(',').indexOf('"referenceId"')
     t.ok(column >= 0, head)

@@ -93,48 +93,6 @@ export function signalOf(call: StreamingCall): AbortSignal {
   return disconnected.signal
 }
 
-/** The limits for messages in flight to a client. The transport's own limit of 16 messages would cost a third of the throughput. */
-const maxPendingMessages = 256
-const maxPendingBytes = 1024 * 1024
-
-/** Writes responses and makes the caller wait for a slow client, so that unread responses use limited memory. */
-export class ThrottledWriter<Response> {
-  #messages = 0
-  #bytes = 0
-  #wake: (() => void) | undefined
-
-  constructor(
-    private readonly call: ServerWritableStream<unknown, Response>,
-    private readonly signal: AbortSignal,
-  ) {
-    signal.addEventListener('abort', () => this.#wake?.())
-  }
-
-  /** Returns `false` if the caller must wait for {@link drained} before the next write. */
-  write(response: Response, bytes = 0): boolean {
-    if (this.signal.aborted) return false
-    this.#messages += 1
-    this.#bytes += bytes
-    this.call.write(response, () => {
-      this.#messages -= 1
-      this.#bytes -= bytes
-      if (this.#messages * 2 <= maxPendingMessages && this.#bytes * 2 <= maxPendingBytes) this.#wake?.()
-    })
-    return this.#messages < maxPendingMessages && this.#bytes < maxPendingBytes
-  }
-
-  /** Waits for the client. Returns `false` if it has disconnected. */
-  async drained(): Promise<boolean> {
-    if (!this.signal.aborted && this.#messages > 0) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve
-      })
-      this.#wake = undefined
-    }
-    return !this.signal.aborted
-  }
-}
-
 /** Ends a streaming call with an error. */
 export function endWith(call: StreamingCall, error: unknown, { onFault }: ServerContext): void {
   call.emit('error', toCallError(error, onFault))

@@ -15,10 +15,11 @@ import {
   operations,
   operationsServices,
   persistentServices,
+  shared,
   streamsServices,
   usersServices,
 } from '../wire/generated-protocol.js'
-import { empty, toUuid } from '../wire/wire-values.js'
+import { empty } from '../wire/wire-values.js'
 import { type ServerContext, streaming, unary, unaryFor } from './call-handlers.js'
 
 /** The version of the recorded server, by which clients decide which features they use. */
@@ -85,7 +86,7 @@ function clusterOfOne(instance: string, { host, port }: Endpoint, isWritable: bo
   const { MemberInfo, EndPoint, ClusterInfo } = gossip
   const { LEADER, READONLYREPLICA } = MemberInfo.VNodeState
   const member = new MemberInfo()
-    .setInstanceId(toUuid(instance, false))
+    .setInstanceId(new shared.UUID().setString(instance))
     .setTimeStamp(`${BigInt(Date.now()) * ticksPerMs + ticksAt1970}`)
     .setState(isWritable ? LEADER : READONLYREPLICA)
     .setIsAlive(true)

@@ -3,13 +3,15 @@ import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc
 import type { Direction } from '@transferd/event-log/streams'
 import { matcherOf, parseFilter } from '../filters/event-filter.js'
 import { streamDeleted, unexpectedError } from '../wire/call-error.js'
-import { readResponse, resolve } from '../wire/event-messages.js'
+import { encodeEvent } from '../wire/event-encoder.js'
 import { streams } from '../wire/generated-protocol.js'
+import { resolve } from '../wire/resolved-event.js'
 import { isMaxUint64, parsePosition, parseRevision, parseStream, streamIdentifier } from '../wire/wire-values.js'
-import { required, type ServerContext, streaming, ThrottledWriter } from './call-handlers.js'
+import { required, type ServerContext, streaming } from './call-handlers.js'
 import { pageEvents, type ReadContext } from './read-context.js'
 import { subscribeToAll } from './subscribe-to-all.js'
 import { subscribeToStream } from './subscribe-to-stream.js'
+import { ThrottledWriter } from './throttled-writer.js'
 
 /** Handles `Streams.Read`: reads and subscriptions of a stream and of the whole log. */
 export function readCall(context: ServerContext): handleServerStreamingCall<ReadReq, ReadResp> {
@@ -27,7 +29,7 @@ async function read(
   const structuredIds = options.getUuidOption()?.hasStructured() ?? false
   const followLinks = options.getResolveLinks()
   const { reader } = store
-  const writer = new ThrottledWriter(call, signal)
+  const writer = new ThrottledWriter<ReadResp | Buffer>(call, signal)
   const canFollow = (stream: string) => access.canFollowLink(user, stream)
   const reading: ReadContext = {
     reader,
@@ -35,8 +37,8 @@ async function read(
     signal,
     matching: context.matching.ofPeer(call.getPeer()),
     send: (event) => {
-      const response = readResponse(followLinks ? resolve(event, reader, canFollow) : { event }, structuredIds)
-      return writer.write(response, event.data.length + event.metadata.length)
+      const response = encodeEvent(followLinks ? resolve(event, reader, canFollow) : { event }, structuredIds)
+      return writer.write(response, response.length)
     },
   }
   const ofStream = options.getStream()

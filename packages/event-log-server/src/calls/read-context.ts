@@ -3,7 +3,7 @@ import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { LogReader, StoredEvent } from '@transferd/event-log/streams'
 import type { MatchingBudget } from '../filters/matching-budget.js'
 import { streams } from '../wire/generated-protocol.js'
-import type { ThrottledWriter } from './call-handlers.js'
+import type { ThrottledWriter } from './throttled-writer.js'
 
 /** The number of events per read, between which other calls get a turn. */
 export const pageEvents = 200
@@ -11,7 +11,7 @@ export const pageEvents = 200
 /** The context of a read or subscription. */
 export interface ReadContext {
   readonly reader: LogReader
-  readonly writer: ThrottledWriter<ReadResp>
+  readonly writer: ThrottledWriter<ReadResp | Buffer>
   readonly signal: AbortSignal
   /** The matching budget of the connection. */
   readonly matching: MatchingBudget

@@ -7,12 +7,13 @@ import { type GroupName, wholeLog } from '@transferd/event-log/groups'
 import type { User } from '../access/stored-users.js'
 import { duplex, endWith, signalOf } from '../calls/call-handlers.js'
 import { unexpectedError } from '../wire/call-error.js'
-import { deliveryResponse, linkOrEvent, type ResolvedEvent } from '../wire/event-messages.js'
+import { encodeEvent } from '../wire/event-encoder.js'
 import { persistent } from '../wire/generated-protocol.js'
+import { linkOrEvent, type ResolvedEvent } from '../wire/resolved-event.js'
 import { parseId, parseStream } from '../wire/wire-values.js'
 import { asGroupError, type GroupContext, groupsOf, requireChangeable } from './group-context.js'
 
-type Call = ServerDuplexStream<ReadReq, ReadResp>
+type Call = ServerDuplexStream<ReadReq, ReadResp | Buffer>
 
 /** Handles `PersistentSubscriptions.Read`: a consumer of a group. Its first message names the group, and the others are acks. */
 export function consumeCall(context: GroupContext): handleBidiStreamingCall<ReadReq, ReadResp> {
@@ -70,7 +71,7 @@ export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
   deliver({ event, retryCount }: Delivered<ResolvedEvent>): void {
     this.totalItems += 1
     const shown = this.#canSee(event) ? event : { link: linkOrEvent(event) }
-    this.call.write(deliveryResponse(shown, retryCount, this.#structuredIds))
+    this.call.write(encodeEvent(shown, this.#structuredIds, retryCount))
   }
 
   end(error?: unknown): void {

@@ -16,8 +16,9 @@ import type { User } from '../access/stored-users.js'
 import { required, unary, unaryFor } from '../calls/call-handlers.js'
 import { matcherOf, parseFilter } from '../filters/event-filter.js'
 import { unexpectedError } from '../wire/call-error.js'
-import type { ResolvedEvent } from '../wire/event-messages.js'
+import { acceptingEncoded } from '../wire/event-encoder.js'
 import { persistent, persistentServices } from '../wire/generated-protocol.js'
+import type { ResolvedEvent } from '../wire/resolved-event.js'
 import { empty, isMaxUint64, parseStream } from '../wire/wire-values.js'
 import { consumeCall } from './consume-call.js'
 import {
@@ -44,7 +45,7 @@ export function addPersistentSubscriptions(server: Server, context: GroupContext
       access.requireUser(user)
       return handle(groupsOf(context), request, user)
     })
-  server.addService(persistentServices.PersistentSubscriptionsService, {
+  server.addService(acceptingEncoded(persistentServices.PersistentSubscriptionsService), {
     create: asOperator(async (groups, request: CreateReq) => {
       const options = required(request.getOptions())
       const name = nameOf(options)

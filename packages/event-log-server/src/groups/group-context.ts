@@ -10,7 +10,7 @@ import {
 import type { GroupName, Groups } from '@transferd/event-log/groups'
 import type { ServerContext } from '../calls/call-handlers.js'
 import { accessDenied, CallError } from '../wire/call-error.js'
-import type { ResolvedEvent } from '../wire/event-messages.js'
+import type { ResolvedEvent } from '../wire/resolved-event.js'
 
 export interface GroupContext extends ServerContext {
   /** The groups, or `undefined` if another process runs them or the server is read-only. */

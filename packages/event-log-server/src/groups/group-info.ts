@@ -2,8 +2,8 @@ import type { SubscriptionInfo } from '@eventstore/db-client/generated/persisten
 import type { GroupInfo, Membership } from '@transferd/event-log/groups'
 import { type GroupSettings, wholeLog } from '@transferd/event-log/groups'
 import { positionText } from '@transferd/event-log/streams'
-import type { ResolvedEvent } from '../wire/event-messages.js'
 import { persistent } from '../wire/generated-protocol.js'
+import type { ResolvedEvent } from '../wire/resolved-event.js'
 import { revisionText } from '../wire/wire-values.js'
 import type { ClientConsumer } from './consume-call.js'
 

@@ -5,7 +5,7 @@ import { followerView, parseObject, type StoredEvent, tombstoneRevision } from '
 import { epochStream } from '../access/server-streams.js'
 import { type Matcher, matcherOf } from '../filters/event-filter.js'
 import type { MatchingBudget } from '../filters/matching-budget.js'
-import { linkOrEvent, type ResolvedEvent, resolve } from '../wire/event-messages.js'
+import { linkOrEvent, type ResolvedEvent, resolve } from '../wire/resolved-event.js'
 
 /** The number of events per scan, matching or not. */
 const scanEvents = 500

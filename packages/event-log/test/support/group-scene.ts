@@ -9,6 +9,8 @@ import {
   type PersistentConsumer,
   type PersistentDelivery,
   type PersistentSubscriptionSettings,
+  type Position,
+  type RecordedEvent,
 } from '../../src/event-log-types.js'
 
 /** A rule, which receives the test and a group that no other rule uses. */
@@ -109,6 +111,7 @@ export const acking = (delivery: PersistentDelivery, client: TestConsumer) => cl
 export class GroupScene {
   #next = 0
   #parked = 0
+  #ownEvents: readonly RecordedEvent[] = []
   readonly #created = new Set<string>()
 
   constructor(
@@ -160,10 +163,36 @@ export class GroupScene {
     await this.store.append(`${this.prefix}${stream}`, 'no_stream', events)
   }
 
-  /** Appends events that the group does not match. */
-  async putOthers(count: number): Promise<void> {
+  /**
+   * Appends numbered events to stream `a` in a single append, and creates a group that starts with them. Earlier events of the log, and other
+   * events between these, would count towards its checkpoint.
+   */
+  async putAndCreate(count: number, changes: Settings): Promise<void> {
+    await this.putInOneAppend(count, 'a')
+    await this.create({ ...changes, startFrom: (await this.ownEvents())[0]!.position })
+  }
+
+  /** Returns the events of stream `a`. */
+  async ownEvents(): Promise<readonly RecordedEvent[]> {
+    const known = this.#ownEvents
+    const later = await this.store.readStream(`${this.prefix}a`, { fromRevision: known.length, maxCount: 1_000 })
+    this.#ownEvents = [...known, ...later.filter(({ revision }) => revision >= known.length)]
+    return this.#ownEvents
+  }
+
+  /** Appends events that the group does not match, and returns the position of the last one. */
+  async putOthers(count: number): Promise<Position> {
     const event = () => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} })
-    await this.store.append(`x${this.prefix}${randomUUID()}`, 'no_stream', Array.from({ length: count }, event))
+    const events = Array.from({ length: count }, event)
+    return (await this.store.append(`x${this.prefix}${randomUUID()}`, 'no_stream', events)).position
+  }
+
+  /** Returns the number of events after a position that the group does not match and that can count towards its checkpoint. */
+  async othersAfter(after: Position): Promise<number> {
+    const { events } = await this.store.readAll({ after, streamPrefixes: ['', '$'], maxCount: 5_000 })
+    const isOther = ({ stream }: RecordedEvent) =>
+      !stream.startsWith(this.prefix) && !stream.startsWith('$persistentsubscription-$all::')
+    return events.filter(isOther).length
   }
 
   async consume(bufferSize = 10, onDelivery?: TestConsumer['onDelivery'], group = this.group): Promise<TestConsumer> {
@@ -189,7 +218,7 @@ export class GroupScene {
   async covered(): Promise<number | undefined> {
     const { checkpoint } = await this.groups.info(this.group)
     if (!checkpoint) return undefined
-    const events = await this.store.readStream(`${this.prefix}a`)
+    const events = await this.ownEvents()
     return events.filter((event) => comparePositions(event.position, checkpoint) <= 0).length
   }
 

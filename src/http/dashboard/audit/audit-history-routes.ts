@@ -8,7 +8,7 @@ import { invalid, RequestError } from '../../refusals.js'
 import { streamId, timeOf } from '../../v1/requests.js'
 import { TransferParams as params } from '../api.js'
 import { checkSession, closeOf, sendPages, withoutHead } from '../downloads.js'
-import { actorNames, readBy, withNamedActor } from '../session-guard.js'
+import { actorNames, readBy, withNamedActors } from '../session-guard.js'
 import {
   AuditActionsAnswer,
   AuditActionsQuery,
@@ -38,7 +38,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const nameOf = actorNames(request)
       return {
         items: story.map((each) => ({
-          ...{ ...each, data: withNamedActor(each.data, nameOf) },
+          ...{ ...each, data: withNamedActors(each.data, nameOf) },
           actorName: nameOf(each.actor),
         })),
       }
@@ -55,7 +55,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
     await checkSession(request)
     if (found === 'malformed') throw invalid('id', 'merchant-day-invalid')
     if (!found) throw new RequestError(of === 'transfer' ? 'unknown-transfer' : 'unknown-merchant')
-    return found
+    return withNamedActors(found, actorNames(request))
   })
   app.get('/audit/actions', read({ querystring: AuditActionsQuery }, AuditActionsAnswer), async (request) => {
     const { actor, type, cursor, ...times } = request.query

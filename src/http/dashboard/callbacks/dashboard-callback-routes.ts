@@ -5,6 +5,7 @@ import { type ListedCallback, listCallbacksOfTransfer } from '../../../queries/c
 import { attemptsOf } from '../../../read-models/endpoint-attempts.js'
 import { takeUp, tested } from '../../callback-endpoints.js'
 import { accepted, RequestError } from '../../refusals.js'
+import { endDeadline } from '../../server/request-deadline.js'
 import { cursorOf, limitOf, timeOf } from '../../v1/requests.js'
 import {
   CallbackContent,
@@ -26,7 +27,12 @@ const bodyLimit = 64 * 1024
 
 /** Adds the routes for callbacks and endpoints. */
 export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { transfers, callbacks, merchants, readers, readModels, testEndpoint } = app.services
+  const { transfers, callbacks, directory, merchants, readers, readModels, testEndpoint } = app.services
+  /** Callbacks of a disabled endpoint wait until it is enabled. */
+  const listed = (callback: ListedCallback) => {
+    const isDisabled = (directory.byId(callback.merchantId)?.callbacksDisabled ?? null) !== null
+    return { ...rowOf(callback), ...(isDisabled && { dueAt: null }) }
+  }
   const read = app.viewers.allow('transfers:read')
   const manage = app.viewers.allow('endpoints:manage')
   const resend = app.viewers.allow('callbacks:resend')
@@ -36,12 +42,12 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const filter = { merchantIds, status, limit: limitOf(limit), cursor: cursorOf(cursor) }
     if (trackingId === undefined) {
       const { items, nextCursor } = await readers.page(readBy(request), 'callbacks', filter)
-      return { items: items.map(rowOf), nextCursor }
+      return { items: items.map(listed), nextCursor }
     }
     const id = trackingId.toLowerCase()
     requireOwn(request, (await transfers.find(id))?.transfer.merchantId, 'unknown-transfer')
     const { items, nextCursor } = await listCallbacksOfTransfer(callbacks, id, filter)
-    return { items: items.map(rowOf), nextCursor }
+    return { items: items.map(listed), nextCursor }
   })
   const ofCallback = read({ params: CallbackParams }, CallbackContent)
   app.get('/callbacks/:trackingId/:webhookId', ofCallback, async (request) => {
@@ -77,9 +83,10 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     })
     return { items: items.sort((a, b) => a.merchantName.localeCompare(b.merchantName)) }
   })
-  app.post('/merchants/:merchantId/endpoint/test', manage({ params }, TestAnswer), async (request) =>
-    tested(await testEndpoint(requireOwn(request, request.params.merchantId))),
-  )
+  app.post('/merchants/:merchantId/endpoint/test', manage({ params }, TestAnswer), async (request) => {
+    endDeadline(request)
+    return tested(await testEndpoint(requireOwn(request, request.params.merchantId)))
+  })
   app.post('/merchants/:merchantId/endpoint/enable', manage({ params }, MerchantItem), async (request) => {
     const merchantId = requireOwn(request, request.params.merchantId)
     const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, contextOf(request))

@@ -9,7 +9,7 @@ import { nodeOfHolder, ownNodeId } from '../../../read-models/lease-holder.js'
 import { listLeases } from '../../../read-models/leases.js'
 import { listNodes } from '../../../read-models/nodes.js'
 import { accepted, RequestError } from '../../refusals.js'
-import { actorNames, changedBy, contextOf, readBy, withNamedActor } from '../session-guard.js'
+import { actorNames, changedBy, contextOf, readBy, withNamedActors } from '../session-guard.js'
 import { Freshness } from './freshness.js'
 import {
   ChecksAnswer,
@@ -117,7 +117,7 @@ export const operationsRoutes: FastifyPluginAsyncTypebox = async (app) => {
 
 function named(request: FastifyRequest, { task, paused, ...item }: Static<typeof ProjectionItem>) {
   const nameOf = actorNames(request)
-  return { ...item, task: task && withNamedActor(task, nameOf), paused: paused && withNamedActor(paused, nameOf) }
+  return { ...item, task: task && withNamedActors(task, nameOf), paused: paused && withNamedActors(paused, nameOf) }
 }
 
 /** @throws RequestError */

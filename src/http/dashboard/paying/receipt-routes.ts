@@ -50,7 +50,7 @@ export const receiptUpload: FastifyPluginAsyncTypebox = async (app) => {
 }
 
 const schema = {
-  tags: ['Callbacks'],
+  tags: ['Files'],
   operationId: 'getReceipt',
   summary: 'A receipt that was uploaded: the ReceiptUrl of a callback may lead here',
   params: Type.Object({ name: Type.String() }),

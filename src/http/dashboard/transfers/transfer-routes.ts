@@ -19,7 +19,7 @@ import {
   TransfersSum,
 } from '../api.js'
 import { closeOf, sendPages, withoutHead } from '../downloads.js'
-import { actorNames, merchantsOf, readBy, requireOwn, seenMerchants, withNamedActor } from '../session-guard.js'
+import { actorNames, merchantsOf, readBy, requireOwn, seenMerchants, withNamedActors } from '../session-guard.js'
 import { detailOf, rowOf, seenTransfer } from './dashboard-transfer-view.js'
 
 /** Adds the lists of transfers, one transfer with its history, the changes to merchants and users, and the search of the command palette. */
@@ -53,7 +53,7 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const showsAccounts = request.viewer.merchantIds === null
     const story = await transferHistory(eventStore, trackingId, { showsAccounts })
     return {
-      items: story.map((each) => ({ ...each, actor: nameOf(each.actor), data: withNamedActor(each.data, nameOf) })),
+      items: story.map((each) => ({ ...each, actor: nameOf(each.actor), data: withNamedActors(each.data, nameOf) })),
     }
   })
   const ofSubject = Type.Object({ subject: Type.Optional(Type.String({ maxLength: 64 })) })

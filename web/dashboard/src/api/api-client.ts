@@ -1,8 +1,8 @@
-import { basePath } from '../app/base-path'
+import { apiAddress, type Search } from './api-address'
 import { ApiError, toApiError } from './api-error'
 import { noteNoResponse, noteResponse } from './connection'
+import { takeEarly } from './early-responses'
 
-export type Search = Readonly<Record<string, string | number | undefined>>
 type ChangeMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** The parts of the session that requests need. The shell provides them. */
@@ -56,11 +56,7 @@ export const api = {
     await save(await sendRead(api.href(path)))
   },
 
-  href(path: string, search: Search = {}): string {
-    const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '')
-    const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
-    return `${basePath}/api${path}${query && `?${query}`}`
-  },
+  href: apiAddress,
 }
 
 async function sendRead(url: string, signal?: AbortSignal): Promise<Response> {
@@ -103,13 +99,13 @@ function contentOf(body: object | undefined): { body?: BodyInit; headers: Record
 async function request(url: string, init: RequestInit, timeoutMs: number, signal?: AbortSignal): Promise<Response> {
   const isChange = init.method !== 'GET'
   const timeout = AbortSignal.timeout(timeoutMs)
-  const response = await fetch(url, { ...init, signal: signal ? AbortSignal.any([signal, timeout]) : timeout }).catch(
-    (error: unknown) => {
-      if (signal?.aborted) throw error
-      noteNoResponse()
-      throw new ApiError(isChange ? 'unknown' : 'unreachable', String(error))
-    },
-  )
+  const early = isChange ? undefined : await takeEarly(url)
+  const sending = early ?? fetch(url, { ...init, signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
+  const response = await Promise.resolve(sending).catch((error: unknown) => {
+    if (signal?.aborted) throw error
+    noteNoResponse()
+    throw new ApiError(isChange ? 'unknown' : 'unreachable', String(error))
+  })
   noteResponse()
   if (response.ok) return response
   const error = await toApiError(response, isChange)

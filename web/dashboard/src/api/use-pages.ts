@@ -1,6 +1,7 @@
 import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { api, type Search } from './api-client'
+import type { Search } from './api-address'
+import { api } from './api-client'
 import type { ApiError } from './api-error'
 
 interface Paged<Item> {

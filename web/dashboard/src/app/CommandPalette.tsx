@@ -40,27 +40,19 @@ import { useText } from './texts'
 import './CommandPalette.css'
 
 interface CommandPaletteProps {
-  readonly open: boolean
-  readonly onOpenChange: (open: boolean) => void
+  readonly typed: string
+  readonly onType: (typed: string) => void
+  readonly close: () => void
 }
 
-/** Opens with Ctrl+K or Cmd+K. Finds pages, actions, transfers, merchants and users. */
-export function CommandPalette({ open, onOpenChange }: CommandPaletteProps) {
+/** Finds pages, actions, transfers, merchants and users. */
+export function CommandPalette(props: CommandPaletteProps) {
   const text = useText()
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
-      event.preventDefault()
-      onOpenChange(!open)
-    }
-    document.addEventListener('keydown', onKeyDown)
-    return () => document.removeEventListener('keydown', onKeyDown)
-  }, [open, onOpenChange])
   return (
-    <ModalOverlay className="CommandPalette-ground" isOpen={open} onOpenChange={onOpenChange} isDismissable>
+    <ModalOverlay className="CommandPalette-ground" isOpen onOpenChange={props.close} isDismissable>
       <Modal className="CommandPalette">
         <Dialog aria-label={text('shell.palette')} className="CommandPalette-dialog">
-          <Palette close={() => onOpenChange(false)} />
+          <Palette {...props} />
         </Dialog>
       </Modal>
     </ModalOverlay>
@@ -80,9 +72,8 @@ interface Entry {
 const debounceMs = 150
 const minSearchLength = 2
 
-function Palette({ close }: { readonly close: () => void }) {
+function Palette({ typed, onType, close }: CommandPaletteProps) {
   const text = useText()
-  const [typed, setTyped] = useState('')
   const query = useDebounced(typed.trim())
   const isSearching = query.length >= minSearchLength
   const found = useQuery({
@@ -123,7 +114,7 @@ function Palette({ close }: { readonly close: () => void }) {
     first.run()
   }
   return (
-    <Autocomplete inputValue={typed} onInputChange={setTyped}>
+    <Autocomplete inputValue={typed} onInputChange={onType}>
       <TextField aria-label={text('shell.palette')} autoFocus className="CommandPalette-field" onKeyDown={runFirst}>
         <Search className="icon-16" />
         <Input className="CommandPalette-input" placeholder={text('shell.palette')} />

@@ -1,13 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, Suspense, useState } from 'react'
 import { Problem } from '../components/Problem'
 import { Toasts } from '../components/Toasts'
 import { SessionContext, sessionQuery } from './current-session'
 import { EntryLayout } from './EntryLayout'
-import { FirstPassword } from './FirstPassword'
-import { ConfirmSignIn, SignIn, SignInAgain } from './SignIn'
+import { lazyPart } from './lazy-page'
 import { Skeleton } from './Skeleton'
 import { linkCurrentSession } from './session-link'
+
+const SignIn = lazyPart(async () => (await import('./SignIn')).SignIn, Promise.resolve())
+const SignInAgain = lazyPart(async () => (await import('./SignIn')).SignInAgain)
+const ConfirmSignIn = lazyPart(async () => (await import('./SignIn')).ConfirmSignIn)
+const FirstPassword = lazyPart(async () => (await import('./FirstPassword')).FirstPassword)
 
 linkCurrentSession()
 
@@ -23,14 +27,16 @@ export function Gate({ children }: { readonly children: ReactNode }) {
     return (
       <SessionContext key={session.user.userId} value={session}>
         {session.mustChangePassword ? <FirstPassword /> : children}
-        <SignInAgain user={session.user} />
-        <ConfirmSignIn hasSecondFactor={session.user.hasSecondFactor} />
+        <Suspense>
+          <SignInAgain user={session.user} />
+          <ConfirmSignIn hasSecondFactor={session.user.hasSecondFactor} />
+        </Suspense>
       </SessionContext>
     )
   }
   return (
     <>
-      {content()}
+      <Suspense fallback={<Skeleton />}>{content()}</Suspense>
       <Toasts />
     </>
   )

@@ -1,5 +1,6 @@
 import { Button } from '../components/Button'
-import { type Language, languages, useChosenLanguage } from './language'
+import { useChosenLanguage } from './language'
+import { type Language, languages } from './text-files'
 import { useText } from './texts'
 
 export function LanguageChoice() {

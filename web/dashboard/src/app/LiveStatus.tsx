@@ -1,4 +1,5 @@
 import { useIntl } from 'react-intl'
+import { useConnection } from '../api/connection'
 import { useShownLive } from '../api/shown-live'
 import { useStale } from './freshness'
 import { useText } from './texts'
@@ -9,9 +10,12 @@ export function LiveStatus() {
   const intl = useIntl()
   const shown = useShownLive()
   const stale = useStale()
+  const { isLost } = useConnection()
   if (!shown) return null
   const [oldest] = stale
-  if (shown.state === 'live' && oldest) {
+  // The stream of live messages notices a lost connection later than requests do.
+  const state = isLost ? 'lost' : shown.state
+  if (state === 'live' && oldest) {
     const time = intl.formatTime(oldest.since ?? undefined, { timeStyle: 'medium' })
     return (
       <output className="LiveStatus LiveStatus-person">
@@ -19,7 +23,7 @@ export function LiveStatus() {
       </output>
     )
   }
-  const { state, at } = shown
+  const { at } = shown
   const time = at === undefined ? '' : intl.formatTime(at, { timeStyle: 'medium' })
   const tone = state === 'live' ? 'good' : state === 'lost' ? 'person' : 'off'
   return (

@@ -1,38 +1,26 @@
-import { useNavigate } from '@tanstack/react-router'
 import { Store } from 'lucide-react'
-import { ComboBox } from '../components/ComboBox'
-import { Select } from '../components/Select'
+import { Suspense } from 'react'
 import { useSession } from './current-session'
-import { useMerchant } from './merchant-names'
+import { lazyPart } from './lazy-page'
+import { useMerchant, useMerchantName } from './merchant-names'
 import { useText } from './texts'
 
-/** Up to this number a list is quicker to use than a search field. */
-const maxListedMerchants = 8
+const MerchantChoice = lazyPart(async () => (await import('./MerchantChoice')).MerchantChoice)
 
-/** Chooses the merchant of every page. It is kept in the address. */
+/** Shows the merchant of every page, and lets the user choose another one. */
 export function MerchantSwitch() {
   const text = useText()
   const { merchants } = useSession()
   const chosen = useMerchant()
-  const navigate = useNavigate()
+  const merchantName = useMerchantName()
   if (merchants.length <= 1) return null
-  const options = [
-    { value: 'all', label: text('common.allMerchants') },
-    ...merchants.map(({ merchantId, name }) => ({ value: merchantId, label: name })),
-  ]
-  const change = (value: string) => {
-    if (value === '') return
-    void navigate({ to: '.', search: (search) => ({ ...search, merchantId: value === 'all' ? undefined : value }) })
-  }
-  const common = { label: text('fields.merchantId'), hiddenLabel: true, options, onChange: change }
+  const shown = chosen === undefined ? text('common.allMerchants') : merchantName(chosen)
   return (
     <div className="SideBar-merchant">
       <Store />
-      {merchants.length > maxListedMerchants ? (
-        <ComboBox {...common} value={chosen ?? 'all'} />
-      ) : (
-        <Select {...common} value={chosen ?? 'all'} />
-      )}
+      <Suspense fallback={<span className="SideBar-chosen cut">{shown}</span>}>
+        <MerchantChoice />
+      </Suspense>
     </div>
   )
 }

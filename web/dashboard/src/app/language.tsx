@@ -1,12 +1,12 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
-import { I18nProvider } from 'react-aria-components'
+import { I18nProvider } from 'react-aria-components/I18nProvider'
 import { IntlProvider } from 'react-intl'
-import { preference, setPreference } from './preferences'
+import { hasAllTexts, noteAllTexts } from './all-texts'
+import { loadWhenConnected } from './lazy-page'
+import { setPreference } from './preferences'
 import { Skeleton } from './Skeleton'
+import { initialLanguage, type Language } from './text-files'
 import { loadTexts, type Messages } from './texts'
-
-export const languages = { en: 'English', tr: 'Türkçe' } as const
-export type Language = keyof typeof languages
 
 interface Chosen {
   readonly language: Language
@@ -14,11 +14,6 @@ interface Chosen {
 }
 
 const LanguageContext = createContext<Chosen | undefined>(undefined)
-
-function initialLanguage(): Language {
-  const preferred = [preference('language'), ...navigator.languages.map((tag) => tag.split('-')[0])]
-  return preferred.find((each): each is Language => each === 'en' || each === 'tr') ?? 'en'
-}
 
 /** Dates follow the chosen language only. With the region of the browser, 11/12 would be a different day for each colleague. */
 const locales: { readonly [language in Language]: string } = { en: 'en-GB', tr: 'tr-TR' }
@@ -29,10 +24,17 @@ export function LanguageProvider({ children }: { readonly children: ReactNode })
   const [loaded, setLoaded] = useState<{ readonly language: Language; readonly messages: Messages }>()
   useEffect(() => {
     let isCurrent = true
-    void loadTexts(language).then((messages) => {
+    const first = loadWhenConnected(() => loadTexts(language, 'first'))
+    const show = (messages: Messages) => {
       if (!isCurrent) return
       document.documentElement.lang = language
       setLoaded({ language, messages })
+    }
+    // Only the first page is shown without the other texts.
+    if (!hasAllTexts()) void first.then(show)
+    void Promise.all([first, loadWhenConnected(() => loadTexts(language, 'others'))]).then(([some, others]) => {
+      show({ ...some, ...others })
+      noteAllTexts()
     })
     return () => {
       isCurrent = false

@@ -1,5 +1,5 @@
 import { useCallback } from 'react'
-import { useIntl } from 'react-intl'
+import { type MessageFormatElement, useIntl } from 'react-intl'
 import type account from '../../texts/account.en.json'
 import type audit from '../../texts/audit.en.json'
 import type callbacks from '../../texts/callbacks.en.json'
@@ -17,6 +17,7 @@ import type statement from '../../texts/statement.en.json'
 import type transfer from '../../texts/transfer.en.json'
 import type transfers from '../../texts/transfers.en.json'
 import type users from '../../texts/users.en.json'
+import { type Language, textFiles } from './text-files'
 
 interface Areas {
   readonly account: typeof account
@@ -41,15 +42,15 @@ interface Areas {
 /** A text, as the name of its file and its key, such as `common.close`. */
 export type TextId = { [Area in keyof Areas]: `${Area}.${keyof Areas[Area] & string}` }[keyof Areas]
 export type TextValues = Readonly<Record<string, string | number | bigint | Date | null | undefined>>
-export type Messages = Record<string, string>
+export type Messages = Record<string, MessageFormatElement[]>
 
-/** Loads all texts of a language in one request. */
-export async function loadTexts(language: 'en' | 'tr'): Promise<Messages> {
-  const { files } = language === 'en' ? await import('./texts-en') : await import('./texts-tr')
+/** The type of an element of a message that is only text. The enumeration is not part of the built pages. */
+const literal = 0
+
+export async function loadTexts(language: Language, part: 'first' | 'others'): Promise<Messages> {
   const messages: Messages = {}
-  for (const [path, texts] of Object.entries(files)) {
-    const [, area] = /(\w+)\.\w+\.json$/.exec(path) ?? []
-    for (const [key, message] of Object.entries(texts)) messages[`${area}.${key}`] = message
+  for (const [id, message] of Object.entries((await textFiles[language][part]()).default)) {
+    messages[id] = typeof message === 'string' ? [{ type: literal, value: message }] : message
   }
   return messages
 }

@@ -1,32 +1,46 @@
 import { createLink } from '@tanstack/react-router'
-import type { AnchorHTMLAttributes } from 'react'
-import { Button as AriaButton, type ButtonProps as AriaButtonProps } from 'react-aria-components'
+import type { AnchorHTMLAttributes, ComponentProps } from 'react'
 import './Button.css'
 
 /** `bad`: opens the question of a permanent action, whose answer is a `danger` button. */
 export type Look = 'primary' | 'plain' | 'danger' | 'bad' | 'quiet'
 
-export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'isPending'> {
+export interface ButtonLook {
   readonly look?: Look | undefined
-  readonly small?: boolean
+  readonly small?: boolean | undefined
   /** The content is one icon, and `aria-label` is the name. */
-  readonly icon?: boolean
-  /** The action is in progress, and further presses are ignored. */
-  readonly pending?: boolean | undefined
-  readonly className?: string
+  readonly icon?: boolean | undefined
+  readonly className?: string | undefined
 }
 
-/** Does not use React Aria's `isPending`, whose announcement refers to an element that is removed together with the button. */
+export function buttonClasses({ look = 'plain', small = false, icon = false, className = '' }: ButtonLook): string {
+  return `Button Button-${look} ${small ? 'Button-small' : ''} ${icon ? 'Button-icon' : ''} ${className}`
+}
+
+interface ButtonProps extends ButtonLook, Omit<ComponentProps<'button'>, 'className' | 'onClick' | 'disabled'> {
+  readonly onPress?: (() => void) | undefined
+  readonly isDisabled?: boolean
+  /** The action is in progress, and further presses are ignored. */
+  readonly pending?: boolean | undefined
+}
+
+/** An element of the browser, because React Aria's button would be a tenth of the first page. A button that opens a menu is a TriggerButton. */
 export function Button(props: ButtonProps) {
-  const { look = 'plain', small = false, icon = false, pending = false, className = '', onPress, ...rest } = props
-  const size = `${small ? 'Button-small' : ''} ${icon ? 'Button-icon' : ''}`
-  const classes = `Button Button-${look} ${size} ${pending ? 'Button-pending' : ''} ${className}`
+  const { look, small, icon, className = '', pending = false, isDisabled, onPress, ...rest } = props
+  const classes = `${className} ${pending ? 'Button-pending' : ''}`
   return (
-    <AriaButton
+    <button
+      type="button"
       {...rest}
-      onPress={(event) => pending || onPress?.(event)}
+      disabled={isDisabled}
       aria-disabled={pending || rest['aria-disabled'] === true}
-      className={classes}
+      className={buttonClasses({ look, small, icon, className: classes })}
+      onClick={(event) => {
+        // Safari does not focus a button on a click, and a dialog returns the focus to the element that had it.
+        event.currentTarget.focus({ preventScroll: true })
+        if (pending) event.preventDefault()
+        else onPress?.()
+      }}
     />
   )
 }

@@ -1,34 +1,9 @@
 import { Check, Columns3 } from 'lucide-react'
-import { useState } from 'react'
 import { Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
-import { preference, setPreference } from '../app/preferences'
 import { useText } from '../app/texts'
-import { Button } from './Button'
+import type { Choosable, Visible } from './column-choice'
+import { TriggerButton } from './TriggerButton'
 import './Select.css'
-
-interface Choosable {
-  readonly id: string
-  readonly header: string
-  readonly optional?: boolean
-}
-
-type Visible = Record<string, boolean>
-
-/** Returns which columns are visible: the choice stored in this browser under the key, or else all that are not optional. */
-export function useColumnChoice(columns: readonly Choosable[], key: string | undefined) {
-  const name = `columns.${key}`
-  const [chosen, setChosen] = useState<readonly string[] | undefined>(() => {
-    const stored = key === undefined ? undefined : preference(name)
-    return stored?.split(',')
-  })
-  const choose = (ids: readonly string[]) => {
-    setPreference(name, ids.join(','))
-    setChosen(ids)
-  }
-  const visible: Visible = {}
-  for (const { id, optional = false } of columns) visible[id] = chosen ? chosen.includes(id) : !optional
-  return [visible, choose] as const
-}
 
 interface ColumnChoiceProps {
   readonly columns: readonly Choosable[]
@@ -41,9 +16,9 @@ export function ColumnChoice({ columns, visible, onChange }: ColumnChoiceProps) 
   const shown = columns.filter(({ id }) => visible[id])
   return (
     <MenuTrigger>
-      <Button look="quiet" small icon aria-label={text('common.columns')}>
+      <TriggerButton look="quiet" small icon aria-label={text('common.columns')}>
         <Columns3 />
-      </Button>
+      </TriggerButton>
       <Popover className="Popover">
         <Menu
           className="Options"

@@ -1,8 +1,9 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
-import { type MouseEvent, type ReactNode, useEffect, useMemo, useState } from 'react'
+import { type MouseEvent, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
+import { lazyPart } from '../app/lazy-page'
 import { useText } from '../app/texts'
-import { Button } from './Button'
-import { ColumnChoice, useColumnChoice } from './ColumnChoice'
+import { Button, buttonClasses } from './Button'
+import { useColumnChoice } from './column-choice'
 import { useRowKeys } from './use-row-keys'
 import './DataTable.css'
 
@@ -17,7 +18,7 @@ export interface Column<Row> {
   readonly sort?: { readonly up: string; readonly down: string }
   /** May wrap. Other columns stay on one line. */
   readonly wide?: boolean
-  /** Shown from this width of the window: `room` is 72rem, `wide` is 110rem. */
+  /** Shown from this width of the window: `room` is 78rem, `wide` is 110rem. */
   readonly from?: 'room' | 'wide'
   /** The place in the card that a row is on a phone. If any column has one, the others are not shown there. */
   readonly card?: 'title' | 'status' | 'name' | 'under' | 'end'
@@ -41,6 +42,8 @@ interface DataTableProps<Row> {
   /** Shown instead when there are no rows. */
   readonly empty: ReactNode
 }
+
+const ColumnChoice = lazyPart(async () => (await import('./ColumnChoice')).ColumnChoice)
 
 const interactive = 'a, button, input, label, select, textarea, [role="checkbox"]'
 
@@ -90,7 +93,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               ))}
               {columnsKey !== undefined && (
                 <td className="DataTable-choice">
-                  <ColumnChoice columns={columns} visible={visible} onChange={setVisible} />
+                  <Suspense fallback={<span className={buttonClasses({ look: 'quiet', small: true, icon: true })} />}>
+                    <ColumnChoice columns={columns} visible={visible} onChange={setVisible} />
+                  </Suspense>
                 </td>
               )}
             </tr>

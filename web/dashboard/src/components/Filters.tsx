@@ -19,6 +19,7 @@ import { Button } from './Button'
 import { DateRangeLater } from './DateRangeLater'
 import { periodName } from './period-names'
 import { TextField } from './TextField'
+import { TriggerButton } from './TriggerButton'
 import { useAmounts } from './use-amounts'
 import './Filters.css'
 import './Select.css'
@@ -134,11 +135,11 @@ function AddFilter({ fields, help, onAdd }: AddFilterProps) {
   }, [])
   return (
     <MenuTrigger isOpen={isOpen} onOpenChange={setOpen}>
-      <Button small className="Filters-add" aria-keyshortcuts="f">
+      <TriggerButton small className="Filters-add" aria-keyshortcuts="f">
         <ListFilter />
         {text('common.filter')}
         <kbd>{text('common.filterKeys')}</kbd>
-      </Button>
+      </TriggerButton>
       <Popover className="Popover">
         <AriaMenu className="Options" onAction={(key) => onAdd(String(key))}>
           {fields.map((field) => (
@@ -175,10 +176,10 @@ function Chip({ field, values, set, isAdded, onClosed }: ChipProps) {
   return (
     <span className="Filters-chip">
       <DialogTrigger isOpen={isOpen} onOpenChange={open}>
-        <Button look="quiet" small className="Filters-open">
+        <TriggerButton look="quiet" small className="Filters-open">
           <span className="Filters-name">{name}</span>
           <span className="Filters-value">{shownValue(field, values)}</span>
-        </Button>
+        </TriggerButton>
         <Popover className="Popover">
           <Dialog className="Filters-dialog" aria-label={name}>
             <Editor field={field} values={values} set={set} close={() => open(false)} />

@@ -1,7 +1,7 @@
 import { ChevronDown, Ellipsis } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Menu as AriaMenu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
-import { Button } from './Button'
+import { TriggerButton } from './TriggerButton'
 import './Select.css'
 
 export interface MenuEntry {
@@ -22,10 +22,13 @@ export function Menu({ label, items, name }: MenuProps) {
   const isMore = label === '⋯'
   return (
     <MenuTrigger>
-      <Button {...(name === undefined ? {} : { 'aria-label': name })} {...(isMore && { look: 'quiet', icon: true })}>
+      <TriggerButton
+        {...(name === undefined ? {} : { 'aria-label': name })}
+        {...(isMore && { look: 'quiet', icon: true })}
+      >
         {isMore ? <Ellipsis /> : label}
         {!isMore && <ChevronDown />}
-      </Button>
+      </TriggerButton>
       <Popover className="Popover">
         <AriaMenu className="Options">
           {items.map(({ id, label: itemLabel, onAction }) => (

@@ -20,8 +20,8 @@ export function Problem({ error, retry, shownFields = [], reading = false }: Pro
   const refusalText = useRefusalText()
   const { title, help } = useErrorTexts(error, reading)
   if (!error) return null
-  const fields = error instanceof ApiError ? Object.entries(error.fields) : []
-  const others = fields.filter(([name]) => !shownFields.includes(name))
+  const { fields, rule: shownRule } = error instanceof ApiError ? error : { fields: {}, rule: undefined }
+  const others = Object.entries(fields).filter(([name, { rule }]) => !shownFields.includes(name) && rule !== shownRule)
   return (
     <div className="Problem" role="alert">
       <CircleAlert />

@@ -1,4 +1,4 @@
-import { type Key, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
+import { useId } from 'react'
 import './Segments.css'
 import type { Option } from './Select'
 
@@ -12,20 +12,21 @@ interface SegmentsProps {
 
 /** A choice of two or three options that are all visible. */
 export function Segments({ label, options, value, onChange }: SegmentsProps) {
-  const change = ([chosen]: Iterable<Key>) => chosen !== undefined && onChange(String(chosen))
+  const name = useId()
   return (
-    <ToggleButtonGroup
-      className="Segments"
-      aria-label={label}
-      disallowEmptySelection
-      selectedKeys={[value]}
-      onSelectionChange={change}
-    >
+    <div className="Segments" role="radiogroup" aria-label={label}>
       {options.map((option) => (
-        <ToggleButton key={option.value} id={option.value} className="Segments-option">
+        <label key={option.value} className="Segments-option">
+          <input
+            type="radio"
+            name={name}
+            checked={option.value === value}
+            onChange={() => onChange(option.value)}
+            className="Segments-input"
+          />
           {option.label}
-        </ToggleButton>
+        </label>
       ))}
-    </ToggleButtonGroup>
+    </div>
   )
 }

@@ -5,6 +5,7 @@ import { useText } from '../app/texts'
 import { Button } from './Button'
 import { CappedCount } from './CappedCount'
 import { TextField } from './TextField'
+import { TriggerButton } from './TriggerButton'
 import './Tabs.css'
 import './Views.css'
 
@@ -88,10 +89,10 @@ function SaveView({ onSave }: { readonly onSave: (name: string) => void }) {
   }
   return (
     <DialogTrigger isOpen={isOpen} onOpenChange={setOpen}>
-      <Button look="quiet" small className="Views-save">
+      <TriggerButton look="quiet" small className="Views-save">
         <Plus />
         {text('common.saveView')}
-      </Button>
+      </TriggerButton>
       <Popover className="Popover">
         <Dialog aria-label={text('common.saveView')} className="Views-dialog">
           <Form className="stack" onSubmit={submit}>

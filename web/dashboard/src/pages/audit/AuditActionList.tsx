@@ -91,25 +91,24 @@ function useColumns(): readonly Column<AuditAction>[] {
     {
       id: 'who',
       header: text('audit.who'),
-      wide: true,
       card: 'status',
       cell: (row) => <bdi>{actorName(row.actorName)}</bdi>,
     },
     {
       id: 'what',
       header: text('audit.what'),
-      wide: true,
       card: 'name',
       cell: ({ type }) => eventName(type),
     },
     {
       id: 'about',
       header: text('audit.about'),
-      wide: true,
       card: 'under',
       cell: ({ trackingId, stream }) =>
         trackingId === null ? (
-          <code>{stream}</code>
+          <code className="Audit-stream" title={stream}>
+            {stream}
+          </code>
         ) : (
           <Link to="/audit" search={{ view: 'transfer', id: trackingId }}>
             <code>{trackingId}</code>

@@ -5,7 +5,6 @@ import { useText } from '../../app/texts'
 import { Flag } from '../../components/Badge'
 import { Button } from '../../components/Button'
 import { Empty } from '../../components/Empty'
-import { EventValue } from '../../components/EventValue'
 import { Time } from '../../components/Time'
 import type { ChangedField } from './changed-fields'
 import { FieldValue, useFieldName } from './field-names'
@@ -137,7 +136,7 @@ function Entry({ item, changes, at, onSelect }: Omit<TimelineProps, 'items'> & {
             <div key={name}>
               <dt>{fieldName(name)}</dt>
               <dd>
-                <EventValue name={name} value={value} />
+                <FieldValue name={name} value={value} />
               </dd>
             </div>
           ))}

@@ -62,10 +62,15 @@ function Fields({ data, changed }: { readonly data: object; readonly changed: re
           <dd>
             {value === null || value === undefined || (Array.isArray(value) && value.length === 0) ? (
               <span className="muted">{text('common.none')}</span>
-            ) : isNested(value) ? (
-              <Fields data={value} changed={changed} />
             ) : (
-              <FieldValue name={name} value={value} />
+              Object.entries([value].flat()).map(([key, each]) => {
+                if (isNested(each)) return <Fields key={key} data={each} changed={changed} />
+                return (
+                  <div key={key}>
+                    <FieldValue name={name} value={each} />
+                  </div>
+                )
+              })
             )}
           </dd>
         </div>

@@ -1,5 +1,6 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../../app/lazy-page'
+import { pageFiles } from '../../app/page-files'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
@@ -12,5 +13,5 @@ export const auditRoute = createRoute({
   path: '/audit',
   staticData: { needs: 'audit:read' },
   validateSearch: (search: Record<string, unknown>): AuditSearch => pickSearch(search, names),
-  component: lazyPage(() => import('./AuditPage'), 'AuditPage'),
+  component: lazyPage(pageFiles['/audit'], 'AuditPage'),
 })

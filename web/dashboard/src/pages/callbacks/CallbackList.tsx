@@ -18,6 +18,7 @@ import { Loaded } from '../../components/Loaded'
 import { Problem } from '../../components/Problem'
 import { DueTime, Time } from '../../components/Time'
 import { notify } from '../../components/Toasts'
+import { useFailureName } from '../../components/use-failure-name'
 
 const route = getRouteApi('/pages/callbacks')
 
@@ -104,6 +105,7 @@ function useResend(onResent: () => void) {
 
 function useColumns(): readonly Column<CallbackRow>[] {
   const text = useText()
+  const failureName = useFailureName()
   const merchantName = useMerchantName()
   return [
     {
@@ -152,7 +154,7 @@ function useColumns(): readonly Column<CallbackRow>[] {
       header: text('fields.lastFailure'),
       wide: true,
       card: 'under',
-      cell: ({ lastFailure }) => lastFailure !== null && <bdi>{lastFailure}</bdi>,
+      cell: ({ lastFailure }) => lastFailure !== null && failureName(lastFailure),
     },
   ]
 }

@@ -14,6 +14,7 @@ import { Menu } from '../../components/Menu'
 import { AttemptBars } from '../../components/Sparkline'
 import { Time } from '../../components/Time'
 import { TransferLink } from '../../components/TransferLink'
+import { useFailureName } from '../../components/use-failure-name'
 import { EnableEndpointDialog } from './EnableEndpointDialog'
 import { EndpointHealth } from './EndpointHealth'
 import { ResendParkedDialog } from './ResendParkedDialog'
@@ -162,6 +163,7 @@ const shownAttempts = 5
 function Failure({ endpoint, open }: EndpointProps) {
   const text = useText()
   const duration = useDuration()
+  const failureName = useFailureName()
   const canManage = usePermission('endpoints:manage')
   const canResend = usePermission('callbacks:resend')
   const { attempts, lastBody, parked } = endpoint
@@ -177,7 +179,7 @@ function Failure({ endpoint, open }: EndpointProps) {
         </p>
         <pre className="Endpoint-response">
           <strong className="Endpoint-bad">{last.httpStatus ?? text('callbacks.noResponse')}</strong>
-          {`  ${last.httpStatus === null ? `${last.failure}  ` : ''}${duration(last.durationMs)}`}
+          {`  ${last.httpStatus === null ? `${failureName(last.failure ?? '')}  ` : ''}${duration(last.durationMs)}`}
           {lastBody !== null && `\n\n${lastBody}`}
         </pre>
         <div className="row">

@@ -9,6 +9,7 @@ import { Dialog } from '../../components/Dialog'
 import { Duration } from '../../components/Duration'
 import { Facts } from '../../components/Facts'
 import { Problem } from '../../components/Problem'
+import { useFailureName } from '../../components/use-failure-name'
 
 export interface EndpointDialogProps {
   readonly endpoint: Pick<EndpointItem, 'merchantId' | 'url'>
@@ -45,6 +46,7 @@ export function TestEndpointDialog({ endpoint, onClose }: EndpointDialogProps) {
 
 function TestResult({ result: { delivered, httpStatus, durationMs, failure } }: { readonly result: TestAnswer }) {
   const text = useText()
+  const failureName = useFailureName()
   return (
     <Facts
       items={[
@@ -58,7 +60,7 @@ function TestResult({ result: { delivered, httpStatus, durationMs, failure } }: 
         },
         { label: text('fields.httpStatus'), value: httpStatus ?? text('callbacks.noResponse') },
         { label: text('fields.durationMs'), value: <Duration ms={durationMs} /> },
-        { label: text('fields.lastFailure'), value: failure === null ? undefined : <bdi>{failure}</bdi> },
+        { label: text('fields.lastFailure'), value: failure === null ? undefined : failureName(failure) },
       ]}
     />
   )

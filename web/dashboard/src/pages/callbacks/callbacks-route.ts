@@ -1,5 +1,6 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../../app/lazy-page'
+import { pageFiles } from '../../app/page-files'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
@@ -13,5 +14,5 @@ export const callbacksRoute = createRoute({
   path: '/callbacks',
   staticData: { needs: 'transfers:read' },
   validateSearch: (search: Record<string, unknown>): CallbacksSearch => pickSearch(search, ['status', 'trackingId']),
-  component: lazyPage(() => import('./CallbacksPage'), 'CallbacksPage'),
+  component: lazyPage(pageFiles['/callbacks'], 'CallbacksPage'),
 })

@@ -24,7 +24,7 @@ export function EndpointTab({ merchant }: { readonly merchant: MerchantItem }) {
           {
             label: text('fields.state'),
             value: (
-              <Badge tone={isOn ? 'good' : 'bad'}>
+              <Badge tone={isOn ? 'good' : 'off'}>
                 {text(isOn ? 'merchants.callbacksEnabled' : 'merchants.callbacksDisabled')}
               </Badge>
             ),

@@ -65,17 +65,19 @@ function useColumns(revoke: (key: KeyItem) => void): readonly Column<KeyItem>[] 
   const knownText = useKnownText()
   const canManage = usePermission('merchants:manage')
   const columns: Column<KeyItem>[] = [
-    { id: 'name', header: text('fields.name'), cell: ({ name }) => <bdi>{name}</bdi> },
-    { id: 'id', header: text('fields.keyId'), cell: ({ keyId }) => <code>{keyId}</code> },
+    { id: 'name', header: text('fields.name'), card: 'title', cell: ({ name }) => <bdi>{name}</bdi> },
+    { id: 'id', header: text('fields.keyId'), card: 'under', cell: ({ keyId }) => <code>{keyId}</code> },
     {
       id: 'scopes',
       header: text('fields.scopes'),
+      card: 'name',
       cell: ({ scopes }) => scopes.map((scope) => knownText(`merchants.scope.${scope}`) ?? scope).join(', '),
     },
     { id: 'created', header: text('fields.createdAt'), cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       id: 'until',
       header: text('fields.validUntil'),
+      card: 'end',
       cell: ({ validUntil }) => (validUntil === null ? text('merchants.untilRevoked') : <Time at={validUntil} />),
     },
   ]
@@ -85,7 +87,7 @@ function useColumns(revoke: (key: KeyItem) => void): readonly Column<KeyItem>[] 
       {text('merchants.revoke')}
     </Button>
   )
-  return [...columns, { id: 'actions', header: text('common.actions'), cell }]
+  return [...columns, { id: 'actions', header: text('common.actions'), card: 'status', cell }]
 }
 
 interface RevokeConfirmProps {

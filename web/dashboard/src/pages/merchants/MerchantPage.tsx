@@ -76,7 +76,7 @@ function Merchant({ merchant }: { readonly merchant: MerchantItem }) {
         <MerchantState merchant={merchant} />
         <CopyableId value={merchantId} label={text('merchants.id')} />
         <span className="muted">
-          {text('fields.createdAt')} <Time at={createdAt} />
+          {text('fields.createdAt')}: <Time at={createdAt} />
         </span>
       </div>
       <ProposedThreshold merchant={merchant} />

@@ -86,7 +86,7 @@ function useColumns(): readonly Column<MerchantItem>[] {
         callbacksDisabled === null ? (
           <span className="faint">{text('merchants.callbacksEnabled')}</span>
         ) : (
-          <Badge tone="bad">{text('merchants.callbacksDisabled')}</Badge>
+          <Badge tone="off">{text('merchants.callbacksDisabled')}</Badge>
         ),
     },
     { id: 'keys', header: text('fields.keys'), align: 'end', cell: ({ keys }) => keys.length },

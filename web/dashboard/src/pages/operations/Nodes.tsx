@@ -57,22 +57,23 @@ function useNodeColumns(): readonly Column<NodeItem>[] {
     {
       id: 'node',
       header: text('fields.node'),
+      card: 'title',
       cell: ({ nodeId, current }) => (
-        <span className="row">
-          <code>{nodeId}</code>
-          {current && <Badge tone="accent">{text('operations.thisNode')}</Badge>}
-        </span>
+        <>
+          <code>{nodeId}</code> {current && <Badge tone="accent">{text('operations.thisNode')}</Badge>}
+        </>
       ),
     },
     {
       id: 'state',
       header: text('fields.state'),
+      card: 'status',
       cell: ({ state }) => (
         <Badge tone={state === 'alive' ? 'good' : 'bad'}>{text(`operations.nodeState.${state}`)}</Badge>
       ),
     },
-    { id: 'roles', header: text('operations.roles'), wide: true, cell: ({ roles }) => roles.join(', ') },
-    { id: 'seen', header: text('fields.lastSeenAt'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+    { id: 'roles', header: text('operations.roles'), wide: true, card: 'name', cell: ({ roles }) => roles.join(', ') },
+    { id: 'seen', header: text('fields.lastSeenAt'), card: 'end', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
     { id: 'started', header: text('fields.startedAt'), cell: ({ startedAt }) => <Time at={startedAt} /> },
     { id: 'version', header: text('fields.version'), cell: ({ version }) => version },
   ]
@@ -81,14 +82,20 @@ function useNodeColumns(): readonly Column<NodeItem>[] {
 function useLeaseColumns(): readonly Column<LeaseItem>[] {
   const text = useText()
   return [
-    { id: 'name', header: text('operations.lease'), cell: ({ name }) => <code>{name}</code> },
+    { id: 'name', header: text('operations.lease'), card: 'title', cell: ({ name }) => <code>{name}</code> },
     {
       id: 'node',
       header: text('operations.runsOn'),
       wide: true,
+      card: 'name',
       cell: ({ nodeId }) =>
         nodeId === null ? <Badge tone="wait">{text('operations.noNode')}</Badge> : <code>{nodeId}</code>,
     },
-    { id: 'renewed', header: text('operations.renewed'), cell: ({ renewedAt }) => <Time at={renewedAt} /> },
+    {
+      id: 'renewed',
+      header: text('operations.renewed'),
+      card: 'end',
+      cell: ({ renewedAt }) => <Time at={renewedAt} />,
+    },
   ]
 }

@@ -18,11 +18,9 @@ export function OperationsPage() {
       <OperationsProblems />
       <ProjectionList />
       <StuckTransfers />
+      <Nodes />
       <div className="Operations-columns">
-        <div className="stack">
-          <Nodes />
-          <ParkedCallbacks />
-        </div>
+        <ParkedCallbacks />
         <DoctorChecks />
       </div>
     </Page>

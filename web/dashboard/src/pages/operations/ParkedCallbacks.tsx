@@ -41,10 +41,16 @@ export function ParkedCallbacks() {
 function useColumns(canResend: boolean, resend: (endpoint: EndpointItem) => void): readonly Column<EndpointItem>[] {
   const text = useText()
   const columns: Column<EndpointItem>[] = [
-    { id: 'merchant', header: text('fields.merchantId'), cell: ({ merchantName }) => <bdi>{merchantName}</bdi> },
+    {
+      id: 'merchant',
+      header: text('fields.merchantId'),
+      card: 'title',
+      cell: ({ merchantName }) => <bdi>{merchantName}</bdi>,
+    },
     {
       id: 'parked',
       header: text('fields.parked'),
+      card: 'status',
       align: 'end',
       cell: ({ merchantId, parked }) => (
         <Link to="/callbacks" search={{ merchantId, status: 'parked' }}>
@@ -56,12 +62,17 @@ function useColumns(canResend: boolean, resend: (endpoint: EndpointItem) => void
       id: 'state',
       header: text('fields.endpoint'),
       wide: true,
-      cell: (item) => <EndpointHealth endpoint={item} />,
+      card: 'name',
+      cell: (item) => (
+        <span className="row">
+          <EndpointHealth endpoint={item} />
+        </span>
+      ),
     },
   ]
   if (!canResend) return columns
   const cell = (endpoint: EndpointItem) => (
     <Button onPress={() => resend(endpoint)}>{text('callbacks.resendParked')}</Button>
   )
-  return [...columns, { id: 'actions', header: text('common.actions'), cell }]
+  return [...columns, { id: 'actions', header: text('common.actions'), card: 'under', cell }]
 }

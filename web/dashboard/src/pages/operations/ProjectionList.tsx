@@ -66,11 +66,12 @@ function useColumns(
 ): readonly Column<ListedProjection>[] {
   const text = useText()
   const columns: Column<ListedProjection>[] = [
-    { id: 'name', header: text('fields.projection'), cell: ({ name }) => <strong>{name}</strong> },
+    { id: 'name', header: text('fields.projection'), card: 'title', cell: ({ name }) => <strong>{name}</strong> },
     {
       id: 'state',
       header: text('fields.state'),
       wide: true,
+      card: 'name',
       cell: (projection) => (
         <div className="stack-tight">
           <ProjectionState projection={projection} />
@@ -82,6 +83,7 @@ function useColumns(
     {
       id: 'trend',
       header: text('operations.lagLastHour'),
+      card: 'under',
       cell: (projection) =>
         hasActiveTask(projection) ? (
           <Progress task={projection.task!} name={projection.name} />
@@ -98,6 +100,7 @@ function useColumns(
     {
       id: 'last',
       header: text('fields.lastEventAt'),
+      card: 'end',
       cell: ({ lastEventAt }) => lastEventAt !== null && <Time at={lastEventAt} />,
     },
     {
@@ -121,7 +124,7 @@ function useColumns(
         }))}
       />
     )
-  return [...columns, { id: 'actions', header: text('common.actions'), cell }]
+  return [...columns, { id: 'actions', header: text('common.actions'), card: 'status', cell }]
 }
 
 /** A lag of a minute reaches the top of the line. */

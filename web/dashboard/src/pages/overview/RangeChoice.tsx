@@ -1,20 +1,21 @@
 import { CalendarDays } from 'lucide-react'
-import { Dialog, DialogTrigger, Popover } from 'react-aria-components'
+import { Suspense, useRef, useState } from 'react'
 import { useIntl } from 'react-intl'
+import { lazyPart } from '../../app/lazy-page'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
-import { DateRangeLater } from '../../components/DateRangeLater'
 import { lastDays } from '../../components/local-days'
 import { namedPeriods, periodName } from '../../components/period-names'
 import { Segments } from '../../components/Segments'
 import type { Range } from './overview-range'
-import '../../components/Select.css'
 
 interface RangeChoiceProps {
   readonly range: Range
   /** Receives nothing for today, which the address does not need to state. */
   readonly onChange: (range: Partial<Range>) => void
 }
+
+const RangePopover = lazyPart(async () => (await import('./RangePopover')).RangePopover)
 
 const offered = namedPeriods.slice(0, 4)
 
@@ -23,6 +24,8 @@ export function RangeChoice({ range: { from, to }, onChange }: RangeChoiceProps)
   const intl = useIntl()
   const last = new Date(Date.parse(to) - 1)
   const shown = intl.formatDateTimeRange(new Date(from), last, { dateStyle: 'medium' })
+  const button = useRef<HTMLButtonElement>(null)
+  const [isOpen, setOpen] = useState(false)
   const choose = (next: Partial<Range>) => onChange(next.from === lastDays(1).from && next.to === to ? {} : next)
   return (
     <div className="row screen-only">
@@ -32,17 +35,15 @@ export function RangeChoice({ range: { from, to }, onChange }: RangeChoiceProps)
         value={periodName(from, to) ?? ''}
         onChange={(id) => choose(offered.find(([each]) => each === id)?.[1]() ?? {})}
       />
-      <DialogTrigger>
-        <Button>
-          <CalendarDays />
-          {shown}
-        </Button>
-        <Popover className="Popover">
-          <Dialog className="OverviewPage-range" aria-label={text('common.dateRange')}>
-            <DateRangeLater from={from} to={to} onChange={choose} />
-          </Dialog>
-        </Popover>
-      </DialogTrigger>
+      <Button ref={button} aria-haspopup="dialog" aria-expanded={isOpen} onPress={() => setOpen(true)}>
+        <CalendarDays />
+        {shown}
+      </Button>
+      {isOpen && (
+        <Suspense>
+          <RangePopover button={button} from={from} to={to} onChange={choose} close={() => setOpen(false)} />
+        </Suspense>
+      )}
     </div>
   )
 }

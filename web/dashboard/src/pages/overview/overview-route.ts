@@ -1,5 +1,6 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../../app/lazy-page'
+import { pageFiles } from '../../app/page-files'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
@@ -17,5 +18,5 @@ export const overviewRoute = createRoute({
   staticData: { needs: 'transfers:read' },
   validateSearch: (search: Record<string, unknown>): OverviewSearch =>
     pickSearch(search, ['from', 'to', 'measure', 'view']),
-  component: lazyPage(() => import('./OverviewPage'), 'OverviewPage'),
+  component: lazyPage(pageFiles['/'], 'OverviewPage', Promise.resolve()),
 })

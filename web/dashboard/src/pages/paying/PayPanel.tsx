@@ -174,7 +174,7 @@ function PaymentDetails({ transfer }: { readonly transfer: TransferDetail }) {
   const facts = [
     { label: text('fields.merchantId'), value: <bdi>{merchantName(transfer.merchantId)}</bdi> },
     { label: text('fields.paymentMethod'), value: methodName(transfer.paymentMethod) },
-    { label: text('fields.userId'), value: <bdi>{transfer.username || transfer.userId}</bdi> },
+    { label: text('fields.userId'), value: <bdi>{transfer.userId}</bdi> },
     {
       label: text('fields.approval'),
       value: approval.needed || approval.by ? <Approval approval={approval} /> : undefined,

@@ -1,5 +1,6 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../../app/lazy-page'
+import { pageFiles } from '../../app/page-files'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
@@ -14,5 +15,5 @@ export const payingRoute = createRoute({
   path: '/pay',
   staticData: { needs: 'transfers:settle' },
   validateSearch: (search: Record<string, unknown>): PayingSearch => pickSearch(search, ['tab', 'sheet']),
-  component: lazyPage(() => import('./PayingPage'), 'PayingPage'),
+  component: lazyPage(pageFiles['/pay'], 'PayingPage'),
 })

@@ -46,15 +46,22 @@ function TableRow({ line, children }: { readonly line: Line; readonly children: 
     <tr>
       <th scope="row">{children}</th>
       <td>{text(`common.kind.${line.kind}`)}</td>
-      {columns.map((column) => (
-        // In a narrow window the label replaces the heading of the column.
-        <td key={column.name} className="number" data-label={text(`statement.${column.name}`)}>
-          <Amount minor={BigInt(line[column.minor])} plain />
-          {'count' in column && (
-            <span className="Statement-count">{text('common.count', { count: line[column.count] })}</span>
-          )}
-        </td>
-      ))}
+      {columns.map((column) => {
+        const minor = BigInt(line[column.minor])
+        return (
+          // In a narrow window the label replaces the heading of the column.
+          <td
+            key={column.name}
+            className={minor === 0n ? 'number faint' : 'number'}
+            data-label={text(`statement.${column.name}`)}
+          >
+            <Amount minor={minor} plain />
+            {'count' in column && line[column.count] > 0 && (
+              <span className="Statement-count">{text('common.count', { count: line[column.count] })}</span>
+            )}
+          </td>
+        )
+      })}
     </tr>
   )
 }

@@ -1,5 +1,6 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../../app/lazy-page'
+import { pageFiles } from '../../app/page-files'
 import { pagesRoute } from '../../app/root'
 import { pickSearch } from '../../app/search-params'
 
@@ -14,5 +15,5 @@ export const statementRoute = createRoute({
   path: '/statement',
   staticData: { needs: 'transfers:read' },
   validateSearch: (search: Record<string, unknown>): StatementSearch => pickSearch(search, ['from', 'to']),
-  component: lazyPage(() => import('./StatementPage'), 'StatementPage'),
+  component: lazyPage(pageFiles['/statement'], 'StatementPage'),
 })

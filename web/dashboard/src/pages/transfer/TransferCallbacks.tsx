@@ -13,6 +13,7 @@ import { Loaded } from '../../components/Loaded'
 import { Problem } from '../../components/Problem'
 import { Clock, DueTime } from '../../components/Time'
 import { notify } from '../../components/Toasts'
+import { useFailureName } from '../../components/use-failure-name'
 import { transferKeys } from './use-transfer'
 
 /** Shows the callbacks of a transfer in the order of its history, oldest first. */
@@ -45,6 +46,7 @@ export function TransferCallbacks({ trackingId }: { trackingId: string }) {
 
 function Callback({ row }: { row: CallbackRow }) {
   const text = useText()
+  const failureName = useFailureName()
   const canResend = usePermission('callbacks:resend')
   const { trackingId, webhookId, status, failedAttempts, dueAt, lastFailure } = row
   const resend = useAction<void, ResendAnswer>({
@@ -76,7 +78,8 @@ function Callback({ row }: { row: CallbackRow }) {
       </div>
       {failedAttempts > 0 && (
         <p className="muted small">
-          {text('transfer.failedAttempts', { count: failedAttempts })} <bdi>{lastFailure}</bdi>
+          {text('transfer.failedAttempts', { count: failedAttempts })}{' '}
+          {lastFailure !== null && failureName(lastFailure)}
         </p>
       )}
       {status === 'waiting' && dueAt !== null && (

@@ -3,14 +3,13 @@ import type { StoryItem, TransferDetail } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { useTook } from '../../components/Duration'
 import { Clock } from '../../components/Time'
-import { stepsOf } from './transfer-story'
+import { type StepName, stepsOf } from './transfer-story'
 
 /** Shows how far the transfer is, with the time between the steps. */
 export function TransferSteps({ detail, items }: { detail: TransferDetail; items: readonly StoryItem[] }) {
   const text = useText()
   const took = useTook()
-  const { status } = detail
-  const steps = stepsOf(items, status === 'Pending' || status === 'ManualControl')
+  const steps = stepsOf(items, comingOf(detail))
   return (
     <ol className="TransferSteps" aria-label={text('transfer.steps')} data-count={steps.length}>
       {steps.map(({ name, at, tookMs }) => {
@@ -32,4 +31,9 @@ export function TransferSteps({ detail, items }: { detail: TransferDetail; items
       })}
     </ol>
   )
+}
+
+function comingOf({ status, approval }: TransferDetail): readonly StepName[] {
+  if (status !== 'Pending' && status !== 'ManualControl') return []
+  return approval.needed ? ['approved', 'completed'] : ['completed']
 }

@@ -52,7 +52,7 @@ function callbacksByRevision(items: readonly StoryItem[]): ReadonlyMap<number, r
   return found
 }
 
-type StepName =
+export type StepName =
   | 'requested'
   | 'claimed'
   | 'approved'
@@ -88,8 +88,8 @@ const stepNames: { readonly [type: string]: StepName } = {
 }
 const ends: readonly StepName[] = ['completed', 'cancelled', 'failed']
 
-/** Returns how far a transfer is: the latest event of each kind, then the steps that are still to come. */
-export function stepsOf(items: readonly StoryItem[], isOpen: boolean): readonly Step[] {
+/** Returns how far a transfer is: the latest event of each kind, then `coming`, the steps that an open transfer still needs. */
+export function stepsOf(items: readonly StoryItem[], coming: readonly StepName[]): readonly Step[] {
   const latest = new Map<StepName, string>()
   for (const { type, at, source } of items) {
     const name = source === 'transfer' ? stepNames[type] : undefined
@@ -101,12 +101,12 @@ export function stepsOf(items: readonly StoryItem[], isOpen: boolean): readonly 
   const done = [...latest].map(([name, at]) => ({ name, at }))
   const callbacks = [...callbacksByRevision(items).values()].flat()
   const delivered = callbacks.at(-1)?.attempts.findLast(({ type }) => type === 'CallbackDelivered')
-  const coming: { readonly name: StepName; readonly at: string | null }[] = isOpen
-    ? [{ name: 'completed', at: null }]
-    : callbacks.length > 0
-      ? [{ name: 'notified', at: delivered?.at ?? null }]
-      : []
-  const all = [...done.filter(({ name }) => !isOpen || !ends.includes(name)), ...coming]
+  const notified = callbacks.length > 0 ? [{ name: 'notified' as const, at: delivered?.at ?? null }] : []
+  const all: readonly { readonly name: StepName; readonly at: string | null }[] =
+    coming.length > 0
+      ? [...done.filter(({ name }) => !ends.includes(name)), ...coming.map((name) => ({ name, at: null }))]
+      : // Money can arrive after the merchant was notified of the end.
+        [...done, ...notified].sort((a, b) => ((a.at ?? '~') < (b.at ?? '~') ? -1 : 1))
   return all.map(({ name, at }, index) => {
     const next = all[index + 1]?.at
     return { name, at, tookMs: at && next ? Math.max(0, Date.parse(next) - Date.parse(at)) : null }

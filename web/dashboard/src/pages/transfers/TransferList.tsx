@@ -73,7 +73,7 @@ export function TransferList({ kind, search, onSearch }: TransferListProps) {
           help={allMerchants ? text('transfers.chooseMerchant') : undefined}
         >
           <NewerHint count={newer} onShow={showNewer} />
-          <Found kind={kind} search={search} shown={items.length} />
+          {!query.isError && <Found kind={kind} search={search} shown={items.length} />}
         </Filters>
       </div>
       <Loaded query={query}>

@@ -1,5 +1,6 @@
 import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../../app/lazy-page'
+import { pageFiles } from '../../app/page-files'
 import { pagesRoute } from '../../app/root'
 import { transfersSearch } from './list-search'
 
@@ -8,7 +9,7 @@ export const depositsRoute = createRoute({
   path: '/deposits',
   staticData: { needs: 'transfers:read' },
   validateSearch: transfersSearch,
-  component: lazyPage(() => import('./TransfersPage'), 'DepositsPage'),
+  component: lazyPage(pageFiles['/deposits'], 'DepositsPage'),
 })
 
 export const withdrawalsRoute = createRoute({
@@ -16,5 +17,5 @@ export const withdrawalsRoute = createRoute({
   path: '/withdrawals',
   staticData: { needs: 'transfers:read' },
   validateSearch: transfersSearch,
-  component: lazyPage(() => import('./TransfersPage'), 'WithdrawalsPage'),
+  component: lazyPage(pageFiles['/withdrawals'], 'WithdrawalsPage'),
 })

@@ -46,6 +46,7 @@ function UserDetails({ user }: { readonly user: UserItem }) {
             { label: text('fields.role'), value: text(`common.role.${user.role}`) },
             { label: text('fields.merchantIds'), value: <UserMerchants user={user} /> },
             { label: text('fields.state'), value: <UserState user={user} /> },
+            { label: text('account.twoFactor'), value: text(user.hasSecondFactor ? 'common.on' : 'common.off') },
             { label: text('fields.createdAt'), value: <Time at={user.createdAt} /> },
             {
               label: text('fields.lastSignInAt'),

@@ -15,8 +15,7 @@ export function UserState({ user }: UserProps) {
       {user.disabled && <Badge tone="bad">{text('users.disabled')}</Badge>}
       {isHeld && <Badge tone="person">{text('users.held')}</Badge>}
       {!user.disabled && !isHeld && <span className="faint">{text('users.enabled')}</span>}
-      {user.mustChangePassword && <Flag>{text('users.temporaryPassword')}</Flag>}
-      {user.hasSecondFactor && <Flag>{text('users.twoFactor')}</Flag>}
+      {user.mustChangePassword && !isHeld && <Flag>{text('users.temporaryPassword')}</Flag>}
     </span>
   )
 }

@@ -13,6 +13,7 @@ import { Time } from '../../components/Time'
 import { CreateUserDialog } from './CreateUserDialog'
 import { UserMerchants, UserState } from './UserState'
 import { useUsers } from './use-users'
+import './UsersPage.css'
 
 export function UsersPage() {
   const text = useText()
@@ -66,7 +67,16 @@ function useColumns(): readonly Column<UserItem>[] {
         </span>
       ),
     },
-    { id: 'email', header: text('fields.email'), card: 'name', cell: ({ email }) => <bdi>{email}</bdi> },
+    {
+      id: 'email',
+      header: text('fields.email'),
+      card: 'name',
+      cell: ({ email }) => (
+        <bdi className="UsersPage-email" title={email}>
+          {email}
+        </bdi>
+      ),
+    },
     { id: 'role', header: text('fields.role'), card: 'under', cell: ({ role }) => text(`common.role.${role}`) },
     {
       id: 'merchants',

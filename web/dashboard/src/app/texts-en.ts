@@ -1,4 +1,0 @@
-export const files = import.meta.glob<Record<string, string>>('../../texts/*.en.json', {
-  eager: true,
-  import: 'default',
-})
