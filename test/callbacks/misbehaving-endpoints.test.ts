@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { endpointHealth } from '../../src/queries/endpoint-queries.js'
-import { withSlowReadModels } from '../support/read-models.js'
 import { accepts, type Behaviour, startReceiver } from './receiver.js'
 import { context, openWorld, until, type World } from './world.js'
 
@@ -139,8 +138,7 @@ t.test('a name that does not resolve delays no other merchant', async (t) => {
   await stopped
 })
 
-const manyCallbacks = { skip: withSlowReadModels }
-t.test('delivers far more callbacks than fit in memory once the endpoint recovers', manyCallbacks, async (t) => {
+t.test('delivers far more callbacks than fit in memory once the endpoint recovers', async (t) => {
   const world = await openWorld(t)
   const receiver = await startReceiver(t, respond(500))
   const { id } = await world.merchant(receiver.url)

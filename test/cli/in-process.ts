@@ -2,9 +2,13 @@ import { run } from '../../src/cli/program.js'
 import { environmentSchema } from '../../src/operations/configuration/configuration.js'
 import { type Finished, itemsOf, jsonOf } from '../support/processes.js'
 
-// The environment of the person who runs the tests must not configure the commands.
-for (const name of Object.keys(environmentSchema.properties))
-  for (const variable of [name, `${name}_FILE`]) delete process.env[variable]
+/**
+ * The environment of the person who runs the tests. It must not configure the commands, but the tests of another file in this process can
+ * need it.
+ */
+const ownEnvironment = Object.keys(environmentSchema.properties)
+  .flatMap((name) => [name, `${name}_FILE`])
+  .flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]] as const]))
 
 const home = process.cwd()
 /** The directory and environment of the running commands. A process has only one of each. */
@@ -20,6 +24,7 @@ export async function runCli(
   if (current === undefined) {
     current = { key, running: 0 }
     process.chdir(directory)
+    for (const [name] of ownEnvironment) delete process.env[name]
     Object.assign(process.env, environment)
   }
   if (current.key !== key) throw new Error('a command with a different directory or environment is running')
@@ -41,6 +46,7 @@ export async function runCli(
     if (--shared.running === 0) {
       current = undefined
       for (const name of Object.keys(environment)) delete process.env[name]
+      Object.assign(process.env, Object.fromEntries(ownEnvironment))
       process.chdir(home)
     }
   }

@@ -61,8 +61,6 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
   })
 
   test('returns the same key to concurrent calls for one owner', async (t, store, another) => {
-    // FerretDB 1 drops one of two connections that create the indexes of a new database concurrently.
-    for (const each of [store, another]) await each.after('', 1)
     const owners = Array.from({ length: 20 }, (_, n) => `owner-${n}`)
     const results = await Promise.all(
       [store, another, store, another].map((each) => each.ensure(owners.map((owner) => newKey(owner, 'm')))),

@@ -22,17 +22,15 @@ export interface ReadModelsContract {
   readonly name: string
   /** Collection names are unique to a run, so the same database may be opened for every test. */
   readonly open: (t: Test) => Promise<ReadModels>
-  /** The titles of tests that a server fails, with the reason. */
-  readonly exceptions?: { readonly [title: string]: string }
 }
 
 const FIELDS = ['n', 's', 'mixed', 'other']
 const NO_COUNTS = { matchedCount: 0, upsertedCount: 0, deletedCount: 0 }
 
 /** Tests the rules of every implementation of the read-model port, including MongoDB's driver. */
-export function readModelsContract(t: Test, { name, open, exceptions = {} }: ReadModelsContract): void {
+export function readModelsContract(t: Test, { name, open }: ReadModelsContract): void {
   const test = (title: string, body: (t: Test, use: Use) => Promise<void>): void => {
-    t.test(`${name}: ${title}`, { skip: exceptions[title] ?? false }, async (t) => {
+    t.test(`${name}: ${title}`, async (t) => {
       const readModels = await open(t)
       const names: string[] = []
       const collectionName = (): string => {

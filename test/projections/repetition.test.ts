@@ -1,7 +1,7 @@
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
 import { long } from '../support/long.js'
-import { openTestReadModels, removeTestReadModels, withSlowReadModels } from '../support/read-models.js'
+import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { repetitionContract } from './repetition.contract.js'
 
 const directory = tempDirectory(t)
@@ -10,4 +10,4 @@ t.teardown(async () => {
   await readModels.close()
   await removeTestReadModels(directory)
 })
-repetitionContract(t, readModels, withSlowReadModels ? 5 : long ? 60 : 30)
+repetitionContract(t, readModels, long ? 60 : 30)

@@ -7,7 +7,6 @@ import { type ProjectionTask, ProjectionTasks, type TaskRequest } from '../../sr
 import { startProjections, watchTasks } from '../../src/projections/start-projections.js'
 import { collections } from '../../src/read-models/documents.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
-import { withSlowReadModels } from '../support/read-models.js'
 import { aroundWrites, type TestStores, testStores, until } from './stores.js'
 
 const never = new AbortController().signal
@@ -46,7 +45,7 @@ function recording(store: EventStore, pages: Page[]): EventStore {
   }
 }
 
-t.test('all projections are rebuilt in one pass over the log', { skip: withSlowReadModels }, async (t) => {
+t.test('all projections are rebuilt in one pass over the log', async (t) => {
   const stores = await testStores(t)
   await stores.work(600)
   const log = await wholeLog(stores.store)

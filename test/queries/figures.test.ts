@@ -20,7 +20,7 @@ import { transferKinds } from '../../src/queries/transfer-queries.js'
 import { long } from '../support/long.js'
 import { applyTo } from '../support/projected-documents.js'
 import { logOf, type Step, steps } from '../support/random-log.js'
-import { openTestReadModels, removeTestReadModels, withSlowReadModels } from '../support/read-models.js'
+import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 
 const directory = tempDirectory(t)
 const readModels = await openTestReadModels(directory)
@@ -28,7 +28,7 @@ t.teardown(async () => {
   await readModels.close()
   await removeTestReadModels(directory)
 })
-const numRuns = withSlowReadModels ? 5 : long ? 40 : 15
+const numRuns = long ? 40 : 15
 
 /** A deposit that is paid twice and partly returned, which random logs rarely contain. */
 const paidTwice: readonly Step[] = [

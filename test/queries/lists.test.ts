@@ -12,7 +12,7 @@ import { indexes, type TransferDocument } from '../../src/read-models/documents.
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { queriedWords, transferWords } from '../../src/read-models/transfer-words.js'
 import { long } from '../support/long.js'
-import { openTestReadModels, removeTestReadModels, withSlowReadModels } from '../support/read-models.js'
+import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { runEveryQuery, transferFilters, transferSearches } from './every-question.js'
 import {
   busyMerchant,
@@ -191,52 +191,48 @@ t.test('rejects a query without an index and names its filters', async (t) => {
   }
 })
 
-t.test(
-  'paging neither skips nor repeats existing rows while new ones arrive',
-  { skip: withSlowReadModels },
-  async (t) => {
-    const directory = tempDirectory(t)
-    const own = await openTestReadModels(directory)
-    t.teardown(async () => {
-      await own.close()
-      await removeTestReadModels(directory)
-    })
-    const sorts = ['newest', 'oldest', 'largest', 'smallest'] as const
-    const arriving = fc.array(fc.array(fc.integer({ min: 0, max: 399 }), { maxLength: 30 }), { maxLength: 40 })
-    const searches = fc.oneof(
-      fc.constantFrom(...sorts).map((sort) => ({ sort })),
-      fc.constantFrom('newest', 'oldest').map((sort) => ({ sort, method: 1 }) as const),
-      fc.constantFrom('ada', 'user-7', 'order-1').map((text) => ({ text })),
-    )
-    await fc.assert(
-      fc.asyncProperty(searches, arriving, fc.integer({ min: 1, max: 40 }), async (search, arrivals, limit) => {
-        await own.drop('transfers')
-        await own.createIndexes('transfers', indexes.transfers)
-        const existing = new Set<number>()
-        const arrive = async (numbers: readonly number[]) => {
-          const added = [...new Set(numbers)].filter((n) => !existing.has(n))
-          for (const n of added) existing.add(n)
-          await own.collection('transfers').put(added.map(transferOf))
-        }
-        await arrive(Array.from({ length: 200 }, (_, n) => 2 * n))
-        const question = { ...anything, ...search, merchantIds: [busyMerchant, quietMerchant], limit }
-        const allTransfers = await searchTransfers(own, { ...question, limit: 1_000 })
-        const seen: string[] = []
-        let cursor: string | null = null
-        do {
-          const page = await searchTransfers(own, { ...question, cursor: cursor ?? undefined })
-          seen.push(...page.items.map(({ _id }) => _id))
-          cursor = page.nextCursor
-          await arrive(arrivals.shift() ?? [])
-        } while (cursor !== null)
-        const first = allTransfers.items.map(({ _id }) => _id)
-        const seenBefore = seen.filter((id) => first.includes(id))
-        return new Set(seen).size === seen.length && seenBefore.join() === first.join()
-      }),
-      { numRuns: 25 },
-    )
-  },
-)
+t.test('paging neither skips nor repeats existing rows while new ones arrive', async (t) => {
+  const directory = tempDirectory(t)
+  const own = await openTestReadModels(directory)
+  t.teardown(async () => {
+    await own.close()
+    await removeTestReadModels(directory)
+  })
+  const sorts = ['newest', 'oldest', 'largest', 'smallest'] as const
+  const arriving = fc.array(fc.array(fc.integer({ min: 0, max: 399 }), { maxLength: 30 }), { maxLength: 40 })
+  const searches = fc.oneof(
+    fc.constantFrom(...sorts).map((sort) => ({ sort })),
+    fc.constantFrom('newest', 'oldest').map((sort) => ({ sort, method: 1 }) as const),
+    fc.constantFrom('ada', 'user-7', 'order-1').map((text) => ({ text })),
+  )
+  await fc.assert(
+    fc.asyncProperty(searches, arriving, fc.integer({ min: 1, max: 40 }), async (search, arrivals, limit) => {
+      await own.drop('transfers')
+      await own.createIndexes('transfers', indexes.transfers)
+      const existing = new Set<number>()
+      const arrive = async (numbers: readonly number[]) => {
+        const added = [...new Set(numbers)].filter((n) => !existing.has(n))
+        for (const n of added) existing.add(n)
+        await own.collection('transfers').put(added.map(transferOf))
+      }
+      await arrive(Array.from({ length: 200 }, (_, n) => 2 * n))
+      const question = { ...anything, ...search, merchantIds: [busyMerchant, quietMerchant], limit }
+      const allTransfers = await searchTransfers(own, { ...question, limit: 1_000 })
+      const seen: string[] = []
+      let cursor: string | null = null
+      do {
+        const page = await searchTransfers(own, { ...question, cursor: cursor ?? undefined })
+        seen.push(...page.items.map(({ _id }) => _id))
+        cursor = page.nextCursor
+        await arrive(arrivals.shift() ?? [])
+      } while (cursor !== null)
+      const first = allTransfers.items.map(({ _id }) => _id)
+      const seenBefore = seen.filter((id) => first.includes(id))
+      return new Set(seen).size === seen.length && seenBefore.join() === first.join()
+    }),
+    { numRuns: 25 },
+  )
+})
 
 t.test('pages of any size show each transfer once', async () => {
   const statuses: readonly Status[] = ['Pending', 'ManualControl', 'Cancelled', 'Failed']

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { openTestReadModels, removeTestReadModels, withoutAtomicUpdates } from '../support/read-models.js'
+import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 
 const contender = fileURLToPath(new URL('./contender.js', import.meta.url))
 const processes = 4
@@ -20,7 +20,6 @@ interface Contender {
 
 t.test(
   'one process at a time holds a lease despite kills, and one of several conflicting updates succeeds',
-  { skip: withoutAtomicUpdates },
   async (t) => {
     const directory = t.testdir()
     const readModels = await openTestReadModels(directory)

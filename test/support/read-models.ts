@@ -2,17 +2,9 @@ import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
-import { mongodbUrl, otherServer } from './mongodb.js'
+import { mongodbUrl } from './mongodb.js'
 
 const server = process.env.READ_MODEL_URL?.startsWith('mongodb') ? process.env.READ_MODEL_URL : undefined
-
-const onFerretDb1 = server !== undefined && (await otherServer(server)) === 'FerretDB 1'
-
-/** The value for tap's `skip` in tests that write thousands of documents: false, or the reason. */
-export const withSlowReadModels = onFerretDb1 && 'FerretDB 1 takes minutes for as many writes'
-
-/** The value for tap's `skip` in tests with concurrent updates of several processes: false, or the reason. */
-export const withoutAtomicUpdates = onFerretDb1 && 'FerretDB 1 updates without atomicity between connections'
 
 /**
  * Opens the read models of a directory: in the directory or, if READ_MODEL_URL names a MongoDB server, in a database

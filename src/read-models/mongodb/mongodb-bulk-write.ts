@@ -1,6 +1,6 @@
 import { type AnyBulkWriteOperation, type BulkWriteResult, MongoBulkWriteError, type WriteError } from 'mongodb'
 import { declarationOf } from '../documents.js'
-import { DuplicateKeyError, type WriteOperation, type WriteResult } from '../read-models.js'
+import type { WriteOperation, WriteResult } from '../read-models.js'
 import { storedOperation } from './bson-fields.js'
 import type { Connection, Stored } from './mongodb-connection.js'
 import { duplicateKey, portError, rejection, serverCodes } from './mongodb-errors.js'
@@ -20,15 +20,9 @@ export async function bulkWrite(connection: Connection, name: string, checked: r
   if (checked.length === 0) return counts
   const fields = declarationOf(name)?.fields ?? {}
   const operations = checked.map((operation) => storedOperation(operation, fields))
-  const { isFerretDb1 } = await connection.server()
   const write: Write = (some) =>
-    connection.withinTime(({ db }) => db.collection<Stored>(name).bulkWrite(some, { ordered: false }))
-  const codes: number[] = []
-  if (isFerretDb1) {
-    await connection.sequentially(async () => {
-      for (const operation of operations) codes.push(...(await apply(write, [operation], counts)))
-    })
-  } else codes.push(...(await apply(write, operations, counts)))
+    connection.withinTime((db) => db.collection<Stored>(name).bulkWrite(some, { ordered: false }))
+  const codes = await apply(write, operations, counts)
   // Any other error is more serious than a duplicate key.
   const code = codes.find((each) => each !== serverCodes.duplicateKey) ?? codes[0]
   if (code !== undefined) throw code === serverCodes.duplicateKey ? duplicateKey() : rejection(code)
@@ -61,12 +55,7 @@ async function writeAll(write: Write, operations: readonly Operation[], total: C
     if (!(error instanceof MongoBulkWriteError)) throw portError(error)
     const writeErrors: readonly WriteError[] = [error.writeErrors].flat()
     add(total, error.result)
-    if (writeErrors.length === 0) {
-      const whole = portError(error)
-      if (whole instanceof DuplicateKeyError && operations.length === 1)
-        return [{ operation: operations[0]!, code: serverCodes.duplicateKey }]
-      throw whole
-    }
+    if (writeErrors.length === 0) throw portError(error)
     // The successful writes may not be durable.
     if (error.result.getWriteConcernError() !== undefined) throw rejection(undefined)
     return writeErrors.map(({ index, code }) => ({ operation: operations[index]!, code }))

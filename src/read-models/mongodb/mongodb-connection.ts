@@ -29,17 +29,8 @@ const readsMax = 3
 /** Greater than the driver's socket timeout. */
 const responseMs = 25_000
 
-/** MongoDB 6.0, the oldest tested version. Other servers have different version numbers, but the same wire versions. */
+/** MongoDB 6.0, the oldest supported version. */
 const oldestWireVersion = 17
-
-export interface Server {
-  readonly db: Db
-  /**
-   * FerretDB 1 stops at the first failing update of a command without reporting which one it is or which others are done, and its updates
-   * are not atomic between connections. See docs/reference/mongodb.md.
-   */
-  readonly isFerretDb1: boolean
-}
 
 /**
  * The driver's client. After the first connection, it reconnects automatically. A client whose first connection fails never works again and
@@ -47,24 +38,16 @@ export interface Server {
  */
 export class Connection {
   #client: MongoClient | undefined
-  #server: Promise<Server> | undefined
+  #db: Promise<Db> | undefined
   #closed = false
-  #lastWrite: Promise<unknown> = Promise.resolve()
 
   constructor(private readonly url: string) {
     // Parses the URL now, so that an invalid one is reported immediately.
     this.#client = newClient(url)
   }
 
-  /** @throws ReadModelsUnavailableError */
-  server(): Promise<Server> {
-    if (this.#closed) return Promise.reject(new ReadModelsUnavailableError('the read models are closed'))
-    this.#server ??= this.#connect()
-    return this.#server
-  }
-
   /** Runs a read, and repeats it if its cursor is lost. @throws the port's errors */
-  async read<T>(work: (server: Server) => Promise<T>): Promise<T> {
+  async read<T>(work: (db: Db) => Promise<T>): Promise<T> {
     for (let reads = 1; ; reads++) {
       try {
         return await this.withinTime(work)
@@ -74,18 +57,12 @@ export class Connection {
     }
   }
 
-  async change<T>(work: (server: Server) => Promise<T>): Promise<T> {
+  async change<T>(work: (db: Db) => Promise<T>): Promise<T> {
     try {
       return await this.withinTime(work)
     } catch (error) {
       throw portError(error)
     }
-  }
-
-  async sequentially<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#lastWrite.then(work)
-    this.#lastWrite = mine.catch(() => undefined)
-    return mine
   }
 
   async close(): Promise<void> {
@@ -100,8 +77,8 @@ export class Connection {
    * again. The outcome of a write is then unknown; it is guarded or belongs to an unfinished build, and is repeated.
    * @throws the driver's errors, ReadModelsUnavailableError
    */
-  async withinTime<T>(work: (server: Server) => Promise<T>): Promise<T> {
-    const server = await this.server()
+  async withinTime<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    const db = await this.#connected()
     const client = this.#client
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
@@ -111,7 +88,7 @@ export class Connection {
       }, responseMs)
     })
     try {
-      return await Promise.race([work(server), late])
+      return await Promise.race([work(db), late])
     } catch (error) {
       if (foundNoServer(error)) this.#abandon(client)
       throw error
@@ -120,30 +97,37 @@ export class Connection {
     }
   }
 
+  /** @throws ReadModelsUnavailableError */
+  #connected(): Promise<Db> {
+    if (this.#closed) return Promise.reject(new ReadModelsUnavailableError('the read models are closed'))
+    this.#db ??= this.#connect()
+    return this.#db
+  }
+
   #abandon(client: MongoClient | undefined): void {
     if (client === undefined || client !== this.#client) return
-    this.#server = undefined
+    this.#db = undefined
     this.#client = undefined
     client.close().catch(() => undefined)
   }
 
-  async #connect(): Promise<Server> {
+  async #connect(): Promise<Db> {
     const client = this.#client ?? newClient(this.url)
     this.#client = client
     try {
       await client.connect()
       const db = client.db(databaseOf(this.url))
       const buildInfo = await db.command({ buildInfo: 1 })
-      // Not every server knows its newer name `hello`.
+      // The first releases of MongoDB 4.2 and 4.4 do not know its newer name, `hello`.
       const { maxWireVersion } = await db.command({ isMaster: 1 })
       if (!(maxWireVersion >= oldestWireVersion)) {
         const required = `MongoDB 6.0 (wire version ${oldestWireVersion}) or later`
         const found = `it reports version ${buildInfo.version}, wire version ${maxWireVersion}`
         throw new ReadModelsUnavailableError(`the read models require ${required}, and the server is older: ${found}`)
       }
-      return { db, isFerretDb1: 'ferretdbVersion' in buildInfo }
+      return db
     } catch (error) {
-      this.#server = undefined
+      this.#db = undefined
       this.#client = undefined
       await client.close().catch(() => undefined)
       throw portError(error)

@@ -2,9 +2,7 @@ import { BSON, MongoError, MongoInvalidArgumentError, MongoServerError } from 'm
 import { DuplicateKeyError, ReadModelsUnavailableError } from '../read-models.js'
 
 export const serverCodes = {
-  internalError: 1,
   namespaceExists: 48,
-  notImplemented: 238,
   duplicateKey: 11_000,
 } as const
 
@@ -39,7 +37,7 @@ export function portError(error: unknown): unknown {
   if (error instanceof BSON.BSONError || error instanceof MongoInvalidArgumentError)
     return new TypeError(`read models: ${error.message}`)
   if (!(error instanceof MongoError)) return error
-  if (error.code === serverCodes.duplicateKey || isFerretDuplicate(error)) return duplicateKey()
+  if (error.code === serverCodes.duplicateKey) return duplicateKey()
   if (rejectedCodes.has(error.code)) return new TypeError(`read models: the server rejects this: ${nameOf(error)}`)
   return new ReadModelsUnavailableError(`the read models are unavailable: ${nameOf(error)}`)
 }
@@ -47,11 +45,6 @@ export function portError(error: unknown): unknown {
 export function rejection(code: number | undefined): Error {
   if (rejectedCodes.has(code)) return new TypeError(`read models: the server rejects this: code ${code}`)
   return new ReadModelsUnavailableError(`the read models are unavailable: code ${code}`)
-}
-
-/** FerretDB 1 reports an upsert of an existing document like this. */
-function isFerretDuplicate({ code, message }: MongoError): boolean {
-  return code === serverCodes.internalError && message.includes('UNIQUE constraint failed')
 }
 
 export function duplicateKey(): DuplicateKeyError {

@@ -1,3 +1,4 @@
+import type { Db } from 'mongodb'
 import { checkCollectionName } from '../checks.js'
 import { declarationOf, wordsOf } from '../documents.js'
 import type {
@@ -15,7 +16,7 @@ import { ReadModelsAdapter } from '../read-models-adapter.js'
 import { type Words, wordsField } from '../word-search.js'
 import { documentOf, storedFilter } from './bson-fields.js'
 import { bulkWrite } from './mongodb-bulk-write.js'
-import { Connection, type Server, type Stored } from './mongodb-connection.js'
+import { Connection, type Stored } from './mongodb-connection.js'
 import { codeOf, serverCodes } from './mongodb-errors.js'
 import { searchWords, withWords } from './mongodb-word-search.js'
 
@@ -30,7 +31,6 @@ export function openMongodbReadModels({ url }: { readonly url: string }): ReadMo
   return new MongodbReadModels(new Connection(url))
 }
 
-/** FerretDB 1 uses the index of `_id` only without an operator. */
 class MongodbReadModels extends ReadModelsAdapter {
   constructor(private readonly connection: Connection) {
     super()
@@ -44,7 +44,7 @@ class MongodbReadModels extends ReadModelsAdapter {
       ...(limit !== undefined && { limit }),
     }
     const fields = declarationOf(name)?.fields ?? {}
-    const found = await this.connection.read(({ db }) =>
+    const found = await this.connection.read((db) =>
       db.collection<Stored>(name).find(storedFilter(filter, fields), options).toArray(),
     )
     return found.map((stored) => documentOf(stored, fields))
@@ -53,7 +53,7 @@ class MongodbReadModels extends ReadModelsAdapter {
   protected async count(name: string, filter: Filter, limit: number | undefined): Promise<number> {
     const options = limit === undefined ? {} : { limit }
     const stored = storedFilter(filter, declarationOf(name)?.fields ?? {})
-    return this.connection.read(({ db }) => db.collection<Stored>(name).countDocuments(stored, options))
+    return this.connection.read((db) => db.collection<Stored>(name).countDocuments(stored, options))
   }
 
   protected search(name: string, words: Words, search: WordSearch): Promise<WordSearchPage> {
@@ -80,7 +80,7 @@ class MongodbReadModels extends ReadModelsAdapter {
 
   /** Creates the indexes now, because building one over existing documents can take longer than the time limit of a call. */
   protected async create(name: string, indexes: readonly Index[]): Promise<void> {
-    await this.connection.change(async ({ db }) => {
+    await this.connection.change(async (db) => {
       await db.createCollection(name).catch((error) => {
         if (codeOf(error) !== serverCodes.namespaceExists) throw error
       })
@@ -98,27 +98,21 @@ class MongodbReadModels extends ReadModelsAdapter {
 
   async rename(from: string, to: string): Promise<void> {
     checkCollectionName(to)
-    await this.connection.change(async (server) => {
-      if (!(await exists(server, from)) || (await exists(server, to)))
+    await this.connection.change(async (db) => {
+      if (!(await exists(db, from)) || (await exists(db, to)))
         throw new TypeError(`read models: cannot rename "${from}" to "${to}"`)
-      await server.db.renameCollection(from, to)
+      await db.renameCollection(from, to)
     })
   }
 
   async drop(name: string): Promise<void> {
     checkCollectionName(name)
-    await this.connection.change(async (server) => {
-      try {
-        await server.db.dropCollection(name)
-      } catch (error) {
-        // Before MongoDB 7, dropping a missing collection is an error, which does not always have a code.
-        if (await exists(server, name)) throw error
-      }
-    })
+    // The driver ignores the error of MongoDB 6 that the collection is missing. Later versions do not report one.
+    await this.connection.change((db) => db.dropCollection(name))
   }
 
   async listCollections(): Promise<readonly string[]> {
-    const collections = await this.connection.read(({ db }) => db.listCollections({}, { nameOnly: true }).toArray())
+    const collections = await this.connection.read((db) => db.listCollections({}, { nameOnly: true }).toArray())
     return collections
       .map(({ name }) => name)
       .filter((name) => !name.startsWith('system.'))
@@ -130,7 +124,7 @@ class MongodbReadModels extends ReadModelsAdapter {
   }
 }
 
-function exists({ db }: Server, name: string): Promise<boolean> {
+function exists(db: Db, name: string): Promise<boolean> {
   return db.listCollections({ name }, { nameOnly: true }).hasNext()
 }
 
