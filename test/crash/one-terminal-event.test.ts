@@ -2,10 +2,11 @@ import t from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
+import { cliJson } from '../cli/in-process.js'
 import { context } from '../support/embedded-store.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { merchantSettings } from '../support/merchant-requests.js'
-import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 
 t.test(
