@@ -9,6 +9,8 @@ import { merchantSettings } from '../support/merchant-requests.js'
 import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
 
+const commandsOfProcesses = ['complete', 'cancel']
+
 t.test(
   'appends one terminal event and sends one callback for 50 concurrent completions and cancellations',
   async (t) => {
@@ -24,12 +26,12 @@ t.test(
     t.teardown(() => store.close())
     const clock = () => new Date().toISOString()
     const commands = new TransferCommands(store, clock, async () => merchantSettings)
-    const local = Array.from({ length: 46 }, (_, n) =>
+    const local = Array.from({ length: 48 }, (_, n) =>
       n % 2 === 0
         ? commands.act(trackingId, { type: 'Complete' }, context)
         : commands.act(trackingId, { type: 'Cancel', message: null }, context),
     )
-    const fromCli = ['complete', 'cancel', 'complete', 'cancel'].map((command) =>
+    const fromCli = commandsOfProcesses.map((command) =>
       runCli(directory, ['transfers', command, trackingId, '--json']),
     )
     const results = await Promise.all(local)
@@ -42,7 +44,7 @@ t.test(
     const outcome = terminal?.type === 'TransferCompleted' ? 'complete' : 'cancel'
     const isLocal = terminal?.metadata.actor === context.actor
     for (const [n, { status }] of exits.entries()) {
-      const isSame = ['complete', 'cancel', 'complete', 'cancel'][n] === outcome
+      const isSame = commandsOfProcesses[n] === outcome
       t.equal(status, !isSame ? 1 : isLocal ? 3 : 0, 'the exit status reports who changed the transfer')
     }
     const callbacks = async () => (await store.readStream(`callback-${trackingId}`)).map(({ type }) => type)

