@@ -22,7 +22,7 @@ t.test('a copy that is killed repeatedly completes and reports its progress', as
   const directory = temporaryDirectory(t)
   const [from, to] = [join(directory, 'from'), join(directory, 'to')]
   const total = long ? 40_000 : 10_000
-  const source = await openEventLog({ directory: from })
+  const source = await openEventLog({ directory: from, writerThread: false })
   for (let at = 0; at < total; at += 1_000) {
     const one = (n: number): Append => ({
       stream: `stream-${n}`,
@@ -32,7 +32,7 @@ t.test('a copy that is killed repeatedly completes and reports its progress', as
     await source.appendInOrder(Array.from({ length: 1_000 }, (_, n) => one(at + n)))
   }
   const args = ['events', 'copy', '--from', `embedded:${from}`, '--to', `embedded:${to}`, '--json']
-  const target = await openEventLog({ directory: to })
+  const target = await openEventLog({ directory: to, writerThread: false })
   let stored = 0
   for (const share of long ? [0.1, 0.4, 0.7] : [0.3]) {
     const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' })
@@ -82,7 +82,7 @@ t.test('verifies a log with a tree before copying, and rejects an edited log', a
   const directory = temporaryDirectory(t)
   const from = join(directory, 'from')
   const { keys } = loadMasterKeys(from)
-  const source = await openEventLog({ directory: from })
+  const source = await openEventLog({ directory: from, writerThread: false })
   const box = createSecretBox(keys[0].key)
   const store = addEventCodes(source, eventKeyIn(box))
   await startFirstTree(store, box, undefined)

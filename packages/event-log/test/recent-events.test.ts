@@ -82,7 +82,7 @@ t.test('keeps a limited number of the newest events', async (t) => {
 t.test(
   'a reader of some of the streams of another reader shares its events and receives each event once',
   async (t) => {
-    const log = await openEventLog({ directory: tempDirectory(t) })
+    const log = await openEventLog({ directory: tempDirectory(t), writerThread: false })
     t.teardown(() => log.close())
     const prefixes = { some: ['a-'], more: ['a-', 'b-'] }
     const read = { some: [] as RecordedEvent[], more: [] as RecordedEvent[] }
