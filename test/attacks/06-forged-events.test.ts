@@ -26,12 +26,12 @@ import { auditKeyOf } from '../../src/operations/audit/audit-files.js'
 import { verifyLog } from '../../src/operations/audit/verify-log.js'
 import { type Configuration, readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { giveUpKey, rotateKeys } from '../../src/operations/keys/key-commands.js'
-import { openLog } from '../../src/operations/stores/stores.js'
 import { idOfMasterKey } from '../../src/security/secret-box.js'
 import { until } from '../callbacks/world.js'
 import { anyText } from '../support/any-text.js'
 import { context, eventually, openTestStore } from '../support/embedded-store.js'
 import { merchantSettings } from '../support/merchant-requests.js'
+import { openTestLog } from '../support/service-log.js'
 
 const clock = () => new Date().toISOString()
 const forged = /no valid authentication code/
@@ -44,7 +44,7 @@ async function openWorld(t: Test, keys: readonly Buffer[] = [randomBytes(32)]) {
     return readConfiguration({ EVENT_STORE_URL: `embedded:${directory}`, TRANSFERD_MASTER_KEY: given })
   }
   const configuration = withKeys(keys)
-  const log = await openLog(configuration)
+  const log = await openTestLog(configuration)
   t.teardown(() => log.close())
   const merchant = await new MerchantCommands(log.eventStore, clock, log.box).register(merchantSettings, context)
   const transfers = new TransferCommands(log.eventStore, clock, async () => merchantSettings)
@@ -178,7 +178,7 @@ t.test('a forged decision to skip an event skips nothing', async (t) => {
   const decision = encodeEvent({ type: 'EventSkipped', data }, context)
   await log.rawEventStore.append('problems-skipped', 'no_stream', [decision])
   await log.close()
-  const again = await openLog(configuration)
+  const again = await openTestLog(configuration)
   t.teardown(() => again.close())
   t.equal((await again.eventStore.readStream(stream))[revision]?.isSkipped, undefined)
 })
@@ -189,13 +189,13 @@ t.test('a row that SQLite inserts at the end of the log is found, even after it 
   await seal()
   const [created] = await log.rawEventStore.readStream(transferStream(trackingId))
   await log.close()
-  const raw = await openEventLog({ directory })
+  const raw = await openEventLog({ directory, writerThread: false })
   await raw.append(transferStream(trackingId), 0, [completion(trackingId, created!)])
   await raw.close()
   const db = new Database(logPath(directory))
   t.equal(db.pragma('integrity_check', { simple: true }), 'ok')
   db.close()
-  const again = await openLog(configuration)
+  const again = await openTestLog(configuration)
   const events = await again.eventStore.readStream(transferStream(trackingId))
   t.throws(() => readEvent(events[1]!), UnreadableEventError)
   await again.close()
@@ -217,7 +217,7 @@ t.test('one edited event is one finding of the verification and of its readers',
   const { findings, problems, treeSize } = await verifyLog(configuration)
   t.equal(problems, 1)
   t.match(findings, [{ place: `${stream}@1`, leafIndex: treeSize - 1, problem: forged }])
-  const again = await openLog(configuration)
+  const again = await openTestLog(configuration)
   t.teardown(() => again.close())
   const integrity = new IntegrityCommands(again.eventStore, clock)
   t.equal(await integrity.report(findings, treeSize, context), 1)
@@ -245,14 +245,14 @@ t.test('a rotation of the master key keeps the codes, and a lost key is given up
   await seal()
   await log.close()
   await rotateKeys(withKeys([old, next]), context)
-  const rotated = await openLog(withKeys([next]))
+  const rotated = await openTestLog(withKeys([next]))
   t.notOk((await rotated.eventStore.readStream(transferStream(trackingId))).some(({ isForged }) => isForged))
   await rotated.close()
   t.match(await verifyLog(withKeys([next])), { holds: true, codesVerified: true })
 
-  await t.rejects(openLog(withKeys([other])), { name: 'MasterKeyError' })
+  await t.rejects(openTestLog(withKeys([other])), { name: 'MasterKeyError' })
   await giveUpKey(withKeys([other]), idOfMasterKey(next), 'the vault is lost', context)
-  const recovered = await openLog(withKeys([other]))
+  const recovered = await openTestLog(withKeys([other]))
   const [created] = await recovered.rawEventStore.readStream(transferStream(trackingId))
   t.notOk((await recovered.eventStore.readStream(transferStream(trackingId)))[0]?.isForged)
   const late = { ...completion(trackingId, created!) }

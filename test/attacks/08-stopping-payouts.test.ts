@@ -4,10 +4,10 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { integrityStream } from '../../src/domain/streams.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
-import { openLog } from '../../src/operations/stores/stores.js'
 import { seal } from '../audit/integrity/sealed-log.js'
 import { runCli } from '../cli/in-process.js'
 import { temporaryDirectory } from '../support/processes.js'
+import { openTestLog } from '../support/service-log.js'
 
 const directory = temporaryDirectory(t)
 const data = join(directory, 'data')
@@ -21,7 +21,7 @@ async function json(...args: string[]) {
 
 /** Returns the decisions about payouts as recorded in the log. */
 async function recorded() {
-  const { eventStore, close } = await openLog(configuration)
+  const { eventStore, close } = await openTestLog(configuration)
   try {
     const events = await eventStore.readStream(integrityStream)
     return events.map(({ type, data, metadata }) => ({ type, data, actor: metadata.actor }))
@@ -46,7 +46,7 @@ t.test('an operator stops and resumes payouts with a recorded reason', async (t)
 })
 
 t.test('audit verify reports its findings to the service only on request, and a person must accept them', async (t) => {
-  const { rawEventStore, box, close } = await openLog(configuration)
+  const { rawEventStore, box, close } = await openTestLog(configuration)
   const { auditKeyOf } = await import('../../src/operations/audit/audit-files.js')
   await seal(rawEventStore, data, (await auditKeyOf(data, rawEventStore, box))!)
   await close()

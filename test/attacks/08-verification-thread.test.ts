@@ -32,7 +32,7 @@ async function verify(
   directory: string,
   { from = 0, onStep = (_: VerificationStep) => {}, signal = new AbortController().signal } = {},
 ) {
-  const store = await openEventLog({ directory })
+  const store = await openEventLog({ directory, writerThread: false })
   t.teardown(() => store.close())
   const configuration = {
     audit: {

@@ -10,9 +10,9 @@ import { endOfLog, formatPosition } from '../../src/event-store/event-store.js'
 import { auditKeyOf } from '../../src/operations/audit/audit-files.js'
 import { sealingOf } from '../../src/operations/audit/audit-tree.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
-import { openLog } from '../../src/operations/stores/stores.js'
 import { cliJson, runCli } from '../cli/in-process.js'
 import { temporaryDirectory } from '../support/processes.js'
+import { openTestLog } from '../support/service-log.js'
 
 const directory = temporaryDirectory(t)
 const data = join(directory, 'data')
@@ -25,7 +25,10 @@ const configuration = {
   ...readConfiguration({ EVENT_STORE_URL: embedded, READ_MODEL_URL: embedded }),
   ...{ dataDirectory: data, masterKey: { from: 'data directory' } as const },
 }
-const opened = await openLog({ ...configuration, audit: { ...configuration.audit, directory: join(data, 'audit') } })
+const opened = await openTestLog({
+  ...configuration,
+  audit: { ...configuration.audit, directory: join(data, 'audit') },
+})
 t.teardown(() => opened.close())
 const { rawEventStore: store, box } = opened
 const signer = (await auditKeyOf(data, store, box))!

@@ -63,7 +63,7 @@ t.test('a command with another currency is refused, and one with the same curren
 })
 
 t.test('a log without transfers accepts any currency, and the first create decides for all nodes', async (t) => {
-  const store = await openEventLog({ directory: tempDirectory(t) })
+  const store = await openEventLog({ directory: tempDirectory(t), writerThread: false })
   t.teardown(() => store.close())
   const at = '2026-03-01T10:00:00.000Z'
   const bind = (currency: typeof lira | typeof euro) => bindCurrency(store, currency, at, context)

@@ -120,28 +120,32 @@ else {
     t.match(foreign.problems.join(), /frame-ancestors/)
   })
 
-  t.test('the snippet in the guide works as pasted, and its example equals the message that is sent', async (t) => {
-    const guide = readFileSync('docs/merchants/hosted.md', 'utf8')
-    const [, snippet = ''] = /^```html\n([\s\S]*?)^```$/m.exec(guide) ?? []
-    const [, example = ''] = /^```json\n([\s\S]*?)^```$/m.exec(guide) ?? []
-    const { deposit, open, wallet, trustAllDevices, publicUrl } = await startPaymentPage(t, browser)
-    trustAllDevices()
-    const { url, trackingId, referenceId } = await deposit('20')
-    const pasted = snippet.replace('<the url>', url).replace('https://pay.example.com', publicUrl)
-    const shop = await startShop(t, () => pasted)
-    const { page } = await open(shop, { viewport: desktop })
-    await page.evaluate(
-      "addEventListener('message', ({ data }) => sessionStorage.setItem('message', JSON.stringify(data)))",
-    )
-    const frame = page.frameLocator('iframe')
-    await signInToCode(frame)
-    await enterCode(frame, wallet.lastCode())
-    await page.waitForURL(`${shop}/orders/${referenceId}`)
-    const message = JSON.parse(String(await page.evaluate("sessionStorage.getItem('message')"))) as object
-    t.strictSame(message, { ...(JSON.parse(example) as object), trackingId, referenceId })
-  })
+  t.test(
+    'the snippet in the guide works as pasted, and its example equals the message that is sent',
+    inLongForm,
+    async (t) => {
+      const guide = readFileSync('docs/merchants/hosted.md', 'utf8')
+      const [, snippet = ''] = /^```html\n([\s\S]*?)^```$/m.exec(guide) ?? []
+      const [, example = ''] = /^```json\n([\s\S]*?)^```$/m.exec(guide) ?? []
+      const { deposit, open, wallet, trustAllDevices, publicUrl } = await startPaymentPage(t, browser)
+      trustAllDevices()
+      const { url, trackingId, referenceId } = await deposit('20')
+      const pasted = snippet.replace('<the url>', url).replace('https://pay.example.com', publicUrl)
+      const shop = await startShop(t, () => pasted)
+      const { page } = await open(shop, { viewport: desktop })
+      await page.evaluate(
+        "addEventListener('message', ({ data }) => sessionStorage.setItem('message', JSON.stringify(data)))",
+      )
+      const frame = page.frameLocator('iframe')
+      await signInToCode(frame)
+      await enterCode(frame, wallet.lastCode())
+      await page.waitForURL(`${shop}/orders/${referenceId}`)
+      const message = JSON.parse(String(await page.evaluate("sessionStorage.getItem('message')"))) as object
+      t.strictSame(message, { ...(JSON.parse(example) as object), trackingId, referenceId })
+    },
+  )
 
-  t.test('pays on a desktop in Turkish with the keyboard alone', async (t) => {
+  t.test('pays on a desktop in Turkish with the keyboard alone', inLongForm, async (t) => {
     const { deposit, open, wallet, trustAllDevices } = await startPaymentPage(t, browser)
     trustAllDevices()
     const { url, status } = await deposit()
@@ -198,7 +202,7 @@ else {
     t.equal(wallet.debits.size, 1)
   })
 
-  t.test('a lost connection is reported only while it is lost', async (t) => {
+  t.test('a lost connection is reported only while it is lost', inLongForm, async (t) => {
     const { deposit, open } = await startPaymentPage(t, browser)
     const { page } = await open((await deposit()).url)
     await page.context().setOffline(true)
@@ -210,7 +214,7 @@ else {
     t.equal(await page.getByLabel('Email').inputValue(), customer.email, 'nothing typed is lost')
   })
 
-  t.test('copies the account without gaps, and the reference, in the dark theme', async (t) => {
+  t.test('copies the account without gaps, and the reference, in the dark theme', inLongForm, async (t) => {
     const kinds = ['deposit'] as const
     const bank = {
       code: 7,

@@ -7,9 +7,9 @@ import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { auditKeyOf } from '../../src/operations/audit/audit-files.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
-import { openLog } from '../../src/operations/stores/stores.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
+import { openTestLog } from '../support/service-log.js'
 import { cliJson, runCli } from './in-process.js'
 
 const directory = temporaryDirectory(t)
@@ -17,7 +17,7 @@ const configuration = readConfiguration({
   EVENT_STORE_URL: `embedded:${join(directory, 'data')}`,
   AUDIT_ORIGIN: 'log.example/transferd',
 })
-const log = await openLog(configuration)
+const log = await openTestLog(configuration)
 t.teardown(() => log.close())
 const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
 const clock = () => new Date().toISOString()

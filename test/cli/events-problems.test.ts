@@ -14,7 +14,7 @@ function createLog(directory: string): Promise<unknown> {
 t.test('does not list an event that is skipped while no service runs', async (t) => {
   const directory = temporaryDirectory(t)
   await createLog(directory)
-  const store = await openEventLog({ directory: join(directory, 'data') })
+  const store = await openEventLog({ directory: join(directory, 'data'), writerThread: false })
   const stream = `transfer-${randomUUID()}`
   await store.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
   await store.close()
@@ -33,7 +33,7 @@ t.test('does not list an event that is skipped while no service runs', async (t)
 t.test('escapes stream names, which a foreign writer may have chosen', async (t) => {
   const directory = temporaryDirectory(t)
   await createLog(directory)
-  const store = await openEventLog({ directory: join(directory, 'data') })
+  const store = await openEventLog({ directory: join(directory, 'data'), writerThread: false })
   const stream = 'merchant-\u202e\u001b[2J'
   await store.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
   await store.close()

@@ -122,7 +122,7 @@ t.test('only the users of the file or the environment have access', async (t) =>
   ]
   writeFileSync(path, JSON.stringify({ users }), { mode: 0o644 })
   const log = join(directory, 'log')
-  const store = await openEventLog({ directory: log })
+  const store = await openEventLog({ directory: log, writerThread: false })
   await store.append('transfer-1', 'no_stream', [event()])
   await store.close()
   const server = await serving(t, '--data', log, '--users', path)
@@ -210,7 +210,7 @@ t.test('rejects options that would expose the log', async (t) => {
 t.test('copies to a server that allows writes to service streams', async (t) => {
   const directory = temporaryDirectory(t)
   const from = join(directory, 'from')
-  const store = await openEventLog({ directory: from })
+  const store = await openEventLog({ directory: from, writerThread: false })
   await store.append('transfer-1', 'no_stream', [event()])
   await store.close()
   const to = join(directory, 'to')

@@ -10,12 +10,13 @@ import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { auditKeyOf, keepAuditKey } from '../../src/operations/audit/audit-files.js'
 import type { BackUpReport, RestoreReport } from '../../src/operations/backup/backup-commands.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
-import { openLog, openReadModels } from '../../src/operations/stores/stores.js'
+import { openReadModels } from '../../src/operations/stores/stores.js'
 import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-read-models.js'
 import { startTestEventsServer } from '../support/events-server.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
 import { temporaryDirectory } from '../support/processes.js'
+import { openTestLog } from '../support/service-log.js'
 import { runCli } from './in-process.js'
 
 const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
@@ -30,7 +31,7 @@ interface Environment {
 async function world(t: Test, environment: Environment) {
   const directory = temporaryDirectory(t)
   const configuration = readConfiguration(inDirectory(directory, environment))
-  const log = await openLog(configuration)
+  const log = await openTestLog(configuration)
   const { eventStore, box, rawEventStore } = log
   const { id: merchantId } = await new MerchantCommands(eventStore, clock, box).register(merchantSettings, context)
   const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { PrivacyStatus } from '../../src/privacy/privacy-status.js'
@@ -9,9 +8,9 @@ import { wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
+import { program } from '../support/program.js'
 import { openServiceLog } from '../support/service-log.js'
 
-const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const kills = long ? 8 : 2
 const transfersEach = 60
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -47,7 +46,7 @@ t.test(`the next command completes a killed erasure, in ${kills} rounds`, { time
     }
     const before = await countErasures()
     const erase = ['privacy', 'erase', merchantId, userId, '--reason', 'asked']
-    const child = spawn(process.execPath, [main, ...erase], { cwd: directory, env: {}, stdio: 'ignore' })
+    const child = spawn(process.execPath, [program, ...erase], { cwd: directory, env: {}, stdio: 'ignore' })
     const ended = once(child, 'exit')
     // Even rounds kill the process after the decision, before the key is deleted. Odd rounds kill it between the events.
     while ((await countErasures()) - before <= (round % 2) * 20 && child.exitCode === null)

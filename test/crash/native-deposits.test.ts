@@ -19,9 +19,9 @@ import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
-const depositsEach = long ? 10 : 3
-const accountCount = long ? 10 : 6
-const kills = long ? 5 : 2
+const depositsEach = long ? 10 : 2
+const accountCount = long ? 10 : 4
+const kills = long ? 5 : 1
 const path = '/api/services/app/TransactionRequests'
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 

@@ -2,11 +2,14 @@ import t from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
+import { cliJson } from '../cli/in-process.js'
 import { context } from '../support/embedded-store.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { merchantSettings } from '../support/merchant-requests.js'
-import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { openServiceLog } from '../support/service-log.js'
+
+const commandsOfProcesses = ['complete', 'cancel']
 
 t.test(
   'appends one terminal event and sends one callback for 50 concurrent completions and cancellations',
@@ -23,12 +26,12 @@ t.test(
     t.teardown(() => store.close())
     const clock = () => new Date().toISOString()
     const commands = new TransferCommands(store, clock, async () => merchantSettings)
-    const local = Array.from({ length: 46 }, (_, n) =>
+    const local = Array.from({ length: 48 }, (_, n) =>
       n % 2 === 0
         ? commands.act(trackingId, { type: 'Complete' }, context)
         : commands.act(trackingId, { type: 'Cancel', message: null }, context),
     )
-    const fromCli = ['complete', 'cancel', 'complete', 'cancel'].map((command) =>
+    const fromCli = commandsOfProcesses.map((command) =>
       runCli(directory, ['transfers', command, trackingId, '--json']),
     )
     const results = await Promise.all(local)
@@ -41,7 +44,7 @@ t.test(
     const outcome = terminal?.type === 'TransferCompleted' ? 'complete' : 'cancel'
     const isLocal = terminal?.metadata.actor === context.actor
     for (const [n, { status }] of exits.entries()) {
-      const isSame = ['complete', 'cancel', 'complete', 'cancel'][n] === outcome
+      const isSame = commandsOfProcesses[n] === outcome
       t.equal(status, !isSame ? 1 : isLocal ? 3 : 0, 'the exit status reports who changed the transfer')
     }
     const callbacks = async () => (await store.readStream(`callback-${trackingId}`)).map(({ type }) => type)

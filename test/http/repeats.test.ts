@@ -10,8 +10,8 @@ import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, paths, walletPaths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
-/** Four times the allowed number of events, so that even one event per four requests is detected. */
-const times = long ? 300 : 100
+/** Twice the allowed number of events, so that even one event per two requests is detected, or far more in the long form. */
+const times = long ? 300 : 60
 /** The number of concurrent requests, which is low enough that none fails because of the others. */
 const concurrency = 5
 /** The maximum number of events for one kind of request. The 20 logins of a deposit come closest. */

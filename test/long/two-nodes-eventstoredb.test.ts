@@ -4,7 +4,7 @@ import { killEitherNode } from '../crash/two-nodes.js'
 import { startEventsServerProcess } from '../support/events-server.js'
 import { temporaryDirectory } from '../support/processes.js'
 
-/** The other kills are in crash/two-nodes.test.ts, with nodes that share the embedded log. */
+/** The other kills are in two-nodes.test.ts, with nodes that share the embedded log. */
 const kills = 6
 
 t.setTimeout(900_000)

@@ -6,8 +6,11 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
+import { cliJson } from '../cli/in-process.js'
+import { wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
 import { runCli, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { openServiceLog } from '../support/service-log.js'
 
 const onlyLong = { skip: long ? false : 'only in the long form' }
 
@@ -42,8 +45,8 @@ t.test('a second service on the same directory works on another port', onlyLong,
 
 t.test('refuses to start with a master key other than that of the log', async (t) => {
   const directory = temporaryDirectory(t)
-  const service = await startServiceProcess(t, { directory })
-  await service.end('SIGTERM')
+  const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example', '--sandbox']
+  await cliJson(directory, 'merchants', 'create', ...shop)
   const { status, stderr } = await runCli(directory, ['serve'], { TRANSFERD_MASTER_KEY: 'ab'.repeat(32), PORT: '0' })
   t.equal(status, 1)
   t.match(stderr, /none of the given master keys opens this log/)
@@ -79,39 +82,12 @@ t.test('a stop under load responds to all accepted requests, loses none, and exi
   stopping = true
   t.equal(await first.end('SIGTERM'), 0)
   await Promise.all(callers)
-  const second = await startServiceProcess(t, { directory })
-  for (const referenceId of acknowledged) {
-    if (!(await isStored(second, referenceId))) t.fail(`${referenceId} was acknowledged and then lost`)
-  }
+  const store = await openServiceLog(directory)
+  t.teardown(() => store.close())
+  const stored = new Set((await wholeLog(store)).map(({ data }) => data.referenceId))
+  for (const referenceId of acknowledged)
+    if (!stored.has(referenceId)) t.fail(`${referenceId} was acknowledged and then lost`)
   t.ok(acknowledged.length >= 200)
-  await second.end('SIGTERM')
-})
-
-/** Sends a create with a different amount, which is rejected only if the reference exists. */
-async function isStored(service: ServiceProcess, referenceId: string): Promise<boolean> {
-  for (;;) {
-    const { status } = await clientOf(service).nativeDeposit(referenceId, '11.00')
-    if (status !== 429) return status === 409
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}
-
-t.test('a second signal ends the service immediately', async (t) => {
-  const service = await startServiceProcess(t, { directory: temporaryDirectory(t) })
-  // A request that never completes delays the graceful stop.
-  const socket = connect(service.port, '127.0.0.1')
-  socket.on('error', () => undefined)
-  socket.write(
-    'POST /Transaction/CreateDeposit HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
-  )
-  // The service accepts connections in order, so it has accepted the one above.
-  await fetch(`${service.baseUrl}/health/live`)
-  const ended = service.end('SIGTERM')
-  const pause = new Promise((resolve) => setTimeout(() => resolve('still stopping'), 1_000))
-  t.equal(await Promise.race([ended, pause]), 'still stopping')
-  process.kill(service.pid, 'SIGTERM')
-  t.equal(await ended, 1)
-  socket.destroy()
 })
 
 t.test('npm start forwards a signal and leaves no process running', onlyLong, async (t) => {
@@ -139,7 +115,7 @@ t.test('the metrics include everything that an operator monitors', async (t) => 
   const service = await startServiceProcess(t, { directory })
   const { body } = await clientOf(service).hostedDeposit('watched', '100.00')
   // The sandbox merchant has no endpoint yet, so its callback waits.
-  t.equal((await runCli(directory, ['transfers', 'complete', String(body.trackingId)])).status, 0)
+  await cliJson(directory, 'transfers', 'complete', String(body.trackingId))
   const expected = [
     'transferd_callbacks{state="waiting"} 1',
     'transferd_callbacks{state="parked"} 0',
@@ -168,5 +144,21 @@ t.test('the metrics include everything that an operator monitors', async (t) => 
       types.some((type) => type.startsWith(`${name} `)),
       name,
     )
-  await service.end('SIGTERM')
+
+  await t.test('a second signal ends the service immediately', async (t) => {
+    // A request that never completes delays the graceful stop.
+    const socket = connect(service.port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(
+      'POST /Transaction/CreateDeposit HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    )
+    // The service accepts connections in order, so it has accepted the one above.
+    await fetch(`${service.baseUrl}/health/live`)
+    const ended = service.end('SIGTERM')
+    const pause = new Promise((resolve) => setTimeout(() => resolve('still stopping'), 1_000))
+    t.equal(await Promise.race([ended, pause]), 'still stopping')
+    process.kill(service.pid, 'SIGTERM')
+    t.equal(await ended, 1)
+    socket.destroy()
+  })
 })

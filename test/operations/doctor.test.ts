@@ -6,6 +6,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
 import { formatCheckpoint, generateSigner, parseSigner, signNote } from '@transferd/transparency-log'
 import t, { type Test } from 'tap'
+import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { Check } from '../../src/http/dashboard/operations/operations-api.js'
 import { auditCheck, backupCheck, clockCheck, diskCheck, versionCheck } from '../../src/operations/doctor/machine.js'
 import { portCheck, publicCertificateCheck } from '../../src/operations/doctor/network.js'
@@ -13,9 +14,12 @@ import { portCheck, publicCertificateCheck } from '../../src/operations/doctor/n
 import { recordBackup } from '../../src/operations/files/last-backup.js'
 import { version } from '../../src/operations/version.js'
 import type { Node } from '../../src/read-models/nodes.js'
-import { runCli } from '../cli/in-process.js'
+import { cliJson, runCli } from '../cli/in-process.js'
+import { context } from '../support/embedded-store.js'
 import { startTestEventsServer } from '../support/events-server.js'
+import { merchantSettings } from '../support/merchant-requests.js'
 import { runCli as runProgram, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { openServiceLog } from '../support/service-log.js'
 
 const nowMs = Date.parse('2026-11-21T12:00:00.000Z')
 
@@ -33,6 +37,18 @@ async function doctor(directory: string, environment: { readonly [name: string]:
   const { status, stdout, stderr } = await runCli(directory, ['doctor', '--json'], { PORT: '0', ...environment })
   const { checks } = JSON.parse(stdout) as { checks: readonly Check[] }
   return { status, stderr, checks, of: (name: string) => checks.filter((check) => check.name === name) }
+}
+
+/** Creates a log whose only transfer has a customer, and thus the key of that customer. */
+async function createCustomer(directory: string): Promise<void> {
+  const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example', '--sandbox']
+  const { id: merchantId } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...shop)
+  const store = await openServiceLog(directory)
+  const clock = () => new Date().toISOString()
+  const customer = { userId: 'u', name: 'Ada', username: 'ada', paymentMethod: 1, told: false }
+  const request = { merchantId, referenceId: 'r', channel: 'hosted', expiryMinutes: 30, amountMinor: 100n } as const
+  await new TransferCommands(store, clock, async () => merchantSettings).create({ ...request, ...customer }, context)
+  await store.close()
 }
 
 t.test('reports a missing log and does not create one', async (t) => {
@@ -84,7 +100,7 @@ t.test('checks the stores and files without a running service', async (t) => {
 
 t.test('reports lost keys of customers', async (t) => {
   const directory = temporaryDirectory(t)
-  t.equal((await runCli(directory, ['seed'], { PORT: '0' })).status, 0)
+  await createCustomer(directory)
   t.match((await doctor(directory)).of('customer-keys'), [{ result: 'ok' }])
   for (const file of readdirSync(join(directory, 'data')).filter((name) => name.startsWith('customer-keys.db')))
     rmSync(join(directory, 'data', file))
@@ -96,7 +112,7 @@ t.test('reports lost keys of customers', async (t) => {
 
 t.test('requires the keys of customers next to a shared log, and warns if they are on one machine', async (t) => {
   const directory = temporaryDirectory(t)
-  t.equal((await runCli(directory, ['seed'], { PORT: '0' })).status, 0)
+  await createCustomer(directory)
   const data = join(directory, 'data')
   const server = await startTestEventsServer(data)
   t.teardown(server.stop)

@@ -116,6 +116,7 @@ t.test('the first live merchant ends the sandbox of a running service: key, file
     t.match(await warnings(again), { status: 200, body: { details: [/SMS_URL/, /SMTP_URL/] } })
   })
   await again.end('SIGTERM')
+  if (!long) return
   const core = { WALLET_URL: 'https://core.example', WALLET_TOKEN: 'x' }
   const sending = await startServiceProcess(t, { directory, environment: core })
   t.match(await warnings(sending), { body: { details: [] } }, 'a wallet core sends the messages')

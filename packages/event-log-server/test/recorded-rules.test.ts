@@ -332,7 +332,7 @@ t.test('the first event is hidden from the service and written only once', async
     t.equal(store.reader.lastPosition(), 1)
     await stop()
   }
-  const service = await openEventLog({ directory })
+  const service = await openEventLog({ directory, writerThread: false })
   t.strictSame((await service.readAll({ maxCount: 10 })).events, [])
   const { position } = await service.append('transfer-1', 'no_stream', [{ ...content(), data: {}, metadata: {} }])
   t.match(await service.readAll({ maxCount: 10, streamPrefixes: ['transfer-'] }), {

@@ -14,11 +14,13 @@ import t from 'tap'
 import { persistent, shared, streams } from '../src/wire/generated-protocol.js'
 import { ServerUnderTest } from './conformance/server-under-test.js'
 
-const logMegabytes = 200
+const long = process.env.TEST_LONG === '1'
+/** In the short form, five readers without a limit would still exceed what is allowed. */
+const logMegabytes = long ? 200 : 60
 const eventBytes = 100_000
 const empty = () => new shared.Empty()
 
-/** Fills a log with 200 MB. */
+/** Fills a log with this many megabytes. */
 async function fill(directory: string): Promise<void> {
   const store = StreamStore.open(directory)
   const data = Buffer.alloc(eventBytes, 'x')
@@ -92,24 +94,28 @@ t.test('limits the memory for clients that do not read', { skip }, async (t) => 
   for (const call of calls) call.on('error', () => {})
   const withReaders = await settledMegabytes(pid)
   t.comment(
-    `${initial.toFixed(0)} MB initially, ${withReaders.toFixed(0)} MB with five clients that do not read 200 MB`,
+    `${initial.toFixed(0)} MB initially, ${withReaders.toFixed(0)} MB with five clients that do not read ${logMegabytes} MB`,
   )
   t.ok(withReaders - initial < 200, `${(withReaders - initial).toFixed(0)} MB more for five subscriptions`)
 
-  await client.createPersistentSubscriptionToAll('g', settings)
-  const consumers = lazy.slice(0, 2).map((raw) => {
-    const call = raw.makeBidiStreamRequest(
-      '/event_store.client.persistent_subscriptions.PersistentSubscriptions/Read',
-      pass,
-      pass,
-    )
-    call.on('error', () => {})
-    call.write(consumerRequest('g'))
-    return call
-  })
-  const withConsumers = await settledMegabytes(pid)
-  t.comment(`${withConsumers.toFixed(0)} MB with two consumers that acknowledge nothing`)
-  t.ok(withConsumers - withReaders < 250, `${(withConsumers - withReaders).toFixed(0)} MB more for a group`)
+  const consumers: { cancel(): void }[] = []
+  // A log that is smaller than the limit could not exceed it.
+  if (long) {
+    await client.createPersistentSubscriptionToAll('g', settings)
+    for (const raw of lazy.slice(0, 2)) {
+      const call = raw.makeBidiStreamRequest(
+        '/event_store.client.persistent_subscriptions.PersistentSubscriptions/Read',
+        pass,
+        pass,
+      )
+      call.on('error', () => {})
+      call.write(consumerRequest('g'))
+      consumers.push(call)
+    }
+    const withConsumers = await settledMegabytes(pid)
+    t.comment(`${withConsumers.toFixed(0)} MB with two consumers that acknowledge nothing`)
+    t.ok(withConsumers - withReaders < 250, `${(withConsumers - withReaders).toFixed(0)} MB more for a group`)
+  }
 
   t.ok((await client.appendToStream('other', jsonEvent({ type: 'T', data: {} }))).success, 'other clients are served')
   for (const call of [...calls, ...consumers]) call.cancel()

@@ -38,7 +38,7 @@ const rounds = fc.array(fc.array(fc.array(append, { minLength: 1, maxLength: 3 }
 })
 
 t.test('returns and stores what the model predicts for random appends', async (t) => {
-  const store = await openEventLog({ directory: tempDirectory(t) })
+  const store = await openEventLog({ directory: tempDirectory(t), writerThread: false })
   t.teardown(() => store.close())
   await fc.assert(
     fc.asyncProperty(rounds, async (rounds) => {

@@ -7,6 +7,8 @@ import { openEventLog } from '../src/event-log.js'
 import type { EventLog, RecordedEvent } from '../src/event-log-types.js'
 import { tempDirectory } from './support/temp-directory.js'
 
+const long = process.env.TEST_LONG === '1'
+
 interface Child {
   readonly process: ChildProcess
   /** The acknowledged appends, each as `<stream> <event id> <position>`. */
@@ -66,7 +68,7 @@ t.test('processes can open the same new directory simultaneously', async (t) => 
   })
   const parent = tempDirectory(t)
   const results = new Set<unknown>()
-  for (let n = 0; n < 40; n++) {
+  for (let n = 0; n < (long ? 40 : 20); n++) {
     for (const { child } of children) child.stdin.write(`${parent}/${n}\n`)
     for (const { lines } of children) results.add((await lines.next()).value)
   }
@@ -75,18 +77,22 @@ t.test('processes can open the same new directory simultaneously', async (t) => 
 
 t.test('two processes that open a new directory simultaneously both append without starving', async (t) => {
   const directory = tempDirectory(t)
-  const children = await Promise.all(['a', 'b'].map((prefix) => startChild(t, directory, prefix, 8_000, 32)))
+  const appends = long ? 8_000 : 2_000
+  const children = await Promise.all(['a', 'b'].map((prefix) => startChild(t, directory, prefix, appends, 32)))
   for (const child of children) child.start()
   const first = await Promise.race(children.map(async (child) => child.ended.then(() => child)))
   const other = children.find((child) => child !== first)
-  t.ok((other?.acknowledged.length ?? 0) > 800, `the slower process had ${other?.acknowledged.length} of 8000 by then`)
+  t.ok(
+    (other?.acknowledged.length ?? 0) > appends / 10,
+    `the slower process had ${other?.acknowledged.length} of ${appends} by then`,
+  )
   await Promise.all(children.map((child) => child.ended))
   const store = await openEventLog({ directory })
   t.teardown(() => store.close())
   const events = await readWhole(store)
   t.ok(hasNoGaps(events))
   t.same(new Set(events.map(show)), new Set(children.flatMap((child) => child.acknowledged)))
-  t.equal(events.length, 16_000)
+  t.equal(events.length, 2 * appends)
 })
 
 t.test('only one of two processes can create a stream', async (t) => {
@@ -122,7 +128,7 @@ t.test('a subscriber receives the append of another process within a second', as
   await child.ended
 })
 
-for (const round of [1, 2, 3]) {
+for (const round of long ? [1, 2, 3] : [1]) {
   t.test(`a process killed while appending loses no acknowledged append (${round})`, async (t) => {
     const directory = tempDirectory(t)
     const child = await startChild(t, directory, 'killed', 1_000_000, 64)

@@ -35,7 +35,10 @@ t.test('a log written from its rows has the same events at the same positions, a
   t.same([...readLogRows(copy, end.position)], [...readLogRows(directory, end.position)])
   t.same(readLogEnd(copy), end)
 
-  const [before, after] = [await openEventLog({ directory }), await openEventLog({ directory: copy })]
+  const [before, after] = [
+    await openEventLog({ directory, writerThread: false }),
+    await openEventLog({ directory: copy, writerThread: false }),
+  ]
   const all = (log: typeof before) => log.readUnparsed({ maxCount: 10_000 }).then(({ events }) => events)
   t.same(await all(after), await all(before))
   t.equal((await after.readStream('stream-7')).length, 100)
@@ -48,14 +51,14 @@ t.test('a log written from its rows has the same events at the same positions, a
 
 t.test('an empty log ends at position 0 and is written as an empty log', async (t) => {
   const directory = tempDirectory(t)
-  await (await openEventLog({ directory })).close()
+  await (await openEventLog({ directory, writerThread: false })).close()
   t.same(readLogEnd(directory), { position: 0, recordedAtMs: undefined })
   t.equal(await writeLogRows(join(directory, 'copy'), readLogRows(directory, 0)), 0)
 })
 
 t.test('reading stops at a missing event, and rows with a gap are not written as a log', async (t) => {
   const directory = tempDirectory(t)
-  const log = await openEventLog({ directory })
+  const log = await openEventLog({ directory, writerThread: false })
   for (let n = 0; n < 5; n++)
     await log.append(`s-${n}`, 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }])
   await log.close()

@@ -35,9 +35,9 @@ async function create(store: EventLog, names: readonly string[]): Promise<void> 
 t.test('finds every stream before, during and after the merge of its name into the index', async (t) => {
   const directory = tempDirectory(t)
   const names = Array.from({ length: 12_000 }, () => `transfer-${randomUUID()}`)
-  const store = await openEventLog({ directory })
+  const store = await openEventLog({ directory, writerThread: false })
   // This instance reads the log once, early, and not again.
-  const idle = await openEventLog({ directory })
+  const idle = await openEventLog({ directory, writerThread: false })
   await create(store, names.slice(0, 100))
   t.equal((await idle.readStream(names[50]!)).length, 1)
   await create(store, names.slice(100))
@@ -45,7 +45,7 @@ t.test('finds every stream before, during and after the merge of its name into t
   t.ok(Number(db.prepare('SELECT count(*) FROM stream_names').pluck().get()) > 8_192, 'names were merged')
   db.close()
   const sample = names.filter((_, i) => i % 37 === 0)
-  const reopened = await openEventLog({ directory })
+  const reopened = await openEventLog({ directory, writerThread: false })
   for (const one of [store, idle, reopened]) {
     for (const name of sample) t.equal((await one.readStream(name)).length, 1)
     t.same(await one.readStream(`transfer-${randomUUID()}`), [])
@@ -59,7 +59,7 @@ t.test('finds every stream before, during and after the merge of its name into t
 
 t.test('distinguishes names with the same hash', async (t) => {
   const directory = tempDirectory(t)
-  const store = await openEventLog({ directory })
+  const store = await openEventLog({ directory, writerThread: false })
   await create(store, ['x-1', 'x-2'])
   await store.close()
   // Simulate that both names are merged and also have the hash of a third name.
@@ -68,7 +68,7 @@ t.test('distinguishes names with the same hash', async (t) => {
   for (const name of ['x-1', 'x-2', 'x-3']) for (const number of [1, 2]) insert.run(streamHash(name), number)
   db.exec('UPDATE log_state SET indexed_through = 2')
   db.close()
-  const reopened = await openEventLog({ directory })
+  const reopened = await openEventLog({ directory, writerThread: false })
   t.teardown(() => reopened.close())
   t.equal((await reopened.readStream('x-1'))[0]?.data.name, 'x-1')
   t.equal((await reopened.readStream('x-2'))[0]?.data.name, 'x-2')

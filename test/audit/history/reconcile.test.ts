@@ -9,6 +9,7 @@ import { allProjections } from '../../../src/projections/all-projections.js'
 import { progressAfter } from '../../../src/projections/projection-pointer.js'
 import { openEmbeddedReadModels } from '../../../src/read-models/embedded/embedded-read-models.js'
 import type { Document, ReadModels, WriteOperation } from '../../../src/read-models/read-models.js'
+import { long } from '../../support/long.js'
 import { applyServed, applyTo, point, servedCollection } from '../../support/projected-documents.js'
 import { logOf, longLog, steps } from '../../support/random-log.js'
 import { openTestReadModels, removeTestReadModels } from '../../support/read-models.js'
@@ -78,7 +79,7 @@ t.test('finds no difference in healthy read models at any checkpoint, with any l
         t.strictSame(found(await reconciled(log, live, fresh)), [])
       })
     }),
-    { numRuns: 12 },
+    { numRuns: long ? 12 : 5 },
   )
 })
 
@@ -116,7 +117,7 @@ t.test('finds exactly the one document that was changed, removed or added, with 
         })
       },
     ),
-    { numRuns: 20 },
+    { numRuns: long ? 20 : 10 },
   )
 })
 

@@ -45,7 +45,7 @@ interface World {
 
 async function openWorld(t: Test): Promise<World> {
   const directory = t.testdir()
-  const store = await openEventLog({ directory })
+  const store = await openEventLog({ directory, writerThread: false })
   const readModels = await openTestReadModels(directory)
   t.teardown(async () => {
     await readModels.close()

@@ -85,7 +85,7 @@ export async function createSealedLog(
   writer: (store: EventStore) => EventStore = (store) => store,
 ): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-sealed-'))
-  const store = await openEventLog({ directory })
+  const store = await openEventLog({ directory, writerThread: false })
   await appendTransfers(writer(store), 0, transfers)
   await seal(store, directory)
   await store.close()
@@ -132,7 +132,7 @@ export async function verifyDirectory(
 ): Promise<VerifiedDirectory> {
   let store: EventStore | undefined
   try {
-    store = await openEventLog({ directory })
+    store = await openEventLog({ directory, writerThread: false })
     const checkFile = () => checkLogFile(directory, 'full')
     return await verifySealedLog({ store, tiles: tilesOf(directory), verifier: signer, checkFile, ...options })
   } catch (error) {
@@ -146,7 +146,7 @@ export async function verifyDirectory(
 
 /** Returns everything that can be read: the global order, and every stream by its name. */
 export async function readEverything(directory: string): Promise<string> {
-  const store = await openEventLog({ directory })
+  const store = await openEventLog({ directory, writerThread: false })
   const read = (events: readonly RecordedEvent[]) =>
     JSON.stringify(events.map((event) => ({ ...event, position: `${event.position.commit}` })))
   try {

@@ -326,7 +326,7 @@ else {
     },
   )
 
-  t.test('keys copy plain text for the bank, and earlier payouts to the account are listed', async (t) => {
+  t.test('keys copy plain text for the bank, and earlier payouts to the account are listed', onPages, async (t) => {
     const accountNumber = 'TR93 0099 0010 0530 2950 4333 28'
     const earlier = await create('withdrawal', '75.00', { accountNumber })
     await service.transfers.act(earlier, { type: 'Complete' }, context)
@@ -346,7 +346,7 @@ else {
     await service.transfers.act(trackingId, { type: 'Cancel', message: null }, context)
   })
 
-  t.test('on a phone, a tap opens the withdrawal over the whole screen, and back closes it', async (t) => {
+  t.test('on a phone, a tap opens the withdrawal over the whole screen, and back closes it', onPages, async (t) => {
     const trackingId = await create('withdrawal', '64.20')
     const page = await openAs('operator', '/dashboard/pay', phone)
     await page.locator(`[data-row="${trackingId}"]`).tap()
@@ -366,7 +366,7 @@ else {
     await service.transfers.act(trackingId, { type: 'Cancel', message: null }, context)
   })
 
-  t.test('the page of a transfer follows a colleague, and shows what moved first', async (t) => {
+  t.test('the page of a transfer follows a colleague, and shows what moved first', onPages, async (t) => {
     const trackingId = await create('withdrawal', '81')
     const page = await openAs('approver', `/dashboard/transfers/${trackingId}`)
     await page.getByRole('button', { name: 'Claim' }).waitFor()
@@ -382,7 +382,7 @@ else {
     t.strictSame(await faultsOf(page), [])
   })
 
-  t.test('back returns to the place in a list, and j works wherever the focus is', async (t) => {
+  t.test('back returns to the place in a list, and j works wherever the focus is', onPages, async (t) => {
     for (let number = 0; number < 12; number++) await create('native', `${number + 1}.00`)
     const page = await openAs('operator', '/dashboard/deposits', { viewport: { width: 1000, height: 420 } })
     await page.locator('tbody tr').nth(11).waitFor()

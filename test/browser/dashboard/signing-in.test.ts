@@ -188,7 +188,7 @@ else {
     await page.getByRole('heading', { name: 'Deposits', ...heading }).waitFor()
   })
 
-  t.test('without a connection the page says so, and goes on when it is back', async (t) => {
+  t.test('without a connection the page says so, and goes on when it is back', onPages, async (t) => {
     const page = await openAs('approver', '/dashboard/deposits')
     const live = page.getByRole('status').filter({ hasText: /^Live, / })
     await live.waitFor()
@@ -203,7 +203,7 @@ else {
     problems.splice(0)
   })
 
-  t.test('a list of a paused projection is never called live', async (t) => {
+  t.test('a list of a paused projection is never called live', onPages, async (t) => {
     const page = await openAs('approver', '/dashboard/deposits')
     const live = page.getByRole('status').filter({ hasText: /^Live, / })
     await live.waitFor()
@@ -234,7 +234,7 @@ else {
     t.match(await created.locator('ins').allInnerTexts(), ['order-4711-blue', 'Pending', /47\.11/])
   })
 
-  t.test('validation messages and dates follow the chosen language, not the browser', async (t) => {
+  t.test('validation messages and dates follow the chosen language, not the browser', onPages, async (t) => {
     const page = await openSignedOut('/dashboard', { locale: 'en-US' })
     await page.getByRole('button', { name: 'Türkçe' }).click()
     await page.getByLabel('E-posta').fill('nobody')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { UserDirectory } from '../../../src/commands/user/user-commands.js'
 import { isAllowed, isMerchantRole, permissions, type Role, roles } from '../../../src/domain/user/permissions.js'
 import { password, postSession, signIn, signInAs } from '../../support/dashboard.js'
@@ -17,14 +17,11 @@ interface Answer {
   readonly code: number | undefined
 }
 
-async function service(t: Test): Promise<TestService> {
-  // The clock advances a second at each reading, so that hundreds of rejected requests do not exceed a rate limit.
-  let seconds = 0
-  const monotonicMs = () => ++seconds * 1_000
-  const started = await startTestService({ projections: true, overrides: { monotonicMs } })
-  t.teardown(() => destroyTestService(started))
-  return started
-}
+// The clock advances a second at each reading, so that hundreds of rejected requests do not exceed a rate limit.
+let seconds = 0
+const running = await startTestService({ projections: true, overrides: { monotonicMs: () => ++seconds * 1_000 } })
+t.teardown(() => destroyTestService(running))
+const { app } = running
 
 type Route = TestService['app']['knownRoutes'][number]
 
@@ -60,7 +57,7 @@ async function ask(
   return { status, code: JSON.parse(text).error?.code }
 }
 
-async function signInAllRoles(running: TestService) {
+async function signInAllRoles() {
   const { id } = await running.merchant()
   const sessions = new Map<Role, Awaited<ReturnType<typeof signInAs>>>()
   for (const role of roles) sessions.set(role, await signInAs(running, role, isMerchantRole(role) ? [id] : undefined))
@@ -70,7 +67,6 @@ async function signInAllRoles(running: TestService) {
 t.test(
   'every dashboard route requires a permission, every permission has a route, and other routes require none',
   async (t) => {
-    const { app } = await service(t)
     const routes = routesOf(app)
     t.ok(routes.length >= 20)
     for (const route of routes) {
@@ -85,9 +81,7 @@ t.test(
 )
 
 t.test('allows each role the routes of its permissions, and unauthenticated users none', async (t) => {
-  const running = await service(t)
-  const { app } = running
-  const sessions = await signInAllRoles(running)
+  const sessions = await signInAllRoles()
   for (const route of routesOf(app)) {
     const name = `${route.method} ${route.url}`
     if (isSignIn(route)) continue
@@ -111,9 +105,7 @@ t.test('allows each role the routes of its permissions, and unauthenticated user
 })
 
 t.test('rejects an unknown field by name before it reaches a command', async (t) => {
-  const running = await service(t)
-  const { app } = running
-  const sessions = await signInAllRoles(running)
+  const sessions = await signInAllRoles()
   const changes = routesOf(app).filter(({ schema }) => schema?.body)
   t.ok(changes.length >= 20)
   for (const { method, url, permission } of changes) {
@@ -133,9 +125,7 @@ t.test('rejects an unknown field by name before it reaches a command', async (t)
 })
 
 t.test('rejects every change without the session token or from a different origin', async (t) => {
-  const running = await service(t)
-  const { app } = running
-  const sessions = await signInAllRoles(running)
+  const sessions = await signInAllRoles()
   const changes = routesOf(app).filter(isChange)
   t.ok(changes.length >= 12)
   for (const route of changes) {
@@ -163,8 +153,7 @@ t.test('rejects every change without the session token or from a different origi
 })
 
 t.test('rejects a disabled or reset user on every route immediately, even on other nodes', async (t) => {
-  const running = await service(t)
-  const { app, users, store } = running
+  const { users, store } = running
   const elsewhere = new UserDirectory(store, () => {})
   await elsewhere.start()
   t.teardown(() => elsewhere.stop())

@@ -1,7 +1,7 @@
 import type { CDPSession, Page } from 'playwright-core'
 import t from 'tap'
-import { launchBrowser } from '../launch-browser.js'
-import { startDashboard } from './dashboard-service.js'
+import { startDashboard } from '../../browser/dashboard/dashboard-service.js'
+import { launchBrowser } from '../../browser/launch-browser.js'
 
 const slow = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 }
 

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { long } from '../support/long.js'
+import { killEitherNode } from '../crash/two-nodes.js'
 import { temporaryDirectory } from '../support/processes.js'
-import { killEitherNode } from './two-nodes.js'
 
-const kills = long ? 8 : 2
+const kills = 8
 
 t.setTimeout(900_000)
 
