@@ -2,8 +2,8 @@
 // with TEST_LONG=1. `npm run test:long` runs all of them.
 import { readFileSync } from 'node:fs'
 
-const backup = ['long/backup', 'long/backup-kills']
-const killedServices = ['crash/kill-during-creates', 'crash/takeover', 'crash/two-nodes', 'crash/native-deposits']
+const backup = ['long/backup', 'long/backup-kills', 'operations/backup']
+const killedServices = ['crash/kill-during-creates', 'crash/takeover', 'crash/native-deposits', 'long/two-nodes.test']
 const eventStoreDb = [
   ...['long/eventstoredb-event-store', 'long/eventstoredb-persistent-subscriptions', 'long/failover'],
   ...['long/service-on-eventstoredb', 'long/engine-outage', 'long/bad-events-eventstoredb'],
@@ -27,8 +27,14 @@ const table = {
   'packages/transparency-log/': ['long/auditors-guide', 'crash/tree', 'audit/integrity'],
   'README.md': ['long/readme'],
   'scripts/': ['long/packages'],
-  'src/audit/': ['long/auditors-guide', 'long/export-killed', 'long/dashboard/audit-page', 'audit/integrity'],
-  'src/callbacks/': ['crash/', 'long/engine-outage', 'long/two-nodes-eventstoredb'],
+  'src/audit/': [
+    'long/auditors-guide',
+    'long/export-killed',
+    'long/dashboard/audit-page',
+    'audit/',
+    'attacks/05-sealed-again',
+  ],
+  'src/callbacks/': ['crash/', 'long/engine-outage', 'long/two-nodes'],
   'src/commands/': ['crash/one-terminal-event', 'commands/hash-uniqueness', 'http/repeats', 'http/repeated-creates'],
   'src/event-store/': [...eventStoreDb, 'crash/kill-during-creates'],
   'src/http/dashboard/': ['long/dashboard/dashboard-failures', 'long/dashboard/viewing-transfers'],
@@ -36,15 +42,19 @@ const table = {
   'src/http/merchant-api/': [...clients, 'http/bad-input'],
   'src/http/payment-page/': ['long/payment-page/'],
   'src/http/v1/': clients,
-  'src/main/': ['crash/takeover', 'long/rebuilds-and-kills', 'main/service'],
+  'src/main/': ['crash/takeover', 'long/rebuilds-and-kills', 'long/two-nodes.test', 'main/'],
   'src/operations/backup/': backup,
   'src/operations/copy/': ['long/copy-between-engines', 'long/moved-log', 'operations/copy'],
-  'src/operations/keys/': ['long/moved-log'],
+  'src/operations/event-problems.ts': ['main/bad-events'],
+  'src/operations/keys/': ['cli/keys', 'long/moved-log'],
   'src/privacy/': ['crash/erasure', 'long/moved-log', 'long/dashboard/privacy-page'],
   'src/processes/': ['crash/takeover', 'projections/processes'],
   'src/projections/': ['long/rebuilds-and-kills', 'long/lists-of-many-transfers', 'projections/repetition'],
   'src/queries/': ['long/lists-of-many-transfers', 'queries/figures', 'queries/lists'],
-  'src/read-models/': ['long/lists-of-many-transfers', 'long/silent-mongodb', 'long/rebuilds-and-kills'],
+  'src/read-models/': [
+    ...['crash/takeover', 'long/lists-of-many-transfers', 'long/silent-mongodb', 'long/rebuilds-and-kills'],
+    'long/two-nodes.test',
+  ],
   'src/readers/': ['long/export-killed', 'long/lists-of-many-transfers'],
   'src/sandbox/': ['long/demo', 'long/readme', 'sandbox/'],
   'src/subscriptions/': ['crash/takeover', 'long/engine-outage'],
