@@ -35,6 +35,8 @@ function run(t: Test, files: Readonly<Record<string, string>>, ...words: string[
   for (const [name, body] of Object.entries(files)) {
     const folder = join(directory, 'dist/test', name)
     mkdirSync(folder, { recursive: true })
+    mkdirSync(join(directory, 'test', name), { recursive: true })
+    writeFileSync(join(directory, 'test', name, 'planted.test.ts'), '')
     const imports = `import { existsSync, writeFileSync } from 'node:fs'\nimport t from 'tap'\n`
     const whole = body === throws ? body : `t.test('planted', async (t) => {${body}\n})`
     writeFileSync(join(folder, 'planted.test.js'), `${imports}${whole}\n`)

@@ -3,7 +3,8 @@ import t from 'tap'
 import { startDashboard } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
 
-const slow = { offline: false, latency: 400, downloadThroughput: 50_000, uploadThroughput: 50_000 }
+/** A round trip is far longer than the pauses of a busy machine, which would otherwise look like further round trips. */
+const slow = { offline: false, latency: 1_500, downloadThroughput: 50_000, uploadThroughput: 50_000 }
 
 interface Request {
   readonly url: string
