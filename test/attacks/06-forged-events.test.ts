@@ -30,6 +30,7 @@ import { idOfMasterKey } from '../../src/security/secret-box.js'
 import { until } from '../callbacks/world.js'
 import { anyText } from '../support/any-text.js'
 import { context, eventually, openTestStore } from '../support/embedded-store.js'
+import { long } from '../support/long.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { openTestLog } from '../support/service-log.js'
 
@@ -132,7 +133,7 @@ t.test('an event is readable only in the place and with the content that the ser
     await log.append(target, revision === 0 ? 'no_stream' : 0, [inserted])
     t.notOk(await isReadable(target, revision), changed)
   })
-  await fc.assert(property, { numRuns: 60 })
+  await fc.assert(property, { numRuns: long ? 60 : 15 })
 })
 
 t.test('a forged completion is refused by every command, and stops payouts', async (t) => {

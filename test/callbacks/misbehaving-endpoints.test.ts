@@ -1,15 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { endpointHealth } from '../../src/queries/endpoint-queries.js'
 import { accepts, type Behaviour, startReceiver } from './receiver.js'
 import { context, openWorld, until, type World } from './world.js'
 
-/** The longest accepted delay of other merchants, which leaves room for a busy machine and a slow store. */
-const maxDelayMs = 500
-
 const generousMs = 120_000
-
-const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 const respond =
   (status: number, headers = {}): Behaviour =>
@@ -79,41 +74,29 @@ t.test(
   },
 )
 
-/** Returns the milliseconds from each of nine completions to its callback. */
-async function delays(
-  world: World,
-  merchantId: string,
-  receiver: { received: { trackingId: string; atMs: number }[] },
-) {
-  const measured: number[] = []
-  for (let i = 0; i < 9; i++) {
-    const trackingId = await world.deposit(merchantId)
-    const startedMs = performance.now()
-    await world.transfers.act(trackingId, { type: 'Complete' }, context)
-    await until(() => receiver.received.some((received) => received.trackingId === trackingId))
-    measured.push(receiver.received.find((received) => received.trackingId === trackingId)!.atMs - startedMs)
+/**
+ * Completes transfers of a merchant and waits for their callbacks. The clock stands still and no attempt times out, so this ends only if
+ * they wait for no attempt of another merchant.
+ */
+async function deliversToOthers(t: Test, world: World) {
+  const receiver = await startReceiver(t)
+  const { id } = await world.merchant(receiver.url)
+  for (let count = 1; count <= 9; count++) {
+    await world.completed(id)
+    await until(() => receiver.received.length === count, generousMs)
   }
-  return measured
+  t.equal(receiver.received.length, 9)
 }
 
-for (const name of ['hangs', 'resets', 'fails']) {
-  t.test(`delays other merchants by at most ${maxDelayMs} ms while an endpoint ${name}`, async (t) => {
-    const world = await openWorld(t, { timing: { attemptTimeoutMs: 15_000 } })
-    const healthy = await startReceiver(t)
+for (const name of ['hangs', 'fails', 'resets'] as const) {
+  t.test(`an endpoint that ${name} does not delay other merchants`, async (t) => {
+    const world = await openWorld(t, { timing: { attemptTimeoutMs: 10 * generousMs } })
     const bad = await startReceiver(t, misbehaviours[name])
-    const { id: healthyId } = await world.merchant(healthy.url)
-    const { id: failingId } = await world.merchant(bad.url)
+    const { id } = await world.merchant(bad.url)
     const part = world.start()
-    const idleMs = median(await delays(world, healthyId, healthy))
-    await Promise.all(Array.from({ length: 100 }, () => world.completed(failingId)))
-    await until(() => bad.received.length >= 16)
-    let loadedMs = 0
-    for (let tries = 0; tries < 3; tries++) {
-      loadedMs = median(await delays(world, healthyId, healthy))
-      if (loadedMs - idleMs <= maxDelayMs) break
-    }
-    t.comment(`median ${idleMs.toFixed(1)} ms alone, ${loadedMs.toFixed(1)} ms during the failures`)
-    t.ok(loadedMs - idleMs <= maxDelayMs, `${idleMs} ms alone, ${loadedMs} ms during the failures`)
+    await Promise.all(Array.from({ length: 100 }, () => world.completed(id)))
+    await until(() => bad.received.length >= 16, generousMs)
+    await deliversToOthers(t, world)
     // Without this, the stop would wait for the hanging attempts.
     await bad.close()
     await part.stop()
@@ -122,17 +105,13 @@ for (const name of ['hangs', 'resets', 'fails']) {
 
 t.test('a name that does not resolve delays no other merchant', async (t) => {
   const world = await openWorld(t)
-  const healthy = await startReceiver(t)
-  const { id: healthyId } = await world.merchant(healthy.url)
-  const { id: failingId } = await world.merchant('https://slow.example/')
+  const { id } = await world.merchant('https://slow.example/')
   const timeouts: (() => void)[] = []
   const resolve = () => new Promise<never>((_resolve, reject) => timeouts.push(() => reject(new Error('timed out'))))
   const part = world.start({ resolve })
-  const idleMs = median(await delays(world, healthyId, healthy))
-  await Promise.all(Array.from({ length: 100 }, () => world.completed(failingId)))
-  await until(() => timeouts.length >= 16)
-  const loadedMs = median(await delays(world, healthyId, healthy))
-  t.ok(loadedMs - idleMs <= maxDelayMs, `${idleMs} ms alone, ${loadedMs} ms during the outage`)
+  await Promise.all(Array.from({ length: 100 }, () => world.completed(id)))
+  await until(() => timeouts.length >= 16, generousMs)
+  await deliversToOthers(t, world)
   const stopped = part.stop()
   for (const end of timeouts) end()
   await stopped

@@ -13,7 +13,6 @@ export interface Received {
   readonly trackingId: string
   readonly webhookId: string
   readonly revision: number
-  readonly atMs: number
 }
 
 /** The endpoint's reaction to a callback, after the callback was added to `received`. */
@@ -47,7 +46,6 @@ export async function startReceiver(t: Teardown, behaviour: Behaviour = accepts,
         trackingId: String(body.TrackingId),
         webhookId: String(headers['webhook-id']),
         revision: Number(headers['x-transfer-revision']),
-        atMs: performance.now(),
       }
       receiver.received.push(received)
       receiver.behave(received, response, request)

@@ -10,4 +10,4 @@ t.teardown(async () => {
   await readModels.close()
   await removeTestReadModels(directory)
 })
-repetitionContract(t, readModels, long ? 60 : 30)
+repetitionContract(t, readModels, long ? 60 : 10)
