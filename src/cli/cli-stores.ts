@@ -28,7 +28,7 @@ export async function openCommandStores(
   const { notify } = output
   const configuration = readConfiguration(environment)
   if (log === 'must exist') requireLog(configuration)
-  const opened = await openLog(configuration)
+  const opened = await openLog(configuration, false)
   for (const notice of opened.notices) notify(notice)
   const { eventStore, box } = opened
   const clock = () => new Date().toISOString()

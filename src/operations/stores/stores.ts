@@ -58,11 +58,14 @@ export async function openStores(configuration: Configuration) {
   }
 }
 
-/** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError also if the log is in a different currency */
-export async function openLog(configuration: Configuration) {
+/**
+ * Opens the log with its keys. A false `writerThread` is for programs that append little: they end sooner without starting a thread.
+ * @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError also if the log is in a different currency
+ */
+export async function openLog(configuration: Configuration, writerThread = true) {
   // The key comes first: a log without its key looks like a log whose key is lost.
   const { keys, notices } = await masterKeysOf(configuration)
-  const { eventStore, share: shareEventStore } = await openEventStore(configuration.eventStore)
+  const { eventStore, share: shareEventStore } = await openEventStore(configuration.eventStore, writerThread)
   return { ...(await openLogOver(eventStore, configuration, keys)), shareEventStore, notices }
 }
 
@@ -155,9 +158,9 @@ interface SharedStore {
  * Opens the stored log, without marks on skipped events. An EventStoreDB need not be reachable yet.
  * @throws CannotOpenLogError, ConfigurationError if a URL is invalid
  */
-export async function openEventStore(location: Configuration['eventStore']): Promise<SharedStore> {
+export async function openEventStore(location: Configuration['eventStore'], writerThread = true): Promise<SharedStore> {
   if (location.engine === 'embedded') {
-    const eventStore = await openEventLog(location)
+    const eventStore = await openEventLog({ ...location, writerThread })
     return { eventStore, share: () => eventStore.share() }
   }
   // Loaded on demand: the embedded mode does not need the client's memory and start time.
