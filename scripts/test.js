@@ -28,8 +28,8 @@ if (files.length === 0) {
   process.exit(1)
 }
 
-// Half of the time of most test files is the start of Node, tap and the service, so a process runs many of them, one after another. The
-// files that take longest start first, each in a process of its own.
+// Half of the time of most test files is the start of Node, tap and the service, so a process runs many of them sequentially. The
+// files that take longest start first, each in a separate process.
 const runsAlone = (file) => /^dist\/test\/(browser|crash|long)\//.test(file)
 const queue = [...files.filter(runsAlone), ...files.filter((file) => !runsAlone(file))]
 
@@ -48,7 +48,7 @@ function startProcess() {
   closeSync(output)
   const exited = once(child, 'exit').then(([code, signal]) => signal ?? code)
   let received
-  // tap sends messages of its own.
+  // tap sends messages too.
   child.on('message', (message) => 'failures' in message && received(message))
   const broken = (name) => ({
     ...{ passed: 0, failed: 1, skipped: 0 },
@@ -73,7 +73,7 @@ function startProcess() {
       timer.abort()
       return result
     },
-    /** Ends the process, and returns undefined or the failure of one that something keeps alive. */
+    /** Ends the process. Returns undefined, or the failure if something keeps it alive or if it fails after the last file. */
     async end() {
       if (child.connected) child.disconnect()
       const timer = new AbortController()
@@ -82,8 +82,10 @@ function startProcess() {
         sleep(30_000, 'open', { signal: timer.signal }).catch(() => undefined),
       ])
       timer.abort()
-      if (status === 'open') child.kill('SIGKILL')
-      return status === 'open' ? broken('the process did not end: the file left something open') : undefined
+      if (status === 0) return undefined
+      if (status !== 'open') return broken(`the process ended with ${status} after the file`)
+      child.kill('SIGKILL')
+      return broken('the process did not end: the file left something open')
     },
   }
 }
@@ -117,7 +119,7 @@ async function runQueue(results) {
     last = file
     const result = await runFile(testProcess, file)
     results.set(file, result)
-    // What a failed test has left behind must not fail the next file.
+    // A failed test may leave something behind, which must not fail the next file.
     if (runsAlone(file) || result.failed > 0) await end()
   }
   await end()
@@ -131,7 +133,8 @@ if (failedFiles.length > 0) console.log(`again, alone: ${failedFiles.join(' ')}`
 for (const file of failedFiles) {
   const testProcess = startProcess()
   const result = await runFile(testProcess, file)
-  final.set(file, (await testProcess.end()) ?? result)
+  const failure = await testProcess.end()
+  final.set(file, result.failed > 0 ? result : (failure ?? result))
 }
 
 const sum = (field) => [...final.values()].reduce((total, result) => total + result[field], 0)

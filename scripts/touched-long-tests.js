@@ -12,7 +12,7 @@ const eventStoreDb = [
 const clients = ['long/generated-clients', 'long/generated-python-client']
 const program = ['long/packages', 'long/demo', 'long/readme']
 
-/** What to run when a file of a folder changes. A changed test runs itself. */
+/** The table lists the tests to run when a file of a folder changes. A changed test runs itself. */
 const table = {
   '.ci/': ['long/demo'],
   'deploy/': ['long/packages'],

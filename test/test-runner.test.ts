@@ -24,6 +24,9 @@ else {
   process.kill(process.pid, 'SIGKILL')
   await new Promise(() => setInterval(() => undefined, 1000))
 }`
+/** Passes and then throws an error that belongs to no test. */
+const throwsLater = `t.pass()
+setTimeout(() => { throw new Error('later') }, 50)`
 const throws = `throw new Error('outside a test')`
 
 /** Runs scripts/test.js on planted test files: a folder below dist/test and a body for each. */
@@ -60,11 +63,12 @@ t.test('passes if files fail once, and names them with their first failures', as
 })
 
 t.test('fails if a file fails twice, and says why', async (t) => {
-  const { status, stdout, unstable, last } = run(t, { a: fails, b: throws, c: passes })
+  const { status, stdout, unstable, last } = run(t, { a: fails, b: throws, c: passes, d: throwsLater })
   t.match(stdout, /^failed twice: dist\/test\/a\/planted\.test\.js$/m)
   t.match(stdout, /^ {2}planted > one is two$/m)
   t.match(stdout, /^ {2}the file threw an error: outside a test$/m)
-  t.same([status, unstable, last], [1, [], '1 passed, 2 failed, 0 skipped'])
+  t.match(stdout, /^failed twice: dist\/test\/d\/planted\.test\.js$/m, 'an error after the last test counts')
+  t.same([status, unstable, last], [1, [], '1 passed, 3 failed, 0 skipped'])
 })
 
 t.test('fails if more than three files are unstable', async (t) => {

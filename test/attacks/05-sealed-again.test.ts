@@ -103,7 +103,7 @@ const attacks: { readonly [name: string]: (directory: string) => void } = {
   },
 }
 
-/** The attacks after which every page is read. The finding is the same for all in the short form. */
+/** The attacks after which every page is read. The short form reads them after one attack. */
 const isShown = new Set(
   long ? ['removes the tree', 'makes the key unreadable', 'puts an earlier tree back'] : ['removes the tree'],
 )

@@ -75,7 +75,7 @@ t.test(
 )
 
 /**
- * Completes transfers of a merchant and waits for their callbacks. The clock stands still and no attempt times out, so this ends only if
+ * Completes transfers of a merchant and waits for their callbacks. The clock does not advance and no attempt times out, so this ends only if
  * they wait for no attempt of another merchant.
  */
 async function deliversToOthers(t: Test, world: World) {

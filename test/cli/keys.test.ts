@@ -182,7 +182,7 @@ t.test(
       '--overlap-minutes',
       '0',
     )
-    // The service of the test above opens a log in the same way.
+    // Only the long form starts a service once more.
     if (!long) return
     const service = await startServiceProcess(t, { directory, environment })
     const { status } = await createDeposit(service.baseUrl, { ...merchant, secretKey: secrets.secretKey })

@@ -180,7 +180,7 @@ t.test('includes the read models on request', async (t) => {
 })
 
 t.test('a second backup stores only new parts of the log, and either backup can be restored', async (t) => {
-  // The long form has so many chunks that a change of a few of them is measurable. The test of the chunks proves it too.
+  // Only the long form has enough chunks to measure a change of a few. The test of the chunks proves the rule in both forms.
   const events = long ? 12_000 : 1_000
   const { store, readModels, keyStore, append, seal, addKeys, back, root, target } = await world(t, events)
   for (let first = 20; first < (long ? 5_000 : 1_000); first += 1_000) await addKeys(first, first + 1_000)
@@ -196,10 +196,10 @@ t.test('a second backup stores only new parts of the log, and either backup can 
   await storeReceipt(readModels, pdf('another'), at(2))
   const third = await back(3)
   // Each of the four parts may complete a chunk of up to a mebibyte, of which compression leaves about half.
-  t.ok(!long || third.newBytes < 2_400_000, `${third.newBytes} bytes for 30 events, 10 keys and a receipt`)
+  if (long) t.ok(third.newBytes < 2_400_000, `${third.newBytes} bytes for 30 events, 10 keys and a receipt`)
   await keyStore.destroy(['id-00000007', 'id-00000900'])
   const fourth = await back(4)
-  t.ok(!long || fourth.newBytes < 3_000_000, `${fourth.newBytes} bytes after two keys are destroyed`)
+  if (long) t.ok(fourth.newBytes < 3_000_000, `${fourth.newBytes} bytes after two keys are destroyed`)
 
   const restored = async (backup: string, to: string) => {
     await restoreBackup({ backup, to: join(root, to), openWith: undefined, verify: nothing })

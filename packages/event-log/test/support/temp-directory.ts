@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 export function tempDirectory(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-test-'))
   t.teardown(() => {
-    // `rmSync` lists a directory once, so its own retries never remove a file that appears meanwhile.
+    // `rmSync` lists a directory once, so its own retries never remove a file that appears after that.
     for (let tries = 1; ; tries++) {
       try {
         return rmSync(directory, { recursive: true, force: true })
