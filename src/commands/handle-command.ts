@@ -8,7 +8,7 @@ import {
   type RecordedEvent,
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
-import { foldEvent, readableEvent, readEvent } from '../event-store/read-event.js'
+import { foldEvent, readableEvent, readEvent, whyUnreadable } from '../event-store/read-event.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
 import { KeyedLimit } from '../kernel/concurrency.js'
 import { type Decider, type Folded, type Refusal, type RuleName, refuse } from '../kernel/rules.js'
@@ -108,7 +108,10 @@ export async function loadStream<State, Event extends DomainEvent>(
   let { state, revision, isDone = false } = known ?? emptyStream(decider)
   const fromRevision = revision === 'no_stream' ? 0 : revision + 1
   for (const recorded of await store.readStream(stream, { fromRevision })) {
-    state = foldEvent(decider.evolve, state, recorded)
+    state =
+      decider.evolveUnreadable && !recorded.isSkipped && whyUnreadable(recorded) !== undefined
+        ? decider.evolveUnreadable(state, recorded.recordedAtMs)
+        : foldEvent(decider.evolve, state, recorded)
     revision = recorded.revision
     isDone ||= recorded.id === onceId
     onRead?.(recorded)

@@ -43,6 +43,12 @@ export interface Integrity {
 /** The problem of an event that the service did not write in its place. */
 export const forgedProblem = 'The event has no valid authentication code.'
 
+/** Returns the place of an event that the finding is about because the service did not write it, or `undefined`. */
+export function forgedPlace({ kind, place, problem }: Finding): { stream: string; revision: number } | undefined {
+  const [, stream, revision] = (kind === 'log' && problem === forgedProblem && /^(.+)@(\d{1,15})$/.exec(place)) || []
+  return stream === undefined ? undefined : { stream, revision: Number(revision) }
+}
+
 /** An edited log causes findings in many places. More than this adds no information. */
 export const maxFindings = 100
 
@@ -62,6 +68,10 @@ export const integrityDecider: Decider<Integrity, IntegrityCommand, IntegrityEve
     const known = findings.some((each) => keyOf(each) === keyOf(finding)) || decided.has(keyOf(finding))
     if (known || findings.length >= maxFindings) return accept()
     return accept({ type: 'IntegrityViolated', data: { ...finding, treeSize, at } })
+  },
+  // The event may have stopped payouts.
+  evolveUnreadable(state, recordedAtMs) {
+    return { ...state, stoppedSince: state.stoppedSince ?? new Date(recordedAtMs).toISOString() }
   },
   evolve(state, { type, data }) {
     if (type === 'PayoutsResumed') {

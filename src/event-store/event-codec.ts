@@ -20,7 +20,7 @@ import { transferEvents } from '../domain/transfer/transfer-events.js'
 import { signInEvents, userEmailEvents, userEvents } from '../domain/user/user.js'
 import { walletAccountEvents, walletEmailEvents } from '../domain/wallet-account.js'
 import { type TObject, type TypeCheck, TypeCompiler } from '../kernel/typebox.js'
-import type { JsonObject, NewEvent, RecordedEvent } from './event-store.js'
+import { damagedType, type JsonObject, type NewEvent, type RecordedEvent } from './event-store.js'
 
 /** The schemas of all events in their newest version, by the prefix of the streams that hold them. */
 const schemasByStream = {
@@ -192,8 +192,11 @@ export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: str
 /** Why an event is unreadable if its personal data cannot be decrypted. */
 export const noKey = 'the key of its personal data is missing or wrong'
 
+/** Why an event is unreadable if the store found no event in its place. */
+const damaged = 'its stored bytes are damaged'
+
 /** Why an event is unreadable if its code is missing or wrong. */
-const forged = 'it has no valid authentication code, so the service did not write it in this place'
+export const forged = 'it has no valid authentication code, so the service did not write it in this place'
 
 /** A recorded event is unreadable: it has an unknown type or version, is damaged or forged, is in the wrong stream, or does not fit the state. */
 export class UnreadableEventError extends EventFormatError {
@@ -217,6 +220,7 @@ export class UnreadableEventError extends EventFormatError {
 /** Returns an event in its newest version, even if it is skipped. States and lists use read-event.ts instead. @throws UnreadableEventError */
 export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   const { type, data, metadata, stream } = recorded
+  if (type === damagedType) throw new UnreadableEventError(recorded, damaged)
   if (!belongs(type, stream)) throw new UnreadableEventError(recorded, `${type} does not belong in this stream`)
   // The store decrypts the fields if it has the key (privacy/sealing-store.ts).
   if (personalTypes.has(type) && sealedField in data) throw new UnreadableEventError(recorded, noKey)

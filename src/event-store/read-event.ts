@@ -108,7 +108,7 @@ export function skipEvents(store: EventStore): EventStore {
   }
   const markedUnparsed = (event: UnparsedEvent): UnparsedEvent => {
     const id = streams.get(event.stream)?.get(event.revision)
-    return id !== undefined && event.text?.startsWith(`["${id}",`) ? { ...event, isSkipped: true } : event
+    return id !== undefined && hasId(event, id) ? { ...event, isSkipped: true } : event
   }
   const markedPage = (page: Page): Page => ({ ...page, events: mark(page.events) })
   return {
@@ -135,6 +135,10 @@ export function skipEvents(store: EventStore): EventStore {
       for await (const page of store.subscribeToAll(options)) yield markedPage(page)
     },
   }
+}
+
+function hasId({ text, bytes }: UnparsedEvent, id: string): boolean {
+  return text === undefined ? Buffer.from(bytes?.[0] ?? []).toString() === id : text.startsWith(`["${id}",`)
 }
 
 function marked(event: RecordedEvent, skipped: ReadonlyMap<number, string> | undefined): RecordedEvent {

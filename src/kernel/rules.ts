@@ -273,6 +273,8 @@ export function refuseField(field: string, violation: Violation): Refused {
 export interface Folded<State, Event> {
   readonly initialState: State
   evolve(state: State, event: Event): State
+  /** Returns the state after an unreadable event. Without this function, it is unknown. */
+  evolveUnreadable?(state: State, recordedAtMs: number): State
 }
 
 /** A pure aggregate: the commands that it allows, and the state that its events lead to. */

@@ -1,5 +1,7 @@
 /** The types and errors of an event log. Their semantics follow EventStoreDB. */
 
+export { damagedType } from './file/event-body.js'
+
 /** The revision that an append requires: the number of the stream's last event, counted from 0, or no event at all. */
 export type ExpectedRevision = number | 'no_stream'
 

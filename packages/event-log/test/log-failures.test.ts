@@ -7,7 +7,7 @@ import type { MessagePort } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { openEventLog, type SharedEventLog } from '../src/event-log.js'
-import { type NewEvent, StoreUnavailableError } from '../src/event-log-types.js'
+import { damagedType, type NewEvent, StoreUnavailableError } from '../src/event-log-types.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 function event(bytes = 100): NewEvent {
@@ -158,15 +158,22 @@ t.test('explains why a directory cannot be opened', async (t) => {
   }
 })
 
-t.test('reports the position of broken JSON and of a broken sequence', async (t) => {
+t.test('an event whose row is missing or in the wrong stream damages the next one of its stream only', async (t) => {
   const directory = tempDirectory(t)
   const store = await openEventLog({ directory })
   t.teardown(() => store.close())
-  await store.append('x', 'no_stream', [event(), event(), event()])
+  for (const stream of ['x', 'y']) await store.append(stream, 'no_stream', [event(), event(), event(), event()])
   const db = new Database(join(directory, 'events.db'))
-  db.exec(`UPDATE events SET body = '[' WHERE position = 2`)
-  await t.rejects(store.readAll({ maxCount: 10 }), { name: 'BrokenLogError', message: /position 2/ })
-  db.exec('DELETE FROM events WHERE position = 2')
-  await t.rejects(store.readStream('x'), { name: 'BrokenLogError', message: /position 3: expected 1@x, found 2@x/ })
+  db.exec(`DELETE FROM events WHERE position = 2; UPDATE events SET name = 'y' WHERE position = 4`)
   db.close()
+  const typesOf = async (stream: string) => {
+    const events = await store.readStream(stream)
+    return events.map(({ stream, revision, type }) => `${revision}@${stream} ${type}`)
+  }
+  t.same(await typesOf('x'), ['0@x T', `2@x ${damagedType}`, `3@x ${damagedType}`])
+  t.same(await typesOf('y'), ['0@y T', '1@y T', '2@y T', '3@y T'])
+  t.same(
+    (await store.readStream('x', { direction: 'backwards' })).map(({ revision }) => revision),
+    [3, 2, 0],
+  )
 })

@@ -39,11 +39,14 @@ export function readAuditKey(dataDirectory: string, box: SecretBox): NoteSigner 
   return sealed === undefined ? undefined : parseSigner(box.open(sealed, auditKeyOwner))
 }
 
-/** Returns the key of the log's tree: the kept one, or that of its start. Returns `undefined` if no event starts a tree. @throws SecretBoxError */
+/**
+ * Returns the key of the log's tree: the kept one, also if the start of the tree is damaged, or that of its start. Returns `undefined` if no
+ * event starts a tree and no key is kept. @throws SecretBoxError
+ */
 export async function auditKeyOf(dataDirectory: string, store: EventStore, box: SecretBox) {
   const kept = readAuditKey(dataDirectory, box)
   const tree = await new AuditTreeCommands(store, systemClock()).state()
-  return kept?.keyId === tree?.keyId ? kept : tree ? treeKeyOf(tree, box) : undefined
+  return tree === null || kept?.keyId === tree.keyId ? kept : treeKeyOf(tree, box)
 }
 
 /** Sets the key of an earlier tree aside. */

@@ -1,4 +1,4 @@
-import type { Body } from './event-body.js'
+import { type Body, bodyOf, bytesOfBody } from './event-body.js'
 import { BrokenLogError, openForAppending, openForReading, prepareLog } from './log-file.js'
 import { RowInserter } from './log-transaction.js'
 import { streamHash } from './stream-hash.js'
@@ -13,6 +13,7 @@ export interface LogRow {
   readonly revision: number
   readonly recordedAtMs: number
   readonly name: string
+  /** A damaged body that is not text in UTF-8 consists of the stored bytes. */
   readonly body: Body
 }
 
@@ -50,13 +51,14 @@ export function* readLogRows(directory: string, through: number): Generator<LogR
       `SELECT position, stream, revision, recorded_at AS recordedAtMs, name, body FROM events
        WHERE position > ? AND position <= ? ORDER BY position LIMIT ${rowsPerRead}`,
     )
+    const bytes = db.prepare<[number], Uint8Array | null>(bytesOfBody).pluck()
     let last = 0
     while (last < through) {
       const rows = page.all(last, through)
       for (const row of rows) {
         requireNext(row.position, last)
         last = row.position
-        yield row
+        yield { ...row, body: bodyOf(row.body, () => bytes.get(row.position) ?? null) }
       }
       if (rows.length === 0) throw new BrokenLogError(`the event at position ${last + 1} is missing`)
     }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type ExpectedRevision, StoreUnavailableError } from '../event-log-types.js'
-import { type EventContent, parseObject, positionAtOrAfter, positionText } from '../file/event-body.js'
+import { type EventContent, parseJson, parseObject, positionAtOrAfter, positionText } from '../file/event-body.js'
 import type { StoredEvent } from '../reader/event-rows.js'
 import type { StreamView } from '../reader/log-reader.js'
 import type { StreamStore } from '../stream-store.js'
@@ -129,7 +129,7 @@ const protocolRules: Rules = {
   checkpointData: (_stored, checkpoint) => checkpoint,
   // A client that deletes the stream restarts the group.
   checkpointIn: ({ since }, { revision, data }, { isMissing }) =>
-    revision < since.checkpoint || isMissing ? undefined : JSON.parse(Buffer.from(data).toString()),
+    revision < since.checkpoint || isMissing ? undefined : parseJson(data),
   parkedEvent: (_stored, id, { link, replaces, added, reason, number }) => {
     // EventStoreDB omits a number of 0.
     const metadata = { added, reason, ...(number !== 0 && { subscriptionEventNumber: number }), replaces }

@@ -86,8 +86,9 @@ export class ParkedEvents {
     const parked: ParkedEvent[] = []
     for await (const [{ revision: parkedRevision, metadata }, link] of this.#openEvents(this.#firstShown(isHeld))) {
       if (parked.length >= maxCount) break
-      const { reason, added } = parseObject(metadata) as { reason: string; added: string }
-      parked.push({ parkedRevision, ...parseLink(link), reason, parkedAtMs: Date.parse(added) })
+      const { reason = '', added = '' } = parseObject(metadata) ?? {}
+      const parkedAtMs = Date.parse(String(added)) || 0
+      parked.push({ parkedRevision, ...parseLink(link), reason: String(reason), parkedAtMs })
     }
     return parked
   }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { PersistentSubscriptionExistsError, PersistentSubscriptionMissingError } from '../event-log-types.js'
 import { parseObject } from '../file/event-body.js'
+import { followerView } from '../reader/log-reader.js'
 import {
   checkSettings,
   type GroupDefinition,
@@ -16,6 +17,7 @@ import { type GroupLog, jsonEvent, rulesOf, untilNoConflict } from './group-rule
 /** The stream whose last event lists all groups in order of creation, as in EventStoreDB. */
 export const configStream = '$persistentSubscriptionConfig'
 const configVersion = 2
+const maxDamaged = 10
 
 /**
  * The groups and their settings, stored in the log. Every change is an append that requires the revision it is based on, so
@@ -103,15 +105,16 @@ export class StoredGroups {
 
   #refresh(): void {
     const { reader } = this.log
-    if (reader.lastRevision(configStream) === this.#revision) return
-    const last = reader.last(configStream)
-    if (!last) return
-    const data = parseObject(last.data)
-    if (data?.version !== configVersion) {
-      throw new Error(`${configStream} has an unknown version: ${data?.version}`)
+    const last = reader.lastRevision(configStream)
+    if (last === this.#revision) return
+    const events = reader.streamPage(followerView(reader.view(configStream)), 'backwards', last, maxDamaged)
+    // Instead of a damaged list, the one before it applies.
+    const data = events.map((event) => parseObject(event.data)).find((object) => object !== undefined)
+    if (data && data.version !== configVersion) {
+      throw new Error(`${configStream} has an unknown version: ${data.version}`)
     }
-    this.#entries = data.entries as StoredGroup[]
+    this.#entries = (data?.entries ?? []) as StoredGroup[]
     this.#byName = new Map(this.#entries.map((entry) => [keyOf(entry), entry]))
-    this.#revision = last.revision
+    this.#revision = last
   }
 }

@@ -1,7 +1,16 @@
 import type { Database, Statement } from 'better-sqlite3'
-import type { Direction, JsonObject, RecordedEvent, UnparsedEvent } from '../event-log-types.js'
-import { type Body, decodeBody, type EventContent, encodeBody, parseObject, toPosition } from '../file/event-body.js'
-import { BrokenLogError } from '../file/log-file.js'
+import type { Direction, RecordedEvent, UnparsedEvent } from '../event-log-types.js'
+import {
+  type Body,
+  bodyOf,
+  bytesOfBody,
+  damagedType,
+  decodeBody,
+  type EventContent,
+  parseBody,
+  startsWithId,
+  toPosition,
+} from '../file/event-body.js'
 import { StreamNumbers } from '../file/log-transaction.js'
 
 /** A range of names in the order of their UTF-8 bytes, from `from` (inclusive) to `to` (exclusive) or to the end. */
@@ -78,6 +87,8 @@ export interface Statements {
   readonly places: Statement<[stream: number, from: number, count: number], [position: number, revision: number]>
   readonly names: Statement<[position: number, count: number], [position: number, stream: string]>
   readonly lastPositionIn: Statement<[stream: number], number>
+  /** Returns the bytes of a body as SQLite stores them. */
+  readonly bytes: Statement<[position: number], Uint8Array | null>
   /** The statements of {@link statementForAll} by their text. */
   readonly all: Map<string, Statement<(string | number)[], Row>>
 }
@@ -113,6 +124,7 @@ export function prepareStatements(db: Database): Statements {
       )
       .raw(),
     lastPositionIn: lastOf<number>('position', 1).pluck(),
+    bytes: db.prepare<[number], Uint8Array | null>(bytesOfBody).pluck(),
     all: new Map(),
   }
 }
@@ -155,6 +167,7 @@ export interface RowPage {
 
 /** @param key The column to which `from` refers: 0 for the position, 1 for the revision. */
 export function readRows(
+  statements: Statements,
   { direction, from, maxCount, maxSize }: ReadRange,
   key: 0 | 1,
   fetch: (from: number, count: number) => readonly Row[],
@@ -164,7 +177,7 @@ export function readRows(
   let next = from
   while (rows.length < maxCount && size < maxSize) {
     const count = Math.min(maxCount - rows.length, chunkRows)
-    const chunk = fetch(next, count)
+    const chunk = withBodies(statements, fetch(next, count))
     for (const row of chunk) {
       rows.push(row)
       size += row[4].length
@@ -182,26 +195,35 @@ export function toStored([position, revision, recordedAtMs, stream, body]: Row):
   return { id, type, isJson, data, metadata, stream, revision, position, recordedAtMs }
 }
 
+/** Replaces the bodies of the rows that are neither text in UTF-8 nor bytes, which only damage causes, by the stored bytes. */
+export function withBodies(statements: Statements, rows: readonly Row[]): readonly Row[] {
+  for (const row of rows) row[4] = bodyOf(row[4], () => statements.bytes.get(row[0]) ?? null)
+  return rows
+}
+
 /** Converts a row without parsing its text. Never throws. */
 export function toUnparsed(row: Row): UnparsedEvent {
   const [at, revision, recordedAtMs, stream, body] = row
   const position = toPosition(at)
-  // SQLite stores any value in any column.
-  if (!Number.isSafeInteger(revision) || !Number.isSafeInteger(recordedAtMs) || typeof stream !== 'string')
+  if (!hasPlace(row))
     return { stream: String(stream), revision: 0, position, recordedAtMs: 0, bytes: row.slice(1).flatMap(bytesOf) }
   const place = { stream, revision, position, recordedAtMs }
-  return typeof body === 'string' ? { ...place, text: body } : { ...place, bytes: partsOf(body) }
+  return isText(body) ? { ...place, text: body } : { ...place, bytes: partsOf(body) }
 }
 
-/** Returns the parts of an event that a client of the protocol wrote as a blob, or the value itself if it is not exactly such a blob. */
-function partsOf(body: unknown): readonly Uint8Array[] {
-  try {
-    const content = decodeBody(body as Uint8Array)
-    const { id, type, isJson, data, metadata } = content
-    if (Buffer.compare(encodeBody(content) as Uint8Array, body as Uint8Array) === 0)
-      return [Buffer.from(id), Buffer.from(type), Buffer.from(isJson ? 'json' : 'binary'), data, metadata]
-  } catch {}
-  return bytesOf(body)
+/** Returns whether the columns have their types. SQLite stores any value in any column. */
+function hasPlace([, revision, recordedAtMs, stream]: Row): boolean {
+  return Number.isSafeInteger(revision) && Number.isSafeInteger(recordedAtMs) && typeof stream === 'string'
+}
+
+function isText(body: Body): body is string {
+  return typeof body === 'string' && startsWithId(body)
+}
+
+/** Returns the parts of an event that is not stored as text. */
+function partsOf(body: Body): readonly Uint8Array[] {
+  const { id, type, isJson, data, metadata } = decodeBody(body)
+  return [Buffer.from(id), Buffer.from(type), Buffer.from(isJson ? 'json' : 'binary'), data, metadata]
 }
 
 /** Returns the type and the bytes of a value, because a text and a blob of the same bytes differ. */
@@ -210,11 +232,12 @@ function bytesOf(value: unknown): Uint8Array[] {
   return [Buffer.from(isBytes ? 'blob' : typeof value), isBytes ? value : Buffer.from(String(value))]
 }
 
-/** @throws BrokenLogError */
+/** Converts a row. Never throws. */
 export function toRecorded(row: Row): RecordedEvent {
   // Access the values by index: destructuring costs a third more per event.
-  const content = parse(row)
   const body = row[4]
+  const content = parseBody(body)
+  if (!hasPlace(row)) return { ...toUnparsed(row), id: content[0], type: damagedType, data: content[2], metadata: {} }
   const event = {
     id: content[0],
     type: content[1],
@@ -224,24 +247,9 @@ export function toRecorded(row: Row): RecordedEvent {
     revision: row[1],
     position: toPosition(row[0]),
     recordedAtMs: row[2],
-    text: typeof body === 'string' ? body : undefined,
+    text: isText(body) ? body : undefined,
   }
-  return typeof body === 'string' ? event : { ...event, bytes: partsOf(body) }
-}
-
-function parse(row: Row): [id: string, type: string, data: JsonObject, metadata: JsonObject] {
-  const body = row[4]
-  try {
-    return typeof body === 'string' ? JSON.parse(body) : parseBlob(body)
-  } catch {
-    throw new BrokenLogError(`position ${row[0]} (${row[1]}@${row[3]}) contains no JSON`)
-  }
-}
-
-/** Parses an event that a client of the protocol wrote as a blob. Content that is not a JSON object becomes an empty object. */
-function parseBlob(body: Uint8Array): [string, string, JsonObject, JsonObject] {
-  const { id, type, isJson, data, metadata } = decodeBody(body)
-  return [id, type, (isJson && parseObject(data)) || {}, parseObject(metadata) ?? {}]
+  return event.text === undefined ? { ...event, bytes: partsOf(body) } : event
 }
 
 /** The number of events to keep. Subscribers of the same streams stay within a page or two of each other. */

@@ -9,8 +9,7 @@ import type {
   StreamRange,
   UnparsedEvent,
 } from '../event-log-types.js'
-import { toPosition } from '../file/event-body.js'
-import { BrokenLogError } from '../file/log-file.js'
+import { damagedType, toPosition } from '../file/event-body.js'
 import { findStream } from '../file/log-transaction.js'
 import {
   isMetadataStream,
@@ -35,6 +34,7 @@ import {
   toRecorded,
   toStored,
   toUnparsed,
+  withBodies,
 } from './event-rows.js'
 import { ReadConnection } from './read-connection.js'
 
@@ -96,7 +96,7 @@ export class LogReader {
     return this.#connection.read(({ lastPosition }) => lastPosition.get() ?? 0)
   }
 
-  /** Returns at most `maxCount` events, limited to the size of a page. @throws BrokenLogError */
+  /** Returns at most `maxCount` events, limited to the size of a page. */
   readStream(
     stream: string,
     { direction, fromRevision, maxCount }: Required<ReadStreamOptions>,
@@ -109,25 +109,25 @@ export class LogReader {
       const { rows, atEnd } = streamRows(statements, view, range)
       let revision = direction === 'forwards' ? fromRevision : Math.min(fromRevision, rows[0]?.[1] ?? 0)
       const events = rows.map((row) => {
-        if (row[1] !== revision || row[3] !== stream) {
-          throw new BrokenLogError(`position ${row[0]}: expected ${revision}@${stream}, found ${row[1]}@${row[3]}`)
-        }
-        revision += direction === 'forwards' ? 1 : -1
-        return toRecorded(row)
+        const event = toRecorded(row)
+        const isInPlace = row[1] === revision && row[3] === stream
+        revision = row[1] + (direction === 'forwards' ? 1 : -1)
+        // The event before it is missing, or the row names a different stream.
+        return isInPlace ? event : { ...event, stream, type: damagedType }
       })
       return { events, atEnd }
     })
   }
 
-  /** Returns the events at these positions with one statement, by position. @throws BrokenLogError */
+  /** Returns the events at these positions with one statement, by position. */
   readPositions(positions: readonly number[]): ReadonlyMap<number, RecordedEvent> {
     return this.#connection.read((statements) => {
-      const rows = statements.positions.all(JSON.stringify(positions))
+      const rows = withBodies(statements, statements.positions.all(JSON.stringify(positions)))
       return new Map(rows.map((row) => [row[0], toRecorded(row)]))
     })
   }
 
-  /** @throws BrokenLogError, RangeError */
+  /** @throws RangeError */
   readAll({ after, streamPrefixes, maxCount }: ReadAllOptions): Page {
     const ranges = nameRanges(streamPrefixes)
     if (ranges.length > maxPrefixes)
@@ -183,7 +183,7 @@ export class LogReader {
   last(stream: string): StoredEvent | undefined {
     return this.#connection.read((statements) => {
       const { number, current, isTombstoned } = lastOf(statements, stream)
-      return current < 0 || isTombstoned ? undefined : toStored(statements.event.get(number, current)!)
+      return current < 0 || isTombstoned ? undefined : storedAt(statements, number, current)
     })
   }
 
@@ -191,8 +191,8 @@ export class LogReader {
   visible(stream: string, revision: number): StoredEvent | undefined {
     const view = this.view(stream)
     if (view.isTombstoned || view.isMissing || revision < view.first || revision > view.current) return undefined
-    const row = this.#connection.read(({ event }) => event.get(view.number, revision))
-    return row !== undefined && row[2] >= view.notBeforeMs ? toStored(row) : undefined
+    const event = this.#connection.read((statements) => storedAt(statements, view.number, revision))
+    return event !== undefined && event.recordedAtMs >= view.notBeforeMs ? event : undefined
   }
 
   /** Returns at most `maxCount` visible events from a revision on, inclusive, limited to the size of a page. */
@@ -203,10 +203,9 @@ export class LogReader {
 
   /** Returns the event that ended a stream. */
   tombstone(stream: string): StoredEvent | undefined {
-    return this.#connection.read((statements) => {
-      const row = statements.event.get(lastOf(statements, stream).number, tombstoneRevision)
-      return row && toStored(row)
-    })
+    return this.#connection.read((statements) =>
+      storedAt(statements, lastOf(statements, stream).number, tombstoneRevision),
+    )
   }
 
   /** Returns events of the whole log from a position on, inclusive. */
@@ -287,6 +286,11 @@ function scanRows(statements: Statements, { ranges, after, to, maxCount }: ScanR
   return { rows, size, through: atEnd ? to : (rows.at(-1)?.[0] ?? to) }
 }
 
+function storedAt(statements: Statements, stream: number, revision: number): StoredEvent | undefined {
+  const row = statements.event.get(stream, revision)
+  return row && withBodies(statements, [row]).map(toStored)[0]
+}
+
 function lastOf(statements: Statements, stream: string): { number: number; current: number; isTombstoned: boolean } {
   const number = findStream(statements.db, statements.numbers, stream)
   const [last = -1, previous = -1] = number === undefined ? [] : statements.lastTwo.all(number)
@@ -301,10 +305,10 @@ function streamRows(
 ): RowPage {
   const statement = statements.stream[range.direction]
   return range.direction === 'forwards'
-    ? readRows({ ...range, from: Math.max(range.from, first) }, 1, (from, count) =>
+    ? readRows(statements, { ...range, from: Math.max(range.from, first) }, 1, (from, count) =>
         statement.all(number, from, current, notBeforeMs, count),
       )
-    : readRows({ ...range, from: Math.min(range.from, current) }, 1, (from, count) =>
+    : readRows(statements, { ...range, from: Math.min(range.from, current) }, 1, (from, count) =>
         statement.all(number, first, from, notBeforeMs, count),
       )
 }
@@ -313,7 +317,7 @@ function streamRows(
 function allRows(statements: Statements, ranges: readonly NameRange[], to: number, range: ReadRange): RowPage {
   const statement = statementForAll(statements, range.direction, ranges)
   const names = ranges.flatMap(({ from, to }) => (to === undefined ? [from] : [from, to]))
-  return readRows(range, 0, (from, count) =>
+  return readRows(statements, range, 0, (from, count) =>
     range.direction === 'forwards' ? statement.all(from, to, ...names, count) : statement.all(0, from, ...names, count),
   )
 }
