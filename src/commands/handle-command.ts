@@ -56,7 +56,7 @@ async function changedMeanwhile(store: EventStore, stream: string, seenRevision:
   return refuse('conflict', 'changed-meanwhile', { changes })
 }
 
-/** The namespace of the ids of events that repeat no action. */
+/** The namespace of the ids that actions on a revision give their first event. */
 const seenNamespace = '0c2e7c0b-3d86-4b1f-9d3c-6a0f5e1c7b42'
 
 /**
