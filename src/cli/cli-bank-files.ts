@@ -5,7 +5,7 @@ import type { BankFileProblem } from '../domain/bank-file.js'
 import { writeFileDurably } from '../operations/files/durable-file.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, Refused, UsageError } from './command.js'
-import { choice, flag, option, path, reason, required, trackingId, type Values } from './options.js'
+import { choice, flag, option, path, reason, repeatable, required, trackingId, type Values } from './options.js'
 
 const maxWithdrawals = 200
 
@@ -16,6 +16,7 @@ const options = {
   debtorIban: option('<iban>', 'pain.001: the account that pays'),
   debtorBic: option('<bic>', 'pain.001: its bank'),
   again: option('<reason>', 'why withdrawals that are in a file already are in another one', reason),
+  earlierFile: option('<messageId>', 'with --again: a file that contains them already; repeatable', repeatable()),
   leaveOut: flag('leave out the withdrawals that cannot be in the file, and make the rest'),
 }
 
@@ -44,7 +45,8 @@ export function addBankFileCommand(transfers: Command): void {
 /** @throws Refused that names every problem */
 async function produce(stores: CommandStores, given: Values<typeof options>, wanted: readonly string[]) {
   const { transfers, configuration, context, notify } = stores
-  const { format, debtorName: name, debtorIban: iban, debtorBic: bic, again } = given
+  const { format, debtorName: name, debtorIban: iban, debtorBic: bic } = given
+  const again = againOf(given)
   const debtor = name === undefined || iban === undefined ? undefined : { name, iban, bic }
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
   const leftOut: string[] = []
@@ -62,6 +64,13 @@ async function produce(stores: CommandStores, given: Values<typeof options>, wan
     for (const each of texts) notify(`omitted: ${each}`)
     leftOut.push(...refused)
   }
+}
+
+/** @throws UsageError */
+function againOf({ again: reason, earlierFile: files }: Values<typeof options>) {
+  if (reason === undefined && files === undefined) return undefined
+  if (reason === undefined || files === undefined) throw new UsageError('--again and --earlier-file need each other')
+  return { reason, files }
 }
 
 const fields = {

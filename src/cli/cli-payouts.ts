@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { accepted, defineCommand } from './command.js'
-import { integer, option, reason, required } from './options.js'
+import { option, reason, required, seenRevision } from './options.js'
 
 /** Adds the commands that stop and resume the payment of withdrawals. */
 export function addPayoutCommands(program: Command): void {
@@ -8,8 +8,12 @@ export function addPayoutCommands(program: Command): void {
   defineCommand(payouts, 'status', 'whether payouts are stopped, and why', {
     async run({ eventStore, clock }) {
       const { IntegrityCommands } = await import('../commands/integrity/integrity-commands.js')
-      const { stoppedSince, stop, findings } = await new IntegrityCommands(eventStore, clock).state()
-      return { stoppedSince, stopReason: stop?.reason ?? null, findings }
+      const { state, revision } = await new IntegrityCommands(eventStore, clock).read()
+      const { stoppedSince, stop, findings } = state
+      return {
+        ...{ stoppedSince, stopReason: stop?.reason ?? null, findings },
+        revision: revision === 'no_stream' ? null : revision,
+      }
     },
   })
   defineCommand(payouts, 'stop', 'stop the payment of withdrawals until an operator resumes it', {
@@ -20,16 +24,15 @@ export function addPayoutCommands(program: Command): void {
       return { changed }
     },
   })
-  const accepting = 'the number of findings that you have reviewed and accept (default: 0)'
   defineCommand(payouts, 'resume', 'resume the payment of withdrawals', {
     options: {
       reason: required(option('<text>', 'for auditors', reason)),
-      acceptFindings: option('<n>', accepting, integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
+      revision: required(option('<n>', 'the `revision` of the status that you have reviewed', seenRevision)),
     },
-    async run({ eventStore, clock, context }, { reason, acceptFindings = 0 }) {
+    async run({ eventStore, clock, context }, { reason, revision }) {
       const { IntegrityCommands } = await import('../commands/integrity/integrity-commands.js')
       const commands = new IntegrityCommands(eventStore, clock)
-      const { changed } = accepted(await commands.resumePayouts(reason, acceptFindings, context))
+      const { changed } = accepted(await commands.resumePayouts(reason, revision, context))
       return { changed }
     },
   })

@@ -4,7 +4,7 @@ import { roles } from '../domain/user/permissions.js'
 import type { User } from '../domain/user/user.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand } from './command.js'
-import { choice, email, option, repeatable, required, text } from './options.js'
+import { choice, email, option, repeatable, required, seenRevision, text } from './options.js'
 
 const position = {
   role: required(choice('<role>', 'the permissions of the user', roles)),
@@ -23,8 +23,8 @@ export function addUserCommands(program: Command): void {
     },
     async run(stores, { email, name, role, merchant: merchantIds = null }) {
       const { users } = await commandsOf(stores)
-      const { user, password } = accepted(await users.create({ email, name, role, merchantIds }, stores.context))
-      return { ...viewOf(user, users.shownEmailOf(user)), password }
+      const created = accepted(await users.create({ email, name, role, merchantIds }, stores.context))
+      return { ...viewOf(created, users), password: created.password }
     },
   })
   defineCommand(users, 'list', 'all users, newest first', {
@@ -34,13 +34,14 @@ export function addUserCommands(program: Command): void {
       for (const problem of directory.problems())
         stores.notify(`a user is out of service: ${problem.message} (events problems)`)
       const latestFirst = directory.all().sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
-      return latestFirst.map((user) => viewOf(user, users.shownEmailOf(user)))
+      return latestFirst.map((user) => viewOf({ user, revision: directory.revisionOf(user.userId) }, users))
     },
     list: {
       columns: {
         'USER ID': 'userId',
         ROLE: 'role',
         STATE: ({ disabled, heldBy }) => (disabled ? 'disabled' : heldBy.length > 0 ? 'held' : 'enabled'),
+        REV: 'revision',
         'LAST SIGN-IN': 'lastSignInAt',
         EMAIL: 'email',
       },
@@ -60,15 +61,16 @@ export function addUserCommands(program: Command): void {
   })
   const confirm = 'confirm the access of a user that an administrator changed, in place of a second administrator'
   defineCommand(users, 'confirm <userId>', confirm, {
-    run: async (stores, _, userId: string) =>
-      changedUser(stores, (users) => users.confirmAccess(userId, stores.context)),
+    options: { revision: required(option('<n>', 'the `revision` of the user that you have checked', seenRevision)) },
+    run: async (stores, { revision }, userId: string) =>
+      changedUser(stores, (users) => users.confirmAccess(userId, revision, stores.context)),
   })
   const reset = 'issue a new initial password, remove the second factor, and end the sessions'
   defineCommand(users, 'reset <userId>', reset, {
     async run(stores, _, userId: string) {
       const { users } = await commandsOf(stores)
-      const { user, password } = accepted(await users.reset(userId, stores.context))
-      return { ...viewOf(user, users.shownEmailOf(user)), password }
+      const reset = accepted(await users.reset(userId, stores.context))
+      return { ...viewOf(reset, users), password: reset.password }
     },
   })
 }
@@ -81,15 +83,18 @@ async function commandsOf(stores: CommandStores) {
 
 async function changedUser(stores: CommandStores, change: (users: UserCommands) => Promise<UserResult>) {
   const { users } = await commandsOf(stores)
-  const { user, changed } = accepted(await change(users))
-  return { ...viewOf(user, users.shownEmailOf(user)), changed }
+  const after = accepted(await change(users))
+  return { ...viewOf(after, users), changed: after.changed }
 }
 
-function viewOf(user: User, email: string) {
+function viewOf(
+  { user, revision }: { readonly user: User; readonly revision: number },
+  users: Pick<UserCommands, 'shownEmailOf'>,
+) {
   const { userId, name, role, merchantIds, disabled, heldBy, mustChangePassword, createdAt, lastSignInAt } = user
   const hasSecondFactor = user.secondFactor !== null
   return {
-    ...{ userId, email, name, role, merchantIds, disabled, heldBy },
-    ...{ mustChangePassword, hasSecondFactor, createdAt, lastSignInAt },
+    ...{ userId, email: users.shownEmailOf(user), name, role, merchantIds, disabled, heldBy },
+    ...{ mustChangePassword, hasSecondFactor, createdAt, lastSignInAt, revision },
   }
 }

@@ -92,6 +92,9 @@ export function integer({ min, max }: { readonly min: number; readonly max: numb
   )
 }
 
+/** Parses the revision of what the user has seen. */
+export const seenRevision = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
+
 /** Parses an amount such as 95.00 into minor units. */
 export const amount = parsed(parseAmount, 'It must be an amount above 0 with at most two decimals.')
 

@@ -36,7 +36,7 @@ export class FoldedStreams<State, Live extends State, Event> {
   /** The streams out of service whose unreadable event has been skipped, and which must be folded again from the start. */
   readonly #recovering = new Set<string>()
   readonly #grown = new Set<string>()
-  /** The last revision of each stream that was folded from its own stream rather than from the pages. */
+  /** The last folded revision of each stream. */
   readonly #foldedTo = new Map<string, number>()
   #onChange: () => void = () => undefined
   readonly #stopping = new AbortController()
@@ -101,6 +101,11 @@ export class FoldedStreams<State, Live extends State, Event> {
 
   all(): Live[] {
     return [...this.ids()].flatMap((id) => this.byId(id) ?? [])
+  }
+
+  /** Returns the revision of the state that {@link byId} returns. */
+  revisionOf(id: string): number {
+    return this.#foldedTo.get(id) ?? -1
   }
 
   /** Returns the state, which ends before the unreadable event if the stream is out of service. */
@@ -172,7 +177,6 @@ export class FoldedStreams<State, Live extends State, Event> {
     } while (this.#grown.has(id))
     this.#recovering.delete(id)
     this.outOfService.delete(id)
-    this.#foldedTo.set(id, events.at(-1)?.revision ?? -1)
     this.#fold(id, decider.initialState, events)
   }
 
@@ -188,5 +192,6 @@ export class FoldedStreams<State, Live extends State, Event> {
     }
     this.onFold(id, this.#states.get(id) ?? decider.initialState, after)
     this.#states.set(id, after)
+    this.#foldedTo.set(id, events.at(-1)?.revision ?? -1)
   }
 }

@@ -11,8 +11,9 @@ import {
 import { foldEvent, readableEvent, readEvent, whyUnreadable } from '../event-store/read-event.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
 import { KeyedLimit } from '../kernel/concurrency.js'
-import { type Decider, type Folded, type Refusal, type RuleName, refuse } from '../kernel/rules.js'
+import { type Change, type Decider, type Folded, type Refusal, type RuleName, refuse } from '../kernel/rules.js'
 import { annotate, inSpan, streamAttributes } from '../tracing/tracing.js'
+import { uuidV5 } from './ids.js'
 
 /** The actor and the cause of a command, which every event that it leads to records. */
 export type CommandContext = EventMetadata
@@ -43,7 +44,37 @@ export interface HandleOptions<State> {
   readonly seenRevision?: number | undefined
 }
 
-const changedMeanwhile = refuse('conflict', 'changed-meanwhile', { changes: [] })
+/** A rejection because of a stale revision shows at most this many of the latest changes. */
+const maxShownChanges = 5
+
+async function changedMeanwhile(store: EventStore, stream: string, seenRevision: number) {
+  const history = await readHistory<DomainEvent & { readonly data: { readonly at: string } }>(store, stream)
+  const changes = history
+    .filter(({ revision }) => revision > seenRevision)
+    .slice(-maxShownChanges)
+    .map(({ event: { type, data }, metadata }): Change => ({ type, by: metadata.actor, at: data.at }))
+  return refuse('conflict', 'changed-meanwhile', { changes })
+}
+
+/** The namespace of the ids that actions on a revision give their first event. */
+const seenNamespace = '0c2e7c0b-3d86-4b1f-9d3c-6a0f5e1c7b42'
+
+/**
+ * Makes an action of a user happen only on the revision that the user saw, and only once, so that a repeat after a lost response gets the
+ * same response. Without a revision, the action applies to the current state.
+ */
+export function onSeen(
+  stream: string,
+  revision: number | undefined,
+  { actor }: CommandContext,
+  action: object,
+): Pick<HandleOptions<never>, 'onceId' | 'seenRevision'> {
+  if (revision === undefined) return {}
+  const purpose = JSON.stringify([stream, actor, revision, action], (_, value) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  )
+  return { seenRevision: revision, onceId: uuidV5(purpose, seenNamespace) }
+}
 
 /**
  * Loads the stream, decides, and appends at the revision that was read. Repeats this on a conflict with another writer, and only then.
@@ -64,7 +95,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
     known = undefined
     if (isDone) return { accepted: true, state, events: [], revision, isDone }
     const isStale = seenRevision !== undefined && revision !== 'no_stream' && revision !== seenRevision
-    const decision = isStale ? changedMeanwhile : decider.decide(command, state)
+    const decision = isStale ? await changedMeanwhile(store, stream, seenRevision) : decider.decide(command, state)
     if (!decision.accepted) return { accepted: false, refusal: decision.refusal, state }
     const { events } = decision
     if (events.length === 0) return { accepted: true, state, events, revision }

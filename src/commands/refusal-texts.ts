@@ -3,7 +3,7 @@ import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { type Change, kindOf, type RuleValue, ruleTexts, type ValueKind, type Violation } from '../kernel/rules.js'
 
 /** The text of a change of a transfer, by the type of the event. */
-export const changeTexts: { readonly [type in TransferEvent['type']]: string } = {
+export const changeTexts: { readonly [type: string]: string } & { readonly [type in TransferEvent['type']]: string } = {
   DepositCreated: 'created it',
   WithdrawalCreated: 'created it',
   TransferCompleted: 'completed it',
@@ -35,5 +35,5 @@ function valueText(kind: ValueKind, value: RuleValue): string {
 
 function changesText(changes: readonly Change[]): string {
   if (changes.length === 0) return 'The given revision does not exist yet.'
-  return changes.map(({ type, by, at }) => `${by} ${changeTexts[type as TransferEvent['type']]} at ${at}.`).join(' ')
+  return changes.map(({ type, by, at }) => `${by} ${changeTexts[type] ?? 'changed it'} at ${at}.`).join(' ')
 }

@@ -1,4 +1,4 @@
-import { accept, type Decider, refuse } from '../kernel/rules.js'
+import { accept, type Decider } from '../kernel/rules.js'
 import { Data, type EventsOf, Nullable, OneOf, type ValueOf } from './event.js'
 import { Index, Text, Time } from './fields.js'
 
@@ -28,8 +28,7 @@ export type IntegrityEvent = EventsOf<typeof integrityEvents>
 export type IntegrityCommand =
   | { readonly type: 'Report'; readonly finding: Finding; readonly treeSize: number; readonly at: string }
   | { readonly type: 'Stop'; readonly reason: string; readonly at: string }
-  /** `acceptedFindings` is the number of findings that the user has reviewed. An unseen one keeps payouts stopped. */
-  | { readonly type: 'Resume'; readonly reason: string; readonly acceptedFindings: number; readonly at: string }
+  | { readonly type: 'Resume'; readonly reason: string; readonly at: string }
 
 export interface Integrity {
   readonly stoppedSince: string | null
@@ -60,8 +59,6 @@ export const integrityDecider: Decider<Integrity, IntegrityCommand, IntegrityEve
       return stop === null ? accept({ type: 'PayoutsStopped', data: { reason: command.reason, at } }) : accept()
     if (command.type === 'Resume') {
       if (stoppedSince === null) return accept()
-      if (command.acceptedFindings !== findings.length)
-        return refuse('conflict', 'findings-stand', { findings: findings.length })
       return accept({ type: 'PayoutsResumed', data: { reason: command.reason, at } })
     }
     const { finding, treeSize } = command

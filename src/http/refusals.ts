@@ -79,7 +79,6 @@ export const commonRefusals = {
   'four-eyes': answer(40925, ruleTexts['four-eyes']),
   'not-possible': answer(40926, 'The transfer does not allow this now.'),
   'payouts-stopped': answer(40927, ruleTexts['payouts-stopped']),
-  'findings-stand': answer(40930, 'The log has findings that you have not accepted.'),
   'not-sealed': answer(40928, 'No checkpoint covers this transfer yet. One is signed every minute.'),
   'not-verified': answer(40929, 'The log and its tree disagree, so nothing can be proven.'),
   'held-in-bank-file': answer(40933, 'Another user has put this withdrawal into a bank file.'),

@@ -24,7 +24,7 @@ const kinds = {
   ...({ amount: 'amount', booked: 'amount', confirmed: 'amount', largest: 'amount', left: 'amount' } as const),
   ...({ requested: 'amount', returned: 'amount', smallest: 'amount' } as const),
   ...({ days: 'number', least: 'number', limit: 'number', megabytes: 'number', method: 'number' } as const),
-  ...({ findings: 'number', most: 'number', revision: 'number' } as const),
+  ...({ most: 'number', revision: 'number' } as const),
   ...({
     until: 'time',
     done: 'time',
@@ -66,13 +66,12 @@ export const ruleTexts = {
   'not-reopenable': 'Only a cancelled or failed deposit can be reopened.',
   // Withdrawals
   'payouts-stopped': 'Payouts are stopped. An administrator must resume them.',
-  'findings-stand': 'Findings in the log: {findings}. Review them, then accept exactly this number to resume payouts.',
   'claim-needed': 'Claim the withdrawal before you settle it.',
   'claim-expired': 'Your claim expired at {until}. Claim the withdrawal again.',
   'claimed-by-another': '{by} has claimed the withdrawal until {until}.',
   'held-in-bank-file': '{by} holds the withdrawal, because it is in the bank file {file}.',
   'in-bank-file':
-    '{by} put the withdrawal into the bank file {file} at {done}. The bank may have paid it. To put it into another file, give a reason.',
+    '{by} put the withdrawal into the bank file {file} at {done}. The bank may have paid it. To put it into another file, name this file and give a reason.',
   'in-manual-control':
     'The withdrawal is in manual control. Review it, then settle it alone or include manual control in the batch.',
   'done-before': '{by} already did this at {done}. Nothing was changed.',

@@ -30,6 +30,11 @@ async function recorded() {
   }
 }
 
+/** Returns the option that names what `payouts status` shows now. */
+async function seen() {
+  return ['--revision', String((await json('payouts', 'status')).result.revision)]
+}
+
 t.test('an operator stops and resumes payouts with a recorded reason', async (t) => {
   const shop = ['--name', 'Shop', '--callback-url', 'http://127.0.0.1:9/', '--sandbox']
   t.match(await run('merchants', 'create', ...shop), { status: 0 })
@@ -37,7 +42,10 @@ t.test('an operator stops and resumes payouts with a recorded reason', async (t)
   t.match(await json('payouts', 'stop', '--reason', 'fraud at the bank'), { status: 0, result: { changed: true } })
   t.match(await json('payouts', 'stop', '--reason', 'again'), { status: 0, result: { changed: false } })
   t.match((await json('payouts', 'status')).result, { stopReason: 'fraud at the bank', findings: [] })
-  t.match(await json('payouts', 'resume', '--reason', 'cleared'), { status: 0, result: { changed: true } })
+  t.match(await json('payouts', 'resume', '--reason', 'cleared', ...(await seen())), {
+    status: 0,
+    result: { changed: true },
+  })
   t.match((await json('payouts', 'status')).result, { stoppedSince: null, stopReason: null })
   t.match(await recorded(), [
     { type: 'PayoutsStopped', data: { reason: 'fraud at the bank' }, actor: /^cli:/ },
@@ -68,10 +76,10 @@ t.test('audit verify reports its findings to the service only on request, and a 
   t.equal(lines.filter((line) => line.includes('"audit verify"')).length, 3, 'the security log has each report')
 
   const resume = (...more: string[]) => json('payouts', 'resume', '--reason', 'reviewed', ...more)
-  t.match(await resume(), { status: 1, stderr: /Findings in the log: 1\. Review them/ })
-  t.match(await resume('--accept-findings', '2'), { status: 1 })
+  t.match(await resume(), { status: 2, stderr: /--revision/ })
+  t.match(await resume('--revision', '99'), { status: 1 })
   t.ok((await json('payouts', 'status')).result.stoppedSince)
-  t.match(await resume('--accept-findings', '1'), { status: 0, result: { changed: true } })
+  t.match(await resume(...(await seen())), { status: 0, result: { changed: true } })
   t.match((await json('payouts', 'status')).result, { stoppedSince: null, findings: [] })
   t.match(await json('audit', 'verify', '--report'), { result: { reported: 0 } }, 'an accepted finding stays accepted')
 })

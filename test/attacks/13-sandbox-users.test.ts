@@ -46,7 +46,7 @@ t.test('everyone who got access from a user of the sandbox ends with it, and eve
   const reset = await onMachine('auditor')
   t.equal((await admin.post(`/users/${reset}/reset`)).statusCode, 200)
   const promoted = await onMachine('auditor')
-  t.equal((await made.put(`/users/${promoted}/role`, { role: 'administrator' })).statusCode, 200)
+  t.equal((await made.put(`/users/${promoted}/role`, { role: 'administrator', revision: 0 })).statusCode, 200)
   const adopted = await onDashboard(admin, 'auditor')
   await users.reset(adopted.userId, operator)
   const renamed = await onDashboard(admin, 'auditor')

@@ -1,6 +1,7 @@
+import type { Static } from '@sinclair/typebox'
 import t, { type Test } from 'tap'
 import type { Role } from '../../src/domain/user/permissions.js'
-import type { Session } from '../../src/http/dashboard/api.js'
+import type { Session, UserItem } from '../../src/http/dashboard/api.js'
 import { runCli } from '../cli/in-process.js'
 import { password, postSession, signIn, signInAs } from '../support/dashboard.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
@@ -21,6 +22,30 @@ type Running = Awaited<ReturnType<typeof service>>
 type SignedIn = Awaited<ReturnType<typeof signInAs>>
 
 let numbered = 0
+
+/** Returns the revision that the list of users shows. */
+async function revisionOf({ get }: Pick<SignedIn, 'get'>, userId: string): Promise<number> {
+  const { items } = (await get('/users')).json<{ items: readonly Static<typeof UserItem>[] }>()
+  return items.find((user) => user.userId === userId)!.revision
+}
+
+/** Sends an action on a user as the list shows it now. */
+async function act(by: SignedIn, userId: string, action: 'confirm' | 'enable') {
+  return by.post(`/users/${userId}/${action}`, { revision: await revisionOf(by, userId) })
+}
+
+async function changeRole(by: SignedIn, userId: string, change: object) {
+  return by.put(`/users/${userId}/role`, { ...change, revision: await revisionOf(by, userId) })
+}
+
+async function changeMerchant(by: SignedIn, id: string, change: object) {
+  return by.patch(`/merchants/${id}`, { ...change, revision: (await by.get(`/merchants/${id}`)).json().revision })
+}
+
+async function confirmThreshold(by: SignedIn, id: string) {
+  const { revision } = (await by.get(`/merchants/${id}`)).json()
+  return by.post(`/merchants/${id}/confirm-threshold`, { revision })
+}
 
 /** Creates a user on the dashboard. Returns the id, the initial password, and the administrators that hold the access. */
 async function create(admin: SignedIn, role: Role, merchantIds?: string[]) {
@@ -55,10 +80,10 @@ t.test('one administrator cannot pay a withdrawal with users that they create', 
   const approver = await create(alice, 'approver', [id])
   t.strictSame(approver.heldBy, ['The administrator'])
   t.equal(await takeUp(running, approver), undefined, 'the approver cannot sign in')
-  t.match((await alice.post(`/users/${approver.userId}/confirm`)).json().error, secondAdministratorNeeded)
+  t.match((await act(alice, approver.userId, 'confirm')).json().error, secondAdministratorNeeded)
   const accomplice = await create(alice, 'administrator')
   t.equal(await takeUp(running, accomplice), undefined, 'nor can another administrator that they create')
-  t.match((await alice.post(`/users/${accomplice.userId}/confirm`)).json().error, secondAdministratorNeeded)
+  t.match((await act(alice, accomplice.userId, 'confirm')).json().error, secondAdministratorNeeded)
   t.equal(
     (await alice.post(`/users/${alice.userId}/disable`)).json().error.code,
     40912,
@@ -66,7 +91,7 @@ t.test('one administrator cannot pay a withdrawal with users that they create', 
   )
 
   const bob = await signInAs(running, 'administrator')
-  const confirmed = await bob.post(`/users/${approver.userId}/confirm`)
+  const confirmed = await act(bob, approver.userId, 'confirm')
   t.match(confirmed.json(), { userId: approver.userId, heldBy: [] })
   const approving = (await takeUp(running, approver))!
   t.equal((await approving.post(`/transfers/${trackingId}/approve`, { revision: 1 })).statusCode, 200)
@@ -84,7 +109,7 @@ t.test('every other way to the access of an approver is held, too', async (t) =>
   const bob = await signInAs(running, 'administrator')
   const made = async (role: Role, merchantIds?: string[]) => {
     const created = await create(bob, role, merchantIds)
-    await alice.post(`/users/${created.userId}/confirm`)
+    await act(alice, created.userId, 'confirm')
     return { ...created, session: (await takeUp(running, created))! }
   }
   const heldAfter = async (response: ReturnType<SignedIn['post']>) => {
@@ -95,29 +120,25 @@ t.test('every other way to the access of an approver is held, too', async (t) =>
 
   const operator = await made('operator', [id])
   const raise = { role: 'approver', merchantIds: [id] }
-  t.strictSame(await heldAfter(alice.put(`/users/${operator.userId}/role`, raise)), ['The administrator'], 'a new role')
+  t.strictSame(await heldAfter(changeRole(alice, operator.userId, raise)), ['The administrator'], 'a new role')
   t.equal((await postSession(running.app, { email: operator.email, password })).json().error.code, 40012)
 
   const approver = await made('approver', [id])
   t.ok(await isSignedIn(approver.session))
   t.equal((await heldAfter(alice.post(`/users/${approver.userId}/reset`)))?.length, 1, 'a reset')
   t.notOk(await isSignedIn(approver.session))
-  await bob.post(`/users/${approver.userId}/confirm`)
+  await act(bob, approver.userId, 'confirm')
   t.strictSame(await heldAfter(alice.post(`/users/${approver.userId}/disable`)), [])
-  t.equal((await heldAfter(alice.post(`/users/${approver.userId}/enable`)))?.length, 1, 'enabling')
+  t.equal((await heldAfter(act(alice, approver.userId, 'enable')))?.length, 1, 'enabling')
 
   const elsewhere = await made('approver', [free])
   t.strictSame(elsewhere.heldBy, [], 'no confirmation without a threshold')
   const both = { role: 'approver', merchantIds: [free, id] }
-  t.equal(
-    (await heldAfter(alice.put(`/users/${elsewhere.userId}/role`, both)))?.length,
-    1,
-    'a merchant with a threshold',
-  )
-  await bob.post(`/users/${elsewhere.userId}/confirm`)
+  t.equal((await heldAfter(changeRole(alice, elsewhere.userId, both)))?.length, 1, 'a merchant with a threshold')
+  await act(bob, elsewhere.userId, 'confirm')
   const fewer = { role: 'approver', merchantIds: [id] }
-  t.strictSame(await heldAfter(alice.put(`/users/${elsewhere.userId}/role`, fewer)), [], 'fewer merchants')
-  t.equal((await heldAfter(alice.put(`/users/${alice.userId}/role`, raise)))?.length, 1, 'their own role')
+  t.strictSame(await heldAfter(changeRole(alice, elsewhere.userId, fewer)), [], 'fewer merchants')
+  t.equal((await heldAfter(changeRole(alice, alice.userId, raise)))?.length, 1, 'their own role')
   t.notOk(await isSignedIn(alice))
 
   for (const role of ['viewer', 'operator', 'auditor', 'operations'] as const) {
@@ -136,16 +157,17 @@ t.test('neither two held changes nor the user themselves can confirm each other'
   const approver = await create(alice, 'approver', [id])
   t.equal((await bob.post(`/users/${approver.userId}/reset`)).statusCode, 200)
   for (const each of [alice, bob])
-    t.match((await each.post(`/users/${approver.userId}/confirm`)).json().error, secondAdministratorNeeded)
-  t.match((await carol.post(`/users/${approver.userId}/confirm`)).json(), { heldBy: [] })
+    t.match((await act(each, approver.userId, 'confirm')).json().error, secondAdministratorNeeded)
+  t.match((await act(carol, approver.userId, 'confirm')).json(), { heldBy: [] })
 
   t.equal((await bob.post(`/users/${carol.userId}/reset`)).statusCode, 200)
   t.equal((await carol.get('/session')).statusCode, 401, 'a reset administrator cannot confirm anything')
-  t.match(await users.confirmAccess(carol.userId, { ...operatorContext, actor: `user:${carol.userId}` }), {
+  const seen = await revisionOf(bob, carol.userId)
+  t.match(await users.confirmAccess(carol.userId, seen, { ...operatorContext, actor: `user:${carol.userId}` }), {
     accepted: false,
     refusal: { rule: 'second-administrator-needed' },
   })
-  t.match(await users.confirmAccess(carol.userId, operatorContext), { accepted: true, user: { heldBy: [] } })
+  t.match(await users.confirmAccess(carol.userId, seen, operatorContext), { accepted: true, user: { heldBy: [] } })
 })
 
 t.test('one administrator cannot raise or remove the threshold', async (t) => {
@@ -153,12 +175,12 @@ t.test('one administrator cannot raise or remove the threshold', async (t) => {
   const { id, alice, directory } = running
   const threshold = () => directory.byId(id)?.settings.approvalAboveMinor
   for (const approvalAboveMinor of [null, 1_000_000]) {
-    const changed = await alice.patch(`/merchants/${id}`, { approvalAboveMinor, name: `Shop ${approvalAboveMinor}` })
+    const changed = await changeMerchant(alice, id, { approvalAboveMinor, name: `Shop ${approvalAboveMinor}` })
     t.match(changed.json(), {
       settings: { approvalAboveMinor: 10_00, name: `Shop ${approvalAboveMinor}` },
       proposedThreshold: { approvalAboveMinor, by: 'The administrator' },
     })
-    t.match((await alice.post(`/merchants/${id}/confirm-threshold`)).json().error, {
+    t.match((await confirmThreshold(alice, id)).json().error, {
       ...{ code: 40913, rule: 'second-administrator-needed' },
     })
     t.equal(threshold(), 10_00n)
@@ -171,14 +193,14 @@ t.test('one administrator cannot raise or remove the threshold', async (t) => {
   t.match(JSON.parse(shown.stdout), { approvalAbove: 10, proposedThreshold })
   t.match((await runCli(running.path, ['merchants', 'show', id], environment)).stdout, /proposedThreshold.*10000/)
 
-  const kept = await alice.patch(`/merchants/${id}`, { approvalAboveMinor: 10_00 })
+  const kept = await changeMerchant(alice, id, { approvalAboveMinor: 10_00 })
   t.match(kept.json(), { settings: { approvalAboveMinor: 10_00 }, proposedThreshold: null }, 'a proposal is withdrawn')
-  await alice.patch(`/merchants/${id}`, { approvalAboveMinor: null })
+  await changeMerchant(alice, id, { approvalAboveMinor: null })
   const bob = await signInAs(running, 'administrator')
-  const lower = await bob.patch(`/merchants/${id}`, { approvalAboveMinor: 5_00 })
+  const lower = await changeMerchant(bob, id, { approvalAboveMinor: 5_00 })
   t.match(lower.json(), { settings: { approvalAboveMinor: 5_00 }, proposedThreshold: null }, 'a lower one applies')
-  await alice.patch(`/merchants/${id}`, { approvalAboveMinor: null })
-  const confirmed = await bob.post(`/merchants/${id}/confirm-threshold`)
+  await changeMerchant(alice, id, { approvalAboveMinor: null })
+  const confirmed = await confirmThreshold(bob, id)
   t.match(confirmed.json(), { settings: { approvalAboveMinor: null }, proposedThreshold: null })
   t.equal(threshold(), null)
   const session = (await alice.get('/session')).json<Session>()

@@ -57,7 +57,10 @@ t.test('the command writes a file once, and another one only with --again', asyn
   const other = join(directory, 'other.xml')
   const second = await write([good], ...debtor, '--out', other)
   t.match(second, { status: 1, stderr: new RegExp(`put the withdrawal into the bank file ${messageId}`) })
-  t.equal((await write([good], ...debtor, '--out', other, '--again', 'the bank rejected it')).status, 0)
+  const reason = ['--again', 'the bank rejected it']
+  t.match(await write([good], ...debtor, '--out', other, ...reason), { status: 2, stderr: /--earlier-file/ })
+  const seen = ['--earlier-file', messageId]
+  t.equal((await write([good], ...debtor, '--out', other, ...reason, ...seen)).status, 0)
   t.match(await transfers.act(good, { type: 'Claim' }, ada), { refusal: { rule: 'held-in-bank-file' } })
   t.match(await run('transfers', 'release', good, '--json'), { status: 0, stdout: /"changed":true/ })
   t.match(await transfers.act(good, { type: 'Claim' }, ada), { changed: true })

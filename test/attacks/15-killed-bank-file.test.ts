@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import type { Withdrawal } from '../../src/domain/transfer/transfer.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { addMs, dayMs } from '../../src/kernel/time.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
@@ -123,7 +124,10 @@ t.test('the withdrawals of a file that was never completed are listed as stuck, 
 
   t.match(await transfers.act(ids[0]!, { type: 'Complete' }, context), { changed: true })
   t.match(await transfers.act(ids[1]!, { type: 'Release' }, context), { changed: true })
-  t.match(await transfers.produceBankFile({ ...lines, trackingIds: [ids[2]!], again: 'killed' }, lira, context), {
+  const { transfer } = (await transfers.find(ids[2]!))!
+  const { messageId } = (transfer as Withdrawal).payout.files.at(-1)!
+  const again = { reason: 'killed', files: [messageId] }
+  t.match(await transfers.produceBankFile({ ...lines, trackingIds: [ids[2]!], again }, lira, context), {
     accepted: true,
   })
   await until(async () => (await overview()).inOldBankFiles === 0)

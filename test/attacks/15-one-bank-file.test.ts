@@ -23,7 +23,10 @@ async function withdrawal(...claimants: (Context | undefined)[]): Promise<string
   return trackingId
 }
 
-function produce(context: Context, trackingIds: readonly string[], again?: string, underClaim = true) {
+/** With a reason, names the files in which the withdrawals are now. */
+async function produce(context: Context, trackingIds: readonly string[], reason?: string, underClaim = true) {
+  const records = (await Promise.all(trackingIds.map(filesOf))).flat()
+  const again = reason === undefined ? undefined : { reason, files: records.map(({ messageId }) => messageId) }
   return transfers.produceBankFile({ format: 'csv', trackingIds, timeZone: 'UTC', again, underClaim }, lira, context)
 }
 

@@ -38,7 +38,7 @@ const messageId = 'a'.repeat(32)
 /** Files of random batches, as the service writes them. */
 const files = fc.sample(batches, { numRuns: 100, seed: 17 }).map(({ withdrawals, ...rest }) => {
   const settler = { by: 'cli:root', underClaim: false, at: later }
-  const addition = { type: 'AddToBankFile', ...settler, format: 'pain.001', messageId, reason: null } as const
+  const addition = { type: 'AddToBankFile', ...settler, format: 'pain.001', messageId, again: null } as const
   const transfers = withdrawals.map((fields) => {
     const created = { ...withdrawalCreated, data: { ...withdrawalCreated.data, ...fields } }
     return { transfer: fold([created]) as Transfer, approvalAboveMinor: null }

@@ -32,7 +32,7 @@ t.test('creates, lists, changes, disables, enables and resets a user', async (t)
   t.match(await change('enable', userId), { disabled: false, changed: true })
   t.not((await change('reset', userId)).password, issued.password)
   const table = await runCli(directory, ['users', 'list'])
-  t.match(table.stdout, /USER ID +ROLE +STATE +LAST SIGN-IN +EMAIL\n.* auditor +enabled .*ada@example.com/)
+  t.match(table.stdout, /USER ID +ROLE +STATE +REV +LAST SIGN-IN +EMAIL\n.* auditor +enabled +4 .*ada@example.com/)
 })
 
 t.test('rejects invalid input and creates no user', async (t) => {

@@ -78,8 +78,9 @@ t.test('a finding stops only payouts, until a user resumes them', async (t) => {
   )
   await create('withdrawal')
 
-  t.same(await integrity.resumePayouts('reviewed', 1, context), { accepted: true, changed: true })
-  t.same(await integrity.resumePayouts('again', 1, context), { accepted: true, changed: false })
+  const { revision } = await integrity.read()
+  t.same(await integrity.resumePayouts('reviewed', revision as number, context), { accepted: true, changed: true })
+  t.same(await integrity.resumePayouts('reviewed', revision as number, context), { accepted: true, changed: false })
   t.match(await shown(open), { actions: ['claim', 'manual-control'], payoutsStopped: false })
   t.match(await integrity.lastDecision('PayoutsResumed'), { by: 'cli:ada', reason: 'reviewed' })
   t.match(await transfers.act(open, { type: 'Claim' }, context), { accepted: true, changed: true })

@@ -24,7 +24,7 @@ function withdrawal(changes: object = {}, ...history: TransferEvent[]): Transfer
 function file(format: 'csv' | 'pain.001', transfers: readonly Transfer[], changes: Partial<Batch> = {}) {
   const withdrawals = transfers.map((transfer) => ({ transfer, approvalAboveMinor: null }))
   const settler = { by: actor.by, underClaim: true, at: later }
-  const addition = { type: 'AddToBankFile', ...settler, format, messageId: 'batch-1', reason: null } as const
+  const addition = { type: 'AddToBankFile', ...settler, format, messageId: 'batch-1', again: null } as const
   return bankFile({ addition, debtor, currency: euros, withdrawals, date: '2026-03-02', ...changes })
 }
 

@@ -15,7 +15,7 @@ const finding = (place: string): Finding => ({
 const report = (place: string) => ({ type: 'Report', finding: finding(place), treeSize: 9, at }) as const
 const violated = (place: string) =>
   ({ type: 'IntegrityViolated', data: { ...finding(place), treeSize: 9, at } }) as const
-const resume = { type: 'Resume', reason: 'reviewed', acceptedFindings: 1, at: later } as const
+const resume = { type: 'Resume', reason: 'reviewed', at: later } as const
 const resumed = { type: 'PayoutsResumed', data: { reason: 'reviewed', at: later } } as const
 
 t.test('records each finding once, and the first one stops payouts', async (t) => {
@@ -48,18 +48,9 @@ t.test('an operator stops payouts until they are resumed', async (t) => {
   given().when(stop).then([stopped])
   given(stopped).when(stop).then([])
   given(violated('a@1')).when(stop).then([stopped])
-  given(stopped)
-    .when({ ...resume, acceptedFindings: 0 })
-    .then([resumed])
+  given(stopped).when(resume).then([resumed])
   t.equal(fold([stopped]).stoppedSince, at)
   t.match(fold([stopped, resumed]), { stoppedSince: null, stop: null })
-})
-
-t.test('payouts stay stopped while a finding is not accepted', async () => {
-  given(violated('a@1'))
-    .when({ ...resume, acceptedFindings: 0 })
-    .then('conflict')
-  given(violated('a@1'), violated('b@2')).when(resume).then('conflict')
 })
 
 t.test('bounds the number of recorded findings', async () => {

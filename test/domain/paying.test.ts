@@ -3,7 +3,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { activeClaim, maxSteps } from '../../src/domain/transfer/settling.js'
 import type { TransferState, Withdrawal } from '../../src/domain/transfer/transfer.js'
-import type { ChangeStatus, Complete, TransferCommand } from '../../src/domain/transfer/transfer-commands.js'
+import type {
+  BankFileAgain,
+  ChangeStatus,
+  Complete,
+  TransferCommand,
+} from '../../src/domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { addMs, minuteMs } from '../../src/kernel/time.js'
@@ -261,6 +266,22 @@ t.test('an approval covers one amount and one account', async (t) => {
   )
 })
 
+t.test('a reason for another bank file covers only the files that its user has seen', async () => {
+  const by = { by: ada, underClaim: true, approvalAboveMinor: null, at: later } as const
+  const add = (file: string, again: BankFileAgain | null = null) =>
+    ({ type: 'AddToBankFile', ...by, messageId: file, format: 'csv', sha256: 'ab', again }) as const
+  const added = (file: string, reason: string | null): TransferEvent => ({
+    type: 'WithdrawalAddedToBankFile',
+    data: { ...common('withdrawal'), by: ada, messageId: file, format: 'csv', sha256: 'ab', reason },
+  })
+  const history = [withdrawalCreated, claimed(ada), added('one', null)]
+  const again = { reason: 'lost', files: ['one'] }
+  given(...history)
+    .when(add('two', again))
+    .then([added('two', 'lost')])
+  t.equal(ruleOf(add('three', again), ...history, added('two', 'lost')), 'in-bank-file')
+})
+
 const people = fc.constantFrom(ada!, bob!, cem!, 'cli:root')
 const step = fc.record({
   by: people,
@@ -284,7 +305,7 @@ function commandOf(
     case 'Release':
       return { type, by, underClaim, at }
     case 'AddToBankFile': {
-      const file = { messageId: `file-${at}`, format: 'csv', sha256: 'ab', reason: null } as const
+      const file = { messageId: `file-${at}`, format: 'csv', sha256: 'ab', again: null } as const
       return { type, by, underClaim, ...file, approvalAboveMinor, at }
     }
     case 'Approve':

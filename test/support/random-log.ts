@@ -118,8 +118,10 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
       if (amount % 3 === 0) return { type: 'Reopen', reason: 'the money arrived', at }
       if (amount % 3 === 1) return { type: amount % 2 === 0 ? 'Claim' : 'Release', ...by, at }
       if (amount % 5 === 0) {
-        const file = { messageId: `file-${amount}`, format: 'csv', sha256: 'ab', reason: message } as const
-        return { type: 'AddToBankFile', ...by, ...file, approvalAboveMinor: null, at }
+        const file = { messageId: `file-${amount}`, format: 'csv', sha256: 'ab' } as const
+        const files = Array.from({ length: 200 }, (_, number) => `file-${number}`)
+        const again = message === null ? null : { reason: message, files }
+        return { type: 'AddToBankFile', ...by, ...file, again, approvalAboveMinor: null, at }
       }
       return { type: 'SendToManualControl', message, ...by, at }
     case 4:

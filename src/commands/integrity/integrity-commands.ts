@@ -8,7 +8,15 @@ import {
 import { integrityStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/time.js'
-import { type CommandContext, handleCommand, loadStream, readHistory, type Untimed } from '../handle-command.js'
+import {
+  type CommandContext,
+  handleCommand,
+  type Loaded,
+  loadStream,
+  onSeen,
+  readHistory,
+  type Untimed,
+} from '../handle-command.js'
 
 /** The cause of the findings that the service itself records. */
 export const integrityContext = { actor: 'system:integrity', $correlationId: 'integrity', $causationId: 'integrity' }
@@ -21,7 +29,12 @@ export class IntegrityCommands {
   ) {}
 
   async state(): Promise<Integrity> {
-    return (await loadStream(this.store, integrityDecider, integrityStream)).state
+    return (await this.read()).state
+  }
+
+  /** Returns the state with its revision, which a user who resumes payouts names. */
+  read(): Promise<Loaded<Integrity>> {
+    return loadStream(this.store, integrityDecider, integrityStream)
   }
 
   /** Records each finding once and returns the number of new ones. The first one stops payouts. */
@@ -39,14 +52,18 @@ export class IntegrityCommands {
     return this.#execute({ type: 'Stop', reason }, context)
   }
 
-  /** Rejects a number of accepted findings other than the recorded one. `changed` is `true` if payouts were stopped. */
-  resumePayouts(reason: string, acceptedFindings: number, context: CommandContext) {
-    return this.#execute({ type: 'Resume', reason, acceptedFindings }, context)
+  /**
+   * Resumes payouts unless there is a finding or a stop after `revision`, which the user has not seen. Their number would not be enough:
+   * after another resumption, there can be as many others. `changed` is `true` if payouts were stopped.
+   */
+  resumePayouts(reason: string, revision: number, context: CommandContext) {
+    return this.#execute({ type: 'Resume', reason }, context, revision)
   }
 
-  async #execute(command: Untimed<IntegrityCommand>, context: CommandContext) {
+  async #execute(command: Untimed<IntegrityCommand>, context: CommandContext, revision?: number) {
     const timed = { ...command, at: this.clock() }
-    const result = await handleCommand(this.store, integrityDecider, integrityStream, timed, context)
+    const options = onSeen(integrityStream, revision, context, command)
+    const result = await handleCommand(this.store, integrityDecider, integrityStream, timed, context, options)
     return result.accepted ? ({ accepted: true, changed: result.events.length > 0 } as const) : result
   }
 

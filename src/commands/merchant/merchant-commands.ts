@@ -13,7 +13,7 @@ import type { Refused } from '../../kernel/rules.js'
 import { addMs, type Clock, minuteMs } from '../../kernel/time.js'
 import { digestApiKey, generateApiKey, generateSecretKey, generateWebhookSecret } from '../../security/api-keys.js'
 import type { SecretBox } from '../../security/secret-box.js'
-import { type CommandContext, handleCommand, loadStream, readHistory, type Untimed } from '../handle-command.js'
+import { type CommandContext, handleCommand, loadStream, onSeen, readHistory, type Untimed } from '../handle-command.js'
 import { derivedEventId } from '../ids.js'
 
 /** Credentials that are shown only once. */
@@ -25,7 +25,7 @@ export interface IssuedCredentials {
 }
 
 export type MerchantResult =
-  | { readonly accepted: true; readonly merchant: Merchant; readonly changed: boolean }
+  | { readonly accepted: true; readonly merchant: Merchant; readonly revision: number; readonly changed: boolean }
   | Refused
 
 export type RotatingSecret = 'secretKey' | 'webhookSecret'
@@ -103,7 +103,7 @@ export class MerchantCommands {
   /** Suspends a merchant, at most once for the purpose `onceFor`, even if the merchant was resumed since. */
   suspend(merchantId: string, context: CommandContext, onceFor?: string): Promise<MerchantResult> {
     const onceId = onceFor === undefined ? undefined : derivedEventId(merchantId, onceFor)
-    return this.execute(merchantId, { type: 'Suspend' }, context, onceId)
+    return this.execute(merchantId, { type: 'Suspend' }, context, { onceId })
   }
 
   /** Returns the actor that registered the merchant, or `undefined` for an unknown merchant. */
@@ -112,19 +112,22 @@ export class MerchantCommands {
     return registered?.metadata.actor
   }
 
-  /** Runs a command that is complete apart from its time. */
+  /** Runs a command that is complete apart from its time. It is refused if the merchant has changed since `revision`, if that is given. */
   async execute(
     merchantId: string,
     command: Untimed<MerchantCommand>,
     context: CommandContext,
-    onceId?: string,
+    { revision: seen, onceId }: { readonly revision?: number | undefined; readonly onceId?: string | undefined } = {},
   ): Promise<MerchantResult> {
     const stream = merchantStream(merchantId)
     const timed = { ...command, at: this.clock() }
-    const result = await handleCommand(this.store, merchantDecider, stream, timed, context, { onceId })
+    const options = { onceId, ...onSeen(stream, seen, context, command) }
+    const result = await handleCommand(this.store, merchantDecider, stream, timed, context, options)
     if (!result.accepted) return result
-    if (result.state.merchantId === null) throw new Error('an accepted command left no merchant')
-    return { accepted: true, merchant: result.state, changed: result.events.length > 0 }
+    const { state: merchant, revision, events } = result
+    if (merchant.merchantId === null || revision === 'no_stream')
+      throw new Error('an accepted command left no merchant')
+    return { accepted: true, merchant, revision, changed: events.length > 0 }
   }
 
   #after(minutes: number): string {

@@ -41,16 +41,17 @@ function addressProblem(
 
 /**
  * Changes settings. A new callback URL also enables callbacks, because it is not the endpoint that was disabled. A user of the dashboard
- * only proposes to raise or remove the threshold (docs/decisions/0041-second-administrator.md).
+ * only proposes to raise or remove the threshold (docs/decisions/0041-second-administrator.md). `revision` is the one that the user saw.
  */
 export async function changeMerchantSettings(
   merchants: Pick<MerchantCommands, 'execute'>,
   merchantId: string,
   changes: Partial<MerchantSettings>,
   context: CommandContext,
+  revision?: number,
 ): Promise<MerchantResult> {
   const heldBy = context.actor.startsWith('user:') ? context.actor : undefined
-  const result = await merchants.execute(merchantId, { type: 'ChangeSettings', changes, heldBy }, context)
+  const result = await merchants.execute(merchantId, { type: 'ChangeSettings', changes, heldBy }, context, { revision })
   if (!result.accepted || changes.callbackUrl === undefined || result.merchant.callbacksDisabled === null) return result
   const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, context)
   return enabled.accepted ? { ...enabled, changed: true } : enabled

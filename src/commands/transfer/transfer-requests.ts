@@ -2,6 +2,7 @@ import type { BankFileProblem, Debtor } from '../../domain/bank-file.js'
 import { type Currency, isPayable } from '../../domain/money.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import type {
+  BankFileAgain,
   ChangeStatus,
   CreateDeposit,
   CreateWithdrawal,
@@ -46,8 +47,7 @@ export interface BankFileRequest {
   readonly debtor?: Debtor | undefined
   /** The time zone of the day on which the bank pays. */
   readonly timeZone: string
-  /** Why withdrawals that are in a file already are in another one. */
-  readonly again?: string | undefined
+  readonly again?: BankFileAgain | undefined
   readonly underClaim: boolean
 }
 

@@ -20,6 +20,7 @@ import {
   type HistoryEntry,
   handleCommand,
   loadStream,
+  onSeen,
   readHistory,
   retryOnConflict,
   type Unreadable,
@@ -38,8 +39,6 @@ import {
 } from './transfer-requests.js'
 
 export const defaultCompletionGuardFactor = 10
-/** A rejection because of a stale revision shows at most this many of the latest changes. */
-const maxShownChanges = 5
 
 /** Runs every command on transfers. Each method may throw StoreUnavailableError, TooMuchContentionError or UnreadableEventError. */
 export class TransferCommands {
@@ -95,7 +94,7 @@ export class TransferCommands {
   }
 
   async #act(trackingId: string, action: Action, context: CommandContext, acting: Acting): Promise<TransferResult> {
-    const options = once(trackingId, acting, context, action)
+    const options = onSeen(transferStream(trackingId), acting.revision, context, action)
     const settler = () => ({ by: context.actor, underClaim: acting.underClaim ?? false, at: this.clock() })
     switch (action.type) {
       case 'Claim': {
@@ -128,7 +127,7 @@ export class TransferCommands {
    * every record is in the log, so no two files contain the same withdrawal without a reason.
    */
   produceBankFile(request: BankFileRequest, currency: Currency, context: CommandContext): Promise<ProducedFile> {
-    const { format, trackingIds, debtor, timeZone, again: reason = null, underClaim } = request
+    const { format, trackingIds, debtor, timeZone, again = null, underClaim } = request
     return retryOnConflict('bank file', async () => {
       const [at, payoutsStopped] = [this.clock(), await this.arePayoutsStopped()]
       const found = await Promise.all(trackingIds.map((trackingId) => this.find(trackingId)))
@@ -143,7 +142,7 @@ export class TransferCommands {
       const seen = withdrawals.map(({ transfer, revision }) => `${transfer.trackingId}@${revision}`).sort()
       const messageId = uuidV5(JSON.stringify([format, debtor?.iban, seen]), trackingIds[0]!).replaceAll('-', '')
       const settler = { by: context.actor, underClaim, payoutsStopped, at }
-      const addition = { type: 'AddToBankFile', ...settler, messageId, format, reason } as const
+      const addition = { type: 'AddToBankFile', ...settler, messageId, format, again } as const
       const date = dateIn(timeZone, at)
       const file = bankFile({ addition, withdrawals, debtor, currency, date })
       if (!file.accepted) return file
@@ -225,27 +224,11 @@ export class TransferCommands {
     options?: HandleOptions<TransferState>,
   ): Promise<TransferResult> {
     const stream = transferStream(trackingId)
-    const result = toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
-    if (result.accepted || result.refusal.rule !== 'changed-meanwhile') return result
-    const history = await this.history(trackingId)
-    const changes = history
-      .filter(({ revision }) => revision > options!.seenRevision!)
-      .slice(-maxShownChanges)
-      .map(({ event: { type, data }, metadata }) => ({ type, by: metadata.actor, at: data.at }))
-    return refuse('conflict', 'changed-meanwhile', { changes })
+    return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
   }
 }
 
 type ActionOptions = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>
-
-/** Makes an action of a user on a revision happen once, so that a repeat after a lost response gets the same response. */
-function once(trackingId: string, { revision }: Acting, { actor }: CommandContext, action: Action): ActionOptions {
-  if (revision === undefined) return {}
-  const purpose = JSON.stringify([actor, revision, action], (_, value) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  )
-  return { seenRevision: revision, onceId: derivedEventId(trackingId, purpose) }
-}
 
 function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
   return { toleranceMinor: settings.mismatchToleranceMinor, autoCancel: settings.autoCancelMismatch }

@@ -25,6 +25,7 @@ import {
   type HistoryEntry,
   handleCommand,
   loadStream,
+  onSeen,
   readHistory,
   retryOnConflict,
   type Untimed,
@@ -33,10 +34,14 @@ import type { MerchantCommands } from '../merchant/merchant-commands.js'
 
 /** `merchantIds` is `null` for the roles that apply to all merchants. */
 export type NewUser = Pick<User, 'name' | 'role' | 'merchantIds'> & { readonly email: string }
-export type UserResult = { readonly accepted: true; readonly user: User; readonly changed: boolean } | Refused
+export type UserResult =
+  | { readonly accepted: true; readonly user: User; readonly revision: number; readonly changed: boolean }
+  | Refused
 
 /** A user with a password that is shown once and must be changed at the first sign-in. */
-export type IssuedUser = { readonly accepted: true; readonly user: User; readonly password: string } | Refused
+export type IssuedUser =
+  | { readonly accepted: true; readonly user: User; readonly revision: number; readonly password: string }
+  | Refused
 
 export type IssuedRecoveryCodes = { readonly accepted: true; readonly codes: readonly string[] } | Refused
 
@@ -134,7 +139,7 @@ export class UserCommands {
       await store.appendInOrder(state.userId === null ? appends : appends.slice(1))
       await this.parts.directory.catchUp()
       const user = decision.events.reduce(userDecider.evolve, userDecider.initialState)
-      return { accepted: true, user: existing(user), password: issued }
+      return { accepted: true, user: existing(user), revision: events.length - 1, password: issued }
     })
   }
 
@@ -182,6 +187,7 @@ export class UserCommands {
     userId: string,
     { role, merchantIds }: Pick<User, 'role' | 'merchantIds'>,
     context: CommandContext,
+    revision?: number,
   ): Promise<UserResult> {
     const problem = await this.#merchantsProblem(merchantIds)
     if (problem) return problem
@@ -189,20 +195,21 @@ export class UserCommands {
     const { role: roleBefore, merchantIds: before = [] } = (await this.find(userId)) ?? {}
     const isGain = role !== roleBefore || !!merchantIds?.some((merchantId) => !before?.includes(merchantId))
     const heldBy = isGain ? await this.#heldBy(context, { role, merchantIds }) : undefined
-    return this.execute(userId, { type: 'ChangeRole', role, merchantIds: unique(merchantIds), heldBy }, context)
+    const command = { type: 'ChangeRole', role, merchantIds: unique(merchantIds), heldBy } as const
+    return this.execute(userId, command, context, revision)
   }
 
-  /** Confirms the changes of another administrator, after which the user can sign in (docs/decisions/0041-second-administrator.md). */
-  confirmAccess(userId: string, context: CommandContext): Promise<UserResult> {
-    return this.execute(userId, { type: 'ConfirmAccess', by: context.actor }, context)
+  /**
+   * Confirms the changes of another administrator, after which the user can sign in (docs/decisions/0041-second-administrator.md). The
+   * administrator confirms the access that `revision` shows, and no later one.
+   */
+  confirmAccess(userId: string, revision: number, context: CommandContext): Promise<UserResult> {
+    return this.execute(userId, { type: 'ConfirmAccess', by: context.actor }, context, revision)
   }
 
-  async enable(userId: string, context: CommandContext): Promise<UserResult> {
-    return this.execute(
-      userId,
-      { type: 'Enable', heldBy: await this.#heldBy(context, await this.find(userId)) },
-      context,
-    )
+  async enable(userId: string, context: CommandContext, revision?: number): Promise<UserResult> {
+    const heldBy = await this.#heldBy(context, await this.find(userId))
+    return this.execute(userId, { type: 'Enable', heldBy }, context, revision)
   }
 
   async disable(userId: string, context: CommandContext): Promise<UserResult> {
@@ -216,7 +223,7 @@ export class UserCommands {
     const passwordHash = await this.#hash(userId, password)
     const heldBy = await this.#heldBy(context, await this.find(userId))
     const result = await this.execute(userId, { type: 'Reset', passwordHash, heldBy }, context)
-    return result.accepted ? { accepted: true, user: result.user, password } : result
+    return result.accepted ? { accepted: true, user: result.user, revision: result.revision, password } : result
   }
 
   /** Returns why the user cannot choose this password, or `undefined`. */
@@ -256,14 +263,27 @@ export class UserCommands {
       : result
   }
 
-  /** Runs a command without further checks: `Disable` disables the last administrator too. `SignIn` and `Confirm` use up the code. */
-  async execute(userId: string, command: Untimed<UserCommand>, context: CommandContext): Promise<UserResult> {
+  /**
+   * Runs a command without further checks: `Disable` disables the last administrator too. `SignIn` and `Confirm` use up the code. The command
+   * is refused if the user has changed since `seen`, if that is given.
+   */
+  async execute(
+    userId: string,
+    command: Untimed<UserCommand>,
+    context: CommandContext,
+    seen?: number,
+  ): Promise<UserResult> {
     const { store, directory, clock } = this.parts
-    const result = await handleCommand(store, userDecider, userStream(userId), { ...command, at: clock() }, context)
+    const stream = userStream(userId)
+    const timed = { ...command, at: clock() }
+    const options = onSeen(stream, seen, context, command)
+    const result = await handleCommand(store, userDecider, stream, timed, context, options)
     if (!result.accepted) return result
+    const { state, revision, events } = result
+    if (revision === 'no_stream') throw new Error('an accepted command left no user')
     // Sessions are checked against the directory, so it must know the change before the next request.
     await directory.catchUp()
-    return { accepted: true, user: existing(result.state), changed: result.events.length > 0 }
+    return { accepted: true, user: existing(state), revision, changed: events.length > 0 }
   }
 
   /** Checks a password and a code. An unknown email costs as much as a wrong password, to reveal no user. @throws TooManyPasswordsError */

@@ -142,15 +142,18 @@ export function release({ by, underClaim, at }: Release, state: Transfer): Decis
   return accept({ type: 'WithdrawalReleased', data: { ...common(state, at), by } })
 }
 
-/** A second file needs a reason, because the bank may have paid the first one. The record claims the withdrawal until it has ended. */
+/**
+ * A second file needs a reason that names the first one, because the bank may have paid it. A reason that names an earlier file does not
+ * cover one that its user has not seen. The record claims the withdrawal until it has ended.
+ */
 export function addToBankFile(command: AddToBankFile, state: Transfer): Decision<TransferEvent> {
   const open = unlessPayable(state, command.payoutsStopped)
   if ('accepted' in open) return open
-  const { by, messageId, format, sha256, at } = command
+  const { by, messageId, format, sha256, again, at } = command
   const unpaid = claimRefusal(command, open) ?? approvalRefusal(command, open, open.amountMinor)
   if (unpaid) return unpaid
   const last = open.payout.files.at(-1)
-  const reason = last ? command.reason : null
+  const reason = last && again?.files.includes(last.messageId) ? again.reason : null
   if (last && reason === null)
     return refuse('conflict', 'in-bank-file', { file: last.messageId, by: last.by, done: last.at })
   if (open.payout.approval?.by === by) return refuse('conflict', 'four-eyes')

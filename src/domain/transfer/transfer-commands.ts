@@ -28,11 +28,15 @@ export type Claim = { readonly type: 'Claim' } & ByActor & PayingOut
 export type Release = { readonly type: 'Release' } & Settler
 
 /** Withdrawals only: a bank pays it, because a file contains it. The actor must be allowed to pay it now. */
+/** Why withdrawals that are in a file already are in another one, and the files (messageId) that the user has seen. */
+export type BankFileAgain = { readonly reason: string; readonly files: readonly string[] }
+
 export interface AddToBankFile
   extends Settler,
     PayingOut,
-    Pick<DataOf<TransferEvent, 'WithdrawalAddedToBankFile'>, 'messageId' | 'format' | 'sha256' | 'reason'> {
+    Pick<DataOf<TransferEvent, 'WithdrawalAddedToBankFile'>, 'messageId' | 'format' | 'sha256'> {
   readonly type: 'AddToBankFile'
+  readonly again: BankFileAgain | null
   readonly approvalAboveMinor: bigint | null
 }
 

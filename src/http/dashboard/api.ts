@@ -42,6 +42,10 @@ const Code = Type.String({ pattern: '^([0-9]{6}|[A-Za-z2-9 -]{20,32})$' })
 const Password = Type.String({ minLength: 1, maxLength: 256 })
 const Limit = Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,2}$' }))
 const Cursor = Type.Optional(Type.String({ maxLength: 400 }))
+/** The revision that the user saw. If there is a later event, the request fails with 409 `changed-meanwhile`, and nothing is done. */
+const Seen = { revision: Type.Integer({ minimum: 0 }) }
+/** For an action that needs nothing else. */
+export const PlainAction = Type.Object(Seen)
 export const TransferParams = Type.Object({ trackingId: Text })
 export const MerchantParams = Type.Object({ merchantId: Text })
 
@@ -95,6 +99,7 @@ export const UserItem = Type.Object({
   hasSecondFactor: Type.Boolean(),
   createdAt: Time,
   lastSignInAt: Nullable(Time),
+  revision: Type.Integer(),
 })
 /** The signed-in user, and the settings that the pages need at the start. */
 export const SessionAnswer = Type.Object({
@@ -132,7 +137,10 @@ export const CreateUserRequest = Type.Object({
   /** Required for the roles of merchants, and rejected for other roles. */
   merchantIds: Type.Optional(Type.Array(Text, { minItems: 1, maxItems: 100 })),
 })
-export const ChangeRoleRequest = Type.Pick(CreateUserRequest, ['role', 'merchantIds'])
+export const ChangeRoleRequest = Type.Composite([
+  Type.Object(Seen),
+  Type.Pick(CreateUserRequest, ['role', 'merchantIds']),
+])
 /** The initial password is shown once and must be changed at the first sign-in. */
 export const IssuedPassword = Type.Object({ user: UserItem, password: Text })
 
@@ -246,13 +254,9 @@ export const TransferDetail = Type.Composite([
   }),
 ])
 
-/** Every action carries the revision that its user saw, and fails with 409 `changed-meanwhile` if there is a later event. */
-const Seen = { revision: Type.Integer({ minimum: 0 }) }
 const Receipt = Type.String({ maxLength: 2048 })
 const PositiveMinor = Type.Integer({ minimum: 1, maximum: 99_999_999_999_999 })
 
-/** For claim and release. */
-export const PlainAction = Type.Object(Seen)
 /** The approved amount, if it differs from the requested one. */
 export const ApproveAction = Type.Object({ ...Seen, amountMinor: Type.Optional(PositiveMinor) })
 export const CompleteAction = Type.Object({
@@ -324,8 +328,10 @@ export const BankFileRequest = Type.Object({
   ),
   /** The time zone of the day on which the bank pays; defaults to that of the server. */
   timeZone: Type.Optional(Type.String({ maxLength: 64 })),
-  /** Why withdrawals that are in a file already are in another one. */
-  again: Type.Optional(Reason),
+  /** Why withdrawals that are in a file already are in another one, and the files (`messageId`) that the user saw. */
+  again: Type.Optional(
+    Type.Object({ reason: Reason, files: Type.Array(Type.String({ maxLength: 35 }), { minItems: 1, maxItems: 200 }) }),
+  ),
   ...ManualControl,
 })
 /** The address of an uploaded file (PDF, PNG or JPEG of at most 5 MB, sent as the body with its content type). */
@@ -466,6 +472,7 @@ export const MerchantItem = Type.Object({
   proposedThreshold: Nullable(Type.Object({ approvalAboveMinor: Nullable(Minor), by: Text, at: Time })),
   callbacksDisabled: Nullable(Text),
   createdAt: Time,
+  revision: Type.Integer(),
 })
 export const MerchantsAnswer = Items(MerchantItem)
 export const CreateMerchantRequest = Type.Object({
@@ -474,7 +481,10 @@ export const CreateMerchantRequest = Type.Object({
   allowIps: Type.Array(Text, { minItems: 1, maxItems: 1000 }),
   sandbox: Type.Optional(Type.Boolean()),
 })
-export const ChangeMerchantRequest = Type.Partial(Type.Omit(MerchantSettingsView, ['sandbox']))
+export const ChangeMerchantRequest = Type.Composite([
+  Type.Object(Seen),
+  Type.Partial(Type.Omit(MerchantSettingsView, ['sandbox'])),
+])
 /** Shown once. */
 export const IssuedMerchant = Type.Object({
   merchant: MerchantItem,

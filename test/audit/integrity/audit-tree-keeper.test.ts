@@ -179,9 +179,14 @@ t.test('stops payouts at the next start after an edit of the log, and only once'
   const next = start()
   const { verifications } = await until((status) => status.verifications.some(({ findings }) => findings.length > 0))
   t.match(verifications.at(-1), { findings: [{ kind: 'log', problem: 'The event is not the one that was sealed.' }] })
-  const { stoppedSince, findings } = await commands.state()
+  const { state, revision } = await commands.read()
+  const { stoppedSince, findings } = state
   t.ok(stoppedSince)
-  await commands.resumePayouts('a test', findings.length, { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' })
+  await commands.resumePayouts('a test', revision as number, {
+    actor: 'cli:ada',
+    $correlationId: 'c',
+    $causationId: 'c',
+  })
   await requestVerification(readModels, clock())
   await until((status) =>
     status.verifications.some(({ occasion, finishedAt }) => occasion === 'asked' && finishedAt !== null),

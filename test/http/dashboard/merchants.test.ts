@@ -60,7 +60,7 @@ t.test('names an invalid setting, like the command line, and changes nothing', a
     ['manualControlAboveMinor', { manualControlAboveMinor: 1.5 }],
   ]
   for (const [member, change] of wrong) {
-    const response = await admin.patch(`/merchants/${id}`, change)
+    const response = await admin.patch(`/merchants/${id}`, { ...change, revision: 0 })
     t.match([response.statusCode, response.json().error.validationErrors], [400, [{ members: [member] }]], member)
   }
   t.equal((await store.readStream(`merchant-${id}`)).length, before)
@@ -77,17 +77,20 @@ t.test('changes the given settings except sandbox, and enables callbacks only fo
     { type: 'DisableCallbacks', reason: 'gone' },
     { actor: 'test', $correlationId: 'c', $causationId: 'c' },
   )
+  await directory.catchUp()
+  const patch = async (changes: object) =>
+    admin.patch(`/merchants/${id}`, { ...changes, revision: (await admin.get(`/merchants/${id}`)).json().revision })
   const { callbackUrl } = (await admin.get(`/merchants/${id}`)).json().settings
   const change = { name: 'Other', approvalAboveMinor: 500_00, manualControlAboveMinor: null, callbackUrl }
-  const ended = await admin.patch(`/merchants/${id}`, { ...change, sandbox: false })
+  const ended = await patch({ ...change, sandbox: false })
   t.match(ended.json().error.validationErrors, [{ members: ['sandbox'] }])
-  const changed = await admin.patch(`/merchants/${id}`, change)
+  const changed = await patch(change)
   t.match(changed.json(), { settings: { ...change, sandbox: true }, callbacksDisabled: 'gone' })
   t.match((await admin.get(`/merchants/${id}`)).json(), changed.json(), 'the change is visible immediately')
   const { length } = await store.readStream(`merchant-${id}`)
-  t.match((await admin.patch(`/merchants/${id}`, change)).json(), changed.json())
+  t.match((await patch(change)).json(), changed.json())
   t.equal((await store.readStream(`merchant-${id}`)).length, length, 'a repeat appends no event')
-  const moved = await admin.patch(`/merchants/${id}`, { callbackUrl: 'http://127.0.0.1:1/elsewhere' })
+  const moved = await patch({ callbackUrl: 'http://127.0.0.1:1/elsewhere' })
   t.match(moved.json(), { callbacksDisabled: null })
   t.match((await admin.post(`/merchants/${id}/suspend`)).json(), { suspended: true })
   t.equal(directory.byId(id)?.suspended, true)
@@ -148,7 +151,7 @@ t.test('requires a recent sign-in to issue a secret and to change a setting', as
     await admin.post(`/merchants/${id}/keys`, { name: 'x', scopes: ['read'] }),
     await admin.delete(`/merchants/${id}/keys/000000000000`),
     await admin.post(`/merchants/${id}/rotate`, { secret: 'secretKey' }),
-    await admin.patch(`/merchants/${id}`, { name: 'Renamed' }),
+    await admin.patch(`/merchants/${id}`, { name: 'Renamed', revision: 0 }),
     await admin.post(`/merchants/${id}/suspend`),
   ]) {
     t.match([response.statusCode, codeOf(response)], [403, 40307])
@@ -170,7 +173,7 @@ t.test('shows users of a merchant only that merchant, and allows changes only to
   for (const role of ['viewer', 'operator', 'approver', 'auditor', 'operations'] as const) {
     const staff = role === 'auditor' || role === 'operations'
     const user = await signInAs(service, role, staff ? undefined : [own.id])
-    t.equal(codeOf(await user.patch(`/merchants/${own.id}`, { name: 'Mine' })), 40306, role)
+    t.equal(codeOf(await user.patch(`/merchants/${own.id}`, { name: 'Mine', revision: 0 })), 40306, role)
     t.equal(codeOf(await user.post(`/merchants/${own.id}/suspend`)), 40306, role)
   }
   const admin = await signInAs(service, 'administrator')
@@ -178,5 +181,5 @@ t.test('shows users of a merchant only that merchant, and allows changes only to
   for (const [path, body] of Object.entries(bodies)) {
     t.equal((await admin.post(`/merchants/${randomUUID()}/${path}`, body)).statusCode, 404, path)
   }
-  t.equal((await admin.patch(`/merchants/${randomUUID()}`, { name: 'Unknown' })).statusCode, 404)
+  t.equal((await admin.patch(`/merchants/${randomUUID()}`, { name: 'Unknown', revision: 0 })).statusCode, 404)
 })

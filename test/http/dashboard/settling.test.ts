@@ -316,9 +316,9 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   t.match(csv.body, `,=1+1,DE89370400440532013000,100.50,EUR`)
   t.equal(csv.body.trimEnd().split('\r\n').length, 2, 'a withdrawal is included once, regardless of the case of its id')
   const debtor = { name: 'Shop', iban: 'DE02120300000000202051' }
-  const again = 'the bank rejected the first file'
   const batch = { format: 'pain.001', trackingIds: [one, two], debtor, timeZone: 'Pacific/Auckland' }
   const messageId = /-([0-9a-f]{32}).csv/.exec(String(csv.headers['content-disposition']))![1]
+  const again = { reason: 'the bank rejected the first file', files: [messageId] }
   const second = { rule: 'in-bank-file', values: { by: 'Ada', file: messageId, done: now } }
   t.match((await ada.post('/withdrawals/bank-file', batch)).json(), {
     error: { validationErrors: [{ members: ['trackingIds/0'], ...second }] },

@@ -9,6 +9,13 @@ async function service(t: Test) {
   return started
 }
 
+type SignedIn = Awaited<ReturnType<typeof signInAs>>
+
+async function revisionOf({ get }: SignedIn, userId: string): Promise<number> {
+  const { items } = (await get('/users')).json<{ items: readonly { userId: string; revision: number }[] }>()
+  return items.find((user) => user.userId === userId)!.revision
+}
+
 t.test('an administrator creates users, changes their roles, and ends their sessions', async (t) => {
   const running = await service(t)
   const { id } = await running.merchant()
@@ -27,11 +34,12 @@ t.test('an administrator creates users, changes their roles, and ends their sess
   t.equal((await admin.delete(`/users/${userId}/sessions`)).statusCode, 204)
   t.equal((await session.get('/session')).statusCode, 401)
 
-  const role = await admin.put(`/users/${userId}/role`, { role: 'auditor' })
+  const seen = async () => ({ revision: await revisionOf(admin, userId) })
+  const role = await admin.put(`/users/${userId}/role`, { role: 'auditor', ...(await seen()) })
   t.match(role.json(), { role: 'auditor', merchantIds: null })
   t.match((await admin.post(`/users/${userId}/disable`)).json(), { disabled: true })
   t.equal((await postSession(running.app, { email, password: first })).json().error.code, 40012)
-  t.match((await admin.post(`/users/${userId}/enable`)).json(), { disabled: false })
+  t.match((await admin.post(`/users/${userId}/enable`, await seen())).json(), { disabled: false })
   const reset = (await admin.post(`/users/${userId}/reset`)).json()
   t.not(reset.password, first)
   t.equal((await postSession(running.app, { email, password: reset.password })).statusCode, 200)
@@ -82,7 +90,7 @@ t.test('rejects invalid input and names its field', async (t) => {
   t.match(taken.json().error, { code: 40912, details: /already in use/ })
   const unknown = `/users/${randomUUID()}`
   for (const path of [`${unknown}/disable`, `${unknown}/enable`, `${unknown}/reset`])
-    t.equal((await admin.post(path)).json().error.code, 40404, path)
+    t.equal((await admin.post(path, { revision: 0 })).json().error.code, 40404, path)
   t.equal((await admin.get(`${unknown}/sessions`)).json().error.code, 40404)
 })
 
@@ -90,9 +98,9 @@ t.test('the last administrator keeps the role', async (t) => {
   const running = await service(t)
   const one = await signInAs(running, 'administrator')
   const other = await signInAs(running, 'administrator')
-  t.equal((await one.put(`/users/${other.userId}/role`, { role: 'auditor' })).statusCode, 200)
+  t.equal((await one.put(`/users/${other.userId}/role`, { role: 'auditor', revision: 1 })).statusCode, 200)
   t.equal((await one.post(`/users/${one.userId}/disable`)).json().error.code, 40912)
-  t.equal((await one.put(`/users/${one.userId}/role`, { role: 'auditor' })).json().error.code, 40912)
+  t.equal((await one.put(`/users/${one.userId}/role`, { role: 'auditor', revision: 1 })).json().error.code, 40912)
   t.equal((await one.get('/session')).statusCode, 200)
 })
 

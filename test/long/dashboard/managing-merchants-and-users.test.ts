@@ -277,6 +277,16 @@ else {
       await confirmation.getByRole('button', { name: 'Confirm', exact: true }).click()
       await other.getByText('Ayla Approver can sign in.').waitFor()
       await other.goto(`${baseUrl}/dashboard/merchants/${shop.id}`)
+      await other.getByText('wants to raise the approval threshold').waitFor()
+      const unseen = { type: 'ChangeSettings', changes: { approvalAboveMinor: null }, heldBy: 'user:another' } as const
+      await service.merchants.execute(shop.id, unseen, context)
+      await other.getByRole('button', { name: 'Confirm threshold' }).click()
+      await other.getByText(/has changed since you opened it.*Higher approval threshold requested/).waitFor()
+      await other.getByText('wants to remove the approval threshold').waitFor()
+      const again = { ...unseen, changes: { approvalAboveMinor: 5000_00n } }
+      await service.merchants.execute(shop.id, again, context)
+      await other.reload()
+      await other.getByText('wants to raise the approval threshold').waitFor()
       await other.getByRole('button', { name: 'Confirm threshold' }).click()
       await other.getByText('The new threshold applies.').waitFor()
       t.equal(await other.getByLabel('Approval for withdrawals above').inputValue(), '5000.00')

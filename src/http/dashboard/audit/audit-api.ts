@@ -167,6 +167,7 @@ export const AuditIntegrityAnswer = Type.Object({
       findings: List(AuditFinding),
       /** Set if an operator stopped them. */
       stop: Nullable(PayoutDecision),
+      revision: Type.Integer(),
     }),
   ),
   /** The last resumption of payouts. */
@@ -182,8 +183,8 @@ export const AuditVerifyAnswer = Type.Object({
 /** POST /audit/resume-payouts, which needs a sign-in within the last ten minutes. */
 export const ResumePayoutsBody = Type.Object({
   reason: Reason,
-  /** The number of findings that the user has seen. It must be the number of the recorded ones. */
-  acceptedFindings: Type.Integer({ minimum: 0 }),
+  /** The revision that the user saw. A finding or a stop after it is `changed-meanwhile`. */
+  revision: Type.Integer({ minimum: 0 }),
 })
 export const ResumePayoutsAnswer = Type.Object({
   /** False if payouts were not stopped. */

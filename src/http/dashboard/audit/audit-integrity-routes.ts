@@ -25,17 +25,21 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const read = viewers.allow('audit:read')
   const commands = new IntegrityCommands(eventStore, clock)
   app.get('/audit/integrity', read({}, AuditIntegrityAnswer), async (request) => {
-    const [status, { stoppedSince, stop, findings }, stopped, resumed] = await Promise.all([
+    const [status, { state, revision }, stopped, resumed] = await Promise.all([
       integrityStatus(readModels),
-      commands.state(),
+      commands.read(),
       commands.lastDecision('PayoutsStopped'),
       commands.lastDecision('PayoutsResumed'),
     ])
+    const { stoppedSince, stop, findings } = state
     const named = (decision: typeof resumed) =>
       decision ? { ...decision, byName: actorNames(request)(decision.by) } : null
     return {
       ...(status ? { ...status, checkpoint: checkpointOf(status) } : noStatus),
-      payoutsStopped: stoppedSince === null ? null : { since: stoppedSince, findings, stop: stop && named(stopped) },
+      payoutsStopped:
+        stoppedSince === null || revision === 'no_stream'
+          ? null
+          : { since: stoppedSince, findings, stop: stop && named(stopped), revision },
       resumed: named(resumed),
     }
   })
@@ -50,8 +54,8 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const reason = request.body.reason.trim()
     if (reason === '') throw invalid('reason', 'blank')
     if (!isVisible(reason)) throw invalid('reason', 'hidden-characters')
-    const { acceptedFindings } = request.body
-    return accepted('event', await commands.resumePayouts(reason, acceptedFindings, contextOf(request)))
+    const result = await commands.resumePayouts(reason, request.body.revision, contextOf(request))
+    return accepted('event', result, actorNames(request))
   })
   app.get('/audit/proof/:trackingId', read({ params }), async (request, reply) => {
     const trackingId = streamId(request.params.trackingId)

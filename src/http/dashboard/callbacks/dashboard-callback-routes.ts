@@ -90,8 +90,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/merchants/:merchantId/endpoint/enable', manage({ params }, MerchantItem), async (request) => {
     const merchantId = requireOwn(request, request.params.merchantId)
     const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, contextOf(request))
-    const { merchant } = accepted('merchant', enabled)
-    return noteMerchantChange(request, 'endpoint-enabled', merchantId, merchant)
+    return noteMerchantChange(request, 'endpoint-enabled', merchantId, accepted('merchant', enabled))
   })
 }
 

@@ -23,8 +23,7 @@ export const merchantLogoRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const change = async (request: FastifyRequest<{ Params: { merchantId: string } }>, sha256: string | null) => {
     const merchantId = requireOwn(request, request.params.merchantId)
     const result = await merchants.execute(merchantId, { type: 'ChangeLogo', sha256 }, contextOf(request))
-    const { merchant } = accepted('merchant', result)
-    return noteMerchantChange(request, 'logo', merchantId, merchant)
+    return noteMerchantChange(request, 'logo', merchantId, accepted('merchant', result))
   }
 
   const read = app.viewers.allow('merchants:read')

@@ -17,6 +17,7 @@ import {
   IssuedSecret,
   MerchantItem,
   MerchantsAnswer,
+  PlainAction,
   MerchantParams as params,
   RotateRequest,
 } from '../api.js'
@@ -29,15 +30,16 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const manage = app.viewers.allow('merchants:manage')
   const ownId = (request: FastifyRequest<{ Params: { merchantId: string } }>) =>
     requireOwn(request, request.params.merchantId)
+  const shown = (merchant: Merchant) => ({ merchant, revision: directory.revisionOf(merchant.merchantId) })
 
   app.get('/merchants', read({}, MerchantsAnswer), async (request) => {
     const latestFirst = seenMerchants(request).sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
-    return { items: latestFirst.map((merchant) => itemOf(request, merchant)) }
+    return { items: latestFirst.map((merchant) => itemOf(request, shown(merchant))) }
   })
   app.get('/merchants/:merchantId', read({ params }, MerchantItem), async (request) => {
     const merchantId = ownId(request)
     const merchant = directory.byId(merchantId)
-    if (merchant) return itemOf(request, merchant)
+    if (merchant) return itemOf(request, shown(merchant))
     throw directory.problemOf(merchantId) ?? new RequestError('unknown-merchant')
   })
   app.post('/merchants', manage({ body: CreateMerchantRequest }, IssuedMerchant), async (request) => {
@@ -54,28 +56,39 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const merchantId = ownId(request)
       const before = await merchants.find(merchantId)
       if (!before) throw new RequestError('unknown-merchant')
-      const { callbackUrl, ...others } = settingsIn(request.body)
+      const { revision, ...given } = request.body
+      const { callbackUrl, ...others } = settingsIn(given)
       // A form sends all settings. Only a different URL is a new endpoint, for which callbacks resume.
       const isElsewhere = callbackUrl !== undefined && callbackUrl !== before.settings.callbackUrl
       const changes = { ...others, ...(isElsewhere && { callbackUrl }) }
       refuseSettings(before.settings, changes)
-      const result = await changeMerchantSettings(merchants, merchantId, changes, contextOf(request))
-      const { changed, merchant } = accepted('merchant', result)
-      return changed ? noteMerchantChange(request, 'settings', merchantId, merchant) : itemOf(request, merchant)
+      const result = await changeMerchantSettings(merchants, merchantId, changes, contextOf(request), revision)
+      const after = accepted('merchant', result, actorNames(request))
+      return after.changed ? noteMerchantChange(request, 'settings', merchantId, after) : itemOf(request, after)
     },
   )
   for (const [action, type, change] of [
     ['suspend', 'Suspend', 'suspended'],
     ['resume', 'Resume', 'resumed'],
-    ['confirm-threshold', 'ConfirmThreshold', 'threshold-confirmed'],
   ] as const) {
     app.post(`/merchants/:merchantId/${action}`, manage({ params }, MerchantItem), async (request) => {
-      const context = contextOf(request)
-      const result = await merchants.execute(ownId(request), { type, by: context.actor }, context)
-      const { merchant } = accepted('merchant', result)
-      return noteMerchantChange(request, change, merchant.merchantId, merchant)
+      const merchantId = ownId(request)
+      const after = accepted('merchant', await merchants.execute(merchantId, { type }, contextOf(request)))
+      return noteMerchantChange(request, change, merchantId, after)
     })
   }
+  const confirm = manage({ params, body: PlainAction }, MerchantItem)
+  app.post('/merchants/:merchantId/confirm-threshold', confirm, async (request) => {
+    const [merchantId, context] = [ownId(request), contextOf(request)]
+    const command = { type: 'ConfirmThreshold', by: context.actor } as const
+    const result = await merchants.execute(merchantId, command, context, request.body)
+    return noteMerchantChange(
+      request,
+      'threshold-confirmed',
+      merchantId,
+      accepted('merchant', result, actorNames(request)),
+    )
+  })
   app.post('/merchants/:merchantId/keys', manage({ params, body: CreateKeyRequest }, IssuedSecret), async (request) => {
     const merchantId = ownId(request)
     const created = await merchants.createApiKey(merchantId, keyOf(request.body), contextOf(request))
@@ -107,20 +120,24 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
   }
 }
 
-/** Writes the change to the security log, waits until this node shows it, and returns `merchant`, or the current merchant from the log. */
+/** Writes the change to the security log, waits until this node shows it, and returns the merchant after it, or the current merchant. */
 export async function noteMerchantChange(
   request: FastifyRequest,
   change: string,
   merchantId: string,
-  merchant?: Merchant,
+  after?: ShownMerchant,
 ): Promise<Static<typeof MerchantItem>> {
-  const { securityLog, directory, merchants } = request.server.services
+  const { securityLog, directory } = request.server.services
   securityLog.note('security.merchant_changed', { ...changedBy(request), merchantId, change })
   await directory.catchUp()
-  const changed = merchant ?? (await merchants.find(merchantId))
-  if (!changed) throw new Error('a merchant that was changed is not in the log')
-  return itemOf(request, changed)
+  if (after) return itemOf(request, after)
+  const merchant = directory.byId(merchantId)
+  if (!merchant) throw directory.problemOf(merchantId) ?? new Error('a merchant that was changed is not in the log')
+  return itemOf(request, { merchant, revision: directory.revisionOf(merchantId) })
 }
+
+/** A merchant and the revision of its state. */
+type ShownMerchant = { readonly merchant: Merchant; readonly revision: number }
 
 /** @throws RequestError that names the field */
 function keyOf(body: Static<typeof CreateKeyRequest>) {
@@ -134,7 +151,7 @@ function keyOf(body: Static<typeof CreateKeyRequest>) {
 }
 
 /** Returns a merchant without its secrets, and without anything that helps to guess a key. */
-function itemOf(request: FastifyRequest, merchant: Merchant): Static<typeof MerchantItem> {
+function itemOf(request: FastifyRequest, { merchant, revision }: ShownMerchant): Static<typeof MerchantItem> {
   const {
     merchantId,
     settings,
@@ -147,7 +164,7 @@ function itemOf(request: FastifyRequest, merchant: Merchant): Static<typeof Merc
   } = merchant
   const amount = (minor: bigint | null) => (minor === null ? null : Number(minor))
   return {
-    ...{ merchantId, suspended, logoSha256, callbacksDisabled, createdAt },
+    ...{ merchantId, suspended, logoSha256, callbacksDisabled, createdAt, revision },
     proposedThreshold: proposed && {
       approvalAboveMinor: amount(proposed.approvalAboveMinor),
       ...{ by: actorNames(request)(proposed.by), at: proposed.at },
@@ -168,7 +185,7 @@ function itemOf(request: FastifyRequest, merchant: Merchant): Static<typeof Merc
 }
 
 /** Returns the settings of a request, in which amounts are integers. The schema allows no other fields. */
-function settingsIn(body: Static<typeof ChangeMerchantRequest>): Partial<MerchantSettings> {
+function settingsIn(body: Omit<Static<typeof ChangeMerchantRequest>, 'revision'>): Partial<MerchantSettings> {
   const amounts = amountSettings.flatMap((name) => {
     const value = body[name]
     return value === undefined ? [] : [[name, value === null ? null : BigInt(value)]]

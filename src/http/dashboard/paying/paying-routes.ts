@@ -127,7 +127,7 @@ async function fileFor(
 ) {
   const { currency, transfers } = request.server.services
   if (await transfers.arePayoutsStopped()) throw new RequestError('payouts-stopped')
-  checkTexts({ reason: asked.again })
+  checkTexts({ reason: asked.again?.reason })
   // An upper-case id is the same id and would otherwise be paid twice.
   const distinct = [...new Set(trackingIds.map(streamId))]
   const found = await Promise.all(distinct.map((trackingId) => seenTransfer(request, trackingId)))

@@ -4,7 +4,7 @@ import type { ApiError } from './api-error'
 interface ActionOptions<Value, Result> {
   readonly run: (value: Value) => Promise<Result>
   readonly onSuccess?: (result: Result, value: Value) => void
-  /** The queries to fetch again after a success, and after a failure with an unknown outcome. */
+  /** The queries to fetch again after a success, and after a failure that shows that they may be outdated. */
   readonly refresh?: readonly QueryKey[]
 }
 
@@ -21,8 +21,8 @@ export function useAction<Value = void, Result = unknown>(options: ActionOptions
       fetchAgain()
       onSuccess?.(result, value)
     },
-    onError: ({ outcome }) => {
-      if (outcome === 'unknown') fetchAgain()
+    onError: ({ outcome, rule }) => {
+      if (outcome === 'unknown' || rule === 'changed-meanwhile') fetchAgain()
     },
   })
   return { start: mutation.mutate, pending: mutation.isPending, error: mutation.error, reset: mutation.reset }

@@ -17,8 +17,11 @@ export function useRefusalText(): (reason: Reason) => string {
   const currency = useContext(SessionContext)?.currency
   return useMemo(() => {
     const amounts = currency && amountsIn(intl.locale, currency)
-    const changeText = ({ type, by, at }: Change) =>
-      known(`errors.change.${type}`, { by: actorName(by), at: exactTime(intl, at) })
+    const changeText = ({ type, by, at }: Change) => {
+      const change = { by: actorName(by), at: exactTime(intl, at) }
+      const event = known(`events.${type}`) ?? type
+      return known(`errors.change.${type}`, change) ?? known('errors.otherChange', { event, ...change })
+    }
     const formats: { readonly [kind in ValueKind]: (value: never) => string | undefined } = {
       amount: (minor: number) => amounts?.format(minor),
       number: (number: number) => intl.formatNumber(number),

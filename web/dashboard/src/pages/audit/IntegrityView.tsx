@@ -130,7 +130,7 @@ function Payouts({ integrity: { payoutsStopped, resumed } }: { readonly integrit
       {resumed && <Decision text={text('audit.resumedBy', { name: resumed.byName })} decision={resumed} />}
       {isConfirming && payoutsStopped && (
         <ResumePayoutsDialog
-          findings={payoutsStopped.findings.length}
+          stopped={payoutsStopped}
           refresh={[integrityKey, payoutsQuery.queryKey]}
           onClose={() => setConfirming(false)}
         />

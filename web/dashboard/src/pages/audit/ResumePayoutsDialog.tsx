@@ -1,26 +1,28 @@
 import type { QueryKey } from '@tanstack/react-query'
+import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { ResumePayouts, ResumePayoutsBody } from '../../api/contract'
+import type { AuditIntegrity, ResumePayouts, ResumePayoutsBody } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { ReasonDialog } from '../../components/ReasonDialog'
 import { notify } from '../../components/Toasts'
 
 interface ResumeDialogProps {
-  /** The number of findings that the user sees. */
-  readonly findings: number
+  readonly stopped: NonNullable<AuditIntegrity['payoutsStopped']>
   readonly refresh: readonly QueryKey[]
   readonly onClose: () => void
 }
 
-export function ResumePayoutsDialog({ findings, refresh, onClose }: ResumeDialogProps) {
+export function ResumePayoutsDialog({ stopped, refresh, onClose }: ResumeDialogProps) {
   const text = useText()
+  // The state when the dialog opened, because the page fetches newer findings while the dialog is open.
+  const [{ findings, revision }] = useState(stopped)
   return (
     <ReasonDialog
-      title={text(findings > 0 ? 'audit.resumeTitle' : 'audit.resumeTitleStopped')}
+      title={text(findings.length > 0 ? 'audit.resumeTitle' : 'audit.resumeTitleStopped')}
       submit={text('audit.resume')}
       reasonHelp={text('common.reasonHelp')}
       run={(reason) => {
-        const body: ResumePayoutsBody = { reason, acceptedFindings: findings }
+        const body: ResumePayoutsBody = { reason, revision }
         return api.send<ResumePayouts>('POST', '/audit/resume-payouts', body)
       }}
       refresh={refresh}
@@ -30,7 +32,7 @@ export function ResumePayoutsDialog({ findings, refresh, onClose }: ResumeDialog
       }}
       onClose={onClose}
     >
-      <p>{text(findings > 0 ? 'audit.resumeHelp' : 'audit.resumeHelpStopped')}</p>
+      <p>{text(findings.length > 0 ? 'audit.resumeHelp' : 'audit.resumeHelpStopped')}</p>
     </ReasonDialog>
   )
 }

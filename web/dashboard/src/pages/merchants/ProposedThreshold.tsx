@@ -13,16 +13,19 @@ export function ProposedThreshold({ merchant }: { readonly merchant: MerchantIte
   const text = useText()
   const { format } = useAmounts()
   const canManage = usePermission('merchants:manage')
-  const { merchantId, proposedThreshold } = merchant
+  const { merchantId, proposedThreshold, revision } = merchant
   const path = `/merchants/${merchantId}`
   const refresh = [['merchant', merchantId], ['merchants'], ['changes']]
   const confirmation = useAction<void, MerchantItem>({
-    run: () => api.send<MerchantItem>('POST', `${path}/confirm-threshold`),
+    run: () => api.send<MerchantItem>('POST', `${path}/confirm-threshold`, { revision }),
     refresh,
     onSuccess: () => notify(text('merchants.thresholdConfirmed')),
   })
   const rejection = useAction<void, MerchantItem>({
-    run: () => api.send<MerchantItem>('PATCH', path, { approvalAboveMinor: merchant.settings.approvalAboveMinor }),
+    run: () => {
+      const { approvalAboveMinor } = merchant.settings
+      return api.send<MerchantItem>('PATCH', path, { approvalAboveMinor, revision })
+    },
     refresh,
     onSuccess: () => notify(text('merchants.thresholdRejected')),
   })

@@ -9,7 +9,7 @@ import { Form } from '../../components/Form'
 import { SaveBar } from '../../components/SaveBar'
 import { TextField } from '../../components/TextField'
 import { notify } from '../../components/Toasts'
-import { changedSettings, instructionsField } from './changed-settings'
+import { type ChangedSettings, changedSettings, instructionsField } from './changed-settings'
 import { SettingInput } from './SettingInput'
 import { settingGroups } from './setting-groups'
 
@@ -18,11 +18,16 @@ export function SettingsForm({ merchant }: { readonly merchant: MerchantItem }) 
   const { merchantId } = merchant
   const manualMethods = usePaymentMethods().filter(({ paidBy }) => paidBy === 'manual')
   // The form is compared with the settings it started with, even if newer ones are fetched later.
-  const [shown, setShown] = useState(merchant.settings)
-  const [changes, setChanges] = useState<ChangeMerchantRequest>({})
+  const [seen, setSeen] = useState(merchant)
+  const shown = seen.settings
+  // A change of something else, such as the logo, does not make the form outdated.
+  const isCurrent = JSON.stringify(merchant.settings) === JSON.stringify(shown)
+  const { revision } = isCurrent ? merchant : seen
+  const [changes, setChanges] = useState<ChangedSettings>({})
   const [round, setRound] = useState(0)
   const codes = manualMethods.map(({ code }) => code)
-  const restart = () => {
+  const restart = (from: MerchantItem) => {
+    setSeen(from)
     setChanges({})
     setRound((before) => before + 1)
   }
@@ -30,12 +35,12 @@ export function SettingsForm({ merchant }: { readonly merchant: MerchantItem }) 
     run: async (data: FormData) => {
       const given = changedSettings(data, shown, codes)
       if (Object.keys(given).length === 0) return merchant
-      return api.send<MerchantItem>('PATCH', `/merchants/${merchantId}`, given)
+      const body: ChangeMerchantRequest = { ...given, revision }
+      return api.send<MerchantItem>('PATCH', `/merchants/${merchantId}`, body)
     },
     refresh: [['merchant', merchantId], ['merchants'], ['changes'], ['endpoints'], ['session']],
-    onSuccess: ({ settings }) => {
-      setShown(settings)
-      restart()
+    onSuccess: (saved) => {
+      restart(saved)
       notify(text('merchants.settingsSaved'))
     },
   })
@@ -46,7 +51,9 @@ export function SettingsForm({ merchant }: { readonly merchant: MerchantItem }) 
       onEdit={(data) => setChanges(changedSettings(data, shown, codes))}
       error={action.error}
       pending={action.pending}
-      footer={<SaveBar count={Object.keys(changes).length} pending={action.pending} onDiscard={restart} />}
+      footer={
+        <SaveBar count={Object.keys(changes).length} pending={action.pending} onDiscard={() => restart(merchant)} />
+      }
     >
       <div className="MerchantSettings">
         {settingGroups.map(({ group, settings }) => (

@@ -2,14 +2,12 @@ import type { ChangeMerchantRequest } from '../../api/contract'
 import { fieldLines, fieldText } from '../../components/form-data'
 import { type Setting, type Settings, settingGroups } from './setting-groups'
 
+export type ChangedSettings = Omit<ChangeMerchantRequest, 'revision'>
+
 export const instructionsField = (paymentMethod: number) => `instructions.${paymentMethod}`
 
 /** Returns only the settings that the user changed, so that changes by other users since the form was opened are kept. */
-export function changedSettings(
-  data: FormData,
-  shown: Settings,
-  manualMethods: readonly number[],
-): ChangeMerchantRequest {
+export function changedSettings(data: FormData, shown: Settings, manualMethods: readonly number[]): ChangedSettings {
   const settings = settingGroups.flatMap((group) => group.settings)
   const entries: [keyof Settings, unknown][] = settings.map((setting) => [setting.name, settingOf(data, setting)])
   entries.push(['paymentInstructions', instructionsOf(data, manualMethods)])

@@ -59,12 +59,13 @@ export function BankFileDialog({ transfers: claimed, onSaved, onClose }: BankFil
   const action = useAction({
     run: async (data: FormData) => {
       const again = fieldText(data, 'again')
+      const seenFiles = transfers.flatMap(({ bankFile }) => bankFile?.messageId ?? [])
       const body: BankFileRequest = {
         format,
         trackingIds: transfers.map(({ trackingId }) => trackingId),
         timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
         ...(format === 'pain.001' && { debtor: debtorOf(data) }),
-        ...(again !== '' && { again }),
+        ...(again !== '' && { again: { reason: again, files: seenFiles } }),
         ...(transfers.some(({ status }) => status === 'ManualControl') && { manualControl: true }),
       }
       await api.download('/withdrawals/bank-file', body)

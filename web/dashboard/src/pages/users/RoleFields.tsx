@@ -40,7 +40,7 @@ export function RoleFields({ role: first = 'viewer', merchantIds }: RoleFieldsPr
   )
 }
 
-export function roleOf(data: FormData): ChangeRoleRequest {
+export function roleOf(data: FormData): Omit<ChangeRoleRequest, 'revision'> {
   const role = roles.find((each) => each === data.get('role')) ?? 'viewer'
   return isMerchantRole(role) ? { role, merchantIds: data.getAll('merchantIds').map(String) } : { role }
 }

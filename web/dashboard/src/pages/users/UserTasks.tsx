@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { IssuedPassword, UserItem } from '../../api/contract'
+import type { ChangeRoleRequest, IssuedPassword, UserItem } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Confirm } from '../../components/Confirm'
@@ -9,6 +9,7 @@ import { Form } from '../../components/Form'
 import { notify } from '../../components/Toasts'
 import { IssuedPasswordDialog } from './IssuedPasswordDialog'
 import { RoleFields, roleOf } from './RoleFields'
+import { UserMerchants } from './UserState'
 import { userKeys } from './use-users'
 
 export type Task = 'role' | 'reset' | 'enable' | 'disable' | 'confirm'
@@ -18,7 +19,10 @@ interface TaskProps {
   readonly onClose: () => void
 }
 
-export function UserTasks({ task, ...props }: TaskProps & { readonly task: Task }) {
+export function UserTasks({ task, user, onClose }: TaskProps & { readonly task: Task }) {
+  // The user when the dialog opened, because the page fetches newer states while the dialog is open.
+  const [seen] = useState(user)
+  const props = { user: seen, onClose }
   if (task === 'role') return <RoleDialog {...props} />
   if (task === 'reset') return <ResetConfirm {...props} />
   return <SwitchConfirm {...props} change={task} />
@@ -27,7 +31,10 @@ export function UserTasks({ task, ...props }: TaskProps & { readonly task: Task 
 function RoleDialog({ user, onClose }: TaskProps) {
   const text = useText()
   const action = useAction({
-    run: (data: FormData) => api.send<UserItem>('PUT', `/users/${user.userId}/role`, roleOf(data)),
+    run: (data: FormData) => {
+      const body: ChangeRoleRequest = { ...roleOf(data), revision: user.revision }
+      return api.send<UserItem>('PUT', `/users/${user.userId}/role`, body)
+    },
     refresh: userKeys,
     onSuccess: () => {
       notify(text('users.roleChanged', { name: user.name }))
@@ -77,9 +84,10 @@ function ResetConfirm({ user, onClose }: TaskProps) {
 
 function SwitchConfirm({ user, change, onClose }: TaskProps & { readonly change: 'enable' | 'disable' | 'confirm' }) {
   const text = useText()
-  const { userId, name } = user
+  const { userId, name, role, revision } = user
   const action = useAction<void, UserItem>({
-    run: () => api.send<UserItem>('POST', `/users/${userId}/${change}`),
+    run: () =>
+      api.send<UserItem>('POST', `/users/${userId}/${change}`, change === 'disable' ? undefined : { revision }),
     refresh: userKeys,
     onSuccess: () => {
       notify(text(`users.${change}Done`, { name }))
@@ -97,6 +105,11 @@ function SwitchConfirm({ user, change, onClose }: TaskProps & { readonly change:
       pending={action.pending}
       error={action.error}
     >
+      {change !== 'disable' && (
+        <p className="strong">
+          {text(`common.role.${role}`)}: <UserMerchants user={user} />
+        </p>
+      )}
       <p>{text(`users.${change}Help`)}</p>
     </Confirm>
   )
