@@ -109,14 +109,15 @@ async function createHistory(t: Test) {
   const log = await openTestLog(configurationOf(directory, masterKey))
   const integrity = new IntegrityCommands(log.eventStore, clock)
   await integrity.stopPayouts('a test', context)
-  await integrity.resumePayouts('a test', 0, context)
+  const resume = async () => integrity.resumePayouts('a test', (await integrity.read()).revision as number, context)
+  await resume()
   // An event that someone else wrote, and the decision to skip it.
   const foreign = { id: randomUUID(), type: 'TransferCompleted', data: {}, metadata: {} }
   const stream = `transfer-${randomUUID()}`
   await log.rawEventStore.append(stream, 'no_stream', [foreign])
   await skipEvent({ store: log.eventStore, clock }, { stream, revision: 0, reason: 'a test' }, context)
   await until(async () => (await integrity.state()).findings.length > 0)
-  await integrity.resumePayouts('a test', 1, context)
+  await resume()
   await log.close()
 
   await service.directory.catchUp()
