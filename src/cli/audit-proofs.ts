@@ -90,7 +90,7 @@ export function addIntegrityCommands(audit: Command): void {
       const verifier = key === undefined ? undefined : await verifierOf(key)
       const verified = await verifyLog(configuration, {
         ...(from !== undefined && { from: await noteIn(from) }),
-        ...{ verifier, older: await Promise.all(older.map(noteIn)), signal: interruptSignal() },
+        ...{ verifier, older: await Promise.all(older.map(noteIn)), withStores: true, signal: interruptSignal() },
         onProgress: progressReporter(
           progress,
           (verified: number, treeSize: number) => `verified ${verified} of ${treeSize} events`,
@@ -99,14 +99,15 @@ export function addIntegrityCommands(audit: Command): void {
       if (!report) return verified
       return { ...verified, reported: await reportFindings(configuration, verified, clock, context) }
     },
-    text({ findings, ...summary }) {
+    text({ findings, comparedWith, unread, ...summary }) {
       const columns = {
         WHAT: 'kind',
         PLACE: 'place',
         LEAF: { cell: 'leafIndex', align: 'right' },
         PROBLEM: 'problem',
       } as const
-      return `${readable(summary)}${findings.length > 0 ? `\n${table(findings, columns)}` : ''}`
+      const stores = { comparedWith: comparedWith.join(', ') || 'no store', unread: unread.join(' ') || 'none' }
+      return `${readable({ ...summary, ...stores })}${findings.length > 0 ? `\n${table(findings, columns)}` : ''}`
     },
     finding({ holds, isComplete, problems }) {
       if (holds) return isComplete ? undefined : 'interrupted'

@@ -64,7 +64,10 @@ export function addBackupCommands(program: Command): void {
         withReadModels,
       })
     },
-    text: ({ notIncluded, ...report }) => `${readable(report)}\nNot included:\n${lines(notIncluded)}`,
+    text: ({ notIncluded, problems, ...report }) =>
+      `${readable(report)}\nNot included:\n${lines(notIncluded)}${problems.length > 0 ? `\nProblems:\n${lines(problems)}` : ''}`,
+    finding: ({ problems }) =>
+      problems.length > 0 ? 'the backup was created, but the log does not verify (transferd audit verify)' : undefined,
   })
   const source = 'the target of `backup`, for its newest backup, or a file in its `sets`'
   defineStandaloneCommand(program, 'restore <backup>', 'verify a backup and create a data directory from it', {

@@ -35,6 +35,8 @@ export type AuditTree = Started & {
   readonly startedAt: string
   /** Whether a checkpoint of this tree was recorded: from then on, a missing tree is a finding. */
   readonly isSealed: boolean
+  /** The ids of the keys of earlier trees of this log. */
+  readonly earlierKeyIds: readonly string[]
 }
 
 export const auditTreeDecider: Decider<AuditTree | null, AuditTreeCommand, AuditTreeEvent> = {
@@ -49,7 +51,10 @@ export const auditTreeDecider: Decider<AuditTree | null, AuditTreeCommand, Audit
     return accept({ type: 'AuditTreeSealed', data: { treeId, size, root, at } })
   },
   evolve(tree, event) {
-    if (event.type === 'AuditTreeStarted') return { ...event.data, startedAt: event.data.at, isSealed: false }
+    if (event.type === 'AuditTreeStarted') {
+      const earlierKeyIds = tree ? [...tree.earlierKeyIds, tree.keyId] : []
+      return { ...event.data, startedAt: event.data.at, isSealed: false, earlierKeyIds }
+    }
     const { treeId, size, root } = event.data
     return tree?.treeId === treeId ? { ...tree, size, root, isSealed: true } : tree
   },

@@ -143,7 +143,18 @@ async function start({ configuration, keyRing, eventStore }: ThreadData, stoppin
     ...(roles.has('projections') && !stopping.aborted ? runProjections() : []),
     ...(roles.has('callbacks') && !stopping.aborted ? runCallbacks() : []),
   ]
-  const treeParts = { configuration, rawStore, store, readModels, box, keyRing, clock, logger, registry }
+  const treeParts = {
+    configuration,
+    rawStore,
+    store,
+    readModels,
+    keys: keys.store,
+    box,
+    keyRing,
+    clock,
+    logger,
+    registry,
+  }
   const tree = roles.has('projections') && !stopping.aborted ? startAuditTree(treeParts) : undefined
   const stop = async () => {
     await Promise.all(parts.map((part) => part.stop()))

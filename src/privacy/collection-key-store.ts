@@ -9,6 +9,8 @@ import {
 import type { KeptKey, KeyStore } from './customer-keys.js'
 
 const keyCollection = 'customer-keys'
+/** The document without a key: the newest checkpoint of the log. */
+const checkpointId = 'checkpoint'
 const indexes = [{ key: { key: 1 } }, { key: { merchantId: 1 } }] as const
 
 /** Opens the keys in a collection next to the read models, for nodes that share a server. Calls `open` at the first access. */
@@ -71,6 +73,16 @@ export function openCollectionKeyStore(open: () => Promise<ReadModels>): KeyStor
       }),
     destroy: (ids) =>
       inCollection(async (collection) => removeAll(collection, await collection.find({ key: { $in: ids } }))),
+    keptCheckpoint: () =>
+      inCollection(async (collection) => {
+        const found = await collection.findOne({ _id: checkpointId })
+        return found ? String(found.text) : undefined
+      }),
+    keepCheckpoint: (text) =>
+      inCollection(async (collection) => {
+        const replacement = { _id: checkpointId, text }
+        await collection.bulkWrite([{ replaceOne: { filter: { _id: checkpointId }, replacement, upsert: true } }])
+      }),
     /** Does nothing. The server's files are the operator's responsibility (docs/operating/privacy.md). */
     compact: async () => undefined,
     close: async () => (await opened)?.close(),

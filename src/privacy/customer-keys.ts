@@ -69,6 +69,10 @@ export interface KeyStore {
   replace(keys: readonly KeptKey[]): Promise<void>
   /** Durable when it resolves. */
   destroy(ids: readonly string[]): Promise<void>
+  /** Returns the checkpoint of the log that {@link keepCheckpoint} stored last, or `undefined`. It is no part of a copy of the keys. */
+  keptCheckpoint(): Promise<string | undefined>
+  /** Stores a checkpoint of the log next to the keys, if there are any. */
+  keepCheckpoint(text: string): Promise<void>
   /** Removes what remains of destroyed keys in the files. */
   compact(): Promise<void>
   close(): Promise<void>

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/processes.js'
 import { startTestService, type TestService, type TestServiceOptions } from '../support/test-service.js'
 
 const minuteMs = 60_000
-const nothing = async () => undefined
+const nothing = async () => []
 
 async function start(t: Test, options: TestServiceOptions): Promise<TestService> {
   const service = await startTestService({ ...options, configuration: { dataDirectory: options.path! } })

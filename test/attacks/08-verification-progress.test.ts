@@ -33,7 +33,7 @@ async function openWorld(t: Test) {
   const start = (run: RunVerification, recording: Pick<IntegrityCommands, 'report'> = commands) =>
     startTreeKeeper({
       ...{ store, readModels, clock, mac, copyTo: undefined, witnesses: [], publishFailed: () => undefined },
-      ...{ tiles: tilesOf(directory), ...opening(), keptKey: () => signer },
+      ...{ tiles: tilesOf(directory), ...opening(), keptKey: () => signer, checkpointStores: [] },
       commands: Object.assign(Object.create(commands), { report: recording.report.bind(recording) }),
       logger: pino({ level: 'silent' }),
       metrics: { setTreeSize: () => undefined, setFindings: () => undefined },

@@ -45,7 +45,11 @@ async function verify(
     eventStore: { engine: 'embedded', directory } as const,
   }
   const run = verificationsOf(configuration, keyRing, markedStore(store, box))
-  return run({ occasion: 'asked', verifier: signer, kept: [], recorded: undefined, from, stepMs: 0 }, onStep, signal)
+  return run(
+    { occasion: 'asked', verifier: signer, kept: [], recorded: undefined, mayLag: false, from, stepMs: 0 },
+    onStep,
+    signal,
+  )
 }
 
 t.test('verifies the whole log in a thread of the lowest priority, in steps', async (t) => {

@@ -19,7 +19,7 @@ t.test("the doctor's audit check fails for every checkpoint that the log's key h
   const { size, root } = openCheckpoint(genuine.toString(), signer)
   const [startedAt, at] = ['2026-11-21T12:00:00.000Z', '2026-11-21T12:00:00.000Z']
   const start = { treeId: 'tree-1', origin: signer.name, keyId: signer.keyId, reason: null, at, startedAt }
-  const tree = { ...start, size, root: root.toString('base64'), isSealed: true }
+  const tree = { ...start, size, root: root.toString('base64'), isSealed: true, earlierKeyIds: [] }
   const check = (keptKey: () => NoteSigner = () => signer) =>
     auditCheck(directory, null, () =>
       openTree({

@@ -63,6 +63,8 @@ interface Row {
 }
 
 const clock = () => new Date().toISOString()
+/** For a machine that does much else at the same time. */
+const patienceMs = 120_000
 
 function configurationOf(directory: string, masterKey: Buffer) {
   const data = `embedded:${directory}`
@@ -212,13 +214,13 @@ async function check(
     const created = await createDeposit(service.baseUrl, healthy)
     t.equal(created.status, 200, 'another merchant can create deposits')
     const { trackingId } = created.body.result!
-    await until(() => receiver.received.some((each) => each.trackingId === trackingId))
+    await until(() => receiver.received.some((each) => each.trackingId === trackingId), patienceMs)
     const counts = /transferd_unreadable_events\{kind="\w+"\} (\d+)/g
     const unreadable = async () => {
       const text = await (await fetch(`${service.baseUrl}/metrics`)).text()
       return [...text.matchAll(counts)].reduce((sum, [, count]) => sum + Number(count), 0)
     }
-    await until(async () => (await unreadable()) >= ofService.length)
+    await until(async () => (await unreadable()) >= ofService.length, patienceMs)
     const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
     if (ofService.length > 0) t.match(metrics, /^transferd_payouts_stopped 1$/m)
     const ready = await fetch(`${service.baseUrl}/health/ready`)
@@ -235,7 +237,9 @@ async function check(
 
   const configuration = configurationOf(directory, masterKey)
   const verified = await verifyLog(configuration)
-  t.match(verified, { holds: false, isComplete: true }, 'the verification reaches the end')
+  t.equal(verified.isComplete, true, 'the verification reaches the end')
+  // The tree does not cover the engine's own streams.
+  if (ofService.length > 0) t.equal(verified.holds, false)
   const end = readLogEnd(directory).position
   const copy = join(directory, 'copy')
   await writeLogRows(copy, readLogRows(directory, end))
@@ -290,6 +294,6 @@ t.test('a damaged row stops only its own stream', { timeout: 3_600_000 }, async 
   for (const [index, { way, lot, hasLists }] of sample.entries()) {
     const damaged = lot.map((row) => ({ ...row, way, at: (index + 1) * 7_919 + row.position * 31 }))
     const name = `${way}, ${hasLists ? 'projected' : 'not projected'}: ${lot.map((row) => `${row.name}@${row.revision}`)}`
-    await t.test(name, (t) => check(t, history, damaged, hasLists))
+    await t.test(name, { timeout: patienceMs }, (t) => check(t, history, damaged, hasLists))
   }
 })

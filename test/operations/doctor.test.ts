@@ -171,9 +171,9 @@ t.test('reports a checkpoint that does not cover the events of several minutes',
 t.test('reports the time of the last backup', async (t) => {
   const directory = temporaryDirectory(t)
   t.match(await backupCheck(directory, nowMs), { name: 'backup', result: 'unknown' })
-  recordBackup(directory, '2026-11-18T12:00:00.000Z')
+  recordBackup(directory, '2026-11-18T12:00:00.000Z', null)
   t.match(await backupCheck(directory, nowMs), { result: 'warning', found: /3 days ago/ })
-  recordBackup(directory, '2026-11-21T09:00:00.000Z')
+  recordBackup(directory, '2026-11-21T09:00:00.000Z', null)
   t.match(await backupCheck(directory, nowMs), { result: 'ok', found: /3 hours ago/ })
   writeFileSync(join(directory, 'last-backup'), 'not a time')
   t.match(await backupCheck(directory, nowMs), { result: 'unknown' })

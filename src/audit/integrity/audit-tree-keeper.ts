@@ -1,4 +1,4 @@
-import { formatVerifier, type NoteSigner, VerificationError } from '@transferd/transparency-log'
+import { formatVerifier, type NoteSigner, openCheckpoint, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import { type IntegrityCommands, integrityContext } from '../../commands/integrity/integrity-commands.js'
 import type { AuditTree } from '../../domain/audit-tree.js'
@@ -18,8 +18,9 @@ import {
   type VerificationStatus,
   verificationRequestedAt,
 } from './integrity-status.js'
-import { LogSealer, signedCheckpoint } from './log-sealer.js'
-import type { RunVerification, VerificationStep } from './log-verification.js'
+import { type CheckpointStore, KeptCheckpoints } from './kept-checkpoints.js'
+import { LogSealer, type RequiredHead, signedCheckpoint } from './log-sealer.js'
+import type { KeptCheckpoint, RunVerification, VerificationStep } from './log-verification.js'
 
 const leaseName = 'audit-tree'
 /** The pause between two pages of the log, so that the thread's other work comes first. */
@@ -58,7 +59,9 @@ interface TreeKeeperOptions extends TreeOpening, PublisherOptions {
   /** Saves the key once the tree has a checkpoint. */
   readonly keepKey: (signer: NoteSigner) => void
   readonly verify: RunVerification
-  /** Authenticates the saved progress of a verification. */
+  /** The stores beside the log that keep the newest checkpoint. */
+  readonly checkpointStores: readonly CheckpointStore[]
+  /** Authenticates the saved progress of a verification, and what the stores keep. */
   readonly mac: (text: string) => string
   /** Returns the problems of the service's other files. They do not stop payouts, because no decision depends on these files. */
   readonly checkOthers?: (signal: AbortSignal) => Promise<readonly string[]>
@@ -101,12 +104,14 @@ class TreeKeeper {
   readonly #replaced = new AbortController()
   readonly #signer: NoteSigner
   readonly #tree: AuditTree
+  readonly #kept: KeptCheckpoints
   #sealer: LogSealer | undefined
   #note: string | null = null
   #signedAt: string | null = null
   #verifications: readonly VerificationStatus[] = []
   #sealTrouble: string | undefined
   #fileTroubles: readonly string[] = []
+  #keepingTroubles: readonly string[] = []
 
   /** @param stopping aborts when the service stops, but not when the lease is lost */
   constructor(
@@ -117,6 +122,7 @@ class TreeKeeper {
   ) {
     this.#signer = signer
     this.#tree = tree
+    this.#kept = new KeptCheckpoints(options.checkpointStores, options.mac)
     this.#signal = AbortSignal.any([signal, this.#replaced.signal])
     this.#publisher = new CheckpointPublisher({ ...options, signer })
     this.#timing = { ...defaultTiming, ...options.timing }
@@ -166,17 +172,32 @@ class TreeKeeper {
 
   async #openSealer(): Promise<LogSealer> {
     const { size, root } = (await this.options.tree.state()) ?? this.#tree
-    return LogSealer.open(this.options, this.#signer, { size, root: Buffer.from(root, 'base64') })
+    const required: RequiredHead[] = [{ seenBy: 'the log itself', size, root: Buffer.from(root, 'base64') }]
+    for (const { name, note } of await this.#keptCheckpoints())
+      required.push({ seenBy: name, ...openKept(name, note, this.#signer) })
+    return LogSealer.open(this.options, this.#signer, required)
+  }
+
+  /** Reads the checkpoints in the stores beside the log, and reports stores that are older than another one has seen. */
+  async #keptCheckpoints(): Promise<readonly KeptCheckpoint[]> {
+    const { kept, findings, troubles } = await this.#kept.read(this.#tree)
+    this.#keepingTroubles = troubles
+    await this.#report(findings, 0)
+    return kept
   }
 
   async #seal(sealer: LogSealer): Promise<void> {
     const note = await sealer.seal()
+    let isNew = false
     if (note !== undefined || this.#note === null) {
       const checkpoint = await signedCheckpoint(this.options.tiles, this.#signer)
       this.#note = checkpoint?.note ?? null
+      isNew = true
       // Without new events, a checkpoint from before a loss of the read models covers all of them.
       this.#signedAt = note === undefined ? (this.#signedAt ?? this.options.clock()) : this.options.clock()
     }
+    if (this.#note !== null && (isNew || this.#keepingTroubles.length > 0))
+      this.#keepingTroubles = await this.#kept.write(this.#note)
     if (sealer.sealedSize > 0) this.options.keepKey(this.#signer)
     this.options.metrics.setTreeSize(sealer.sealedSize)
     await this.#saveStatus()
@@ -312,14 +333,13 @@ class TreeKeeper {
         .catch((err) => logger.warn({ err }, 'the progress of the verification was not saved'))
     }
     const copied = await this.#publisher.copied()
-    const kept = copied ? [{ name: 'the copy', note: copied }] : []
+    const kept = [...(copied ? [{ name: 'the copy', note: copied }] : []), ...(await this.#keptCheckpoints())]
     const tree = await this.options.tree.state()
-    const recordedTree = tree?.isSealed
-      ? { size: tree.size, root: tree.root, mayLag: this.options.isShared }
-      : undefined
+    const recordedTree = tree?.isSealed ? { size: tree.size, root: tree.root } : undefined
     const stepMs = this.#timing.progressMs
+    const mayLag = this.options.isShared
     const result = await verify(
-      { occasion, verifier: this.#signer, kept, recorded: recordedTree, from, stepMs },
+      { occasion, verifier: this.#signer, kept, recorded: recordedTree, mayLag, from, stepMs },
       onStep,
       signal,
     )
@@ -348,10 +368,19 @@ class TreeKeeper {
         verifierKey: formatVerifier(this.#signer),
         witnesses: this.#publisher.witnesses(this.#note),
         verifications: this.#verifications,
-        troubles: [...sealTroubles, ...this.#fileTroubles, ...this.#publisher.troubles()],
+        troubles: [...sealTroubles, ...this.#fileTroubles, ...this.#keepingTroubles, ...this.#publisher.troubles()],
       })
     } catch (error) {
       logger.warn({ err: error }, 'the status of the audit tree was not saved')
     }
+  }
+}
+
+/** @throws VerificationError if the note is not a checkpoint of the tree */
+function openKept(name: string, note: string, signer: NoteSigner) {
+  try {
+    return openCheckpoint(note, signer)
+  } catch (error) {
+    throw new VerificationError(`the checkpoint in ${name} is not one of this log: ${(error as Error).message}`)
   }
 }

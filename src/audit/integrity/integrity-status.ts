@@ -35,6 +35,7 @@ export interface Round extends Pick<VerificationStatus, 'startedAt' | 'verified'
 const statusId = 'status'
 const roundId = 'round'
 const requestId = 'asked'
+const checkpointId = 'checkpoint'
 
 /** Returns `undefined` before the first checkpoint. @throws ReadModelsUnavailableError */
 export async function integrityStatus(readModels: ReadModels): Promise<IntegrityStatus | undefined> {
@@ -66,6 +67,16 @@ export function saveRound(readModels: ReadModels, round: Round, mac: (text: stri
 export async function savedRound(readModels: ReadModels, mac: (text: string) => string): Promise<Round | undefined> {
   const found = await find<{ readonly text: string; readonly mac: string }>(readModels, roundId)
   return found && mac(found.text) === found.mac ? JSON.parse(found.text) : undefined
+}
+
+/** Returns the newest checkpoint that the read models keep. @throws ReadModelsUnavailableError */
+export async function keptCheckpoint(readModels: ReadModels): Promise<string | undefined> {
+  return (await find<{ readonly text: string }>(readModels, checkpointId))?.text
+}
+
+/** @throws ReadModelsUnavailableError */
+export function keepCheckpoint(readModels: ReadModels, text: string): Promise<void> {
+  return save(readModels, { _id: checkpointId, text })
 }
 
 async function find<Found>(readModels: ReadModels, _id: string): Promise<(Document & Found) | null> {

@@ -83,7 +83,15 @@ export async function signedCheckpoint(
   return { ...openCheckpoint(note, verifier), note }
 }
 
-const differentEvents = ({ size }: TreeHead) => `the first ${size} events are not those that the log recorded as sealed`
+/** A tree that was sealed before, which the log must still contain. */
+export interface RequiredHead extends TreeHead {
+  /** What has seen it, for a sentence. */
+  readonly seenBy: string
+}
+
+/** The same text for a log that is shorter and for one that has grown since, because a decision to resume payouts covers equal findings. */
+const differentEvents = ({ size, seenBy }: RequiredHead) =>
+  `the log does not have the ${size} events that ${seenBy} has seen sealed`
 
 /** Returns whether a tree starts with an earlier one. */
 export async function contains(tiles: TileStore, tree: TreeHead, earlier: TreeHead): Promise<boolean> {
@@ -103,25 +111,28 @@ export class LogSealer {
     private readonly signer: NoteSigner,
     private readonly tree: TreeAppender,
     private through: Position | undefined,
-    private readonly required: TreeHead | undefined,
+    /** The heads that the tree has not reached yet, smallest first. */
+    private readonly required: RequiredHead[],
   ) {
     this.sealedSize = tree.size
   }
 
   /**
-   * Continues after the last checkpoint. The tree must contain the `required` one, which the log recorded.
-   * @throws VerificationError if checkpoint, tree and log do not match
+   * Continues after the last checkpoint. The tree must contain the `required` ones. @throws VerificationError if checkpoint, tree and log do
+   * not match
    */
-  static async open(parts: TreeParts, signer: NoteSigner, required?: TreeHead): Promise<LogSealer> {
+  static async open(parts: TreeParts, signer: NoteSigner, required: readonly RequiredHead[] = []): Promise<LogSealer> {
     const checkpoint = await signedCheckpoint(parts.tiles, signer)
     const size = checkpoint?.size ?? 0
     const tree = await TreeAppender.open(parts.tiles, size, treeBundles)
     if (checkpoint && !tree.root().equals(checkpoint.root))
       throw new VerificationError('the tree does not match its checkpoint')
-    const isCovered = required === undefined || (checkpoint !== undefined && required.size <= size)
-    if (isCovered && required && !(await contains(parts.tiles, checkpoint!, required)))
-      throw new VerificationError(differentEvents(required))
-    return new LogSealer(parts, signer, tree, await positionAfter(parts, size), isCovered ? undefined : required)
+    for (const head of required) {
+      if (checkpoint && head.size <= size && !(await contains(parts.tiles, checkpoint, head)))
+        throw new VerificationError(differentEvents(head))
+    }
+    const ahead = required.filter((head) => head.size > size).sort((a, b) => a.size - b.size)
+    return new LogSealer(parts, signer, tree, await positionAfter(parts, size), ahead)
   }
 
   /** Adds the events up to the current end of the log. Awaits `pause` after each page, and ends early if the signal aborts. */
@@ -135,20 +146,28 @@ export class LogSealer {
   }
 
   async #append(events: readonly UnparsedEvent[]): Promise<void> {
-    const { tree, required } = this
+    const { tree } = this
     const { names, hashes } = leavesOf(events)
-    const rest = Math.max(0, (required?.size ?? 0) - tree.size)
-    await tree.append(names.slice(0, rest), hashes)
-    if (required && tree.size === required.size && !tree.root().equals(required.root))
-      throw new VerificationError(differentEvents(required))
-    await tree.append(names.slice(rest), hashes.slice(rest))
+    let appended = 0
+    const appendTo = async (end: number) => {
+      await tree.append(names.slice(appended, end), hashes.slice(appended, end))
+      appended = end
+    }
+    for (let next = this.required[0]; next; next = this.required[0]) {
+      const end = appended + next.size - tree.size
+      if (end > events.length) break
+      await appendTo(end)
+      if (!tree.root().equals(next.root)) throw new VerificationError(differentEvents(next))
+      this.required.shift()
+    }
+    await appendTo(events.length)
   }
 
   /** Signs a checkpoint and returns it, or `undefined` if there are no new events. @throws VerificationError if events are missing */
   async seal(): Promise<string | undefined> {
     const { size } = this.tree
-    if (this.required && size < this.required.size)
-      throw new VerificationError(`the log has ${size} events, but ${this.required.size} were sealed`)
+    const [missing] = this.required
+    if (missing) throw new VerificationError(differentEvents(missing))
     if (size === this.sealedSize) return undefined
     await this.tree.flush()
     const checkpoint = this.head()

@@ -11,6 +11,7 @@ import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { systemClock } from '../../kernel/time.js'
+import type { KeyStore } from '../../privacy/customer-keys.js'
 import { newestEventMs } from '../../projections/projection-status.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import type { KeyRing, SecretBox } from '../../security/secret-box.js'
@@ -20,6 +21,7 @@ import { checkOtherFiles } from '../files/file-checks.js'
 import { gaugesOf } from '../metrics.js'
 import { markedStore, type OpenedLog } from '../stores/stores.js'
 import { auditKeyOf, keepAuditKey, readAuditKey, setAuditKeyAside, setTreeAside, treeKeyOf } from './audit-files.js'
+import { checkpointStoresOf } from './checkpoint-stores.js'
 import { verificationsOf } from './log-verifications.js'
 
 export function startAuditTree(parts: {
@@ -27,13 +29,14 @@ export function startAuditTree(parts: {
   readonly rawStore: EventStore
   readonly store: EventStore
   readonly readModels: ReadModels
+  readonly keys: KeyStore
   readonly box: SecretBox
   readonly keyRing: KeyRing
   readonly clock: () => string
   readonly logger: Logger
   readonly registry: Registry
 }): Part {
-  const { configuration, rawStore, store, readModels, box, keyRing, clock, logger, registry } = parts
+  const { configuration, rawStore, store, readModels, keys, box, keyRing, clock, logger, registry } = parts
   const { audit, dataDirectory } = configuration
   const commands = new IntegrityCommands(store, clock)
   const { publishFailed, ...metrics } = treeMetrics(registry, commands, readModels, clock)
@@ -48,7 +51,8 @@ export function startAuditTree(parts: {
     },
     keepKey: (signer) => keepAuditKey(dataDirectory, box, signer),
     verify: verificationsOf(configuration, keyRing, markedStore(rawStore, box)),
-    mac: (text) => box.mac('progress of a verification', text),
+    checkpointStores: checkpointStoresOf(configuration, readModels, keys),
+    mac: (text) => box.mac('audit tree', text),
     checkOthers: (signal) => checkOtherFiles(configuration, signal),
     copyTo: audit.copyTo,
     witnesses: witnessesOf(configuration),

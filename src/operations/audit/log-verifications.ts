@@ -22,10 +22,10 @@ export function verificationsOf(
   keyRing: KeyRing,
   store: EventStore,
 ): RunVerification {
-  return async ({ occasion, verifier, kept, recorded, from, stepMs }, onStep, signal) => {
+  return async ({ occasion, verifier, kept, recorded, mayLag, from, stepMs }, onStep, signal) => {
     if (occasion !== 'start') {
       const given = { eventStore, directory, verifier: formatVerifier(verifier), keyRing, kept, recorded, from, stepMs }
-      return runThread({ ...given, restPerWork: restPerWork[occasion] }, onStep, signal)
+      return runThread({ ...given, mayLag, restPerWork: restPerWork[occasion] }, onStep, signal)
     }
     const {
       from: first,
@@ -34,7 +34,7 @@ export function verificationsOf(
       findings,
       count,
     } = await verifySealedLog({
-      ...{ store, tiles: new DirectoryTiles(directory), verifier, kept, recorded, from, signal },
+      ...{ store, tiles: new DirectoryTiles(directory), verifier, kept, recorded, mayLag, from, signal },
       ...(eventStore.engine === 'embedded' && { checkFile: () => checkLogFile(eventStore.directory, 'positions') }),
     })
     if (signal.aborted) return undefined

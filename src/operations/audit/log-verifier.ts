@@ -15,6 +15,7 @@ export interface VerifierData {
   readonly keyRing: KeyRing
   readonly kept: readonly KeptCheckpoint[]
   readonly recorded: RecordedTree | undefined
+  readonly mayLag: boolean
   readonly from: number
   /** The resting time per working time. */
   readonly restPerWork: number
@@ -33,6 +34,7 @@ const {
   keyRing,
   kept,
   recorded,
+  mayLag,
   from,
   restPerWork,
   stepMs,
@@ -52,6 +54,7 @@ const { to, checkpoint, findings, count } = await verifySealedLog({
     verifier: parseVerifier(verifier),
     kept,
     recorded,
+    mayLag,
     from,
     signal,
   },

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { checkLogFile } from '@transferd/event-log'
 import {
   DirectoryTiles,
@@ -6,17 +8,21 @@ import {
   parseNote,
   type TileStore,
 } from '@transferd/transparency-log'
+import { KeptCheckpoints, type RememberedCheckpoints } from '../../audit/integrity/kept-checkpoints.js'
 import { type KeptCheckpoint, type Verification, verifySealedLog } from '../../audit/integrity/log-verification.js'
 import type { CommandContext } from '../../commands/handle-command.js'
 import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
+import type { AuditTree } from '../../domain/audit-tree.js'
+import { maxFindings } from '../../domain/integrity.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { type Clock, systemClock } from '../../kernel/time.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { MasterKeyError, masterKeysOf, openKeyRing, requireEventKey } from '../keys/key-ring.js'
-import { markedStore, openEventStore, openLog, requireLog } from '../stores/stores.js'
+import { markedStore, openEventStore, openKeyStore, openLog, openReadModels, requireLog } from '../stores/stores.js'
 import { auditKeyOf } from './audit-files.js'
+import { checkpointStoresOf } from './checkpoint-stores.js'
 
 export interface VerifyLogOptions {
   /** A checkpoint of a tree that was verified before. Only later events are verified. */
@@ -27,6 +33,8 @@ export interface VerifyLogOptions {
   readonly verifier?: NoteVerifier | undefined
   /** The tree; that of the configuration by default. */
   readonly tiles?: TileStore
+  /** Whether the log must contain what the stores beside it have seen sealed. False for a log in another place. */
+  readonly withStores?: boolean
   readonly signal?: AbortSignal
   readonly onProgress?: (verified: number, treeSize: number) => void
 }
@@ -44,25 +52,34 @@ export class NoTreeError extends Error {
 export async function verifyLog(configuration: Configuration, options: VerifyLogOptions = {}): Promise<VerifiedLog> {
   requireLog(configuration)
   const { audit, eventStore: location } = configuration
-  const { from, older = [], verifier, tiles = new DirectoryTiles(audit.directory), signal, onProgress } = options
+  const {
+    from,
+    older = [],
+    verifier,
+    tiles = new DirectoryTiles(audit.directory),
+    withStores = false,
+    signal,
+    onProgress,
+  } = options
   const { eventStore: store } = await openEventStore(location)
   try {
     const box = await openBox(configuration, store, verifier === undefined)
-    const recorded = box && (await new AuditTreeCommands(markedStore(store, box), systemClock()).state())
+    const tree = await new AuditTreeCommands(box ? markedStore(store, box) : store, systemClock()).state()
+    const recorded = box ? tree : undefined
+    const remembered = withStores && tree ? await rememberedCheckpoints(configuration, tree, box) : nothing
     const verification = await verifySealedLog({
-      recorded: recorded?.isSealed
-        ? { ...recorded, mayLag: options.tiles !== undefined || location.engine !== 'embedded' }
-        : undefined,
+      recorded: recorded?.isSealed ? recorded : undefined,
+      mayLag: options.tiles !== undefined || location.engine !== 'embedded',
       store: box ? markedStore(store, box) : store,
       tiles,
       verifier: verifier ?? (await logVerifier(configuration, store, box!)),
       from: from === undefined ? 0 : parseCheckpoint(parseNote(from.note).text).size,
-      kept: from === undefined ? older : [from, ...older],
+      kept: [...(from === undefined ? [] : [from]), ...older, ...remembered.kept],
       ...(location.engine === 'embedded' && { checkFile: () => checkLogFile(location.directory, 'full') }),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),
     })
-    return shown(verification, box !== undefined)
+    return shown(verification, box !== undefined, remembered)
   } finally {
     await store.close()
   }
@@ -83,14 +100,43 @@ export async function reportFindings(
   }
 }
 
-/** `codesVerified` is false without the master key, which verifies the codes of events. `from` is the index of the first compared leaf, `unsealed` events are in no checkpoint yet, and `findings` are the first hundred problems. */
-function shown({ checkpoint, from, to, count, findings, unsealed, isComplete }: Verification, codesVerified: boolean) {
+const nothing: RememberedCheckpoints = { kept: [], findings: [], troubles: [] }
+
+/** Reads what the stores beside the log have seen sealed. Without the master key, what they have seen of each other is not authentic. */
+async function rememberedCheckpoints(configuration: Configuration, tree: AuditTree, box: SecretBox | undefined) {
+  const { readModels: location } = configuration
+  const isMissing = location.engine === 'embedded' && !existsSync(join(location.directory, 'read-models.db'))
+  const readModels = isMissing ? undefined : await openReadModels(location)
+  const keys = openKeyStore(configuration)
+  try {
+    const stores = checkpointStoresOf(configuration, readModels, keys)
+    return await new KeptCheckpoints(stores, (text) => box?.mac('audit tree', text) ?? '').read(tree)
+  } finally {
+    await readModels?.close()
+    await keys.close()
+  }
+}
+
+/**
+ * `codesVerified` is false without the master key, which verifies the codes of events. `from` is the index of the first compared leaf,
+ * `unsealed` events are in no checkpoint yet, `comparedWith` are the stores whose checkpoint the log was compared with, `unread` those that
+ * could not be read, and `findings` are the first hundred problems.
+ */
+function shown(
+  { checkpoint, from, to, count: inLog, findings: ofLog, unsealed, isComplete }: Verification,
+  codesVerified: boolean,
+  { kept, findings: ofStores, troubles: unread }: RememberedCheckpoints,
+) {
+  const findings = [...ofStores, ...ofLog].slice(0, maxFindings)
+  const count = inLog + ofStores.length
+  const comparedWith = kept.map(({ name }) => name)
   return {
     holds: count === 0,
     origin: checkpoint?.origin ?? null,
     treeSize: checkpoint?.size ?? 0,
     root: checkpoint?.root.toString('base64') ?? null,
-    ...{ from, verified: to - from, unsealed, codesVerified, isComplete, problems: count, findings },
+    ...{ from, verified: to - from, unsealed, codesVerified, isComplete, comparedWith, unread },
+    ...{ problems: count, findings },
   }
 }
 

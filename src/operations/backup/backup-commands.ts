@@ -51,7 +51,7 @@ export async function backUpService(
     at,
     verify: (tree) => verifySource(configuration, tree, resolve(target)),
   })
-  recordBackup(dataDirectory, at)
+  recordBackup(dataDirectory, at, manifest.checkpoint)
   return {
     ...{ backup, createdAt: at },
     /** The size of the contents, uncompressed. */
@@ -60,27 +60,33 @@ export async function backUpService(
     newBytes,
     encrypted: manifest.encryptedTo.length > 0,
     log: manifest.log,
+    /** Why the log does not verify, in sentences. It is backed up as it is, because an older backup lacks the newer events. */
+    problems: manifest.problems,
     /** The data to back up separately, in sentences. */
     notIncluded: notIncluded(configuration, withReadModels),
   }
 }
 
-/** Verifies the log against the tree that is backed up. Events that an earlier backup in the target has verified are not verified again. */
-async function verifySource(configuration: Configuration, tree: TreeSnapshot | undefined, target: string) {
+/**
+ * Verifies the log against the tree that is backed up, and returns the problems. Events that an earlier backup in the target has found
+ * unchanged are not verified again.
+ */
+async function verifySource(
+  configuration: Configuration,
+  tree: TreeSnapshot | undefined,
+  target: string,
+): Promise<readonly string[]> {
   if (!tree) {
     const { eventStore } = configuration
-    const [problem] = eventStore.engine === 'embedded' ? checkLogFile(eventStore.directory, 'full') : []
-    if (problem === undefined) return
-    throw new BackupError(`the log is damaged, and no backup was created: ${problem}`)
+    return eventStore.engine === 'embedded' ? checkLogFile(eventStore.directory, 'full') : []
   }
   const opened = await openLog(configuration)
   const verifier = await logVerifier(configuration, opened.rawEventStore, opened.box).finally(() => opened.close())
-  const earlier = manifestsIn(target).at(-1)
+  const earlier = manifestsIn(target).findLast((path) => readManifest(path).problems.length === 0)
   const note = earlier === undefined ? null : readManifest(earlier).checkpoint
   const from = note === null ? {} : { from: { name: String(earlier), note } }
-  const problem = firstProblem(await verifyLog(configuration, { verifier, tiles: tree, ...from }))
-  if (problem !== undefined)
-    throw new BackupError(`the log does not verify, and no backup was created: ${problem} (transferd audit verify)`)
+  const { findings } = await verifyLog(configuration, { verifier, tiles: tree, withStores: true, ...from })
+  return findings.map(({ place, problem }) => `${place}: ${problem}`)
 }
 
 function firstProblem({ holds, findings }: VerifiedLog): string | undefined {
@@ -107,7 +113,7 @@ export function backUpEvents(configuration: Configuration, file: string): Backup
   requireLog(configuration)
   const path = resolve(file)
   const backup = backUpLog(eventStore.directory, path)
-  recordBackup(dataDirectory, new Date().toISOString())
+  recordBackup(dataDirectory, new Date().toISOString(), null)
   return { file: path, ...backup }
 }
 
@@ -165,7 +171,11 @@ async function requireSigned(
   }
 }
 
-function notesOf({ log, createdAt, checkpoint, parts }: Manifest, lostEvents: number | null, isSigned: boolean) {
+function notesOf(
+  { log, createdAt, checkpoint, problems, parts }: Manifest,
+  lostEvents: number | null,
+  isSigned: boolean,
+) {
   const contains = (part: string) => parts.some(({ name, chunks }) => name === part && chunks.length > 0)
   const last = log?.lastEventAt && `The last event is at position ${log.position}, from ${log.lastEventAt}.`
   const unsigned =
@@ -177,6 +187,8 @@ function notesOf({ log, createdAt, checkpoint, parts }: Manifest, lostEvents: nu
       ? `Only files are restored, as of ${createdAt}: the log is on a server.`
       : `Everything after ${createdAt} is lost. ${last || 'The log is empty.'}`,
     lostEvents !== null && `The checkpoint covers ${lostEvents} events that this backup does not contain.`,
+    problems.length > 0 &&
+      `The log did not verify when it was backed up (${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}): ${problems[0]}`,
     isSigned ? `The ${log === null ? 'tree' : 'log'} is what --key has signed.` : unsigned,
     !contains('read-models') && 'The backup has no read models: the service rebuilds its lists when it starts.',
     !contains('customer-keys') &&

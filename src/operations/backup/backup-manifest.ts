@@ -57,6 +57,8 @@ const Manifest = Type.Object(
     ]),
     /** The signed checkpoint of the tree in this backup, or null without a tree. */
     checkpoint: Nullable(Type.String({ maxLength: 65_536 })),
+    /** Why the log did not verify against the tree, in sentences; at most a hundred. */
+    problems: Type.Array(Type.String({ maxLength: 4_096 }), { maxItems: 100 }),
     /** The age recipients, or `passphrase`; empty if the backup is not encrypted. */
     encryptedTo: Type.Array(Type.String({ maxLength: 4_096 })),
     /** Each part is the content of its chunks, in this order. */

@@ -27,8 +27,8 @@ export interface CreateBackupOptions {
   readonly withReadModels: boolean
   /** ISO 8601 */
   readonly at: string
-  /** Compares the log with the tree, and throws if they differ. Nothing is stored then. */
-  readonly verify: (tree: TreeSnapshot | undefined) => Promise<void>
+  /** Compares the log with the tree, and returns the problems as sentences. */
+  readonly verify: (tree: TreeSnapshot | undefined) => Promise<readonly string[]>
 }
 
 const spareBytes = 64 * 1024 * 1024
@@ -52,8 +52,8 @@ export async function createBackup(options: CreateBackupOptions) {
     const { tree, end } = await TreeSnapshot.withLogEnd(sources.auditDirectory, () =>
       sources.log === undefined ? undefined : readLogEnd(sources.log),
     )
-    await verify(tree)
-    return await store(options, end, { through: end?.position ?? 0, tree, readModelsCopy })
+    const problems = await verify(tree)
+    return await store(options, end, { through: end?.position ?? 0, tree, readModelsCopy }, problems.slice(0, 100))
   } catch (error) {
     throw explained(error, target)
   } finally {
@@ -123,6 +123,7 @@ async function store(
   { sources, target, encryptTo, at }: CreateBackupOptions,
   end: LogEnd | undefined,
   snapshot: Snapshot,
+  problems: string[],
 ) {
   mkdirSync(target, { recursive: true, mode: 0o700 })
   const to = encryptedTo(encryptTo)
@@ -146,7 +147,8 @@ async function store(
     lastEventAt: end.recordedAtMs === undefined ? null : new Date(end.recordedAtMs).toISOString(),
   }
   const checkpoint = snapshot.tree?.checkpoint ?? null
-  const manifest: Manifest = { format, createdAt: at, log: log ?? null, checkpoint, encryptedTo: to, parts }
+  const common = { format, createdAt: at, log: log ?? null, checkpoint, problems } as const
+  const manifest: Manifest = { ...common, encryptedTo: to, parts }
   const text = `${JSON.stringify(manifest)}\n`
   const backup = join(target, 'sets', `${at.replaceAll(':', '-')}.json`)
   // The manifest comes last. Without it the chunks are not a backup.

@@ -73,6 +73,32 @@ export function verifySecurityLog(directory: string, box: MacBox) {
   return { from, to, correlationIds, problems }
 }
 
+/** Returns the checkpoint of the log that {@link keepCheckpointInSecurityLog} stored last, or `undefined`. */
+export function checkpointInSecurityLog(directory: string): string | undefined {
+  const path = join(directory, databaseName)
+  if (!existsSync(path)) return undefined
+  const database = new Database(path, { readonly: true, timeout: lockTimeoutMs })
+  try {
+    const hasTable = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'checkpoint'").get()
+    return hasTable ? (database.prepare('SELECT text FROM checkpoint').pluck().get() as string | undefined) : undefined
+  } finally {
+    database.close()
+  }
+}
+
+/** Stores a checkpoint of the log next to the last line, if there is one. */
+export function keepCheckpointInSecurityLog(directory: string, text: string): void {
+  const path = join(directory, databaseName)
+  if (!existsSync(path)) return
+  const database = new Database(path, { timeout: lockTimeoutMs })
+  try {
+    database.exec('CREATE TABLE IF NOT EXISTS checkpoint(one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT)')
+    database.prepare('INSERT OR REPLACE INTO checkpoint VALUES (1, ?)').run(text)
+  } finally {
+    database.close()
+  }
+}
+
 function linksIn(directory: string) {
   const path = join(directory, databaseName)
   if (!existsSync(path)) return {}

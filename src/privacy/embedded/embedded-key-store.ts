@@ -31,6 +31,8 @@ export function openEmbeddedKeyStore({ directory }: { readonly directory: string
     counts: () => inFile<ReadonlyMap<string, number>>((file) => file.counts(), new Map()),
     replace: (keys) => inFile((file) => file.replace(keys), undefined),
     destroy: (ids) => inFile((file) => file.destroy(ids), undefined),
+    keptCheckpoint: () => inFile((file) => file.keptCheckpoint(), undefined),
+    keepCheckpoint: (text) => inFile((file) => file.keepCheckpoint(text), undefined),
     compact: () => inFile((file) => file.compact(), undefined),
     async close() {
       file?.close()
@@ -109,6 +111,9 @@ const busyMs = 10_000
 const table =
   'keys (id TEXT PRIMARY KEY, merchantId TEXT NOT NULL, owner TEXT NOT NULL UNIQUE, sealed TEXT NOT NULL) WITHOUT ROWID'
 
+/** The newest checkpoint of the log, in one row. */
+const checkpointTable = 'checkpoint (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT NOT NULL)'
+
 export type KeyFile = ReturnType<typeof openKeyFile>
 
 /**
@@ -129,7 +134,7 @@ export function openKeyFile(path: string) {
 function keyFileOf(db: Database.Database) {
   // A commit is on disk before it returns, and deleted rows are overwritten.
   for (const pragma of ['journal_mode = WAL', 'synchronous = FULL', 'secure_delete = ON']) db.pragma(pragma)
-  db.exec(`CREATE TABLE IF NOT EXISTS ${table}`)
+  db.exec(`CREATE TABLE IF NOT EXISTS ${table}; CREATE TABLE IF NOT EXISTS ${checkpointTable}`)
   const insert = db.prepare<KeptKey>(
     'INSERT INTO keys VALUES (@id, @merchantId, @owner, @sealed) ON CONFLICT DO NOTHING',
   )
@@ -139,6 +144,8 @@ function keyFileOf(db: Database.Database) {
   const withId = db.prepare<[string], KeptKey>('SELECT * FROM keys WHERE id = ?')
   const afterId = db.prepare<[string, number], KeptKey>('SELECT * FROM keys WHERE id > ? ORDER BY id LIMIT +?')
   const counted = db.prepare<[], [string, number]>('SELECT merchantId, count(*) FROM keys GROUP BY 1').raw()
+  const checkpoint = db.prepare<[], string>('SELECT text FROM checkpoint').pluck()
+  const setCheckpoint = db.prepare<[string]>('INSERT OR REPLACE INTO checkpoint VALUES (1, ?)')
   const write = <Result>(work: () => Result): Result => db.transaction(work).immediate()
   // Removes the earlier versions of pages.
   const emptyWal = () => void db.pragma('wal_checkpoint(TRUNCATE)')
@@ -152,6 +159,8 @@ function keyFileOf(db: Database.Database) {
     byOwner: (owner: string) => ofOwner.get(owner),
     after: (id: string, limit: number): readonly KeptKey[] => afterId.all(id, limit),
     counts: (): ReadonlyMap<string, number> => new Map(counted.all()),
+    keptCheckpoint: (): string | undefined => checkpoint.get(),
+    keepCheckpoint: (text: string): void => void setCheckpoint.run(text),
     replace: (keys: readonly KeptKey[]): void => write(() => keys.forEach((key) => void update.run(key))),
     destroy(ids: readonly string[]): void {
       write(() => ids.forEach((id) => void remove.run(id)))

@@ -22,6 +22,7 @@ import {
   integrityStatus,
   requestVerification,
 } from '../../../src/audit/integrity/integrity-status.js'
+import type { CheckpointStore } from '../../../src/audit/integrity/kept-checkpoints.js'
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
 import type { EventStore } from '../../../src/event-store/event-store.js'
 import type { ReadModels } from '../../../src/read-models/read-models.js'
@@ -36,11 +37,18 @@ interface World {
   readonly store: EventStore
   readonly readModels: ReadModels
   readonly commands: IntegrityCommands
-  start(settings?: { copyTo?: CopyTarget; witnesses?: readonly Witness[]; damaged?: readonly string[] }): {
+  start(settings?: Partial<Settings>): {
     stop(): Promise<void>
   }
   /** Resolves with the saved status once the condition is true. */
   until(condition: (status: IntegrityStatus) => boolean): Promise<IntegrityStatus>
+}
+
+interface Settings {
+  readonly copyTo: CopyTarget
+  readonly witnesses: readonly Witness[]
+  readonly damaged: readonly string[]
+  readonly checkpointStores: readonly CheckpointStore[]
 }
 
 async function openWorld(t: Test): Promise<World> {
@@ -55,7 +63,7 @@ async function openWorld(t: Test): Promise<World> {
   const opening = await startTestTree(store)
   return {
     ...{ directory, store, readModels, commands },
-    start({ copyTo, witnesses = [], damaged = [] } = {}) {
+    start({ copyTo, witnesses = [], damaged = [], checkpointStores = [] } = {}) {
       return startTreeKeeper({
         ...{ store, readModels, commands, clock, copyTo, witnesses },
         tiles: tilesOf(directory),
@@ -65,6 +73,7 @@ async function openWorld(t: Test): Promise<World> {
         publishFailed: () => undefined,
         ...opening(),
         verify: verifyInProcess(store, tilesOf(directory)),
+        checkpointStores,
         mac: (text) => text,
         checkOthers: async () => damaged,
       })
