@@ -31,6 +31,8 @@ import { startTestService } from '../support/test-service.js'
 const clock = () => new Date().toISOString()
 const masterKey = randomBytes(32).toString('hex')
 const base = tempDirectory(t)
+/** The same log with its read models. */
+const whole = tempDirectory(t)
 const configurationOf = (directory: string, more: { readonly [name: string]: string } = {}) => {
   const data = `embedded:${directory}`
   return readConfiguration({ EVENT_STORE_URL: data, READ_MODEL_URL: data, TRANSFERD_MASTER_KEY: masterKey, ...more })
@@ -69,6 +71,11 @@ async function serve<Result>(
 const checkpointIn = (directory: string) => readFileSync(join(directory, 'audit', 'checkpoint'), 'utf8')
 const isStopped = (integrity: IntegrityCommands) => async () => (await integrity.state()).stoppedSince !== null
 
+function requestOf(merchantId: string, number: string) {
+  const customer = { userId: 'u', name: 'Ada', username: 'a', paymentMethod: 1, told: false, amountMinor: 10_000n }
+  return { merchantId, referenceId: `order-${number}`, channel: 'native', expiryMinutes: 30, ...customer } as const
+}
+
 /** Creates a sealed log with a deposit, and `early`, its tree before the deposit. */
 async function createBase(): Promise<void> {
   let merchantId = ''
@@ -79,11 +86,10 @@ async function createBase(): Promise<void> {
   cpSync(join(base, 'audit'), join(base, 'early'), { recursive: true })
   await serve(configurationOf(base), async ({ eventStore }) => {
     const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
-    const customer = { userId: 'u', name: 'Ada', username: 'a', paymentMethod: 1, told: false, amountMinor: 10_000n }
-    const request = { merchantId, referenceId: 'order-1', channel: 'native', expiryMinutes: 30, ...customer } as const
-    const created = await transfers.create(request, context)
+    const created = await transfers.create(requestOf(merchantId, '1'), context)
     if (created.accepted) await transfers.act(created.transfer.trackingId, { type: 'Complete' }, context)
   })
+  cpSync(base, whole, { recursive: true })
   rmSync(join(base, 'read-models.db'), { force: true })
 }
 await createBase()
@@ -266,5 +272,102 @@ t.test('a further node of a shared log builds the same tree, but not over an edi
   await t.rejects(follow(cut), {
     name: 'VerificationError',
     message: /does not have the \d+ events that the log itself has seen sealed/,
+  })
+})
+
+/** Removes the completion of the deposit as if it had never been: the log's record of its tree, and the tree with its key, go too. */
+function cutLog(directory: string): void {
+  const db = new Database(logPath(directory))
+  db.exec(`
+    DELETE FROM events WHERE body LIKE '%"TransferCompleted"%' OR body LIKE '%"AuditTreeSealed"%';
+    CREATE TEMP TABLE places AS SELECT position AS was, row_number() OVER (ORDER BY position) AS is_now FROM events;
+    UPDATE events SET position = -(SELECT is_now FROM places WHERE was = position);
+    UPDATE events SET position = -position`)
+  db.close()
+  rmSync(join(directory, 'audit'), { recursive: true })
+  rmSync(join(directory, 'audit.key'))
+}
+
+/** Makes each store beside the log forget its checkpoint. */
+const forget: { readonly [store: string]: (directory: string) => void } = {
+  'the read models': (directory) => rmSync(join(directory, 'read-models.db')),
+  "the customers' keys": (directory) => inDatabase(directory, 'customer-keys.db', 'DELETE FROM checkpoint'),
+  'the security log': (directory) => inDatabase(directory, 'security-log.db', 'DROP TABLE checkpoint'),
+  'the last backup': (directory) => rmSync(join(directory, 'last-backup')),
+}
+
+function inDatabase(directory: string, name: string, sql: string): void {
+  const db = new Database(join(directory, name))
+  db.exec(sql)
+  db.close()
+}
+
+t.test('a log that was cut back is sealed only if no store beside it has seen more', async (t) => {
+  const directory = tempDirectory(t)
+  cpSync(whole, directory, { recursive: true })
+  const data = `embedded:${directory}`
+  const environment = { EVENT_STORE_URL: data, READ_MODEL_URL: data, TRANSFERD_MASTER_KEY: masterKey }
+  const target = join(tempDirectory(t), 'target')
+  const stopping = ['payouts', 'stop', '--reason', 'a line of the security log']
+  for (const command of [stopping, ['backup', target]])
+    t.match(await runCli(directory, command, environment), { status: 0 })
+  const copyTo = tempDirectory(t)
+  const withCopy = { AUDIT_COPY_TO: copyTo }
+  await serve(configurationOf(directory, withCopy), async (_stores, integrity) => {
+    await integrity.resumePayouts('a test', (await integrity.read()).revision as number, context)
+    await until(async () => existsSync(join(copyTo, 'checkpoint')))
+  })
+  const note = checkpointIn(directory)
+  t.match(await verifyLog(configurationOf(directory), { withStores: true }), {
+    holds: true,
+    comparedWith: Object.keys(forget),
+  })
+  cutLog(directory)
+
+  for (const store of Object.keys(forget)) {
+    const attacked = tempDirectory(t)
+    cpSync(directory, attacked, { recursive: true })
+    for (const [other, act] of Object.entries(forget)) if (other !== store) act(attacked)
+    await serve(configurationOf(attacked), async (_stores, integrity) => {
+      await until(isStopped(integrity))
+      const found = new RegExp(`does not have the \\d+ events that ${store} has seen sealed`)
+      t.match((await integrity.state()).findings, [{ place: 'checkpoint', problem: found }])
+    })
+    t.notOk(existsSync(join(attacked, 'audit', 'checkpoint')), `nothing is sealed: ${store}`)
+  }
+
+  await t.test('who also makes every store forget is found by a copy or a checkpoint elsewhere', async (t) => {
+    for (const act of Object.values(forget)) act(directory)
+    await serve(configurationOf(directory), async (_stores, integrity) => {
+      await until(async () => existsSync(join(directory, 'audit', 'checkpoint')))
+      t.same((await integrity.state()).findings, [])
+    })
+    t.match(await verifyLog(configurationOf(directory), { withStores: true }), { holds: true })
+    const older = [{ name: 'kept', note }]
+    t.match(await verifyLog(configurationOf(directory), { older }), { holds: false, findings: [{ place: 'kept' }] })
+    await serve(configurationOf(directory, withCopy), async (_stores, integrity) => {
+      await until(isStopped(integrity))
+      t.match((await integrity.state()).findings, [{ place: 'the copy', problem: /cut back/ }])
+    })
+  })
+})
+
+t.test('after a decision, a new tree starts over a log that a store has seen longer', async (t) => {
+  const directory = tempDirectory(t)
+  cpSync(whole, directory, { recursive: true })
+  cutLog(directory)
+  await serve(configurationOf(directory), async (stores, integrity) => {
+    await until(isStopped(integrity))
+    await restartTree(stores, stores.box, undefined, 'reviewed, ticket 9', context)
+    await integrity.resumePayouts('reviewed', (await integrity.read()).revision as number, context)
+    await until(async () => existsSync(join(directory, 'audit', 'checkpoint')))
+  })
+  await serve(configurationOf(directory), async (_stores, integrity, registry) => {
+    await until(async () => /^transferd_audit_tree_size [1-9]/m.test(await registry.metrics()))
+    t.equal((await integrity.state()).stoppedSince, null)
+  })
+  t.match(await verifyLog(configurationOf(directory), { withStores: true }), {
+    holds: true,
+    comparedWith: ['the read models', "the customers' keys"],
   })
 })

@@ -28,6 +28,18 @@ export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): voi
       }
     })
 
+  test('keeps one checkpoint next to its keys, which is none of them', async (t, store, another) => {
+    t.equal(await store.keptCheckpoint(), undefined)
+    const key = newKey('ada', 'm')
+    await store.ensure([key])
+    for (const text of ['first', 'second']) await store.keepCheckpoint(text)
+    t.equal(await another.keptCheckpoint(), 'second')
+    t.strictSame(await another.after('', 10), [key])
+    t.strictSame(await store.counts(['m']), new Map([['m', 1]]))
+    await store.destroy([key.id])
+    t.equal(await another.keptCheckpoint(), 'second')
+  })
+
   test('an empty store has no keys, and accepts every operation on missing ones', async (t, store) => {
     t.strictSame(await store.byIds(['none']), [])
     t.equal(await store.byOwner('unknown'), undefined)
