@@ -11,12 +11,17 @@ const reportMs = 2_000
 
 /** Records and delivers callbacks in the process that holds the lease. Start `merchants` before. `stop` waits for the attempts in flight. */
 export function startCallbacks(deps: DeliveryDependencies): Part {
-  return startUnderLease(deps, 'callbacks', async ({ signal }, _retry, stopping) => {
+  return startUnderLease(deps, 'callbacks', async ({ signal }, { onUnavailable }, stopping) => {
     deps.logger.info('callbacks: this process now records and delivers callbacks')
     const checkpoint = await SweepCheckpoint.load(deps.store, deps.clock)
     // Before anything is read for it, because a lane that is read misses no event that is followed.
     const memory = new CallbackMemory(await endOfLog(deps.store))
-    const recording = { ...deps, recorder: new CallbackRecorder(deps.store, deps.commands, memory), checkpoint }
+    const recording = {
+      ...deps,
+      onUnavailable,
+      recorder: new CallbackRecorder(deps.store, deps.commands, memory),
+      checkpoint,
+    }
     const cutOff = new AbortController()
     setMaxListeners(0, cutOff.signal)
     let timer: NodeJS.Timeout | undefined
@@ -27,7 +32,7 @@ export function startCallbacks(deps: DeliveryDependencies): Part {
     }
     signal.addEventListener('abort', onEnd)
     if (signal.aborted) onEnd()
-    const worker = new DeliveryWorker({ ...deps, memory }, signal, cutOff.signal)
+    const worker = new DeliveryWorker({ ...deps, onUnavailable, memory }, signal, cutOff.signal)
     try {
       await Promise.all([recordFromSubscription(recording, signal), sweepCallbacks(recording, signal), worker.run()])
     } finally {

@@ -35,6 +35,7 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
   let worker: Worker | undefined
   let lastSignAtMs = performance.now()
   let problem: string | undefined = 'the background thread is starting'
+  let partProblems: readonly string[] = []
 
   const runOnce = async (): Promise<Error | undefined> => {
     const { data: workerData, transfer } = data()
@@ -49,6 +50,7 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
     running.on('message', (message: FromBackground) => {
       lastSignAtMs = performance.now()
       if (message.kind === 'started') problem = undefined
+      if (message.kind === 'alive') partProblems = message.problems
     })
     running.on('error', (error: Error) => {
       failure = error
@@ -81,10 +83,11 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
   const supervised = supervise()
 
   return {
-    /** Returns the problem as a sentence, or undefined while the thread works. */
-    problem() {
-      if (problem) return problem
-      return performance.now() - lastSignAtMs > silenceMs ? 'the background thread does not respond' : undefined
+    /** Returns the problems as sentences, or none while the thread works. */
+    problems(): readonly string[] {
+      if (problem) return [problem]
+      const isSilent = performance.now() - lastSignAtMs > silenceMs
+      return isSilent ? ['the background thread does not respond'] : partProblems
     },
     /** Returns the thread's metrics in the Prometheus text format; empty while the thread does not respond. */
     metrics: () => (worker && !problem ? askForMetrics(worker) : Promise.resolve('')),

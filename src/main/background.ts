@@ -14,7 +14,7 @@ import { systemClock } from '../kernel/time.js'
 import { startAuditTree } from '../operations/audit/audit-tree.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import { createLogger } from '../operations/logging/logger.js'
-import { backlogMetrics } from '../operations/metrics.js'
+import { backlogMetrics, restartMetrics } from '../operations/metrics.js'
 import {
   attachEventStore,
   openCustomerKeys,
@@ -44,7 +44,9 @@ export interface ThreadData {
 
 export type ToBackground = { readonly kind: 'stop' } | { readonly kind: 'metrics' }
 export type FromBackground =
-  | { readonly kind: 'started' | 'alive' }
+  | { readonly kind: 'started' }
+  /** The parts that only restart, as sentences. */
+  | { readonly kind: 'alive'; readonly problems: readonly string[] }
   /** The response to 'metrics', in the Prometheus text format. */
   | { readonly kind: 'metrics'; readonly text: string }
 
@@ -52,7 +54,7 @@ export type FromBackground =
 const niceness = 5
 const aliveEveryMs = 2_500
 
-type Running = { readonly registry: Registry; stop(): Promise<void> }
+type Running = { readonly registry: Registry; problems(): readonly string[]; stop(): Promise<void> }
 
 async function run(port: MessagePort, data: ThreadData): Promise<void> {
   // Only Linux has priorities per thread; on other systems this would slow down the whole process.
@@ -74,8 +76,9 @@ async function run(port: MessagePort, data: ThreadData): Promise<void> {
         return message satisfies never
     }
   })
-  const alive = setInterval(() => send({ kind: 'alive' }), aliveEveryMs)
-  await starting
+  let running: Running | undefined
+  const alive = setInterval(() => send({ kind: 'alive', problems: running?.problems() ?? [] }), aliveEveryMs)
+  running = await starting
   send({ kind: 'started' })
 }
 
@@ -165,7 +168,9 @@ async function start({ configuration, keyRing, eventStore }: ThreadData, stoppin
     await store.close()
     await stopTracing()
   }
-  return { registry, stop }
+  const ends = () => [...parts, ...(tree ? [tree] : [])].flatMap((part) => part.ends())
+  restartMetrics(registry, ends)
+  return { registry, stop, problems: () => ends().flatMap(({ problem }) => problem ?? []) }
 }
 
 if (!parentPort) throw new Error('background.js runs as a worker thread')

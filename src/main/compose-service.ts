@@ -50,8 +50,8 @@ export interface Ports {
   readonly wallet?: Wallet | undefined
   readonly takeCode?: TakeCode | undefined
   readonly passwords?: Passwords
-  /** A sentence if the background thread is not ready. */
-  readonly backgroundProblem: () => string | undefined
+  /** Sentences if the background work is not done. */
+  readonly backgroundProblems: () => readonly string[]
   /** `undefined` without a sandbox. */
   readonly outboxToken: () => string | undefined
   /** Starts a thread that serves reads, and returns its port. */
@@ -134,7 +134,7 @@ export async function composeService(
     proofOf: proofs(configuration, stores),
     exportSealing: sealingOf(configuration, stores),
     outbox: async (token) => (inSandbox() && isSame(token, ports.outboxToken()) ? configured.outbox.list() : undefined),
-    readiness: async () => [ports.backgroundProblem() ?? []].flat(),
+    readiness: async () => ports.backgroundProblems(),
     details: async () => [
       ...warnings(),
       ...(await openProblems(readModels, unreadable())).map(
@@ -148,9 +148,9 @@ export async function composeService(
     ],
     checks: async () => {
       // Loaded on request, because operators rarely open the page.
-      const { serverChecks } = await import('../operations/doctor/doctor.js')
+      const { backgroundCheck, serverChecks } = await import('../operations/doctor/doctor.js')
       const sources = { store: eventStore, rawEventStore, box, readModels, directory, known: unreadable, clock }
-      return serverChecks(configuration, sources)
+      return [backgroundCheck(ports.backgroundProblems()), ...(await serverChecks(configuration, sources))]
     },
   }
   /** The warnings are sentences for the operator that depend on the merchants. */

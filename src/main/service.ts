@@ -93,7 +93,7 @@ async function startParts(
     configuration,
     {
       ...{ stores, clock, logger, metrics, publicUrl: baseUrl, monotonicMs: () => performance.now() },
-      backgroundProblem: () => background?.problem(),
+      backgroundProblems: () => background?.problems() ?? [],
       outboxToken: () => sandbox?.outboxToken,
       startReader: () => reader.start(),
     },

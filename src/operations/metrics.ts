@@ -10,6 +10,7 @@ import { pausedProjections } from '../projections/projection-tasks.js'
 import { stuckReasons, stuckTransfers } from '../queries/stuck.js'
 import { collections, type PointerDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import type { PartEnds } from '../subscriptions/under-lease.js'
 import type { Configuration } from './configuration/configuration.js'
 import { freeBytes } from './doctor/machine.js'
 import { openProblems } from './event-problems.js'
@@ -91,6 +92,20 @@ export function backlogMetrics(registry: Registry, { store, readModels, director
     const now = Date.parse(clock())
     for (const { name, waitingSince } of await projections())
       set(waitingSince === null ? 0 : Math.max(0, now - Date.parse(waitingSince)) / 1_000, name)
+  })
+}
+
+/** Adds the counter of the parts of background work that ended unexpectedly. */
+export function restartMetrics(registry: Registry, ends: () => readonly PartEnds[]): void {
+  new Counter({
+    name: 'transferd_background_restarts_total',
+    help: 'Unexpected ends of the parts of background work, which restart.',
+    labelNames: ['part'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { name, count } of ends()) this.inc({ part: name }, count)
+    },
   })
 }
 

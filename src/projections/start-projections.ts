@@ -13,6 +13,7 @@ export function startProjections(deps: RunnerDependencies, projections: readonly
     startUnderLease(deps, leaseName(projection), (lease) => new ProjectionRunner(deps, projection, lease).run()),
   )
   return {
+    ends: () => parts.flatMap((part) => part.ends()),
     async stop() {
       await Promise.all(parts.map((part) => part.stop()))
     },

@@ -39,7 +39,7 @@ export async function retryWhileUnavailable<T>(
   }
 }
 
-function isUnavailable(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   return error instanceof StoreUnavailableError || error instanceof ReadModelsUnavailableError
 }
 

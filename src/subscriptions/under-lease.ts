@@ -1,26 +1,54 @@
 import type { Logger } from 'pino'
 import { type Lease, runWithLease } from '../read-models/leases.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { pause, type RetryOptions } from './retry.js'
+import { isUnavailable, pause, type RetryOptions } from './retry.js'
 
 const restartAfterMs = 1_000
+/** A part that ends unexpectedly this many times within a minute does not do its work. */
+const maxEndsPerMinute = 3
+const minuteMs = 60_000
 
 export interface Part {
+  /** Returns how often each part of the work has ended unexpectedly, and the parts that only restart as sentences. */
+  ends(): readonly PartEnds[]
   stop(): Promise<void>
 }
 
+export interface PartEnds {
+  /** The name of its lease. */
+  readonly name: string
+  readonly count: number
+  /** A sentence while the part only restarts. */
+  readonly problem: string | undefined
+}
+
 /**
- * Runs the part while this process holds the lease of this name. Logs any error and restarts. `retry` stops when the lease ends and
- * logs each failure of a store. `stopping` aborts when the part is stopped, but not when the lease is lost.
+ * Runs the part while this process holds the lease of this name. Logs any error and restarts. `retry` stops when the lease ends, and
+ * logs and counts each failure that is retried. `stopping` aborts when the part is stopped, but not when the lease is lost.
  */
 export function startUnderLease(
   { readModels, logger }: { readonly readModels: ReadModels; readonly logger: Logger },
   name: string,
   run: (lease: Lease, retry: RetryOptions, stopping: AbortSignal) => Promise<void>,
+  monotonicMs = () => performance.now(),
 ): Part {
   const stopping = new AbortController()
   const { signal } = stopping
-  const onUnavailable = (err: Error, failures: number) => logger.warn({ err, failures }, 'a store is unavailable')
+  let count = 0
+  /** The times of the last unexpected ends, oldest first. */
+  const endedAtMs: number[] = []
+  const noteEnd = (err: unknown) => {
+    logger.error({ err }, `${name}: ended unexpectedly, restarting`)
+    if (isUnavailable(err)) return
+    count++
+    endedAtMs.push(monotonicMs())
+    if (endedAtMs.length > maxEndsPerMinute) endedAtMs.shift()
+  }
+  const onUnavailable = (err: Error, failures: number) => {
+    // Some work is retried after any failure. To the merchant who waits for it, that is the same as a restart.
+    if (isUnavailable(err)) logger.warn({ err, failures }, 'a store is unavailable')
+    else noteEnd(err)
+  }
   const runAgain = async () => {
     while (!signal.aborted) {
       try {
@@ -28,13 +56,18 @@ export function startUnderLease(
           run(lease, { signal: lease.signal, onUnavailable }, signal),
         )
       } catch (error) {
-        logger.error({ err: error }, `${name}: ended unexpectedly, restarting`)
+        noteEnd(error)
         await pause(restartAfterMs, signal)
       }
     }
   }
   const ended = runAgain()
   return {
+    ends() {
+      const onlyRestarts = endedAtMs.length === maxEndsPerMinute && monotonicMs() - endedAtMs[0]! < minuteMs
+      const problem = `the background work ${name} only restarts: it ended unexpectedly ${maxEndsPerMinute} times within a minute (see the log)`
+      return [{ name, count, problem: onlyRestarts ? problem : undefined }]
+    },
     async stop() {
       stopping.abort()
       await ended

@@ -95,7 +95,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       ...{ clock, takeCode, wallet, logger, publicUrl: configuration.publicUrl!, passwords: cheapPasswords },
       monotonicMs: () => performance.now(),
       metrics: overrides.metrics ?? new Registry(),
-      backgroundProblem: () => undefined,
+      backgroundProblems: () => [],
       outboxToken: () => undefined,
       startReader,
     },

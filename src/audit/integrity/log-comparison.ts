@@ -151,7 +151,8 @@ export class LogComparison {
       }
       const place = await this.#sealedPlace()
       if (place === undefined || (place.stream === event.stream && place.revision === event.revision)) {
-        this.#report(event, isForged(event) ? forgedProblem : 'The event is not the one that was sealed.')
+        // Also if it is skipped: that decision is not one to resume payouts, and both must be about the same finding.
+        this.#report(event, event.isForged ? forgedProblem : 'The event is not the one that was sealed.')
         this.#advance(sealed, name)
         return true
       }

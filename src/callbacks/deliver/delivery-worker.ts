@@ -8,7 +8,7 @@ import { steadyClock } from '../../kernel/time.js'
 import { EndpointAttempts } from '../../read-models/endpoint-attempts.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { follow } from '../../subscriptions/follow.js'
-import { pause } from '../../subscriptions/retry.js'
+import { pause, type RetryOptions } from '../../subscriptions/retry.js'
 import { type CallbackMemory, rememberedPrefixes } from '../callback-memory.js'
 import { type Attempt, type AttemptDependencies, attemptCallback } from './callback-attempt.js'
 import {
@@ -29,6 +29,7 @@ export interface DeliveryDependencies extends AttemptDependencies {
 
 interface WorkerDependencies extends DeliveryDependencies {
   readonly memory: CallbackMemory
+  readonly onUnavailable: RetryOptions['onUnavailable']
 }
 
 /** Attempts in flight. Above this each endpoint may still have one, so that hanging endpoints cannot occupy every slot. */
@@ -94,11 +95,11 @@ export class DeliveryWorker {
   }
 
   async #followCallbacks(): Promise<void> {
-    const { store, logger, memory } = this.deps
+    const { store, memory, onUnavailable } = this.deps
     await follow({
       ...{ store, after: memory.through, streamPrefixes: rememberedPrefixes, signal: this.stop, gatherMs },
       isRetried: () => true,
-      onUnavailable: (err) => logger.warn({ err }, 'callbacks: following new callbacks failed and will be retried'),
+      onUnavailable,
       handle: (page) => {
         memory.take(page)
         for (const endpoint of new Set(page.events.map((event) => this.#take(event))))

@@ -7,8 +7,10 @@ import { statusCodes } from '../../domain/transfer/transfer.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
 import {
+  ConsumerDroppedError,
   defaultPersistentSubscriptionSettings,
   type EventStore,
+  GroupHeldElsewhereError,
   type PersistentConsumer,
   type PersistentDelivery,
   PersistentSubscriptionExistsError,
@@ -19,7 +21,7 @@ import {
 } from '../../event-store/event-store.js'
 import { boundedCache } from '../../kernel/bounded-cache.js'
 import { Batcher } from '../../kernel/concurrency.js'
-import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
+import { pause, type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { inSpanOf, streamAttributes } from '../../tracing/tracing.js'
 import { type CallbackMemory, type Change, TransferChanges } from '../callback-memory.js'
 import type { CallbackMetrics } from '../callback-metrics.js'
@@ -138,18 +140,22 @@ export interface SubscriptionDependencies {
   readonly metrics: CallbackMetrics
   readonly logger: Logger
   readonly timing: CallbackTiming
+  readonly onUnavailable: RetryOptions['onUnavailable']
   /** A new group starts at the sweep's position, because the sweep has recorded everything before it. */
   readonly checkpoint: { readonly position: Position | undefined }
 }
 
 /** Records the callbacks of the events that the persistent subscription delivers. It only makes callbacks faster: the sweep records the missed ones. */
 export async function recordFromSubscription(deps: SubscriptionDependencies, signal: AbortSignal): Promise<void> {
-  const onUnavailable = (err: unknown) =>
-    deps.logger.warn({ err, group: callbackGroup }, 'callbacks: the subscription failed and will be retried')
+  const onUnavailable = (err: Error, failures: number) => {
+    const isOfEngine = err instanceof ConsumerDroppedError || err instanceof GroupHeldElsewhereError
+    if (isOfEngine) deps.logger.warn({ err, group: callbackGroup }, 'callbacks: the subscription is resumed')
+    else deps.onUnavailable(err, failures)
+  }
   const retried = { signal, onUnavailable, isRetried: () => true }
   while (!signal.aborted) {
     const consumer = await retryWhileUnavailable(() => openConsumer(deps, signal), retried)
-    if (consumer) await consumeAll(deps, consumer, signal).catch(onUnavailable)
+    if (consumer) await consumeAll(deps, consumer, signal).catch((error) => onUnavailable(error, 1))
     await pause(deps.timing.consumeRetryMs, signal)
   }
 }

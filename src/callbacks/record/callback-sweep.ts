@@ -85,12 +85,12 @@ interface SweepDependencies extends SubscriptionDependencies {
  * subscription missed: a group can be deleted, park events, or skip events on a reload. Runs until the signal aborts.
  */
 export async function sweepCallbacks(deps: SweepDependencies, signal: AbortSignal): Promise<void> {
-  const { store, checkpoint, logger } = deps
+  const { store, checkpoint, logger, onUnavailable } = deps
   await follow({
     ...{ store, streamPrefixes, signal },
     after: checkpoint.position,
     isRetried: () => true,
-    onUnavailable: (err) => logger.warn({ err }, 'callbacks: the sweep failed and will be retried'),
+    onUnavailable,
     handle: (page) => sweepPage(deps, page, signal),
   })
   await checkpoint

@@ -107,6 +107,14 @@ async function checkStores(
   }
 }
 
+/** Checks the background work of the node that answers. A separate process cannot know it. */
+export function backgroundCheck(problems: readonly string[]): Check {
+  const background = checking('background')
+  if (problems.length === 0) return background.ok('No part of it ends unexpectedly.')
+  const found = `${problems.join('; ')}.`
+  return background.failed(`${found[0]!.toUpperCase()}${found.slice(1)}`, 'docs/operating/runbooks.md')
+}
+
 function diskChecks(configuration: Configuration): readonly Checking[] {
   return [...directoriesOf(configuration)].map((path) => () => diskCheck(path))
 }
