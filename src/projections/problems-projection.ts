@@ -24,7 +24,13 @@ export const problemsProjection: Projection = {
       return decision ? [{ ...decision, _id: problemId(decision.stream, decision.revision) }] : []
     })
     const skippedAt = new Map(decisions.map(({ _id, at }) => [_id, at]))
-    const problems = new Map(events.flatMap(problemsIn).map((problem) => [problem._id, problem]))
+    // The event itself comes before the finding about it, and gives the better reason.
+    const problems = new Map(
+      events
+        .flatMap(problemsIn)
+        .reverse()
+        .map((problem) => [problem._id, problem]),
+    )
     return [
       ...[...problems.values()].map((problem) => insertOf(problem, skippedAt.get(problem._id))),
       // For problems of earlier pages. Those of this page already have it, because a bulk is unordered.

@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createPlainServer, type Server as PlainServer } from 'node:net'
 import { join } from 'node:path'
@@ -8,7 +8,15 @@ import { formatCheckpoint, generateSigner, parseSigner, signNote } from '@transf
 import t, { type Test } from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { Check } from '../../src/http/dashboard/operations/operations-api.js'
-import { auditCheck, backupCheck, clockCheck, diskCheck, versionCheck } from '../../src/operations/doctor/machine.js'
+import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import {
+  auditCheck,
+  auditCopyCheck,
+  backupCheck,
+  clockCheck,
+  diskCheck,
+  versionCheck,
+} from '../../src/operations/doctor/machine.js'
 import { portCheck, publicCertificateCheck } from '../../src/operations/doctor/network.js'
 
 import { recordBackup } from '../../src/operations/files/last-backup.js'
@@ -166,6 +174,22 @@ t.test('reports a checkpoint that does not cover the events of several minutes',
   t.match(await check(null), { result: 'ok' })
   t.match(await check(nowMs + 60_000), { result: 'ok' })
   t.match(await check(nowMs + 600_000), { result: 'warning', found: /covers the last 10 minutes/ })
+})
+
+t.test('warns without a copy of the tree elsewhere if there is a live merchant', async (t) => {
+  const dataDirectory = temporaryDirectory(t)
+  const { audit } = readConfiguration({ DATA_DIRECTORY: dataDirectory })
+  const check = (more: Partial<typeof audit>, isLive = true) =>
+    auditCopyCheck({ dataDirectory, audit: { ...audit, ...more } }, isLive)
+  t.match(await check({}), { name: 'audit-copy', result: 'warning', advice: /AUDIT_COPY_TO/ })
+  t.match(await check({}, false), { result: 'ok' })
+  const sameDisk = { kind: 'directory', directory: temporaryDirectory(t) } as const
+  t.match(await check({ copyTo: sameDisk }), { result: 'warning', found: /on the disk of the data directory/ })
+  const elsewhere = { kind: 'directory', directory: '/dev/shm' } as const
+  if (existsSync(elsewhere.directory)) t.match(await check({ copyTo: elsewhere }), { result: 'ok' })
+  t.match(await check({ copyTo: { kind: 'url', url: 'https://x.example', authorization: undefined } }), {
+    result: 'ok',
+  })
 })
 
 t.test('reports the time of the last backup', async (t) => {

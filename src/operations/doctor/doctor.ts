@@ -8,6 +8,7 @@ import { type Configuration, type ConfigurationError, readConfiguration } from '
 import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../stores/stores.js'
 import {
   auditCheck,
+  auditCopyCheck,
   backupCheck,
   type Check,
   checking,
@@ -47,6 +48,11 @@ export async function serverChecks(
     ...diskChecks(configuration),
     async () => clockCheck(nowMs(), await newestEventMs(readModels), await nodes()),
     async () => auditCheck(configuration.audit.directory, await newestEventMs(readModels), tree),
+    () =>
+      auditCopyCheck(
+        configuration,
+        directory.all().some(({ settings }) => !settings.sandbox),
+      ),
     () => integrityCheck(sources),
     () => backupCheck(configuration.dataDirectory, nowMs()),
     () => securityLogCheck(configuration, rawEventStore, box),

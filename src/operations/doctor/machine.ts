@@ -109,6 +109,23 @@ export async function auditCheck(
   return tree.warning(found, 'A running node signs every minute: check its log and the disk.')
 }
 
+/** Warns if no place elsewhere would show that an earlier state of this machine was put back. */
+export async function auditCopyCheck(
+  { audit: { copyTo, witnesses }, dataDirectory }: Pick<Configuration, 'audit' | 'dataDirectory'>,
+  hasLiveMerchant: boolean,
+): Promise<Check> {
+  const copy = checking('audit-copy')
+  const advice = 'Set AUDIT_COPY_TO to another disk or machine: docs/operating/tamper-evidence.md#a-copy-elsewhere.'
+  if (witnesses.length > 0 || copyTo?.kind === 'url') return copy.ok('Checkpoints leave this machine.')
+  if (copyTo) {
+    const [there, here] = await Promise.all([copyTo.directory, dataDirectory].map((path) => stat(path)))
+    if (there!.dev !== here!.dev) return copy.ok('Another disk has a copy.')
+    return copy.warning('The copy is on the disk of the data directory, and would be put back with it.', advice)
+  }
+  if (!hasLiveMerchant) return copy.ok('A sandbox needs none.')
+  return copy.warning('Nothing elsewhere would show that an earlier state of this machine was put back.', advice)
+}
+
 /** Checks the age of the last `transferd backup` on this machine. */
 export async function backupCheck(dataDirectory: string, nowMs: number): Promise<Check> {
   const backup = checking('backup')
