@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
+import type { Currency } from '../domain/money.js'
+import type { RestoreReport } from '../operations/backup/backup-commands.js'
 import type { KeyListed } from '../operations/keys/key-commands.js'
 import { checkpointIn, contentOf, verifierOf } from './audit-proofs.js'
 import { defineStandaloneCommand, UsageError } from './command.js'
 import { flag, matching, option, path, reason, repeatable, required } from './options.js'
-import { type Columns, readable, table } from './readable.js'
+import { type Columns, readable, shortId, table } from './readable.js'
 
 export function addMasterKeyCommands(program: Command): void {
   const keys = program.command('keys').description('the master keys')
@@ -44,6 +46,8 @@ function inWords(sealed: KeyListed['sealed']): string {
   return parts.join(', ') || 'nothing'
 }
 
+type Payable = NonNullable<RestoreReport['payable']>
+
 export function addBackupCommands(program: Command): void {
   const copying = "back up the log, its tree, customers' keys and receipts, also while the service runs"
   const where = 'a directory; if it contains backups, only new content is stored'
@@ -83,8 +87,30 @@ export function addBackupCommands(program: Command): void {
       const openWith = openedWith(identityFile, passphraseFile)
       return restoreService(configuration, backup, { to, checkpoint, key, openWith })
     },
-    text: ({ notes, ...report }) => `${readable(report)}\n${lines(notes)}`,
+    text: ({ notes, payable, ...report }, { configuration }) =>
+      `${readable(report)}\n${lines(notes)}${payable ? `\n${payableText(payable, configuration.currency)}` : ''}`,
   })
+}
+
+const maxShown = 20
+
+function payableText({ count, sum, withdrawals, unreadable }: Payable, { code, decimals }: Currency): string {
+  const amountOf = (amount: number) => `${amount.toFixed(decimals)} ${code}`
+  const columns: Columns<Payable['withdrawals'][number]> = {
+    ID: ({ trackingId }) => shortId(trackingId),
+    MERCHANT: ({ merchantId }) => shortId(merchantId),
+    AMOUNT: { cell: ({ amount }) => amountOf(amount), align: 'right' },
+    STATUS: 'status',
+    CREATED: 'createdAt',
+    'BANK FILE': ({ bankFile }) => bankFile?.slice(0, 8),
+    REFERENCE: 'referenceId',
+  }
+  const head = `Payable at the end of the backup: ${count === 1 ? '1 withdrawal' : `${count} withdrawals`}, ${amountOf(sum)}.`
+  const more = count > maxShown ? `The first ${maxShown} of ${count}: --json lists all of them.\n` : ''
+  const problems = unreadable.map((stream) => `${stream} cannot be read, and may be payable.\n`)
+  return [`${head}\n`, count > 0 && table(withdrawals.slice(0, maxShown), columns), more, ...problems]
+    .filter((part) => part !== false)
+    .join('')
 }
 
 function openedWith(identityFile: string | undefined, passphraseFile: string | undefined) {

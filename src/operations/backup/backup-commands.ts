@@ -12,12 +12,15 @@ import {
   VerificationError,
 } from '@transferd/transparency-log'
 import { signedCheckpoint } from '../../audit/integrity/log-sealer.js'
+import { toJsonNumber } from '../../domain/money.js'
 import { logVerifier, type VerifiedLog, verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
+import { inWords } from '../doctor/machine.js'
 import { recordBackup } from '../files/last-backup.js'
 import { openLog, requireLog } from '../stores/stores.js'
 import { BackupError, bytesOf, type Manifest, manifestsIn, readManifest } from './backup-manifest.js'
 import { type CreateBackupOptions, createBackup } from './create-backup.js'
+import { payableWithdrawals } from './payable-withdrawals.js'
 import { type RestoreOptions, restoreBackup } from './restore-backup.js'
 import type { TreeSnapshot } from './tree-snapshot.js'
 
@@ -113,7 +116,7 @@ export function backUpEvents(configuration: Configuration, file: string): Backup
 
 export type RestoreReport = Awaited<ReturnType<typeof restoreService>>
 
-interface RestoreServiceOptions extends Pick<RestoreOptions, 'to' | 'openWith'> {
+interface RestoreServiceOptions extends Pick<RestoreOptions<unknown>, 'to' | 'openWith'> {
   /** A file with a checkpoint that was kept elsewhere. */
   readonly checkpoint: string | undefined
   /** The verifier key that the operator has kept. Only a log or tree with its signature is restored. */
@@ -128,14 +131,45 @@ export async function restoreService(
 ) {
   const verifier = key === undefined ? undefined : parseVerifier(key)
   const reached = checkpoint === undefined ? undefined : sizeOf(readFileSync(checkpoint, 'utf8'), checkpoint, verifier)
-  const verify = async (manifest: Manifest, directory: string) =>
-    verifier && requireSigned(configuration, manifest, directory, verifier)
-  const manifest = await restoreBackup({ backup, to, openWith, verify })
+  const inspect = async (manifest: Manifest, draft: string) => {
+    if (verifier) await requireSigned(configuration, manifest, draft, verifier)
+    return manifest.log === null ? null : payableIn(draft)
+  }
+  const lostEventsOf = ({ checkpoint: note }: Manifest) => {
+    const restored = note === null ? 0 : sizeOf(note, 'audit/checkpoint', verifier)
+    return reached === undefined ? null : Math.max(0, reached - restored)
+  }
+  const restoredAt = new Date().toISOString()
+  const options = { backup, to, openWith, at: restoredAt, lostEvents: lostEventsOf, inspect }
+  const { manifest, inspected: payable } = await restoreBackup(options)
   const { createdAt, log } = manifest
-  const restored = manifest.checkpoint === null ? 0 : sizeOf(manifest.checkpoint, 'audit/checkpoint', verifier)
-  /** The number of events that `checkpoint` covers and this backup does not contain, or null without a checkpoint. */
-  const lostEvents = reached === undefined ? null : Math.max(0, reached - restored)
-  return { directory: resolve(to), createdAt, log, lostEvents, notes: notesOf(manifest, lostEvents, key !== undefined) }
+  const lostEvents = lostEventsOf(manifest)
+  return {
+    ...{ directory: resolve(to), createdAt, restoredAt, log },
+    /** The number of events that `checkpoint` covers and this backup does not contain, or null without a checkpoint. */
+    lostEvents,
+    /** The withdrawals that could be paid at the end of the backup, or null if the log is on a server. */
+    payable,
+    notes: notesOf(manifest, { lostEvents, restoredAt, isSigned: key !== undefined }),
+  }
+}
+
+async function payableIn(directory: string) {
+  const { withdrawals, unreadable } = await payableWithdrawals(directory)
+  const sumMinor = withdrawals.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+  return {
+    count: withdrawals.length,
+    sum: toJsonNumber(sumMinor),
+    withdrawals: withdrawals.map(({ trackingId, merchantId, referenceId, amountMinor, status, createdAt, payout }) => ({
+      ...{ trackingId, merchantId, referenceId, amount: toJsonNumber(amountMinor), status, createdAt },
+      /** The user of the last claim, which may have expired. */
+      claimedBy: payout.claim?.by ?? null,
+      /** The MsgId of the last bank file that contains the withdrawal. */
+      bankFile: payout.files.at(-1)?.messageId ?? null,
+    })),
+    /** The streams of transfers that cannot be read, which may be payable withdrawals. */
+    unreadable,
+  }
 }
 
 /** Verifies the log and its tree, or only the tree if the log is on a server. @throws BackupError unless the key has signed them */
@@ -165,7 +199,13 @@ async function requireSigned(
   }
 }
 
-function notesOf({ log, createdAt, checkpoint, parts }: Manifest, lostEvents: number | null, isSigned: boolean) {
+interface Restored {
+  readonly lostEvents: number | null
+  readonly restoredAt: string
+  readonly isSigned: boolean
+}
+
+function notesOf({ log, createdAt, checkpoint, parts }: Manifest, { lostEvents, restoredAt, isSigned }: Restored) {
   const contains = (part: string) => parts.some(({ name, chunks }) => name === part && chunks.length > 0)
   const last = log?.lastEventAt && `The last event is at position ${log.position}, from ${log.lastEventAt}.`
   const unsigned =
@@ -176,12 +216,14 @@ function notesOf({ log, createdAt, checkpoint, parts }: Manifest, lostEvents: nu
     log === null
       ? `Only files are restored, as of ${createdAt}: the log is on a server.`
       : `Everything after ${createdAt} is lost. ${last || 'The log is empty.'}`,
+    `The backup was created ${inWords(Date.parse(restoredAt) - Date.parse(createdAt))} before this restore.`,
     lostEvents !== null && `The checkpoint covers ${lostEvents} events that this backup does not contain.`,
     isSigned ? `The ${log === null ? 'tree' : 'log'} is what --key has signed.` : unsigned,
     !contains('read-models') && 'The backup has no read models: the service rebuilds its lists when it starts.',
     !contains('customer-keys') &&
       "The backup has no customers' keys: if they are on MongoDB, restore that database too, or personal data cannot be read.",
     'Put the master key into the directory before the start: no backup contains it.',
+    'Payouts are stopped from the start on: withdrawals that were paid after the backup are payable again. Compare them with the bank, then resume payouts (docs/operating/backup.md#compare-with-the-bank).',
   ].filter((note) => note !== false)
 }
 
