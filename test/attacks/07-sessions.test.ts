@@ -10,7 +10,7 @@ import { startTestService, type TestService, type TestServiceOptions } from '../
 
 const minuteMs = 60_000
 const nothing = async () => undefined
-const restoring = { at: '2026-11-22T12:00:00.000Z', lostEvents: () => null, inspect: nothing }
+const restoring = { at: '2026-11-22T12:00:00.000Z', inspect: async () => ({ lostEvents: null }) }
 
 async function start(t: Test, options: TestServiceOptions): Promise<TestService> {
   const service = await startTestService({ ...options, configuration: { dataDirectory: options.path! } })

@@ -73,8 +73,9 @@ async function world(t: Test) {
   await file(inFile, ada)
   await transfers.act(manual, { type: 'SendToManualControl', message: null }, context)
   await transfers.act(completed, { type: 'Complete' }, context)
-  await transfers.act(cancelled, { type: 'Cancel', message: null }, context)
   await sealAll()
+  // The log of the backup goes beyond the checkpoint of the backup.
+  await transfers.act(cancelled, { type: 'Cancel', message: null }, context)
   t.match(await json(data, 'backup', 'target'), { status: 0 })
 
   await transfers.act(paid, { type: 'Claim' }, ada)
@@ -102,7 +103,7 @@ t.test('a restore lists the withdrawals that were payable at the end of the back
   const { status, result } = await json(data, 'restore', 'target', '--to', to, '--checkpoint', checkpoint)
   t.equal(status, 0)
   const report = result as RestoreReport
-  t.ok(report.lostEvents! >= 3)
+  t.equal(report.lostEvents, 3, 'counts the claim, the bank file and the completion')
   t.same(report.payable?.withdrawals.map(({ trackingId }) => trackingId).sort(), [...payable].sort())
   t.match(report.payable, { count: 5, sum: 502.5, unreadable: [] })
   const found = (id: string) => report.payable?.withdrawals.find(({ trackingId }) => trackingId === id)
@@ -178,7 +179,7 @@ t.test('a restored withdrawal is paid by no path until an administrator resumes 
   t.match(await json(to, 'transfers', 'complete', paid), { status: 1, stderr: /Payouts are stopped/ })
 
   const shown = (await administrator.get('/audit/integrity')).json().payoutsStopped
-  t.match(shown.restored, { backupCreatedAt: /Z$/, restoredAt: /Z$/, lostEvents: Number })
+  t.match(shown.restored, { backupCreatedAt: /Z$/, restoredAt: /Z$/, lostEvents: 3 })
   await withdraw(service, merchant)
   const listed = async () => {
     const pages = await Promise.all(

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Backup, backUpLog, checkLogFile } from '@transferd/event-log'
+import { type Backup, backUpLog, checkLogFile, readLogRows } from '@transferd/event-log'
 import {
   DirectoryTiles,
   type NoteVerifier,
@@ -116,7 +116,7 @@ export function backUpEvents(configuration: Configuration, file: string): Backup
 
 export type RestoreReport = Awaited<ReturnType<typeof restoreService>>
 
-interface RestoreServiceOptions extends Pick<RestoreOptions<unknown>, 'to' | 'openWith'> {
+interface RestoreServiceOptions extends Pick<RestoreOptions<never>, 'to' | 'openWith'> {
   /** A file with a checkpoint that was kept elsewhere. */
   readonly checkpoint: string | undefined
   /** The verifier key that the operator has kept. Only a log or tree with its signature is restored. */
@@ -133,17 +133,13 @@ export async function restoreService(
   const reached = checkpoint === undefined ? undefined : sizeOf(readFileSync(checkpoint, 'utf8'), checkpoint, verifier)
   const inspect = async (manifest: Manifest, draft: string) => {
     if (verifier) await requireSigned(configuration, manifest, draft, verifier)
-    return manifest.log === null ? null : payableIn(draft)
-  }
-  const lostEventsOf = ({ checkpoint: note }: Manifest) => {
-    const restored = note === null ? 0 : sizeOf(note, 'audit/checkpoint', verifier)
-    return reached === undefined ? null : Math.max(0, reached - restored)
+    const lostEvents = reached === undefined ? null : Math.max(0, reached - restoredLeaves(manifest, draft, verifier))
+    return { lostEvents, payable: manifest.log === null ? null : await payableIn(draft) }
   }
   const restoredAt = new Date().toISOString()
-  const options = { backup, to, openWith, at: restoredAt, lostEvents: lostEventsOf, inspect }
-  const { manifest, inspected: payable } = await restoreBackup(options)
+  const { manifest, inspected } = await restoreBackup({ backup, to, openWith, at: restoredAt, inspect })
+  const { lostEvents, payable } = inspected
   const { createdAt, log } = manifest
-  const lostEvents = lostEventsOf(manifest)
   return {
     ...{ directory: resolve(to), createdAt, restoredAt, log },
     /** The number of events that `checkpoint` covers and this backup does not contain, or null without a checkpoint. */
@@ -152,6 +148,14 @@ export async function restoreService(
     payable,
     notes: notesOf(manifest, { lostEvents, restoredAt, isSigned: key !== undefined }),
   }
+}
+
+/** Returns the number of restored events that a tree contains. Most logs go beyond the checkpoint in their backup. */
+function restoredLeaves({ log, checkpoint }: Manifest, draft: string, verifier: NoteVerifier | undefined): number {
+  if (log === null) return checkpoint === null ? 0 : sizeOf(checkpoint, 'audit/checkpoint', verifier)
+  let leaves = 0
+  for (const { name } of readLogRows(draft, log.events)) if (!name.startsWith('$')) leaves++
+  return leaves
 }
 
 async function payableIn(directory: string) {

@@ -27,7 +27,10 @@ import {
 } from './backup-manifest.js'
 import { writePart } from './backup-parts.js'
 
-export interface RestoreOptions<Inspected> {
+/** `lostEvents` is the number of events that a newer checkpoint covers and the backup does not contain, or null without one. */
+type Inspection = Pick<RestoredMark, 'lostEvents'>
+
+export interface RestoreOptions<Inspected extends Inspection> {
   /** A manifest, or a target, of which the newest backup is restored. */
   readonly backup: string
   /** A directory that does not exist yet. */
@@ -35,15 +38,13 @@ export interface RestoreOptions<Inspected> {
   readonly openWith: OpenWith
   /** The time of the restore. */
   readonly at: string
-  /** Returns the number of events that a newer checkpoint covers and the backup does not contain, or null without such a checkpoint. */
-  readonly lostEvents: (manifest: Manifest) => number | null
   /** Reads the directory before it gets its name, and throws if it is invalid. */
   readonly inspect: (manifest: Manifest, directory: string) => Promise<Inspected>
 }
 
 /** Creates the directory `to` when all of the backup is written and inspected. @throws BackupError */
-export async function restoreBackup<Inspected>(options: RestoreOptions<Inspected>) {
-  const { backup, to, openWith, inspect } = options
+export async function restoreBackup<Inspected extends Inspection>(options: RestoreOptions<Inspected>) {
+  const { backup, to, openWith, at, inspect } = options
   const place = resolve(to)
   requireFree(place)
   const { path, target } = locate(resolve(backup))
@@ -61,7 +62,7 @@ export async function restoreBackup<Inspected>(options: RestoreOptions<Inspected
     requireLog(manifest, draft)
     requireIntactDatabases(draft)
     const inspected = await inspect(manifest, draft)
-    markRestored(draft, markOf(manifest, options))
+    markRestored(draft, markOf(manifest, at, inspected))
     finishFiles(draft)
     requireFree(place)
     renameSync(draft, place)
@@ -73,14 +74,10 @@ export async function restoreBackup<Inspected>(options: RestoreOptions<Inspected
   }
 }
 
-function markOf(
-  manifest: Manifest,
-  { at, lostEvents }: Pick<RestoreOptions<unknown>, 'at' | 'lostEvents'>,
-): RestoredMark {
-  const { createdAt, log } = manifest
+function markOf({ createdAt, log }: Manifest, at: string, { lostEvents }: Inspection): RestoredMark {
   return {
     ...{ id: randomUUID(), backupCreatedAt: createdAt, restoredAt: at },
-    ...{ events: log?.events ?? null, lastEventAt: log?.lastEventAt ?? null, lostEvents: lostEvents(manifest) },
+    ...{ events: log?.events ?? null, lastEventAt: log?.lastEventAt ?? null, lostEvents },
   }
 }
 

@@ -36,7 +36,7 @@ const canary = 'canary-4410'
 const pdf = (text: string) => Buffer.from(`%PDF-${text}`)
 const at = (second: number) => `2026-11-22T10:00:${String(second).padStart(2, '0')}.000Z`
 const nothing = async () => undefined
-const restoring = { at: '2026-11-22T12:00:00.000Z', lostEvents: () => null, inspect: nothing }
+const restoring = { at: '2026-11-22T12:00:00.000Z', inspect: async () => ({ lostEvents: null }) }
 const signer = parseSigner(generateSigner('log.example/transferd'))
 
 /** A data directory with a log and its tree, read models with a list and a receipt, and keys. */
