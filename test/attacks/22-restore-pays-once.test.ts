@@ -84,10 +84,13 @@ async function world(t: Test) {
   await sealAll()
   const checkpoint = join(root, 'kept-checkpoint')
   writeFileSync(checkpoint, readFileSync(join(data, 'audit', 'checkpoint')))
+  // A merchant created this one after the backup, so the restore loses it.
+  const lostBody = createBody('withdrawal', merchant.secretKey, { accountNumber: iban })
+  const lost = (await post(app, paths.withdrawal, lostBody, { key: merchant.webApiKey })).json().result.trackingId
   await before.stop()
   const payable = [paid, pending, claimed, inFile, manual]
   const ids = { paid, pending, claimed, inFile, manual, deposit: deposit.json().result.trackingId as string }
-  return { root, data, to, merchant, masterKey, run, json, open, checkpoint, payable, ...ids }
+  return { root, data, to, merchant, masterKey, run, json, open, checkpoint, payable, lost, lostBody, ...ids }
 }
 
 /** Returns the restores that the log records. */
@@ -180,7 +183,8 @@ t.test('a restored withdrawal is paid by no path until an administrator resumes 
 
   const shown = (await administrator.get('/audit/integrity')).json().payoutsStopped
   t.match(shown.restored, { backupCreatedAt: /Z$/, restoredAt: /Z$/, lostEvents: 3 })
-  await withdraw(service, merchant)
+  const repeated = await post(app, paths.withdrawal, restored.lostBody, { key: merchant.webApiKey })
+  t.equal(repeated.json().result.trackingId, restored.lost, 'a repeated create gets the same trackingId')
   const listed = async () => {
     const pages = await Promise.all(
       ['Pending', 'ManualControl'].map((status) =>

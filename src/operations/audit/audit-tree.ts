@@ -89,7 +89,7 @@ export function treeMetrics(
   gauge('transferd_audit_tree_size', size, null, async (set) => set(now.size))
   const findings = 'Findings of the last verification of the log; 0 on a node without the tree.'
   gauge('transferd_audit_findings', findings, null, async (set) => set(now.findings))
-  const stopped = '1 while payouts are stopped by a finding or by an operator.'
+  const stopped = '1 while payouts are stopped by a finding, a restore or an operator.'
   gauge('transferd_payouts_stopped', stopped, null, async (set) => {
     const state = await commands.state().catch(() => undefined)
     // An unavailable log leaves the value.
