@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import type { Currency } from '../domain/money.js'
+import { type Currency, currencyOf } from '../domain/money.js'
 import type { RestoreReport } from '../operations/backup/backup-commands.js'
 import type { KeyListed } from '../operations/keys/key-commands.js'
 import { checkpointIn, contentOf, verifierOf } from './audit-proofs.js'
 import { defineStandaloneCommand, UsageError } from './command.js'
 import { flag, matching, option, path, reason, repeatable, required } from './options.js'
-import { type Columns, readable, shortId, table } from './readable.js'
+import { type Columns, cell, readable, shortId, table } from './readable.js'
 
 export function addMasterKeyCommands(program: Command): void {
   const keys = program.command('keys').description('the master keys')
@@ -87,15 +87,17 @@ export function addBackupCommands(program: Command): void {
       const openWith = openedWith(identityFile, passphraseFile)
       return restoreService(configuration, backup, { to, checkpoint, key, openWith })
     },
-    text: ({ notes, payable, ...report }, { configuration }) =>
-      `${readable(report)}\n${lines(notes)}${payable ? `\n${payableText(payable, configuration.currency)}` : ''}`,
+    text: ({ notes, payable, ...report }) =>
+      `${readable(report)}\n${lines(notes)}${payable ? `\n${payableText(payable)}` : ''}`,
   })
 }
 
 const maxShown = 20
 
-function payableText({ count, sum, withdrawals, unreadable }: Payable, { code, decimals }: Currency): string {
-  const amountOf = (amount: number) => `${amount.toFixed(decimals)} ${code}`
+function payableText({ count, sum, currency, withdrawals, unreadable }: Payable): string {
+  // The currency of a log is a supported one.
+  const { decimals } = currencyOf(currency) as Currency
+  const amountOf = (amount: number) => `${amount.toFixed(decimals)} ${currency}`
   const columns: Columns<Payable['withdrawals'][number]> = {
     ID: ({ trackingId }) => shortId(trackingId),
     MERCHANT: ({ merchantId }) => shortId(merchantId),
@@ -105,12 +107,13 @@ function payableText({ count, sum, withdrawals, unreadable }: Payable, { code, d
     'BANK FILE': ({ bankFile }) => bankFile?.slice(0, 8),
     REFERENCE: 'referenceId',
   }
-  const head = `Payable at the end of the backup: ${count === 1 ? '1 withdrawal' : `${count} withdrawals`}, ${amountOf(sum)}.`
-  const more = count > maxShown ? `The first ${maxShown} of ${count}: --json lists all of them.\n` : ''
-  const problems = unreadable.map((stream) => `${stream} cannot be read, and may be payable.\n`)
-  return [`${head}\n`, count > 0 && table(withdrawals.slice(0, maxShown), columns), more, ...problems]
-    .filter((part) => part !== false)
-    .join('')
+  const shown = withdrawals.slice(0, maxShown)
+  return [
+    `Payable at the end of the backup: ${count === 1 ? '1 withdrawal' : `${count} withdrawals`}, ${amountOf(sum)}.\n`,
+    count > 0 ? table(shown, columns) : '',
+    count > maxShown ? `The first ${maxShown} of ${count}: --json lists all of them.\n` : '',
+    unreadable.length > 0 ? `Unreadable, and possibly payable: ${cell(unreadable.slice(0, maxShown))}\n` : '',
+  ].join('')
 }
 
 function openedWith(identityFile: string | undefined, passphraseFile: string | undefined) {

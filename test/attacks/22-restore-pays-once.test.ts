@@ -31,7 +31,7 @@ async function withdraw({ app }: TestService, { secretKey, webApiKey }: { secret
 }
 
 /** A service that paid a withdrawal after its backup, and the directory that was restored from the backup. */
-async function world(t: Test) {
+async function world(t: Test, others = 0) {
   const root = temporaryDirectory(t)
   const [data, to] = [join(root, 'data'), join(root, 'restored')]
   const before = await start(t, data)
@@ -69,6 +69,8 @@ async function world(t: Test) {
     await create(),
     await create(),
   ] as const
+  const payable = [paid, pending, claimed, inFile, manual]
+  for (let n = 0; n < others; n++) payable.push(await create())
   await transfers.act(claimed, { type: 'Claim' }, ada)
   await file(inFile, ada)
   await transfers.act(manual, { type: 'SendToManualControl', message: null }, context)
@@ -88,7 +90,6 @@ async function world(t: Test) {
   const lostBody = createBody('withdrawal', merchant.secretKey, { accountNumber: iban })
   const lost = (await post(app, paths.withdrawal, lostBody, { key: merchant.webApiKey })).json().result.trackingId
   await before.stop()
-  const payable = [paid, pending, claimed, inFile, manual]
   const ids = { paid, pending, claimed, inFile, manual, deposit: deposit.json().result.trackingId as string }
   return { root, data, to, merchant, masterKey, run, json, open, checkpoint, payable, lost, lostBody, ...ids }
 }
@@ -102,21 +103,23 @@ async function recordedIn(open: ReturnType<typeof world> extends Promise<infer W
 }
 
 t.test('a restore lists the withdrawals that were payable at the end of the backup', async (t) => {
-  const { to, data, run, json, checkpoint, payable, inFile, claimed } = await world(t)
+  const { to, data, run, json, checkpoint, payable, inFile, claimed } = await world(t, 16)
   const { status, result } = await json(data, 'restore', 'target', '--to', to, '--checkpoint', checkpoint)
   t.equal(status, 0)
   const report = result as RestoreReport
   t.equal(report.lostEvents, 3, 'counts the claim, the bank file and the completion')
   t.same(report.payable?.withdrawals.map(({ trackingId }) => trackingId).sort(), [...payable].sort())
-  t.match(report.payable, { count: 5, sum: 502.5, unreadable: [] })
+  t.match(report.payable, { count: 21, sum: 2110.5, currency: 'TRY', unreadable: [] })
   const found = (id: string) => report.payable?.withdrawals.find(({ trackingId }) => trackingId === id)
   t.match(found(inFile), { status: 'Pending', amount: 100.5, claimedBy: 'user:ada', bankFile: /^[0-9a-f]{32}$/ })
   t.match(found(claimed), { claimedBy: 'user:ada', bankFile: null, createdAt: /Z$/ })
   t.match(report.notes.join(' '), /The backup was created \d+ seconds? before this restore\./)
   t.match(report.notes.join(' '), /Payouts are stopped from the start on/)
   const { stdout } = await run(data, 'restore', 'target', '--to', `${to}-2`)
-  t.match(stdout, /Payable at the end of the backup: 5 withdrawals, 502\.50 TRY\./)
-  for (const id of payable) t.match(stdout, id.slice(0, 8))
+  t.match(stdout, /Payable at the end of the backup: 21 withdrawals, 2110\.50 TRY\./)
+  for (const id of payable.slice(0, 20)) t.match(stdout, id.slice(0, 8))
+  t.notMatch(stdout, payable.at(-1)!.slice(0, 8))
+  t.match(stdout, /The first 20 of 21: --json lists all of them\./)
   t.notMatch(stdout, iban, 'shows no personal data')
 })
 

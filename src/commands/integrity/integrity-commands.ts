@@ -22,7 +22,10 @@ import {
 /** The cause of the findings that the service itself records. */
 export const integrityContext = { actor: 'system:integrity', $correlationId: 'integrity', $causationId: 'integrity' }
 
-/** Records verification failures and restores, which stop payouts, and the decisions to stop and resume payouts. Each method may throw StoreUnavailableError. */
+/**
+ * Records verification failures and restores, which stop payouts, and the decisions to stop and resume payouts. Each method may throw
+ * StoreUnavailableError.
+ */
 export class IntegrityCommands {
   constructor(
     private readonly store: EventStore,
@@ -60,8 +63,8 @@ export class IntegrityCommands {
   }
 
   /**
-   * Resumes payouts unless there is a finding, a stop or a restore after `revision`, which the user has not seen. Their number would not be enough:
-   * after another resumption, there can be as many others. `changed` is `true` if payouts were stopped.
+   * Resumes payouts unless there is a finding, a stop or a restore after `revision`, which the user has not seen. Their number would not be
+   * enough: after another resumption, there can be as many others. `changed` is `true` if payouts were stopped.
    */
   resumePayouts(reason: string, revision: number, context: CommandContext) {
     return this.#execute({ type: 'Resume', reason }, context, revision)

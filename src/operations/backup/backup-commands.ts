@@ -134,7 +134,7 @@ export async function restoreService(
   const inspect = async (manifest: Manifest, draft: string) => {
     if (verifier) await requireSigned(configuration, manifest, draft, verifier)
     const lostEvents = reached === undefined ? null : Math.max(0, reached - restoredLeaves(manifest, draft, verifier))
-    return { lostEvents, payable: manifest.log === null ? null : await payableIn(draft) }
+    return { lostEvents, payable: manifest.log === null ? null : await payableIn(draft, configuration) }
   }
   const restoredAt = new Date().toISOString()
   const { manifest, inspected } = await restoreBackup({ backup, to, openWith, at: restoredAt, inspect })
@@ -158,12 +158,13 @@ function restoredLeaves({ log, checkpoint }: Manifest, draft: string, verifier: 
   return leaves
 }
 
-async function payableIn(directory: string) {
-  const { withdrawals, unreadable } = await payableWithdrawals(directory)
+async function payableIn(directory: string, configuration: Configuration) {
+  const { currency = configuration.currency.code, withdrawals, unreadable } = await payableWithdrawals(directory)
   const sumMinor = withdrawals.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
   return {
     count: withdrawals.length,
     sum: toJsonNumber(sumMinor),
+    currency,
     withdrawals: withdrawals.map(({ trackingId, merchantId, referenceId, amountMinor, status, createdAt, payout }) => ({
       ...{ trackingId, merchantId, referenceId, amount: toJsonNumber(amountMinor), status, createdAt },
       /** The user of the last claim, which may have expired. */

@@ -1,22 +1,26 @@
 import { openEventLog } from '@transferd/event-log'
-import { streamPrefix } from '../../domain/streams.js'
+import { currencyStream, streamPrefix } from '../../domain/streams.js'
 import { evolve, initialState, isTerminal, type Withdrawal } from '../../domain/transfer/transfer.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { personalFieldsOf, sealedField, UnreadableEventError } from '../../event-store/event-codec.js'
 import { damagedType, logPages, type RecordedEvent } from '../../event-store/event-store.js'
-import { evolved, readEvent, skipEvents } from '../../event-store/read-event.js'
+import { evolved, readableEvent, readEvent, skipEvents } from '../../event-store/read-event.js'
 
 const eventsPerRead = 500
 
 /**
  * Reads the withdrawals of an embedded log that can still be paid, oldest first, without the master key: personal data stays encrypted and
- * the codes of events are not checked. Only unfinished withdrawals are in memory. `unreadable` are streams with an unreadable event.
+ * the codes of events are not checked. Only unfinished withdrawals are in memory. `currency` is that of the log, or `undefined` before the
+ * first transfer. `unreadable` are streams with an unreadable event.
  */
 export async function payableWithdrawals(directory: string) {
   const log = await openEventLog({ directory, writerThread: false })
   const open = new Map<string, Withdrawal>()
   const unreadable = new Set<string>()
+  let currency: string | undefined
   try {
+    const bound = (await log.readStream(currencyStream)).map(readableEvent)
+    currency = bound.find((event) => event?.type === 'CurrencyBound')?.data.currency
     const options = { streamPrefixes: [streamPrefix.transfer], maxCount: eventsPerRead }
     for await (const { events } of logPages(skipEvents(log), options)) {
       for (const recorded of events) {
@@ -33,8 +37,7 @@ export async function payableWithdrawals(directory: string) {
   } finally {
     await log.close()
   }
-  const withdrawals = [...open.values()].sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
-  return { withdrawals, unreadable: [...unreadable] }
+  return { currency, withdrawals: [...open.values()], unreadable: [...unreadable] }
 }
 
 /** @throws UnreadableEventError */
