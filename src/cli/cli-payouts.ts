@@ -9,9 +9,9 @@ export function addPayoutCommands(program: Command): void {
     async run({ eventStore, clock }) {
       const { IntegrityCommands } = await import('../commands/integrity/integrity-commands.js')
       const { state, revision } = await new IntegrityCommands(eventStore, clock).read()
-      const { stoppedSince, stop, findings } = state
+      const { stoppedSince, stop, restored, findings } = state
       return {
-        ...{ stoppedSince, stopReason: stop?.reason ?? null, findings },
+        ...{ stoppedSince, stopReason: stop?.reason ?? null, restored, findings },
         revision: revision === 'no_stream' ? null : revision,
       }
     },

@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
+import { type Currency, currencyOf } from '../domain/money.js'
+import type { RestoreReport } from '../operations/backup/backup-commands.js'
 import type { KeyListed } from '../operations/keys/key-commands.js'
 import { checkpointIn, contentOf, verifierOf } from './audit-proofs.js'
 import { defineStandaloneCommand, UsageError } from './command.js'
 import { flag, matching, option, path, reason, repeatable, required } from './options.js'
-import { type Columns, readable, table } from './readable.js'
+import { type Columns, cell, readable, shortId, table } from './readable.js'
 
 export function addMasterKeyCommands(program: Command): void {
   const keys = program.command('keys').description('the master keys')
@@ -43,6 +45,8 @@ function inWords(sealed: KeyListed['sealed']): string {
   const parts = Object.entries(sealed).map(([of, n]) => `${of}: ${n}`)
   return parts.join(', ') || 'nothing'
 }
+
+type Payable = NonNullable<RestoreReport['payable']>
 
 export function addBackupCommands(program: Command): void {
   const copying = "back up the log, its tree, customers' keys and receipts, also while the service runs"
@@ -86,8 +90,33 @@ export function addBackupCommands(program: Command): void {
       const openWith = openedWith(identityFile, passphraseFile)
       return restoreService(configuration, backup, { to, checkpoint, key, openWith })
     },
-    text: ({ notes, ...report }) => `${readable(report)}\n${lines(notes)}`,
+    text: ({ notes, payable, ...report }) =>
+      `${readable(report)}\n${lines(notes)}${payable ? `\n${payableText(payable)}` : ''}`,
   })
+}
+
+const maxShown = 20
+
+function payableText({ count, sum, currency, withdrawals, unreadable }: Payable): string {
+  // The currency of a log is a supported one.
+  const { decimals } = currencyOf(currency) as Currency
+  const amountOf = (amount: number) => `${amount.toFixed(decimals)} ${currency}`
+  const columns: Columns<Payable['withdrawals'][number]> = {
+    ID: ({ trackingId }) => shortId(trackingId),
+    MERCHANT: ({ merchantId }) => shortId(merchantId),
+    AMOUNT: { cell: ({ amount }) => amountOf(amount), align: 'right' },
+    STATUS: 'status',
+    CREATED: 'createdAt',
+    'BANK FILE': ({ bankFile }) => bankFile?.slice(0, 8),
+    REFERENCE: 'referenceId',
+  }
+  const shown = withdrawals.slice(0, maxShown)
+  return [
+    `Payable at the end of the backup: ${count === 1 ? '1 withdrawal' : `${count} withdrawals`}, ${amountOf(sum)}.\n`,
+    count > 0 ? table(shown, columns) : '',
+    count > maxShown ? `The first ${maxShown} of ${count}: --json lists all of them.\n` : '',
+    unreadable.length > 0 ? `Unreadable, and possibly payable: ${cell(unreadable.slice(0, maxShown))}\n` : '',
+  ].join('')
 }
 
 function openedWith(identityFile: string | undefined, passphraseFile: string | undefined) {

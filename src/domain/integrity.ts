@@ -1,5 +1,5 @@
 import { accept, type Decider } from '../kernel/rules.js'
-import { Data, type EventsOf, Nullable, OneOf, type ValueOf } from './event.js'
+import { Data, type DataOf, type EventsOf, Nullable, OneOf, type ValueOf } from './event.js'
 import { Index, Text, Time } from './fields.js'
 
 const finding = {
@@ -17,23 +17,40 @@ const Finding = Data(finding)
 export type Finding = ValueOf<typeof Finding>
 
 export const integrityEvents = {
-  /** From the first violation or stop on nothing is paid out, until an administrator resumes payouts. */
+  /** From the first violation, stop or restore on nothing is paid out, until an administrator resumes payouts. */
   IntegrityViolated: Data({ ...finding, treeSize: Index, at: Time }),
   PayoutsStopped: Data({ reason: Text, at: Time }),
+  /** A backup replaced the log, so withdrawals that were paid after it are payable again. A field is null if the restore did not record it. */
+  LogRestored: Data({
+    backupCreatedAt: Nullable(Time),
+    restoredAt: Nullable(Time),
+    /** The number of events in the backup, and the time of the last one. */
+    events: Nullable(Index),
+    lastEventAt: Nullable(Time),
+    /** The events of a newer checkpoint that the backup does not contain. */
+    lostEvents: Nullable(Index),
+    at: Time,
+  }),
   PayoutsResumed: Data({ reason: Text, at: Time }),
 }
 
 export type IntegrityEvent = EventsOf<typeof integrityEvents>
 
+/** What a restore recorded about the backup and itself. */
+export type Restore = Omit<DataOf<IntegrityEvent, 'LogRestored'>, 'at'>
+
 export type IntegrityCommand =
   | { readonly type: 'Report'; readonly finding: Finding; readonly treeSize: number; readonly at: string }
   | { readonly type: 'Stop'; readonly reason: string; readonly at: string }
+  | { readonly type: 'RecordRestore'; readonly restore: Restore; readonly at: string }
   | { readonly type: 'Resume'; readonly reason: string; readonly at: string }
 
 export interface Integrity {
   readonly stoppedSince: string | null
   /** The decision of an operator to stop payouts, if it is in force. */
   readonly stop: { readonly reason: string; readonly at: string } | null
+  /** The last restore of the log since payouts were resumed. */
+  readonly restored: (Restore & { readonly at: string }) | null
   readonly findings: readonly Finding[]
   /** The findings before the last decision to resume payouts. Found again, they do not stop payouts. */
   readonly decided: ReadonlySet<string>
@@ -52,11 +69,12 @@ export function forgedPlace({ kind, place, problem }: Finding): { stream: string
 export const maxFindings = 100
 
 export const integrityDecider: Decider<Integrity, IntegrityCommand, IntegrityEvent> = {
-  initialState: { stoppedSince: null, stop: null, findings: [], decided: new Set() },
+  initialState: { stoppedSince: null, stop: null, restored: null, findings: [], decided: new Set() },
   decide(command, { stoppedSince, stop, findings, decided }) {
     const { at } = command
     if (command.type === 'Stop')
       return stop === null ? accept({ type: 'PayoutsStopped', data: { reason: command.reason, at } }) : accept()
+    if (command.type === 'RecordRestore') return accept({ type: 'LogRestored', data: { ...command.restore, at } })
     if (command.type === 'Resume') {
       if (stoppedSince === null) return accept()
       return accept({ type: 'PayoutsResumed', data: { reason: command.reason, at } })
@@ -73,9 +91,10 @@ export const integrityDecider: Decider<Integrity, IntegrityCommand, IntegrityEve
   evolve(state, { type, data }) {
     if (type === 'PayoutsResumed') {
       const decided = new Set([...state.decided, ...state.findings.map(keyOf)])
-      return { stoppedSince: null, stop: null, findings: [], decided }
+      return { stoppedSince: null, stop: null, restored: null, findings: [], decided }
     }
     if (type === 'PayoutsStopped') return { ...state, stoppedSince: state.stoppedSince ?? data.at, stop: data }
+    if (type === 'LogRestored') return { ...state, stoppedSince: state.stoppedSince ?? data.at, restored: data }
     const { treeSize: _, at, ...finding } = data
     return { ...state, stoppedSince: state.stoppedSince ?? at, findings: [...state.findings, finding] }
   },

@@ -53,6 +53,21 @@ t.test('an operator stops payouts until they are resumed', async (t) => {
   t.match(fold([stopped, resumed]), { stoppedSince: null, stop: null })
 })
 
+t.test('a restored log stops payouts until they are resumed', async (t) => {
+  const restore = {
+    ...{ backupCreatedAt: '2026-11-22T03:00:00.000Z', restoredAt: '2026-11-22T09:00:00.000Z' },
+    ...{ events: 51_000, lastEventAt: '2026-11-22T02:59:00.000Z', lostEvents: 420 },
+  }
+  const record = { type: 'RecordRestore', restore, at } as const
+  const restored = { type: 'LogRestored', data: { ...restore, at } } as const
+  given().when(record).then([restored])
+  given(restored).when(resume).then([resumed])
+  given(violated('a@1')).when(record).then([restored])
+  given(restored, resumed).when(record).then([restored], 'a second restore stops payouts again')
+  t.match(fold([restored]), { stoppedSince: at, restored: { ...restore, at } })
+  t.match(fold([restored, resumed]), { stoppedSince: null, restored: null })
+})
+
 t.test('bounds the number of recorded findings', async () => {
   const many = Array.from({ length: maxFindings }, (_, index) => violated(`a@${index}`))
   given(...many)

@@ -31,6 +31,7 @@ const notPersonal = new Set([
   ...['settings', 'changes', 'secretKeys', 'previousWebhookSecret', 'secondFactor', 'sealed'],
   ...['place', 'leafIndex', 'treeSize', 'treeId', 'origin', 'size', 'root', 'after', 'through', 'streams'],
   ...['messageId', 'format', 'sha256'],
+  ...['backupCreatedAt', 'restoredAt', 'events', 'lastEventAt', 'lostEvents'],
   // Numbers.
   ...[
     'attempt',

@@ -172,7 +172,16 @@ export const areas: Areas = {
     packages: [transparencyLog, typebox, eventLog, 'better-sqlite3', 'lru-cache', 'pino', 'prom-client'],
   },
   'operations/backup': {
-    areas: ['kernel', 'read-models', 'privacy', 'privacy/embedded', 'audit/integrity', 'operations'],
+    areas: [
+      'kernel',
+      'domain',
+      'event-store',
+      'read-models',
+      'privacy',
+      'privacy/embedded',
+      'audit/integrity',
+      'operations',
+    ],
     packages: [transparencyLog, typebox, eventLog, 'age-encryption', 'better-sqlite3'],
   },
   'operations/events-server': {

@@ -4,6 +4,7 @@ import {
   type IntegrityCommand,
   type IntegrityEvent,
   integrityDecider,
+  type Restore,
 } from '../../domain/integrity.js'
 import { integrityStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
@@ -21,7 +22,10 @@ import {
 /** The cause of the findings that the service itself records. */
 export const integrityContext = { actor: 'system:integrity', $correlationId: 'integrity', $causationId: 'integrity' }
 
-/** Records verification failures, which stop payouts, and the decisions to stop and resume payouts. Each method may throw StoreUnavailableError. */
+/**
+ * Records verification failures and restores, which stop payouts, and the decisions to stop and resume payouts. Each method may throw
+ * StoreUnavailableError.
+ */
 export class IntegrityCommands {
   constructor(
     private readonly store: EventStore,
@@ -52,9 +56,15 @@ export class IntegrityCommands {
     return this.#execute({ type: 'Stop', reason }, context)
   }
 
+  /** Records a restore of the log once, which stops payouts. A repeat with the same id changes nothing, even after payouts were resumed. */
+  async recordRestore(restore: Restore, id: string, context: CommandContext): Promise<void> {
+    const command = { type: 'RecordRestore', restore, at: this.clock() } as const
+    await handleCommand(this.store, integrityDecider, integrityStream, command, context, { onceId: id })
+  }
+
   /**
-   * Resumes payouts unless there is a finding or a stop after `revision`, which the user has not seen. Their number would not be enough:
-   * after another resumption, there can be as many others. `changed` is `true` if payouts were stopped.
+   * Resumes payouts unless there is a finding, a stop or a restore after `revision`, which the user has not seen. Their number would not be
+   * enough: after another resumption, there can be as many others. `changed` is `true` if payouts were stopped.
    */
   resumePayouts(reason: string, revision: number, context: CommandContext) {
     return this.#execute({ type: 'Resume', reason }, context, revision)

@@ -9,6 +9,7 @@ import { type ExportSealing, exportSealing } from '../../audit/proofs/export-sig
 import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proofs/transfer-proof.js'
 import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
+import type { Integrity } from '../../domain/integrity.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { systemClock } from '../../kernel/time.js'
 import type { KeyStore } from '../../privacy/customer-keys.js'
@@ -92,7 +93,7 @@ export function treeMetrics(
   gauge('transferd_audit_tree_size', size, null, async (set) => set(now.size))
   const findings = 'Findings of the last verification of the log; 0 on a node without the tree.'
   gauge('transferd_audit_findings', findings, null, async (set) => set(now.findings))
-  const stopped = '1 while payouts are stopped by a finding or by an operator.'
+  const stopped = '1 while payouts are stopped by a finding, a restore or an operator.'
   gauge('transferd_payouts_stopped', stopped, null, async (set) => {
     const state = await commands.state().catch(() => undefined)
     // An unavailable log leaves the value.
@@ -150,15 +151,22 @@ export function witnessesOf({ audit }: Configuration): readonly Witness[] {
 
 /** Returns the integrity problems and their consequences as sentences. @throws StoreUnavailableError */
 export async function integrityDetails(commands: IntegrityCommands, readModels: ReadModels): Promise<string[]> {
-  const { stoppedSince, stop, findings } = await commands.state()
+  const { stoppedSince, stop, restored, findings } = await commands.state()
   const status = await integrityStatus(readModels).catch(() => undefined)
   const troubles = [...(status?.troubles ?? [])]
   const [first, ...others] = findings
   if (stop) troubles.unshift(`an operator stopped payouts at ${stop.at}: ${stop.reason} (transferd payouts resume)`)
+  if (restored) troubles.unshift(restoreDetail(restored))
   if (!first) return troubles
   const more = others.length > 0 ? `, and ${others.length} more` : ''
   const stopped = `payouts are stopped since ${stoppedSince}, as the log does not verify: ${first.place}: ${first.problem}`
   return [`${stopped}${more} (transferd audit verify)`, ...troubles]
+}
+
+function restoreDetail({ backupCreatedAt, at }: NonNullable<Integrity['restored']>): string {
+  const from = backupCreatedAt === null ? 'a backup' : `the backup of ${backupCreatedAt}`
+  const advice = 'compare the payable withdrawals with the bank, then transferd payouts resume'
+  return `payouts are stopped since ${at}, as the log was restored from ${from}: ${advice}`
 }
 
 /** Returns the signer of exports, which uses the tree in this node's directory. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Backup, backUpLog, checkLogFile } from '@transferd/event-log'
+import { type Backup, backUpLog, checkLogFile, readLogRows } from '@transferd/event-log'
 import {
   DirectoryTiles,
   type NoteVerifier,
@@ -12,12 +12,15 @@ import {
   VerificationError,
 } from '@transferd/transparency-log'
 import { signedCheckpoint } from '../../audit/integrity/log-sealer.js'
+import { toJsonNumber } from '../../domain/money.js'
 import { logVerifier, type VerifiedLog, verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
+import { inWords } from '../doctor/machine.js'
 import { recordBackup } from '../files/last-backup.js'
 import { openLog, requireLog } from '../stores/stores.js'
 import { BackupError, bytesOf, type Manifest, manifestsIn, readManifest } from './backup-manifest.js'
 import { type CreateBackupOptions, createBackup } from './create-backup.js'
+import { payableWithdrawals } from './payable-withdrawals.js'
 import { type RestoreOptions, restoreBackup } from './restore-backup.js'
 import type { TreeSnapshot } from './tree-snapshot.js'
 
@@ -119,7 +122,7 @@ export function backUpEvents(configuration: Configuration, file: string): Backup
 
 export type RestoreReport = Awaited<ReturnType<typeof restoreService>>
 
-interface RestoreServiceOptions extends Pick<RestoreOptions, 'to' | 'openWith'> {
+interface RestoreServiceOptions extends Pick<RestoreOptions<never>, 'to' | 'openWith'> {
   /** A file with a checkpoint that was kept elsewhere. */
   readonly checkpoint: string | undefined
   /** The verifier key that the operator has kept. Only a log or tree with its signature is restored. */
@@ -134,14 +137,50 @@ export async function restoreService(
 ) {
   const verifier = key === undefined ? undefined : parseVerifier(key)
   const reached = checkpoint === undefined ? undefined : sizeOf(readFileSync(checkpoint, 'utf8'), checkpoint, verifier)
-  const verify = async (manifest: Manifest, directory: string) =>
-    verifier && requireSigned(configuration, manifest, directory, verifier)
-  const manifest = await restoreBackup({ backup, to, openWith, verify })
+  const inspect = async (manifest: Manifest, draft: string) => {
+    if (verifier) await requireSigned(configuration, manifest, draft, verifier)
+    const lostEvents = reached === undefined ? null : Math.max(0, reached - restoredLeaves(manifest, draft, verifier))
+    return { lostEvents, payable: manifest.log === null ? null : await payableIn(draft, configuration) }
+  }
+  const restoredAt = new Date().toISOString()
+  const { manifest, inspected } = await restoreBackup({ backup, to, openWith, at: restoredAt, inspect })
+  const { lostEvents, payable } = inspected
   const { createdAt, log } = manifest
-  const restored = manifest.checkpoint === null ? 0 : sizeOf(manifest.checkpoint, 'audit/checkpoint', verifier)
-  /** The number of events that `checkpoint` covers and this backup does not contain, or null without a checkpoint. */
-  const lostEvents = reached === undefined ? null : Math.max(0, reached - restored)
-  return { directory: resolve(to), createdAt, log, lostEvents, notes: notesOf(manifest, lostEvents, key !== undefined) }
+  return {
+    ...{ directory: resolve(to), createdAt, restoredAt, log },
+    /** The number of events that `checkpoint` covers and this backup does not contain, or null without a checkpoint. */
+    lostEvents,
+    /** The withdrawals that could be paid at the end of the backup, or null if the log is on a server. */
+    payable,
+    notes: notesOf(manifest, { lostEvents, restoredAt, isSigned: key !== undefined }),
+  }
+}
+
+/** Returns the number of restored events that a tree contains. Most logs go beyond the checkpoint in their backup. */
+function restoredLeaves({ log, checkpoint }: Manifest, draft: string, verifier: NoteVerifier | undefined): number {
+  if (log === null) return checkpoint === null ? 0 : sizeOf(checkpoint, 'audit/checkpoint', verifier)
+  let leaves = 0
+  for (const { name } of readLogRows(draft, log.events)) if (!name.startsWith('$')) leaves++
+  return leaves
+}
+
+async function payableIn(directory: string, configuration: Configuration) {
+  const { currency = configuration.currency.code, withdrawals, unreadable } = await payableWithdrawals(directory)
+  const sumMinor = withdrawals.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
+  return {
+    count: withdrawals.length,
+    sum: toJsonNumber(sumMinor),
+    currency,
+    withdrawals: withdrawals.map(({ trackingId, merchantId, referenceId, amountMinor, status, createdAt, payout }) => ({
+      ...{ trackingId, merchantId, referenceId, amount: toJsonNumber(amountMinor), status, createdAt },
+      /** The user of the last claim, which may have expired. */
+      claimedBy: payout.claim?.by ?? null,
+      /** The MsgId of the last bank file that contains the withdrawal. */
+      bankFile: payout.files.at(-1)?.messageId ?? null,
+    })),
+    /** The streams of transfers that cannot be read, which may be payable withdrawals. */
+    unreadable,
+  }
 }
 
 /** Verifies the log and its tree, or only the tree if the log is on a server. @throws BackupError unless the key has signed them */
@@ -171,10 +210,15 @@ async function requireSigned(
   }
 }
 
+interface Restored {
+  readonly lostEvents: number | null
+  readonly restoredAt: string
+  readonly isSigned: boolean
+}
+
 function notesOf(
   { log, createdAt, checkpoint, problems, parts }: Manifest,
-  lostEvents: number | null,
-  isSigned: boolean,
+  { lostEvents, restoredAt, isSigned }: Restored,
 ) {
   const contains = (part: string) => parts.some(({ name, chunks }) => name === part && chunks.length > 0)
   const last = log?.lastEventAt && `The last event is at position ${log.position}, from ${log.lastEventAt}.`
@@ -186,6 +230,7 @@ function notesOf(
     log === null
       ? `Only files are restored, as of ${createdAt}: the log is on a server.`
       : `Everything after ${createdAt} is lost. ${last || 'The log is empty.'}`,
+    `The backup was created ${inWords(Date.parse(restoredAt) - Date.parse(createdAt))} before this restore.`,
     lostEvents !== null && `The checkpoint covers ${lostEvents} events that this backup does not contain.`,
     problems.length > 0 &&
       `The log did not verify when it was backed up (${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}): ${problems[0]}`,
@@ -194,6 +239,7 @@ function notesOf(
     !contains('customer-keys') &&
       "The backup has no customers' keys: if they are on MongoDB, restore that database too, or personal data cannot be read.",
     'Put the master key into the directory before the start: no backup contains it.',
+    'Payouts are stopped from the start on: withdrawals that were paid after the backup are payable again. Compare them with the bank, then resume payouts (docs/operating/backup.md#compare-with-the-bank).',
   ].filter((note) => note !== false)
 }
 

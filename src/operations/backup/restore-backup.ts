@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
@@ -13,7 +14,7 @@ import { dirname, join, resolve } from 'node:path'
 import { BrokenLogError, readLogEnd } from '@transferd/event-log'
 import Database from 'better-sqlite3'
 import { syncToDisk } from '../files/durable-file.js'
-import { markRestored } from '../files/restored-mark.js'
+import { markRestored, type RestoredMark } from '../files/restored-mark.js'
 import { type ChunkKey, type OpenWith, openChunkKey, readChunk } from './backup-chunks.js'
 import {
   BackupError,
@@ -26,18 +27,24 @@ import {
 } from './backup-manifest.js'
 import { writePart } from './backup-parts.js'
 
-export interface RestoreOptions {
+/** `lostEvents` is the number of events that a newer checkpoint covers and the backup does not contain, or null without one. */
+type Inspection = Pick<RestoredMark, 'lostEvents'>
+
+export interface RestoreOptions<Inspected extends Inspection> {
   /** A manifest, or a target, of which the newest backup is restored. */
   readonly backup: string
   /** A directory that does not exist yet. */
   readonly to: string
   readonly openWith: OpenWith
-  /** Checks the directory before it gets its name, and throws if it is invalid. */
-  readonly verify: (manifest: Manifest, directory: string) => Promise<unknown>
+  /** The time of the restore. */
+  readonly at: string
+  /** Reads the directory before it gets its name, and throws if it is invalid. */
+  readonly inspect: (manifest: Manifest, directory: string) => Promise<Inspected>
 }
 
-/** Creates the directory `to` when all of the backup is written and verified. @throws BackupError */
-export async function restoreBackup({ backup, to, openWith, verify }: RestoreOptions): Promise<Manifest> {
+/** Creates the directory `to` when all of the backup is written and inspected. @throws BackupError */
+export async function restoreBackup<Inspected extends Inspection>(options: RestoreOptions<Inspected>) {
+  const { backup, to, openWith, at, inspect } = options
   const place = resolve(to)
   requireFree(place)
   const { path, target } = locate(resolve(backup))
@@ -54,17 +61,24 @@ export async function restoreBackup({ backup, to, openWith, verify }: RestoreOpt
     for (const { name, chunks } of manifest.parts) await writePart[name](draft, contentsOf(chunks, target, keys))
     requireLog(manifest, draft)
     requireIntactDatabases(draft)
-    await verify(manifest, draft)
-    markRestored(draft)
+    const inspected = await inspect(manifest, draft)
+    markRestored(draft, markOf(manifest, at, inspected))
     finishFiles(draft)
     requireFree(place)
     renameSync(draft, place)
+    syncToDisk(dirname(place))
+    return { manifest, inspected }
   } catch (error) {
     rmSync(draft, { recursive: true, force: true })
     throw error instanceof BrokenLogError ? new BackupError(`the backup is damaged: ${error.message}`) : error
   }
-  syncToDisk(dirname(place))
-  return manifest
+}
+
+function markOf({ createdAt, log }: Manifest, at: string, { lostEvents }: Inspection): RestoredMark {
+  return {
+    ...{ id: randomUUID(), backupCreatedAt: createdAt, restoredAt: at },
+    ...{ events: log?.events ?? null, lastEventAt: log?.lastEventAt ?? null, lostEvents },
+  }
 }
 
 function requireFree(place: string): void {

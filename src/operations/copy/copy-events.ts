@@ -9,15 +9,17 @@ import { type KeptKey, type KeyStore, keyIdIn } from '../../privacy/customer-key
 import { keyFileIn } from '../../privacy/embedded/embedded-key-store.js'
 import { verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError, readConfiguration } from '../configuration/configuration.js'
+import { requireNoMark } from '../files/restored-mark.js'
 import { openEventStore, openKeyStore, requireLog } from '../stores/stores.js'
 import { type CopyOptions, CopyRefusedError, copyLog } from './copy-log.js'
 
-/** Copies the log at one URL to another, in the form of EVENT_STORE_URL. @throws ConfigurationError, NoLogError, and the errors of {@link copyLog} */
+/** Copies the log at one URL to another, in the form of EVENT_STORE_URL. @throws ConfigurationError, NoLogError, RestoreNotRecordedError, and the errors of {@link copyLog} */
 export async function copyEvents(from: string, to: string, options: Pick<CopyOptions, 'signal' | 'onProgress'>) {
   const [origin, destination] = [await locate('--from', from), await locate('--to', to)]
   if (isDeepStrictEqual(origin.eventStore, destination.eventStore))
     throw new ConfigurationError(['--from and --to name the same log'])
   requireLog(origin)
+  requireNoMark(origin.dataDirectory)
   await requireVerified(origin, options.signal)
   const source = await open('--from', origin)
   const keys = keyStoresOf(origin, destination)

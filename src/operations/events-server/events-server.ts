@@ -9,6 +9,7 @@ import { isServiceStream } from '../../domain/streams.js'
 import { Type, Value } from '../../kernel/typebox.js'
 import { json } from '../configuration/configuration-values.js'
 import { createFileDurably, permissionNotices } from '../files/durable-file.js'
+import { requireNoMark } from '../files/restored-mark.js'
 import { NoLogError } from '../stores/stores.js'
 
 type ProtocolOptions = Parameters<typeof startProtocolServer>[0]
@@ -43,8 +44,9 @@ export function requireServedLog(directory: string): void {
   throw new NoLogError(`there is no log in ${directory}: to create one, add --writable`)
 }
 
-/** Serves the embedded log to EventStoreDB clients. @throws CannotOpenLogError */
+/** Serves the embedded log to EventStoreDB clients. @throws CannotOpenLogError, RestoreNotRecordedError */
 export async function startEventsServer(options: EventsServerOptions) {
+  if (options.directory !== undefined) requireNoMark(options.directory)
   const { directory, users: given, allowsServiceStreams, tls, advertise, isInsecure, ...others } = options
   const users =
     given ??

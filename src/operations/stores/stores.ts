@@ -18,6 +18,7 @@ import { withReceipts } from '../../read-models/receipts.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import { startFirstTree } from '../audit/audit-files.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
+import { restoredMark } from '../files/restored-mark.js'
 import { eventKeyIn, type MasterKeys, masterKeysOf, openKeyRing, requireEventKey } from '../keys/key-ring.js'
 
 /** The log, with the keys of its encrypted values, and notices for the operator about the key files. */
@@ -88,11 +89,21 @@ export async function openLogOver(
     if (events.length === 0) await startFirstTree(eventStore, box, configuration.audit.origin)
     const problem = await currencyProblem(eventStore, configuration.currency)
     if (problem !== undefined) throw new ConfigurationError([`CURRENCY ${problem}`])
+    await recordRestore(eventStore, configuration.dataDirectory)
     return { eventStore, rawEventStore, customerKeys, box, keyRing, close: () => eventStore.close() }
   } catch (error) {
     await rawEventStore.close()
     throw error
   }
+}
+
+/** Stops payouts on a restored log. Every process that can pay opens the log with its keys, so none pays before this. */
+async function recordRestore(eventStore: EventStore, dataDirectory: string): Promise<void> {
+  const mark = restoredMark(dataDirectory)
+  if (!mark) return
+  const { id, ...restore } = mark
+  const context = { actor: 'system:restore', $correlationId: id, $causationId: id }
+  await new IntegrityCommands(eventStore, systemClock()).recordRestore(restore, id, context)
 }
 
 /**

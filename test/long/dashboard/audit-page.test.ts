@@ -91,7 +91,7 @@ else {
     const operator = await openAs('operator', `/dashboard/transfers/${withdrawal}`)
     await operator.getByRole('alert').getByText('Payouts are stopped.').first().waitFor()
     t.equal(
-      await operator.getByRole('link', { name: 'View findings' }).count(),
+      await operator.getByRole('link', { name: 'View details' }).count(),
       0,
       'operators have no access to the findings',
     )
@@ -102,7 +102,7 @@ else {
       'actions that would be rejected are not offered',
     )
     const auditor = await openAs('auditor', '/dashboard')
-    await auditor.getByRole('link', { name: 'View findings' }).waitFor()
+    await auditor.getByRole('link', { name: 'View details' }).waitFor()
   })
 
   t.test('only auditors have access to the audit page', async (t) => {

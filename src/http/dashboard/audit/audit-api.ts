@@ -140,6 +140,17 @@ export const AuditVerification = Type.Object({
   findings: List(AuditFinding),
 })
 const PayoutDecision = Type.Object({ at: Time, by: Text, byName: Text, reason: Text })
+const RestoredLog = Type.Object({
+  backupCreatedAt: Nullable(Time),
+  restoredAt: Nullable(Time),
+  /** The number of events in the backup, and the time of the last one. */
+  events: Nullable(Type.Integer()),
+  lastEventAt: Nullable(Time),
+  /** The events of a newer checkpoint that the backup does not contain. */
+  lostEvents: Nullable(Type.Integer()),
+  /** The first start on the restored log. All payable withdrawals that were created before it are from the backup. */
+  at: Time,
+})
 /** GET /audit/integrity. */
 export const AuditIntegrityAnswer = Type.Object({
   /** Null before the first checkpoint and on a node without a tree. */
@@ -167,6 +178,8 @@ export const AuditIntegrityAnswer = Type.Object({
       findings: List(AuditFinding),
       /** Set if an operator stopped them. */
       stop: Nullable(PayoutDecision),
+      /** Set if the log was restored. A field is null if the restore did not record it. */
+      restored: Nullable(RestoredLog),
       revision: Type.Integer(),
     }),
   ),

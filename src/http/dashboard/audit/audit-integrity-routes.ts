@@ -31,7 +31,7 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
       commands.lastDecision('PayoutsStopped'),
       commands.lastDecision('PayoutsResumed'),
     ])
-    const { stoppedSince, stop, findings } = state
+    const { stoppedSince, stop, restored, findings } = state
     const named = (decision: typeof resumed) =>
       decision ? { ...decision, byName: actorNames(request)(decision.by) } : null
     return {
@@ -39,7 +39,7 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
       payoutsStopped:
         stoppedSince === null || revision === 'no_stream'
           ? null
-          : { since: stoppedSince, findings, stop: stop && named(stopped), revision },
+          : { since: stoppedSince, findings, stop: stop && named(stopped), restored, revision },
       resumed: named(resumed),
     }
   })

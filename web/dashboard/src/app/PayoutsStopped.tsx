@@ -4,18 +4,18 @@ import { usePayoutsStopped } from './payouts-stopped-query'
 import { useText } from './texts'
 import './PayoutsStopped.css'
 
-/** Shown above every page, with a link to the findings for users who have access to them. */
+/** Shown above every page, with a link to the reason for users who have access to it. */
 export function PayoutsStopped() {
   const text = useText()
-  const canReadFindings = usePermission('audit:read')
+  const canReadDetails = usePermission('audit:read')
   if (!usePayoutsStopped()) return null
   return (
     <div className="PayoutsStopped" role="alert">
       <strong>{text('shell.payoutsStopped')}</strong>
       <span>{text('shell.payoutsStoppedHelp')}</span>
-      {canReadFindings && (
+      {canReadDetails && (
         <ButtonLink to="/audit" search={{ view: 'integrity' }}>
-          {text('shell.viewFindings')}
+          {text('shell.viewDetails')}
         </ButtonLink>
       )}
     </div>

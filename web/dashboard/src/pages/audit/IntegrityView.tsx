@@ -15,6 +15,7 @@ import { Time } from '../../components/Time'
 import { notify } from '../../components/Toasts'
 import { CheckpointCard } from './CheckpointCard'
 import { IntegrityFindings } from './IntegrityFindings'
+import { RestoredLog } from './RestoredLog'
 import { ResumePayoutsDialog } from './ResumePayoutsDialog'
 import { Verifications } from './Verifications'
 
@@ -115,6 +116,7 @@ function Payouts({ integrity: { payoutsStopped, resumed } }: { readonly integrit
               decision={payoutsStopped.stop}
             />
           )}
+          {payoutsStopped.restored && <RestoredLog restored={payoutsStopped.restored} />}
           {payoutsStopped.findings.length > 0 && (
             <>
               <p>{text('audit.stoppedByFindings')}</p>

@@ -15,7 +15,7 @@ interface ResumeDialogProps {
 export function ResumePayoutsDialog({ stopped, refresh, onClose }: ResumeDialogProps) {
   const text = useText()
   // The state when the dialog opened, because the page fetches newer findings while the dialog is open.
-  const [{ findings, revision }] = useState(stopped)
+  const [{ findings, stop, restored, revision }] = useState(stopped)
   return (
     <ReasonDialog
       title={text(findings.length > 0 ? 'audit.resumeTitle' : 'audit.resumeTitleStopped')}
@@ -32,7 +32,9 @@ export function ResumePayoutsDialog({ stopped, refresh, onClose }: ResumeDialogP
       }}
       onClose={onClose}
     >
-      <p>{text(findings.length > 0 ? 'audit.resumeHelp' : 'audit.resumeHelpStopped')}</p>
+      {restored && <p>{text('audit.resumeHelpRestored')}</p>}
+      {stop && <p>{text('audit.resumeHelpStopped')}</p>}
+      {findings.length > 0 && <p>{text('audit.resumeHelp')}</p>}
     </ReasonDialog>
   )
 }
