@@ -142,8 +142,9 @@ t.test('a resumption of payouts covers neither a later finding nor a later stop'
 
 t.test('a reason for a second bank file covers no file that its operator has not seen', async (t) => {
   const running = await service(t)
-  const { app, id, secretKey, webApiKey, transfers, merchants } = running
+  const { app, directory, id, secretKey, webApiKey, transfers, merchants } = running
   await merchants.execute(id, { type: 'ChangeSettings', changes: { approvalAboveMinor: null } }, system)
+  await running.until(() => directory.byId(id)?.settings.approvalAboveMinor === null)
   const operator = await signInAs(running, 'operator', [id])
   const body = createBody('withdrawal', secretKey)
   const { trackingId } = (await post(app, paths.withdrawal, body, { key: webApiKey })).json().result
@@ -151,7 +152,7 @@ t.test('a reason for a second bank file covers no file that its operator has not
   const produce = (more: object = {}) =>
     operator.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [trackingId], ...more })
   const fileShown = async () => (await operator.get(`/transfers/${trackingId}`)).json().bankFile.messageId as string
-  await produce()
+  t.equal((await produce()).statusCode, 200)
   const first = await fileShown()
   const again = { reason: 'the bank lost the first file', files: [first] }
   t.equal((await produce({ again })).statusCode, 200)

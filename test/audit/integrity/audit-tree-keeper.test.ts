@@ -27,6 +27,7 @@ import { IntegrityCommands } from '../../../src/commands/integrity/integrity-com
 import type { EventStore } from '../../../src/event-store/event-store.js'
 import type { ReadModels } from '../../../src/read-models/read-models.js'
 import { until as untilTrue } from '../../callbacks/world.js'
+import { context } from '../../support/embedded-store.js'
 import { openTestReadModels } from '../../support/read-models.js'
 import { appendTransfers, signer, startTestTree, tilesOf, verifyDirectory, verifyInProcess } from './sealed-log.js'
 
@@ -238,4 +239,36 @@ t.test('the copy reveals that the log and its tree were truncated', async (t) =>
   await untilTrue(isFound, 20_000)
   await next.stop()
   t.equal(readFileSync(join(copy, 'checkpoint'), 'utf8'), before, 'the copy is unchanged')
+})
+
+t.test('stops payouts if a store is older than another one has seen, until a person has looked', async (t) => {
+  const { store, commands, start, until } = await openWorld(t)
+  const texts = new Map<string, string>()
+  const checkpointStores = ['the read models', "the customers' keys"].map((name) => ({
+    name,
+    read: async () => texts.get(name),
+    write: async (text: string) => void texts.set(name, text),
+  }))
+  const sealed = async (count: number) => {
+    await appendTransfers(store, count, count + 5)
+    const keeper = start({ checkpointStores })
+    await until((status) => sizeOf(status) > count * 2)
+    return keeper
+  }
+  await (await sealed(0)).stop()
+  const early = texts.get('the read models')!
+  await (await sealed(5)).stop()
+  await (await sealed(10)).stop()
+  t.equal((await commands.state()).stoppedSince, null)
+  texts.set('the read models', early)
+  const keeper = start({ checkpointStores })
+  await untilTrue(async () => (await commands.state()).stoppedSince !== null)
+  t.match((await commands.state()).findings, [{ place: 'the read models', problem: /an earlier state was restored/ }])
+  await untilTrue(async () => texts.get('the read models') !== early)
+  await keeper.stop()
+  await commands.resumePayouts('looked at the database', (await commands.read()).revision as number, context)
+  const again = start({ checkpointStores })
+  await until((status) => status.verifications[0]?.finishedAt !== null)
+  t.equal((await commands.state()).stoppedSince, null)
+  await again.stop()
 })
