@@ -36,7 +36,7 @@ export const integrityEvents = {
 
 export type IntegrityEvent = EventsOf<typeof integrityEvents>
 
-/** What a restore recorded about the backup and itself. */
+/** The backup and the time of a restore. */
 export type Restore = Omit<DataOf<IntegrityEvent, 'LogRestored'>, 'at'>
 
 export type IntegrityCommand =

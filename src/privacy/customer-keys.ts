@@ -69,7 +69,7 @@ export interface KeyStore {
   replace(keys: readonly KeptKey[]): Promise<void>
   /** Durable when it resolves. */
   destroy(ids: readonly string[]): Promise<void>
-  /** Returns the checkpoint of the log that {@link keepCheckpoint} stored last, or `undefined`. It is no part of a copy of the keys. */
+  /** Returns the checkpoint of the log that {@link keepCheckpoint} stored last, or `undefined`. Copies of the keys do not contain it. */
   keptCheckpoint(): Promise<string | undefined>
   /** Stores a checkpoint of the log next to the keys, if there are any. */
   keepCheckpoint(text: string): Promise<void>

@@ -246,7 +246,7 @@ t.test('a further node of a shared log builds the same tree, but not over an edi
   t.match(await openTree({ ...node, ...empty, isShared: false }), { finding: { place: 'audit.key' } })
   const opened = await openTree({ ...node, ...empty, isShared: true })
   if ('finding' in opened) throw new Error(opened.finding.problem)
-  const required = { size: opened.tree.size, root: Buffer.from(opened.tree.root, 'base64'), seenBy: 'the log itself' }
+  const required = { size: opened.tree.size, root: Buffer.from(opened.tree.root, 'base64'), place: 'the log' }
   t.ok(opened.tree.isSealed && required.size > 0)
   const follow = async (log: typeof store) => {
     const sealer = await LogSealer.open({ store: log, tiles: new MemoryTiles() }, opened.signer, [required])
@@ -263,7 +263,7 @@ t.test('a further node of a shared log builds the same tree, but not over an edi
   }
   await t.rejects(follow(edited), {
     name: 'VerificationError',
-    message: /does not have the \d+ events that the log itself has seen sealed/,
+    message: /does not have the \d+ events of the checkpoint in the log/,
   })
   const cut: typeof store = {
     ...store,
@@ -271,7 +271,7 @@ t.test('a further node of a shared log builds the same tree, but not over an edi
   }
   await t.rejects(follow(cut), {
     name: 'VerificationError',
-    message: /does not have the \d+ events that the log itself has seen sealed/,
+    message: /does not have the \d+ events of the checkpoint in the log/,
   })
 })
 
@@ -288,7 +288,7 @@ function cutLog(directory: string): void {
   rmSync(join(directory, 'audit.key'))
 }
 
-/** Makes each store beside the log forget its checkpoint. */
+/** Removes the checkpoint from each of the other stores. */
 const forget: { readonly [store: string]: (directory: string) => void } = {
   'the read models': (directory) => rmSync(join(directory, 'read-models.db')),
   "the customers' keys": (directory) => inDatabase(directory, 'customer-keys.db', 'DELETE FROM checkpoint'),
@@ -302,7 +302,7 @@ function inDatabase(directory: string, name: string, sql: string): void {
   db.close()
 }
 
-t.test('a log that was cut back is sealed only if no store beside it has seen more', async (t) => {
+t.test('a log that was cut back is sealed only if no other store has seen more', async (t) => {
   const directory = tempDirectory(t)
   cpSync(whole, directory, { recursive: true })
   const data = `embedded:${directory}`
@@ -330,7 +330,7 @@ t.test('a log that was cut back is sealed only if no store beside it has seen mo
     for (const [other, act] of Object.entries(forget)) if (other !== store) act(attacked)
     await serve(configurationOf(attacked), async (_stores, integrity) => {
       await until(isStopped(integrity))
-      const found = new RegExp(`does not have the \\d+ events that ${store} has seen sealed`)
+      const found = new RegExp(`does not have the \\d+ events of the checkpoint in ${store}`)
       t.match((await integrity.state()).findings, [{ place: 'checkpoint', problem: found }])
     })
     t.notOk(existsSync(join(attacked, 'audit', 'checkpoint')), `nothing is sealed: ${store}`)

@@ -32,7 +32,7 @@ import { createBody, paths, post, walletPaths } from '../support/merchant-reques
 import { openTestLog } from '../support/service-log.js'
 import { startTestService } from '../support/test-service.js'
 
-/** What a defect of the disk, or someone with SQLite, does to a stored event. `at` is any number. */
+/** The changes to a stored event that a defect of the disk, or a person with SQLite, can cause. `at` is any number. */
 const damages = {
   'a flipped bit': (body: Buffer, at: number) => {
     const changed = Buffer.from(body)

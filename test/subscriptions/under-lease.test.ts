@@ -23,7 +23,7 @@ t.test('a part that ends unexpectedly three times within a minute only restarts,
   )
   t.teardown(() => part.stop())
   await eventually(() => started === 2)
-  t.same(part.ends(), [{ name: 'a part', count: 0, problem: undefined }], 'an unavailable store is no end')
+  t.same(part.ends(), [{ name: 'a part', count: 0, problem: undefined }], 'an unavailable store does not count')
   failure = new Error('broken')
   await eventually(() => part.ends()[0]?.count === 2)
   t.equal(part.ends()[0]?.problem, undefined)

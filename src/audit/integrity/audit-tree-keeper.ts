@@ -59,7 +59,7 @@ interface TreeKeeperOptions extends TreeOpening, PublisherOptions {
   /** Saves the key once the tree has a checkpoint. */
   readonly keepKey: (signer: NoteSigner) => void
   readonly verify: RunVerification
-  /** The stores beside the log that keep the newest checkpoint. */
+  /** The other stores, which keep the newest checkpoint. */
   readonly checkpointStores: readonly CheckpointStore[]
   /** Authenticates the saved progress of a verification, and what the stores keep. */
   readonly mac: (text: string) => string
@@ -172,13 +172,13 @@ class TreeKeeper {
 
   async #openSealer(): Promise<LogSealer> {
     const { size, root } = (await this.options.tree.state()) ?? this.#tree
-    const required: RequiredHead[] = [{ seenBy: 'the log itself', size, root: Buffer.from(root, 'base64') }]
+    const required: RequiredHead[] = [{ place: 'the log', size, root: Buffer.from(root, 'base64') }]
     for (const { name, note } of await this.#keptCheckpoints())
-      required.push({ seenBy: name, ...openKept(name, note, this.#signer) })
+      required.push({ place: name, ...openKept(name, note, this.#signer) })
     return LogSealer.open(this.options, this.#signer, required)
   }
 
-  /** Reads the checkpoints in the stores beside the log, and reports stores that are older than another one has seen. */
+  /** Reads the checkpoints in the other stores, and reports stores that are older than another one has seen. */
   async #keptCheckpoints(): Promise<readonly KeptCheckpoint[]> {
     const { kept, findings, troubles } = await this.#kept.read(this.#tree)
     this.#keepingTroubles = troubles

@@ -4,20 +4,20 @@ import type { Finding } from '../../domain/integrity.js'
 import type { KeptCheckpoint } from './log-verification.js'
 
 /**
- * A store beside the log that keeps the newest checkpoint. Someone who cuts the log back, or restores an earlier one, must change all of
+ * A store other than the log that keeps the newest checkpoint. Someone who cuts the log back, or restores an earlier one, must change all of
  * them, and cannot sign what they would then keep.
  */
 export interface CheckpointStore {
   /** With its article, for sentences. */
   readonly name: string
-  /** Each node has its own, whose age says nothing about the others. */
+  /** Set if each node has its own, whose age is unrelated to the other stores. */
   readonly isLocal?: true
   read(): Promise<string | undefined>
-  /** Does nothing if the store keeps a checkpoint of its own time, as a backup does. */
+  /** Does nothing if someone else writes the checkpoint, as for a backup. */
   write(text: string): Promise<void>
 }
 
-/** What a store keeps, in JSON. */
+/** The content of a store, stored as JSON. */
 interface Kept {
   readonly note: string
   /** The sizes of the checkpoints that the other stores of all nodes had kept before this one was written, by their names. */
@@ -98,7 +98,7 @@ export class KeptCheckpoints {
 }
 
 function olderThanSeen(name: string, size: number, witness: string): Finding {
-  const problem = `The checkpoint in ${name} is older than ${size} events, which ${witness} has seen there: an earlier state was restored.`
+  const problem = `The checkpoint in ${name} covers fewer events than the ${size} that ${witness} saw there: an earlier state was restored.`
   return { kind: 'checkpoint', place: name, leafIndex: null, problem }
 }
 

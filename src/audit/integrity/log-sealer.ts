@@ -85,13 +85,13 @@ export async function signedCheckpoint(
 
 /** A tree that was sealed before, which the log must still contain. */
 export interface RequiredHead extends TreeHead {
-  /** What has seen it, for a sentence. */
-  readonly seenBy: string
+  /** Where its checkpoint is kept, for a sentence. */
+  readonly place: string
 }
 
 /** The same text for a log that is shorter and for one that has grown since, because a decision to resume payouts covers equal findings. */
-const differentEvents = ({ size, seenBy }: RequiredHead) =>
-  `the log does not have the ${size} events that ${seenBy} has seen sealed`
+const differentEvents = ({ size, place }: RequiredHead) =>
+  `the log does not have the ${size} events of the checkpoint in ${place}`
 
 /** Returns whether a tree starts with an earlier one. */
 export async function contains(tiles: TileStore, tree: TreeHead, earlier: TreeHead): Promise<boolean> {

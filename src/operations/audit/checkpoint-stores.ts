@@ -6,7 +6,7 @@ import type { Configuration } from '../configuration/configuration.js'
 import { lastBackupCheckpoint } from '../files/last-backup.js'
 import { checkpointInSecurityLog, keepCheckpointInSecurityLog } from '../logging/security-log-chain.js'
 
-/** Returns the stores beside the log that keep its newest checkpoint. `readModels` is `undefined` if there are none yet. */
+/** Returns the stores that keep the newest checkpoint of the log. `readModels` is `undefined` before their file exists. */
 export function checkpointStoresOf(
   { dataDirectory }: Pick<Configuration, 'dataDirectory'>,
   readModels: ReadModels | undefined,

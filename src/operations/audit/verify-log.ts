@@ -33,7 +33,7 @@ export interface VerifyLogOptions {
   readonly verifier?: NoteVerifier | undefined
   /** The tree; that of the configuration by default. */
   readonly tiles?: TileStore
-  /** Whether the log must contain what the stores beside it have seen sealed. False for a log in another place. */
+  /** Whether to compare the log with the checkpoints in the other stores. False for a log in another place. */
   readonly withStores?: boolean
   readonly signal?: AbortSignal
   readonly onProgress?: (verified: number, treeSize: number) => void
@@ -102,7 +102,7 @@ export async function reportFindings(
 
 const nothing: RememberedCheckpoints = { kept: [], findings: [], troubles: [] }
 
-/** Reads what the stores beside the log have seen sealed. Without the master key, what they have seen of each other is not authentic. */
+/** Reads the checkpoints in the other stores. Without the master key, what they know about each other is not authentic. */
 async function rememberedCheckpoints(configuration: Configuration, tree: AuditTree, box: SecretBox | undefined) {
   const { readModels: location } = configuration
   const isMissing = location.engine === 'embedded' && !existsSync(join(location.directory, 'read-models.db'))

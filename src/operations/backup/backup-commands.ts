@@ -63,7 +63,7 @@ export async function backUpService(
     newBytes,
     encrypted: manifest.encryptedTo.length > 0,
     log: manifest.log,
-    /** Why the log does not verify, in sentences. It is backed up as it is, because an older backup lacks the newer events. */
+    /** Why the log does not verify, in sentences. The backup has it nevertheless, because an older backup lacks the newer events. */
     problems: manifest.problems,
     /** The data to back up separately, in sentences. */
     notIncluded: notIncluded(configuration, withReadModels),

@@ -113,7 +113,7 @@ async function checkStores(
   }
 }
 
-/** Checks the background work of the node that answers. A separate process cannot know it. */
+/** Checks the background work of this node, which a separate process cannot know. */
 export function backgroundCheck(problems: readonly string[]): Check {
   const background = checking('background')
   if (problems.length === 0) return background.ok('No part of it ends unexpectedly.')

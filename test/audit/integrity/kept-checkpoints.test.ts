@@ -8,7 +8,7 @@ const noteOf = (size: number, by = signer!) =>
 const tree = { earlierKeyIds: [earlier!.keyId] }
 const macOf = (text: string) => `mac of ${text}`
 
-/** Returns a store and what it keeps. */
+/** Returns a store and its content. */
 function storeOf(name: string, isLocal?: true) {
   const memory = { text: undefined as string | undefined, failure: undefined as Error | undefined }
   const access = async <Result>(work: () => Result): Promise<Result> => {
@@ -42,7 +42,7 @@ t.test('a store that another one has seen newer is a finding, until it is writte
     {
       kind: 'checkpoint',
       place: 'the read models',
-      problem: /older than 20 events, which the customers' keys has seen/,
+      problem: /fewer events than the 20 that the customers' keys saw there/,
     },
   ])
   t.same((await new KeptCheckpoints(stores, (text) => `another ${text}`).read(tree)).findings, [], 'only if authentic')
@@ -50,7 +50,7 @@ t.test('a store that another one has seen newer is a finding, until it is writte
   t.same((await restarted.read(tree)).findings, [])
 })
 
-t.test('a crash between two stores, an unavailable store and a lost store are no findings', async (t) => {
+t.test('a crash between two stores, an unavailable store and a lost store cause no finding', async (t) => {
   const [lists, keys] = [storeOf('the read models'), storeOf("the customers' keys")]
   const running = new KeptCheckpoints([lists.store, keys.store], macOf)
   await running.write(noteOf(10))

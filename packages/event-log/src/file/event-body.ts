@@ -24,7 +24,7 @@ export function positionAtOrAfter(text: string): number {
 }
 
 /**
- * The type of an event whose stored bytes are no event, because they were damaged or written around the log. Its data has the bytes as
+ * The type of an event whose stored bytes cannot be read as one: they were damaged, or another program wrote them. Its data has the bytes as
  * `base64`, and its id is the one that they start with, or a digest of all of them.
  */
 export const damagedType = '$damaged'

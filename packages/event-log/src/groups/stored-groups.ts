@@ -108,7 +108,7 @@ export class StoredGroups {
     const last = reader.lastRevision(configStream)
     if (last === this.#revision) return
     const events = reader.streamPage(followerView(reader.view(configStream)), 'backwards', last, maxDamaged)
-    // Instead of a damaged list, the one before it applies.
+    // A damaged list is ignored, so that the previous one applies.
     const data = events.map((event) => parseObject(event.data)).find((object) => object !== undefined)
     if (data && data.version !== configVersion) {
       throw new Error(`${configStream} has an unknown version: ${data.version}`)
