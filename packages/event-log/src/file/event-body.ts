@@ -44,7 +44,8 @@ export interface EventContent {
 export type Body = string | Uint8Array
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-const idPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** The start of a text, `["<id>",`. Without repetitions of groups it takes half the time. */
+const startPattern = /^\["[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",/
 const blobVersion = 1
 const jsonFlag = 1
 /** The length of a blob's header: version, flags, id, and the lengths of type and data. */
@@ -114,7 +115,12 @@ function damagedContent(body: Body): EventContent {
 
 /** Returns whether the text starts as that of every event does. */
 export function startsWithId(text: string): boolean {
-  return text.startsWith('["') && text.startsWith('",', 38) && idPattern.test(text.slice(2, 38))
+  return startPattern.test(text)
+}
+
+/** Returns whether a column's value is a body as it is stored. SQLite's binding replaces bytes that are not UTF-8. */
+export function isIntact(value: unknown): value is Body {
+  return typeof value === 'string' ? !value.includes(replacementCharacter) : value instanceof Uint8Array
 }
 
 /** Selects the bytes of the body at a position as SQLite stores them. */
@@ -125,8 +131,7 @@ export const bytesOfBody = 'SELECT CAST(body AS BLOB) FROM events WHERE position
  * stores, which `bytesOf` reads.
  */
 export function bodyOf(value: unknown, bytesOf: () => Uint8Array | null): Body {
-  // SQLite's binding replaces bytes that are not UTF-8.
-  if (value instanceof Uint8Array || (typeof value === 'string' && !value.includes(replacementCharacter))) return value
+  if (isIntact(value)) return value
   const bytes = bytesOf() ?? new Uint8Array(0)
   // A text may contain the replacement character itself.
   return typeof value === 'string' && Buffer.from(value).equals(bytes) ? value : bytes

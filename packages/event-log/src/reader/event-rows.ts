@@ -7,6 +7,7 @@ import {
   damagedType,
   decodeBody,
   type EventContent,
+  isIntact,
   parseBody,
   startsWithId,
   toPosition,
@@ -197,7 +198,7 @@ export function toStored([position, revision, recordedAtMs, stream, body]: Row):
 
 /** Replaces the bodies of the rows that are neither text in UTF-8 nor bytes, which only damage causes, by the stored bytes. */
 export function withBodies(statements: Statements, rows: readonly Row[]): readonly Row[] {
-  for (const row of rows) row[4] = bodyOf(row[4], () => statements.bytes.get(row[0]) ?? null)
+  for (const row of rows) if (!isIntact(row[4])) row[4] = bodyOf(row[4], () => statements.bytes.get(row[0]) ?? null)
   return rows
 }
 
@@ -237,6 +238,8 @@ export function toRecorded(row: Row): RecordedEvent {
   // Access the values by index: destructuring costs a third more per event.
   const body = row[4]
   const content = parseBody(body)
+  // Every event that could be parsed starts with its id.
+  const hasText = typeof body === 'string' && (content[1] !== damagedType || isText(body))
   if (!hasPlace(row)) return { ...toUnparsed(row), id: content[0], type: damagedType, data: content[2], metadata: {} }
   const event = {
     id: content[0],
@@ -247,7 +250,7 @@ export function toRecorded(row: Row): RecordedEvent {
     revision: row[1],
     position: toPosition(row[0]),
     recordedAtMs: row[2],
-    text: isText(body) ? body : undefined,
+    text: hasText ? body : undefined,
   }
   return event.text === undefined ? { ...event, bytes: partsOf(body) } : event
 }
