@@ -11,6 +11,10 @@ import { decisionOf, foldEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
 import type { Folded } from '../kernel/rules.js'
 import { follow } from '../subscriptions/follow.js'
+import { isUnavailable } from '../subscriptions/retry.js'
+
+/** The number of unexpected failures in a row after which the states are behind. */
+const maxFailures = 3
 
 const pageSize = 500
 /** Streams are read concurrently, because each read of a server takes a round trip. */
@@ -41,6 +45,8 @@ export class FoldedStreams<State, Live extends State, Event> {
   #onChange: () => void = () => undefined
   readonly #stopping = new AbortController()
   #following: Promise<void> | undefined
+  /** The number of unexpected failures since the last page. */
+  #failures = 0
   #catchingUp: Promise<void> | undefined
   /** The position up to which, inclusive, everything is folded. */
   #checkpoint: Position | undefined
@@ -63,12 +69,19 @@ export class FoldedStreams<State, Live extends State, Event> {
       // The log can stay unavailable for hours, so only its first failure is reported.
       onUnavailable: (error, failures) => {
         if (failures === 1) onError(error)
+        this.#failures = isUnavailable(error) ? 0 : failures
       },
       handle: async (page) => {
+        this.#failures = 0
         await this.#apply(page)
         this.#onChange()
       },
     })
+  }
+
+  /** Whether it has failed several times in a row, so that it may lack the newest changes. */
+  get isBehind(): boolean {
+    return this.#failures >= maxFailures
   }
 
   /** Resolves when all that the log contained at the call is folded. Concurrent calls share one read. @throws StoreUnavailableError */

@@ -24,7 +24,7 @@ import { ProjectionControls } from '../operations/projection-controls.js'
 import type { Stores } from '../operations/stores/stores.js'
 import { allProjections } from '../projections/all-projections.js'
 import { projectionLags } from '../projections/projection-status.js'
-import { pausedProjections } from '../projections/projection-tasks.js'
+import { failedProjections, pausedProjections } from '../projections/projection-tasks.js'
 import { Readers } from '../readers/readers.js'
 import { isSandbox, messageWarnings } from '../sandbox/sandbox.js'
 import { createPasswords, type Passwords } from '../security/passwords.js'
@@ -114,6 +114,11 @@ export async function composeService(
 
   const unreadable = () => [...directory.problems().map(({ problem }) => problem), ...userDirectory.problems()]
   const names = allProjections.map(({ name }) => name)
+  const readiness = () => [
+    ...ports.backgroundProblems(),
+    ...(directory.isBehind ? ['the directory of merchants cannot follow the log (see the log of this node)'] : []),
+    ...(userDirectory.isBehind ? ['the directory of users cannot follow the log (see the log of this node)'] : []),
+  ]
   const warnings = () => (isSandbox(directory) ? [] : messageWarnings(configuration))
   const commands = { directory, userDirectory, merchants, users, transfers, callbacks, walletPayments }
   const { paymentMethods, currency, trustedProxies, roles, traced } = configuration
@@ -134,11 +139,14 @@ export async function composeService(
     proofOf: proofs(configuration, stores),
     exportSealing: sealingOf(configuration, stores),
     outbox: async (token) => (inSandbox() && isSame(token, ports.outboxToken()) ? configured.outbox.list() : undefined),
-    readiness: async () => ports.backgroundProblems(),
+    readiness: async () => readiness(),
     details: async () => [
       ...warnings(),
       ...(await openProblems(readModels, unreadable())).map(
         (problem) => `${placeOf(problem)} cannot be read: ${problem.reason} (transferd events problems)`,
+      ),
+      ...(await failedProjections(readModels)).map(
+        ({ name, reason }) => `the projection ${name} is stopped: ${reason} (docs/operating/projections.md)`,
       ),
       ...(await pausedProjections(readModels, names)).map(
         ({ name, since }) =>
@@ -150,7 +158,7 @@ export async function composeService(
       // Loaded on request, because operators rarely open the page.
       const { backgroundCheck, serverChecks } = await import('../operations/doctor/doctor.js')
       const sources = { store: eventStore, rawEventStore, box, readModels, directory, known: unreadable, clock }
-      return [backgroundCheck(ports.backgroundProblems()), ...(await serverChecks(configuration, sources))]
+      return [backgroundCheck(readiness()), ...(await serverChecks(configuration, sources))]
     },
   }
   /** The warnings are sentences for the operator that depend on the merchants. */

@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/time.js'
 import {
   collections,
   type PauseDocument,
+  type PointerDocument,
   pauseId,
   type RequestDocument,
   type TaskRecord,
@@ -116,6 +117,14 @@ export class ProjectionTasks {
   #write(operation: WriteOperation) {
     return this.readModels.collection(collections.projectionRequests).bulkWrite([operation])
   }
+}
+
+/** Returns the projections that are stopped for another reason than an event, which is listed with the unreadable events. */
+export async function failedProjections(readModels: ReadModels) {
+  const pointers = (await readModels.collection(collections.pointers).find({})) as PointerDocument[]
+  return pointers.flatMap(({ _id: name, failure }) =>
+    failure && failure.stream === undefined ? [{ name, reason: failure.reason }] : [],
+  )
 }
 
 /** Returns those projections that are paused, and since when. */

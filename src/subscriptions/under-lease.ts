@@ -4,7 +4,7 @@ import type { ReadModels } from '../read-models/read-models.js'
 import { isUnavailable, pause, type RetryOptions } from './retry.js'
 
 const restartAfterMs = 1_000
-/** A part that ends unexpectedly this many times within a minute does not do its work. */
+/** A part that ends unexpectedly this many times within a minute does not do its work, until a minute without another end. */
 const maxEndsPerMinute = 3
 const minuteMs = 60_000
 
@@ -35,14 +35,16 @@ export function startUnderLease(
   const stopping = new AbortController()
   const { signal } = stopping
   let count = 0
-  /** The times of the last unexpected ends, oldest first. */
-  const endedAtMs: number[] = []
+  /** The times of the unexpected ends of the last minute, oldest first. */
+  let endedAtMs: number[] = []
+  let restartsUntilMs = Number.NEGATIVE_INFINITY
   const noteEnd = (err: unknown) => {
     logger.error({ err }, `${name}: ended unexpectedly, restarting`)
     if (isUnavailable(err)) return
+    const nowMs = monotonicMs()
     count++
-    endedAtMs.push(monotonicMs())
-    if (endedAtMs.length > maxEndsPerMinute) endedAtMs.shift()
+    endedAtMs = [...endedAtMs.filter((each) => nowMs - each < minuteMs), nowMs]
+    if (endedAtMs.length >= maxEndsPerMinute || nowMs < restartsUntilMs) restartsUntilMs = nowMs + minuteMs
   }
   const onUnavailable = (err: Error, failures: number) => {
     // Some work is retried after any failure. To the merchant who waits for it, that is the same as a restart.
@@ -64,9 +66,8 @@ export function startUnderLease(
   const ended = runAgain()
   return {
     ends() {
-      const onlyRestarts = endedAtMs.length === maxEndsPerMinute && monotonicMs() - endedAtMs[0]! < minuteMs
-      const problem = `the background work ${name} only restarts: it ended unexpectedly ${maxEndsPerMinute} times within a minute (see the log)`
-      return [{ name, count, problem: onlyRestarts ? problem : undefined }]
+      const problem = `the background work ${name} only restarts: it ended unexpectedly ${endedAtMs.length} times within a minute (see the log)`
+      return [{ name, count, problem: monotonicMs() < restartsUntilMs ? problem : undefined }]
     },
     async stop() {
       stopping.abort()

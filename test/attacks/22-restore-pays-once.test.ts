@@ -8,6 +8,7 @@ import type { RestoreReport } from '../../src/operations/backup/backup-commands.
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { seal } from '../audit/integrity/sealed-log.js'
+import { until } from '../callbacks/world.js'
 import { runCli } from '../cli/in-process.js'
 import { signInAs } from '../support/dashboard.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
@@ -196,8 +197,7 @@ t.test('a restored withdrawal is paid by no path until an administrator resumes 
     )
     return pages.flatMap((page) => page.json().items.map((each: { trackingId: string }) => each.trackingId))
   }
-  for (let found = await listed(); found.length < payable.length; found = await listed())
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(async () => (await listed()).length >= payable.length)
   t.same((await listed()).sort(), [...payable].sort(), 'lists none that was created after the restore')
   const details = await app.inject({ url: '/health/ready' })
   t.match(details.body, /the log was restored from the backup of /)

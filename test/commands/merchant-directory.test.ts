@@ -3,7 +3,7 @@ import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
 import { merchantStream } from '../../src/domain/streams.js'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
-import type { EventStore } from '../../src/event-store/event-store.js'
+import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { createSecretBox, type SecretBox } from '../../src/security/secret-box.js'
 import { settings } from '../domain/merchant-samples.js'
 import { context, eventually, openTestStore, settableClock } from '../support/embedded-store.js'
@@ -265,4 +265,27 @@ t.test('reports a long outage of the log once, and follows the log when it retur
   await eventually(() => directory.byId(id) !== undefined)
   t.equal(attempts, 4)
   t.match(errors, [{ message: 'connection lost' }])
+})
+
+t.test('is behind after unexpected failures, and not because the log is unavailable', async (t) => {
+  let failure: Error | undefined = new StoreUnavailableError('no connection')
+  let attempts = 0
+  const { directory, commands, errors } = await open(t, (log) => ({
+    ...log,
+    async *subscribeToAll(options) {
+      attempts++
+      if (failure) throw failure
+      yield* log.subscribeToAll(options)
+    },
+  }))
+  await directory.start()
+  await eventually(() => attempts >= 3)
+  t.equal(directory.isBehind, false)
+  failure = new Error('broken')
+  await eventually(() => directory.isBehind)
+  failure = undefined
+  const { id } = await commands.register(settings, context)
+  await eventually(() => directory.byId(id) !== undefined)
+  t.equal(directory.isBehind, false)
+  t.equal(errors.length, 1)
 })

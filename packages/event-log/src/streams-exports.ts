@@ -1,6 +1,7 @@
 /** Streams with metadata, deletion, access lists and system events. The protocol server is built on this entry. */
 export type { Direction } from './event-log-types.js'
 export {
+  damagedType,
   decodeBody,
   type EventContent,
   encodeBody,

@@ -8,6 +8,7 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { openEventLog, type SharedEventLog } from '../src/event-log.js'
 import { damagedType, type NewEvent, StoreUnavailableError } from '../src/event-log-types.js'
+import { StreamStore } from '../src/stream-store.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 function event(bytes = 100): NewEvent {
@@ -176,4 +177,18 @@ t.test('an event whose row is missing or in the wrong stream damages the next on
     (await store.readStream('x', { direction: 'backwards' })).map(({ revision }) => revision),
     [3, 2, 0],
   )
+})
+
+t.test('damaged metadata leaves its stream to administrators', async (t) => {
+  const directory = tempDirectory(t)
+  const store = StreamStore.open(directory)
+  t.teardown(() => store.close())
+  const acl = { $acl: { $r: 'ada' } }
+  const event = { id: randomUUID(), type: '$metadata', isJson: true, metadata: Buffer.from('{}') }
+  await store.append('$$x', 'no_stream', [{ ...event, data: Buffer.from(JSON.stringify(acl)) }])
+  t.match(store.reader.metadata('x').acl, { read: ['ada'] })
+  const db = new Database(join(directory, 'events.db'))
+  db.exec(`UPDATE events SET body = '{"$acl":{"$r":"$all"}}'`)
+  db.close()
+  t.match(store.reader.metadata('x').acl, { read: ['$admins'], write: ['$admins'], metaWrite: ['$admins'] })
 })

@@ -5,7 +5,7 @@ import type { AuditTree } from '../../domain/audit-tree.js'
 import { type Finding, maxFindings } from '../../domain/integrity.js'
 import { type Clock, dayMs } from '../../kernel/time.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
+import { pause, type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../../subscriptions/under-lease.js'
 import { openTree, type TreeOpening } from './audit-tree-opening.js'
 import { CheckpointPublisher, type PublisherOptions } from './checkpoint-publisher.js'
@@ -69,11 +69,12 @@ interface TreeKeeperOptions extends TreeOpening, PublisherOptions {
 
 /** Seals and verifies the log in the process that holds the lease. It works in small steps, so that it never blocks its thread. */
 export function startTreeKeeper(options: TreeKeeperOptions): Part {
-  return startUnderLease(options, leaseName, async ({ signal }, _retry, stopping) => {
+  return startUnderLease(options, leaseName, async ({ signal }, { onUnavailable }, stopping) => {
     // A tree that a person starts again has another key.
     while (!signal.aborted) {
       const opened = await whileUnavailable(options, signal, () => openTree(options))
-      if (opened && 'signer' in opened) await new TreeKeeper(options, opened, signal, stopping).run()
+      if (opened && 'signer' in opened)
+        await new TreeKeeper({ ...options, onUnavailable }, opened, signal, stopping).run()
       else if (opened) await whileUnavailable(options, signal, () => reportMissing(options, opened.finding))
       await pause(options.timing?.pollMs ?? defaultTiming.pollMs, signal)
     }
@@ -115,7 +116,7 @@ class TreeKeeper {
 
   /** @param stopping aborts when the service stops, but not when the lease is lost */
   constructor(
-    private readonly options: TreeKeeperOptions,
+    private readonly options: TreeKeeperOptions & Pick<RetryOptions, 'onUnavailable'>,
     { signer, tree }: { readonly signer: NoteSigner; readonly tree: AuditTree },
     signal: AbortSignal,
     private readonly stopping: AbortSignal,
@@ -224,6 +225,8 @@ class TreeKeeper {
   async #reportSealFailure(error: unknown): Promise<void> {
     this.#sealTrouble = `The log is not sealed: ${(error as Error).message}.`
     this.options.logger.error({ err: error }, 'the log is not sealed')
+    // A tree that does not match the log is a finding.
+    if (!(error instanceof VerificationError)) this.options.onUnavailable(error as Error, 1)
     if (error instanceof VerificationError) {
       const problem = `The tree cannot be extended: ${error.message}.`
       await this.#report([{ kind: 'tree', place: 'checkpoint', leafIndex: null, problem }], 0)
@@ -269,6 +272,7 @@ class TreeKeeper {
         }
       } catch (error) {
         logger.warn({ err: error }, 'the verification of the log failed')
+        this.options.onUnavailable(error as Error, 1)
         await pause(retryMs, this.#signal)
       }
       await pause(pollMs, this.#signal)

@@ -4,8 +4,8 @@ import type { Finding } from '../../domain/integrity.js'
 import type { KeptCheckpoint } from './log-verification.js'
 
 /**
- * A store other than the log that keeps the newest checkpoint. Someone who cuts the log back, or restores an earlier one, must change all of
- * them, and cannot sign what they would then keep.
+ * A store other than the log that keeps the newest checkpoint. A person who cuts the log back, or restores an earlier one, would have to
+ * change all of them, and cannot sign a smaller checkpoint.
  */
 export interface CheckpointStore {
   /** With its article, for sentences. */
@@ -28,8 +28,7 @@ interface Kept {
 
 type MacOf = (text: string) => string
 
-/** Returns the text to keep. */
-export function keptText(note: string, others: Kept['others'], macOf: MacOf): string {
+function keptText(note: string, others: Kept['others'], macOf: MacOf): string {
   const mac = macOf(JSON.stringify([note, others]))
   return JSON.stringify({ note, others, mac } satisfies Kept)
 }
@@ -37,7 +36,7 @@ export function keptText(note: string, others: Kept['others'], macOf: MacOf): st
 export interface RememberedCheckpoints {
   /** The checkpoints of the log's present tree, and those of unknown trees. */
   readonly kept: readonly KeptCheckpoint[]
-  /** A store that is older than another one has seen it was restored, or replaced by a copy. */
+  /** The stores that another one has seen newer: they were restored, or replaced by a copy. */
   readonly findings: readonly Finding[]
   /** The stores that cannot be read, as sentences. */
   readonly troubles: readonly string[]

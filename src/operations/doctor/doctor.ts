@@ -118,7 +118,10 @@ export function backgroundCheck(problems: readonly string[]): Check {
   const background = checking('background')
   if (problems.length === 0) return background.ok('No part of it ends unexpectedly.')
   const found = `${problems.join('; ')}.`
-  return background.failed(`${found[0]!.toUpperCase()}${found.slice(1)}`, 'docs/operating/runbooks.md')
+  return background.failed(
+    `${found[0]!.toUpperCase()}${found.slice(1)}`,
+    'docs/operating/runbooks.md#background-work-only-restarts',
+  )
 }
 
 function diskChecks(configuration: Configuration): readonly Checking[] {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import { parseObject, type StreamStore } from '@transferd/event-log/streams'
+import { damagedType, parseObject, type StreamStore } from '@transferd/event-log/streams'
 
 export interface User {
   readonly login: string
@@ -27,7 +27,7 @@ export function userStream(login: string): string {
 export function findUser({ reader }: StreamStore, login: string): FoundUser | undefined {
   const last = reader.last(userStream(login))
   const user = last && (parseObject(last.data) as StoredUser | undefined)
-  if (!user || last.type === '$UserDeleted') return undefined
+  if (!user || last.type === '$UserDeleted' || last.type === damagedType) return undefined
   return { user, revision: last.revision, changedAtMs: last.recordedAtMs }
 }
 

@@ -1,4 +1,4 @@
-import { type EventContent, parseObject } from './event-body.js'
+import { damagedType, type EventContent, parseObject } from './event-body.js'
 
 /** The `$tb` value of a soft-deleted stream as JSON text, because a double cannot represent it exactly. */
 export const softDeletedText = '9223372036854775807'
@@ -46,8 +46,16 @@ export function isMetadataStream(stream: string): boolean {
   return stream.startsWith('$$')
 }
 
+const admins = ['$admins']
+/** Damaged metadata may have restricted access, so it leaves the stream to administrators. */
+const damagedMetadata: StreamMetadata = {
+  ...noMetadata,
+  acl: { read: admins, write: admins, delete: admins, metaRead: admins, metaWrite: admins },
+}
+
 /** Parses a metadata event, if there is one. A single invalid value voids all of the metadata, as in EventStoreDB. */
-export function parseMetadata(event: Pick<EventContent, 'isJson' | 'data'> | undefined): StreamMetadata {
+export function parseMetadata(event: Pick<EventContent, 'type' | 'isJson' | 'data'> | undefined): StreamMetadata {
+  if (event?.type === damagedType) return damagedMetadata
   const object = event?.isJson ? parseObject(event.data) : undefined
   if (object === undefined) return noMetadata
   const { $maxCount, $maxAge, $tb, $acl } = object

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { PersistentSubscriptionExistsError, PersistentSubscriptionMissingError } from '../event-log-types.js'
-import { parseObject } from '../file/event-body.js'
+import { damagedType, parseObject } from '../file/event-body.js'
 import { followerView } from '../reader/log-reader.js'
 import {
   checkSettings,
@@ -109,7 +109,8 @@ export class StoredGroups {
     if (last === this.#revision) return
     const events = reader.streamPage(followerView(reader.view(configStream)), 'backwards', last, maxDamaged)
     // A damaged list is ignored, so that the previous one applies.
-    const data = events.map((event) => parseObject(event.data)).find((object) => object !== undefined)
+    const intact = events.find(({ type }) => type !== damagedType)
+    const data = intact && parseObject(intact.data)
     if (data && data.version !== configVersion) {
       throw new Error(`${configStream} has an unknown version: ${data.version}`)
     }
