@@ -273,7 +273,7 @@ const isShared = ({ name }: Row) =>
 function lotsOf(rows: readonly Row[]): Row[][] {
   const lots: Row[][] = []
   for (const row of rows) {
-    const fits = (lot: Row[]) => lot.length < 8 && lot.every((each) => !isShared(each) && each.name !== row.name)
+    const fits = (lot: Row[]) => lot.length < 16 && lot.every((each) => !isShared(each) && each.name !== row.name)
     const lot = isShared(row) ? undefined : lots.find(fits)
     if (lot) lot.push(row)
     else lots.push([row])

@@ -130,7 +130,10 @@ else {
     await openFileOf(2)
     await page.getByRole('button', { name: 'Save file' }).click()
     await waitForText(page, '1 of 2 cannot be in this file. Nothing was changed.')
-    await waitForText(page, 'The bank may have paid it. To put it into another file, open the list again and give a reason.')
+    await waitForText(
+      page,
+      'The bank may have paid it. To put it into another file, open the list again and give a reason.',
+    )
     await page.getByRole('button', { name: 'Leave this one out' }).click()
     await saveFile(1)
     await page.getByRole('link', { name: /^All/ }).click()
