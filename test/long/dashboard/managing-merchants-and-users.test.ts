@@ -5,6 +5,7 @@ import { context, signIn, startDashboard } from '../../browser/dashboard/dashboa
 import { launchBrowser } from '../../browser/launch-browser.js'
 import { until } from '../../browser/watched-page.js'
 import { startReceiver } from '../../callbacks/receiver.js'
+import { until as untilTrue } from '../../callbacks/world.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
 
 /** An image of one pixel. */
@@ -289,7 +290,8 @@ else {
       await other.getByText('wants to raise the approval threshold').waitFor()
       await other.getByRole('button', { name: 'Confirm threshold' }).click()
       await other.getByText('The new threshold applies.').waitFor()
-      t.equal(await other.getByLabel('Approval for withdrawals above').inputValue(), '5000.00')
+      const threshold = other.getByLabel('Approval for withdrawals above')
+      await untilTrue(async () => (await threshold.inputValue()) === '5000.00')
     },
   )
 
