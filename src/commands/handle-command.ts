@@ -47,8 +47,9 @@ export interface HandleOptions<State> {
 /** A rejection because of a stale revision shows at most this many of the latest changes. */
 const maxShownChanges = 5
 
-async function changedMeanwhile(store: EventStore, stream: string, seenRevision: number) {
-  const history = await readHistory<DomainEvent & { readonly data: { readonly at: string } }>(store, stream)
+/** Returns the refusal with the changes since the revision, of which unreadable ones are omitted. */
+async function refuseWithChanges(store: EventStore, stream: string, seenRevision: number) {
+  const history = await readHistory<DomainEvent & { readonly data: { readonly at: string } }>(store, stream, 'omit')
   const changes = history
     .filter(({ revision }) => revision > seenRevision)
     .slice(-maxShownChanges)
@@ -95,7 +96,7 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
     known = undefined
     if (isDone) return { accepted: true, state, events: [], revision, isDone }
     const isStale = seenRevision !== undefined && revision !== 'no_stream' && revision !== seenRevision
-    const decision = isStale ? await changedMeanwhile(store, stream, seenRevision) : decider.decide(command, state)
+    const decision = isStale ? await refuseWithChanges(store, stream, seenRevision) : decider.decide(command, state)
     if (!decision.accepted) return { accepted: false, refusal: decision.refusal, state }
     const { events } = decision
     if (events.length === 0) return { accepted: true, state, events, revision }

@@ -9,7 +9,7 @@ import { createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const system = { actor: 'system:integrity', $correlationId: 'c', $causationId: 'c' }
-const changedMeanwhile = { code: 40911, rule: 'changed-meanwhile' }
+const conflict = { code: 40911, rule: 'changed-meanwhile' }
 
 async function service(t: Test) {
   const started = await startTestService()
@@ -37,7 +37,7 @@ t.test('a confirmation applies the threshold that the page showed, or none', asy
   const confirm = (body: object) => bob.post(`/merchants/${id}/confirm-threshold`, body)
   t.equal((await confirm({})).statusCode, 400)
   t.match((await confirm({ revision: seen.revision })).json().error, {
-    ...changedMeanwhile,
+    ...conflict,
     values: { changes: [{ type: 'ApprovalThresholdProposed', by: 'The administrator' }] },
   })
   t.equal(threshold(), 100_00n)
@@ -55,7 +55,7 @@ t.test('the same threshold of another administrator is another proposal', async 
   const { revision } = await shown()
   const carol = await signInAs(running, 'administrator')
   await change(carol, { approvalAboveMinor: 200_00 })
-  t.match((await bob.post(`/merchants/${id}/confirm-threshold`, { revision })).json().error, changedMeanwhile)
+  t.match((await bob.post(`/merchants/${id}/confirm-threshold`, { revision })).json().error, conflict)
   t.equal(directory.byId(id)?.settings.approvalAboveMinor, 100_00n)
 })
 
@@ -69,7 +69,7 @@ t.test('a confirmation gives the access that the page showed, or none', async (t
   const confirm = (body: object) => bob.post(`/users/${userId}/confirm`, body)
   t.equal((await confirm({})).statusCode, 400)
   t.match((await confirm({ revision })).json().error, {
-    ...changedMeanwhile,
+    ...conflict,
     values: { changes: [{ type: 'UserRoleChanged' }, { type: 'UserAccessHeld' }] },
   })
   t.match(await userShown(userId), { role: 'administrator', heldBy: ['The administrator', 'The administrator'] })
@@ -95,11 +95,11 @@ t.test('neither a role nor an enabling overwrites a change that its administrato
   const { userId, revision } = user
   await alice.put(`/users/${userId}/role`, { role: 'viewer', merchantIds: [id], revision })
   const role = await bob.put(`/users/${userId}/role`, { role: 'operator', merchantIds: [id], revision })
-  t.match(role.json().error, changedMeanwhile)
+  t.match(role.json().error, conflict)
   t.equal((await bob.put(`/users/${userId}/role`, { role: 'auditor' })).statusCode, 400)
   const { revision: disabled } = (await bob.post(`/users/${userId}/disable`)).json()
   await alice.put(`/users/${userId}/role`, { role: 'operations', revision: disabled })
-  t.match((await bob.post(`/users/${userId}/enable`, { revision: disabled })).json().error, changedMeanwhile)
+  t.match((await bob.post(`/users/${userId}/enable`, { revision: disabled })).json().error, conflict)
   t.equal((await bob.post(`/users/${userId}/enable`, {})).statusCode, 400)
   t.match(await userShown(userId), { role: 'operations', disabled: true })
 })
@@ -110,7 +110,7 @@ t.test('saved settings do not restore an address that another administrator has 
   const { revision } = await shown()
   await change(alice, { allowIps: ['127.0.0.1'] })
   const allowIps = ['127.0.0.1', '203.0.113.7', '203.0.113.8']
-  t.match((await bob.patch(`/merchants/${id}`, { allowIps, revision })).json().error, changedMeanwhile)
+  t.match((await bob.patch(`/merchants/${id}`, { allowIps, revision })).json().error, conflict)
   t.equal((await bob.patch(`/merchants/${id}`, { allowIps })).statusCode, 400)
   t.same((await shown()).settings.allowIps, ['127.0.0.1'])
 })
@@ -128,12 +128,12 @@ t.test('a resumption of payouts covers neither a later finding nor a later stop'
   await commands.report([finding('transfer-2@0')], 9, system)
   t.equal((await stopped()).findings.length, seen.findings.length, 'the number of findings is the same')
   t.match((await resume(bob, seen.revision)).json().error, {
-    ...changedMeanwhile,
+    ...conflict,
     values: { changes: [{ type: 'PayoutsResumed' }, { type: 'IntegrityViolated' }] },
   })
   const next = await stopped()
   await commands.stopPayouts('fraud at the bank', { ...system, actor: 'cli:ada' })
-  t.match((await resume(bob, next.revision)).json().error, changedMeanwhile)
+  t.match((await resume(bob, next.revision)).json().error, conflict)
   t.match(await stopped(), { findings: [{ place: 'transfer-2@0' }], stop: { reason: 'fraud at the bank' } })
   const now = await stopped()
   t.same((await resume(bob, now.revision)).json(), { changed: true })

@@ -185,6 +185,8 @@ t.test('warns without a copy of the tree elsewhere if there is a live merchant',
   t.match(await check({}, false), { result: 'ok' })
   const sameDisk = { kind: 'directory', directory: temporaryDirectory(t) } as const
   t.match(await check({ copyTo: sameDisk }), { result: 'warning', found: /on the disk of the data directory/ })
+  const missing = { kind: 'directory', directory: join(dataDirectory, 'missing') } as const
+  t.match(await check({ copyTo: missing }), { result: 'warning', found: /missing cannot be read/ })
   const elsewhere = { kind: 'directory', directory: '/dev/shm' } as const
   if (existsSync(elsewhere.directory)) t.match(await check({ copyTo: elsewhere }), { result: 'ok' })
   t.match(await check({ copyTo: { kind: 'url', url: 'https://x.example', authorization: undefined } }), {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { type IntegrityCommands, integrityContext } from '../../commands/integrity/integrity-commands.js'
 import type { AuditTree } from '../../domain/audit-tree.js'
 import { type Finding, maxFindings } from '../../domain/integrity.js'
+import { StoreUnavailableError } from '../../event-store/event-store.js'
 import { type Clock, dayMs } from '../../kernel/time.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
@@ -18,9 +19,9 @@ import {
   type VerificationStatus,
   verificationRequestedAt,
 } from './integrity-status.js'
-import { type CheckpointStore, KeptCheckpoints } from './kept-checkpoints.js'
+import { type CheckpointStore, KeptCheckpoints, type RememberedCheckpoints } from './kept-checkpoints.js'
 import { LogSealer, type RequiredHead, signedCheckpoint } from './log-sealer.js'
-import type { KeptCheckpoint, RunVerification, VerificationStep } from './log-verification.js'
+import type { RunVerification, VerificationStep } from './log-verification.js'
 
 const leaseName = 'audit-tree'
 /** The pause between two pages of the log, so that the thread's other work comes first. */
@@ -174,17 +175,18 @@ class TreeKeeper {
   async #openSealer(): Promise<LogSealer> {
     const { size, root } = (await this.options.tree.state()) ?? this.#tree
     const required: RequiredHead[] = [{ place: 'the log', size, root: Buffer.from(root, 'base64') }]
-    for (const { name, note } of await this.#keptCheckpoints())
-      required.push({ place: name, ...openKept(name, note, this.#signer) })
+    const { kept, troubles } = await this.#keptCheckpoints()
+    // A store that cannot be read now may have seen more, and sealing would replace its checkpoint.
+    if (troubles.length > 0) throw new StoreUnavailableError(troubles.join(' '))
+    for (const { name, note } of kept) required.push({ place: name, ...openKept(name, note, this.#signer) })
     return LogSealer.open(this.options, this.#signer, required)
   }
 
   /** Reads the checkpoints in the other stores, and reports stores that are older than another one has seen. */
-  async #keptCheckpoints(): Promise<readonly KeptCheckpoint[]> {
-    const { kept, findings, troubles } = await this.#kept.read(this.#tree)
-    this.#keepingTroubles = troubles
-    await this.#report(findings, 0)
-    return kept
+  async #keptCheckpoints(): Promise<RememberedCheckpoints> {
+    const remembered = await this.#kept.read(this.#tree)
+    await this.#report(remembered.findings, 0)
+    return remembered
   }
 
   async #seal(sealer: LogSealer): Promise<void> {
@@ -225,9 +227,8 @@ class TreeKeeper {
   async #reportSealFailure(error: unknown): Promise<void> {
     this.#sealTrouble = `The log is not sealed: ${(error as Error).message}.`
     this.options.logger.error({ err: error }, 'the log is not sealed')
-    // A tree that does not match the log is a finding.
     if (!(error instanceof VerificationError)) this.options.onUnavailable(error as Error, 1)
-    if (error instanceof VerificationError) {
+    else {
       const problem = `The tree cannot be extended: ${error.message}.`
       await this.#report([{ kind: 'tree', place: 'checkpoint', leafIndex: null, problem }], 0)
     }
@@ -337,7 +338,10 @@ class TreeKeeper {
         .catch((err) => logger.warn({ err }, 'the progress of the verification was not saved'))
     }
     const copied = await this.#publisher.copied()
-    const kept = [...(copied ? [{ name: 'the copy', note: copied }] : []), ...(await this.#keptCheckpoints())]
+    const remembered = await this.#keptCheckpoints()
+    // The next checkpoint is written to these stores again.
+    this.#keepingTroubles = [...new Set([...this.#keepingTroubles, ...remembered.troubles])]
+    const kept = [...(copied ? [{ name: 'the copy', note: copied }] : []), ...remembered.kept]
     const tree = await this.options.tree.state()
     const recordedTree = tree?.isSealed ? { size: tree.size, root: tree.root } : undefined
     const stepMs = this.#timing.progressMs

@@ -10,6 +10,7 @@ import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proo
 import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { Integrity } from '../../domain/integrity.js'
+import { integrityStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { systemClock } from '../../kernel/time.js'
 import type { KeyStore } from '../../privacy/customer-keys.js'
@@ -157,6 +158,11 @@ export async function integrityDetails(commands: IntegrityCommands, readModels: 
   const [first, ...others] = findings
   if (stop) troubles.unshift(`an operator stopped payouts at ${stop.at}: ${stop.reason} (transferd payouts resume)`)
   if (restored) troubles.unshift(restoreDetail(restored))
+  const isUnexplained = stoppedSince !== null && !stop && !restored && !first
+  if (isUnexplained)
+    troubles.unshift(
+      `payouts are stopped since ${stoppedSince}, as an event of ${integrityStream} cannot be read (transferd events problems)`,
+    )
   if (!first) return troubles
   const more = others.length > 0 ? `, and ${others.length} more` : ''
   const stopped = `payouts are stopped since ${stoppedSince}, as the log does not verify: ${first.place}: ${first.problem}`

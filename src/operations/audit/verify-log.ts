@@ -102,7 +102,7 @@ export async function reportFindings(
 
 const nothing: RememberedCheckpoints = { kept: [], findings: [], troubles: [] }
 
-/** Reads the checkpoints in the other stores. Without the master key, what they know about each other is not authentic. */
+/** Reads the checkpoints in the other stores. Without the master key, the sizes that they recorded of each other are ignored. */
 async function rememberedCheckpoints(configuration: Configuration, tree: AuditTree, box: SecretBox | undefined) {
   const { readModels: location } = configuration
   const isMissing = location.engine === 'embedded' && !existsSync(join(location.directory, 'read-models.db'))

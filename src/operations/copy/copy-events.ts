@@ -40,7 +40,7 @@ export async function copyEvents(from: string, to: string, options: Pick<CopyOpt
 /** A copy gets a new tree, so an edited log must not become one that verifies. @throws CopyRefusedError, MasterKeyError */
 async function requireVerified(origin: Configuration, signal: AbortSignal | undefined): Promise<void> {
   if (!existsSync(join(origin.audit.directory, 'checkpoint'))) return
-  const { holds, findings } = await verifyLog(origin, signal ? { signal } : {})
+  const { holds, findings } = await verifyLog(origin, { withStores: true, ...(signal && { signal }) })
   const [first] = findings
   if (holds) return
   const found = `${first?.place}: ${first?.problem}`

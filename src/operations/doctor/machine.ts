@@ -118,12 +118,18 @@ export async function auditCopyCheck(
   const advice = 'Set AUDIT_COPY_TO to another disk or machine: docs/operating/tamper-evidence.md#a-copy-elsewhere.'
   if (witnesses.length > 0 || copyTo?.kind === 'url') return copy.ok('Checkpoints leave this machine.')
   if (copyTo) {
-    const [there, here] = await Promise.all([copyTo.directory, dataDirectory].map((path) => stat(path)))
-    if (there!.dev !== here!.dev) return copy.ok('Another disk has a copy.')
+    const [there, here] = await Promise.all([diskOf(copyTo.directory), diskOf(dataDirectory)])
+    if (there === undefined) return copy.warning(`${copyTo.directory} cannot be read.`, advice)
+    if (there !== here) return copy.ok('Another disk has a copy.')
     return copy.warning('The copy is on the disk of the data directory, and would be put back with it.', advice)
   }
   if (!hasLiveMerchant) return copy.ok('A sandbox needs none.')
   return copy.warning('Nothing elsewhere would show that an earlier state of this machine was put back.', advice)
+}
+
+/** Returns the number of the disk of a file, or `undefined` if the file cannot be read. */
+async function diskOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.dev
 }
 
 /** Checks the age of the last `transferd backup` on this machine. */

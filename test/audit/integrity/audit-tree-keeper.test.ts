@@ -272,3 +272,41 @@ t.test('stops payouts if a store is older than another one has seen, until a per
   t.equal((await commands.state()).stoppedSince, null)
   await again.stop()
 })
+
+t.test('seals nothing while a store cannot be read, whose checkpoint would otherwise be replaced', async (t) => {
+  const { store, commands, start, until } = await openWorld(t)
+  let text: string | undefined
+  let failure: Error | undefined
+  const memory: CheckpointStore = {
+    name: 'the read models',
+    read: async () => {
+      if (failure) throw failure
+      return text
+    },
+    write: async (newer) => {
+      text = newer
+    },
+  }
+  await appendTransfers(store, 0, 5)
+  const keeper = start({ checkpointStores: [memory] })
+  await until((status) => sizeOf(status) > 0)
+  await keeper.stop()
+  const kept = text
+  failure = new Error('damaged')
+  await appendTransfers(store, 5, 10)
+  const blind = start({ checkpointStores: [memory] })
+  const { note } = await until((status) =>
+    status.troubles.some((each) => /not sealed: .* cannot be read: damaged/.test(each)),
+  )
+  await blind.stop()
+  t.equal(text, kept)
+  t.equal((await commands.state()).stoppedSince, null, 'an unavailable store is not a finding')
+  failure = undefined
+  const again = start({ checkpointStores: [memory] })
+  await until(
+    (status) =>
+      sizeOf(status) > (note === null ? 0 : openCheckpoint(note, signer).size) && status.troubles.length === 0,
+  )
+  await again.stop()
+  t.not(text, kept)
+})

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { emptyRoot, formatCheckpoint, generateSigner, parseSigner, signNote } from '@transferd/transparency-log'
 import t from 'tap'
 import { saveIntegrityStatus, verificationRequestedAt } from '../../../src/audit/integrity/integrity-status.js'
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
+import { integrityStream } from '../../../src/domain/streams.js'
 import { integrityDetails } from '../../../src/operations/audit/audit-tree.js'
 import { signInAs } from '../../support/dashboard.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
@@ -94,4 +96,14 @@ t.test('returns a proof as a file, or the reason for its absence', async (t) => 
   t.match((await auditor.get(`/audit/proof/${edited}`)).json(), {
     error: { code: 40929, details: 'The event was edited.' },
   })
+})
+
+t.test('states that payouts are stopped because of an unreadable event of the decisions themselves', async (t) => {
+  const { state, revision } = await commands.read()
+  if (state.stoppedSince !== null) await commands.resumePayouts('a test', revision as number, system)
+  const last = (await commands.read()).revision
+  const newer = { id: randomUUID(), type: 'PayoutsPaused', data: {}, metadata: { schemaVersion: 1 } }
+  await service.store.append(integrityStream, last, [newer])
+  const [detail] = await integrityDetails(commands, readModels)
+  t.match(detail, /^payouts are stopped since .*, as an event of integrity-log cannot be read/)
 })

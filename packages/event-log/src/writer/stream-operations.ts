@@ -30,7 +30,7 @@ type Result = readonly [kind: number, revision: number, position: number]
 
 const empty = new Uint8Array(0)
 /** A damaged value that is neither text nor bytes counts as no bytes. */
-const body = "CASE WHEN typeof(body) IN ('text', 'blob') THEN body ELSE x'' END"
+const intactBody = "CASE WHEN typeof(body) IN ('text', 'blob') THEN body ELSE x'' END"
 
 /** Executes operations with the semantics of EventStoreDB's streams, within the current transaction. */
 export class StreamOperations {
@@ -51,9 +51,9 @@ export class StreamOperations {
     this.#lastTwo = select<[number], number>(
       'revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 2',
     ).pluck()
-    this.#body = select<[number, number], Body>(`${body} FROM events WHERE stream = ? AND revision = ?`).pluck()
+    this.#body = select<[number, number], Body>(`${intactBody} FROM events WHERE stream = ? AND revision = ?`).pluck()
     this.#bodies = select<[number, number, number], [number, Body]>(
-      `revision, ${body} FROM events WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision`,
+      `revision, ${intactBody} FROM events WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision`,
     ).raw()
     this.#position = select<[number, number], [number, number]>(
       'position, recorded_at FROM events WHERE stream = ? AND revision = ?',
