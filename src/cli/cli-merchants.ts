@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { rangeProblem } from '../commands/merchant/addresses.js'
+import type { CallbackNetworks } from '../commands/merchant/callback-networks.js'
 import { changeMerchantSettings, settingsRefusal } from '../commands/merchant/settings-changes.js'
 import { refusalText } from '../commands/refusal-texts.js'
 import { type ApiKey, apiKeyId, keyNameForm, scopes, usualScopes } from '../domain/merchant/api-key.js'
@@ -8,6 +9,7 @@ import type { MerchantSettings } from '../domain/merchant/merchant-events.js'
 import {
   defaultSettings,
   depositExpiryMinutes,
+  type EndpointWarning,
   maxNameLength,
   overlapMinutes,
   rateLimitPerSecond,
@@ -64,7 +66,7 @@ const settingOptions = {
   frameAncestor: option('<origin>', 'an origin that can embed the payment page; repeatable', repeatable()),
   instructions: option('<code=text>', instructions, repeatable(instruction)),
   requireSignature: signatureOption(),
-  noRequireSignature: flag('accept all creates without X-Signature'),
+  noRequireSignature: flag('accept all requests without X-Signature'),
 }
 
 /** The settings whose options have different names. */
@@ -173,7 +175,11 @@ export function addMerchantCommands(program: Command): void {
 
 function signatureOption(): OptionOf<string | false | undefined> {
   const choices = signedCreates.filter((each) => each !== 'none')
-  const { complete, ...option } = choice('[creates]', 'reject these creates without a valid X-Signature', choices)
+  const { complete, ...option } = choice(
+    '[requests]',
+    'reject creates of withdrawals, or all requests that change something, without a valid X-Signature',
+    choices,
+  )
   return { ...option, complete: (each) => complete(each).preset('all') }
 }
 
@@ -204,22 +210,49 @@ function checkSettings(
   before: Partial<MerchantSettings>,
   given: Partial<MerchantSettings>,
   { configuration }: CommandStores,
+  networks: CallbackNetworks,
 ): void {
-  const problem = settingsRefusal(before, given, configuration)
+  const problem = settingsRefusal(before, given, { ...configuration, networks })
   if (!problem) return
   const [name] = Object.entries(settingNames).find(([, setting]) => setting === problem.field) ?? [problem.field]
   throw new UsageError(refusalText(problem, flagOf(name)))
 }
 
+const endpointNotices: { readonly [warning in EndpointWarning]: string } = {
+  refused:
+    'its callbacks are refused: the URL leads to an address that is neither public nor in CALLBACK_ALLOWED_NETWORKS',
+  'refused-once-live':
+    'its callbacks are refused once a live merchant exists: the URL leads to this machine (CALLBACK_ALLOWED_NETWORKS)',
+  unresolved: 'its callbacks fail until the host name of the URL resolves; it does not resolve on this machine',
+}
+
+/** Prints what happens to callbacks to a URL that was just set. */
+async function checkEndpoint(
+  { callbackUrl, sandbox }: Pick<MerchantSettings, 'callbackUrl' | 'sandbox'>,
+  { notify }: CommandStores,
+  networks: CallbackNetworks,
+): Promise<void> {
+  const { createHostResolver } = await import('../callbacks/deliver/endpoint-connection.js')
+  const warning = await networks.checkedWarningOf(callbackUrl, sandbox, createHostResolver())
+  if (warning) notify(endpointNotices[warning])
+}
+
+async function networksOf({ configuration, merchantDirectory }: CommandStores): Promise<CallbackNetworks> {
+  const { callbackNetworks } = await import('../commands/merchant/callback-networks.js')
+  return callbackNetworks(configuration, await merchantDirectory())
+}
+
 async function createMerchant(stores: CommandStores, options: object) {
   const { merchants, context } = stores
   const { loopback } = await import('../sandbox/sandbox.js')
+  const networks = await networksOf(stores)
   const given = settingsOf(options)
   const allowIps = given.sandbox ? loopback : []
   const settings = { ...defaultSettings(given.sandbox === true), allowIps, ...given } as MerchantSettings
-  checkSettings(settings, given, stores)
+  checkSettings(settings, given, stores, networks)
   if (settings.allowIps.length === 0)
     stores.notify('without --allow-ip, this merchant cannot make requests yet (merchants set --allow-ip)')
+  await checkEndpoint(settings, stores, networks)
   const issued = await merchants.register(settings, context)
   if (!settings.sandbox) await goLive(stores)
   return issued
@@ -230,7 +263,8 @@ async function changeSettings(stores: CommandStores, options: object, id: string
   const changes = settingsOf(options)
   if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting')
   const before = await findMerchant(stores, id)
-  checkSettings(before.settings, changes, stores)
+  const networks = await networksOf(stores)
+  checkSettings(before.settings, changes, stores, networks)
   if (before.settings.sandbox && changes.sandbox === false) {
     const { sandboxActor } = await import('../sandbox/sandbox.js')
     // Its credentials are known to everyone who tried the service.
@@ -238,6 +272,7 @@ async function changeSettings(stores: CommandStores, options: object, id: string
       throw new Refused('The credentials of the sandbox merchant are not secret. Create a new merchant instead.')
   }
   const { merchant, changed } = accepted(await changeMerchantSettings(merchants, id, changes, context))
+  if (changes.callbackUrl !== undefined) await checkEndpoint(merchant.settings, stores, networks)
   if (changes.sandbox === false) {
     await goLive(stores)
     // A former sandbox merchant keeps its default, unlike a merchant that is live from the start.
@@ -251,7 +286,7 @@ async function changeSettings(stores: CommandStores, options: object, id: string
 async function goLive(stores: CommandStores): Promise<void> {
   const { configuration, merchants, context, notify } = stores
   const { createUserCommands } = await import('../commands/user/user-commands.js')
-  const { closeSandbox, messageWarnings } = await import('../sandbox/sandbox.js')
+  const { closeSandbox, messageWarnings, refusedEndpoints } = await import('../sandbox/sandbox.js')
   for (const warning of messageWarnings(configuration)) notify(warning)
   try {
     const { users, directory } = createUserCommands(stores)
@@ -259,6 +294,8 @@ async function goLive(stores: CommandStores): Promise<void> {
     const closed = await closeSandbox(configuration.dataDirectory, { merchants, users }, all, context)
     for (const merchantId of closed.merchants) notify(`the sandbox has ended: its merchant ${merchantId} is suspended`)
     for (const userId of closed.users) notify(`the sandbox has ended: its user ${userId} is disabled`)
+    const remainingMerchants = all.filter(({ merchantId }) => !closed.merchants.includes(merchantId))
+    for (const warning of refusedEndpoints(await networksOf(stores), remainingMerchants)) notify(warning)
     if (all.filter(({ settings }) => !settings.sandbox).length > 1) return
     // The first live merchant: users from the time of trials keep their access.
     await directory.catchUp()

@@ -17,10 +17,9 @@ export function addServiceCommands(program: Command): void {
   defineCommand(program, 'seed', 'fill an empty sandbox with an hour of sample transfers', {
     log: 'may be new',
     async run({ configuration, eventStore, box, clock, merchantDirectory }) {
-      const { isSandbox } = await import('../sandbox/sandbox.js')
       const { isWithoutTransfers, seed } = await import('../sandbox/seed/seed.js')
       if (configuration.sandbox === 'off') throw new Refused('There is no sandbox, because SANDBOX is off.')
-      if (!isSandbox(await merchantDirectory()))
+      if (!(await merchantDirectory()).isSandbox())
         throw new Refused('There is a live merchant. Sample transfers require a sandbox without one.')
       if (!(await isWithoutTransfers(eventStore))) throw new Refused('Transfers already exist.')
       const parts = { store: eventStore, box, clock, frame: configuration, shouldContinue: () => true }

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 import type { ExportSealing } from '../audit/proofs/export-signature.js'
 import type { ProofOutcome } from '../audit/proofs/transfer-proof.js'
 import type { CallbackCommands } from '../commands/callback/callback-commands.js'
+import type { CallbackNetworks, ResolveHost } from '../commands/merchant/callback-networks.js'
 import type { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
 import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import type { currencyBinder } from '../commands/transfer/log-currency.js'
@@ -59,6 +60,9 @@ export interface HttpServices {
   readonly walletPayments: WalletPayments
   readonly secretKeyUse: Pick<SecretKeyUse, 'matters' | 'seen'>
   readonly signIn: SignIn
+  /** The addresses that callbacks may go to. */
+  readonly networks: CallbackNetworks
+  readonly resolveHost: ResolveHost
   readonly testEndpoint: TestEndpoint
   readonly privacy: PrivacyParts
   readonly projectionControls: ProjectionControls

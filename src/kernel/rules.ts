@@ -194,7 +194,7 @@ export const ruleTexts = {
   'receipt-unknown':
     '{field} is not the address of a stored receipt. Upload the receipt, and use the returned address.',
   'url-with-credentials': '{field} must not contain a user name or password.',
-  'url-not-public': '{field} must lead to a public address.',
+  'url-not-allowed': '{field} must lead to a public address, or to a network of CALLBACK_ALLOWED_NETWORKS.',
   'origin-invalid':
     '{field} must contain only origins such as https://shop.example.com, in lower case and without a path.',
   'ip-range-invalid': '{range} is not an IP address or CIDR range.',

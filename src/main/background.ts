@@ -7,8 +7,9 @@ import { defaultCallbackTiming } from '../callbacks/callback-timing.js'
 import { startCallbacks } from '../callbacks/callbacks.js'
 import { createHostResolver } from '../callbacks/deliver/endpoint-connection.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
+import { callbackNetworks } from '../commands/merchant/callback-networks.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
-import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import { isInSandbox, MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
 import { systemClock } from '../kernel/time.js'
 import { startAuditTree } from '../operations/audit/audit-tree.js'
@@ -26,7 +27,6 @@ import { startExpiry } from '../processes/deposit-expiry.js'
 import { startPaymentRecovery } from '../processes/payment-recovery.js'
 import { startListingStreams } from '../processes/stream-lister.js'
 import { startProjections } from '../projections/start-projections.js'
-import { isSandbox } from '../sandbox/sandbox.js'
 import { createSecretBox, type KeyRing } from '../security/secret-box.js'
 import { retryWhileUnavailable } from '../subscriptions/retry.js'
 import { tracedStore } from '../tracing/tracing.js'
@@ -108,7 +108,7 @@ async function start({ configuration, keyRing, eventStore }: ThreadData, stoppin
       readModels,
       box,
       clock,
-      isSandbox: () => configuration.sandbox !== 'off' && isSandbox(merchants),
+      isSandbox: () => isInSandbox(configuration, merchants),
     }).wallet
   const runProjections = () => [
     startProjections({ store, readModels, clock, logger }),
@@ -134,6 +134,7 @@ async function start({ configuration, keyRing, eventStore }: ThreadData, stoppin
       commands: new CallbackCommands(store, clock),
       merchantCommands: new MerchantCommands(store, clock, box),
       resolve: createHostResolver(),
+      networks: callbackNetworks(configuration, merchants),
       clock,
       random: Math.random,
       metrics: callbackMetrics(registry),

@@ -6,8 +6,9 @@ import { createTestEventSender } from '../callbacks/deliver/callback-signing.js'
 import { createHostResolver } from '../callbacks/deliver/endpoint-connection.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { IntegrityCommands } from '../commands/integrity/integrity-commands.js'
+import { callbackNetworks } from '../commands/merchant/callback-networks.js'
 import { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
-import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import { isInSandbox, MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { currencyBinder } from '../commands/transfer/log-currency.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
 import { createSignIn } from '../commands/user/login-guard.js'
@@ -26,7 +27,7 @@ import { allProjections } from '../projections/all-projections.js'
 import { projectionLags } from '../projections/projection-status.js'
 import { failedProjections, pausedProjections } from '../projections/projection-tasks.js'
 import { Readers } from '../readers/readers.js'
-import { isSandbox, messageWarnings } from '../sandbox/sandbox.js'
+import { messageWarnings } from '../sandbox/sandbox.js'
 import { createPasswords, type Passwords } from '../security/passwords.js'
 import { WalletCollections } from '../wallet/payments/collections.js'
 import { createWalletLogin } from '../wallet/payments/wallet-logins.js'
@@ -93,7 +94,7 @@ export async function composeService(
   await onceRestored(configuration.dataDirectory, () => endAllSessions(users, userDirectory))
   const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
   const callbacks = new CallbackCommands(eventStore, clock)
-  const inSandbox = () => configuration.sandbox !== 'off' && isSandbox(directory)
+  const inSandbox = () => isInSandbox(configuration, directory)
   const walletParts = { configuration, eventStore, readModels, box, clock, passwords, isSandbox: inSandbox }
   const configured = createWallet(walletParts)
   const wallet = ports.wallet ?? configured.wallet
@@ -119,7 +120,9 @@ export async function composeService(
     ...(directory.isBehind ? ['the directory of merchants cannot follow the log (see the log of this node)'] : []),
     ...(userDirectory.isBehind ? ['the directory of users cannot follow the log (see the log of this node)'] : []),
   ]
-  const warnings = () => (isSandbox(directory) ? [] : messageWarnings(configuration))
+  const warnings = () => (directory.isSandbox() ? [] : messageWarnings(configuration))
+  const networks = callbackNetworks(configuration, directory)
+  const resolveHost = createHostResolver()
   const commands = { directory, userDirectory, merchants, users, transfers, callbacks, walletPayments }
   const { paymentMethods, currency, trustedProxies, roles, traced } = configuration
   const http: HttpServices = {
@@ -129,8 +132,10 @@ export async function composeService(
     merchantsServed: roles.has('api'),
     signIn: createSignIn(eventStore, box, clock, users),
     secretKeyUse: new SecretKeyUse(merchants, clock),
+    networks,
+    resolveHost,
     testEndpoint: createTestEventSender({
-      ...{ merchants: directory, resolve: createHostResolver(), clock, timeoutMs: configuration.callbackTimeoutMs },
+      ...{ merchants: directory, resolve: resolveHost, networks, clock, timeoutMs: configuration.callbackTimeoutMs },
     }),
     projectionControls: new ProjectionControls({ store: eventStore, readModels }, clock, unreadable),
     bindCurrency: currencyBinder(eventStore, currency, clock),

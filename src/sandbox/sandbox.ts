@@ -2,8 +2,9 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { CommandContext } from '../commands/handle-command.js'
+import { type CallbackNetworks, callbackNetworks } from '../commands/merchant/callback-networks.js'
 import type { MerchantCommands } from '../commands/merchant/merchant-commands.js'
-import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import { isInSandbox, type MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import type { NewUser, UserCommands } from '../commands/user/user-commands.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { defaultSettings } from '../domain/merchant/merchant-settings.js'
@@ -77,11 +78,13 @@ export async function offerSandbox(parts: SandboxParts, accounts: WalletAccounts
   return credentials
 }
 
-/** Returns whether no live merchant exists. A merchant with unreadable events may be live, so it counts unless it is known to be a sandbox merchant. */
-export function isSandbox(known: MerchantDirectory): boolean {
-  return (
-    known.all().every((merchant) => merchant.settings.sandbox) && known.problems().every(({ isSandbox }) => isSandbox)
-  )
+/** Returns a warning for each sandbox merchant whose callbacks are refused, because the installation is not a sandbox. */
+export function refusedEndpoints(networks: CallbackNetworks, merchants: readonly Merchant[]): readonly string[] {
+  const isRefused = ({ settings, suspended, callbacksDisabled }: Merchant) =>
+    settings.sandbox && !suspended && !callbacksDisabled && networks.warningOf(settings.callbackUrl, true) === 'refused'
+  return merchants.filter(isRefused).map(({ merchantId, settings }) => {
+    return `callbacks of the sandbox merchant ${merchantId} to ${settings.callbackUrl} are refused (CALLBACK_ALLOWED_NETWORKS)`
+  })
 }
 
 /**
@@ -152,12 +155,13 @@ export function messageWarnings({ wallet, messages }: Pick<Configuration, 'walle
  * resolves after the sandbox is closed.
  */
 export async function closeSandboxWhenLive(
-  configuration: Pick<Configuration, 'sandbox' | 'wallet' | 'messages'>,
+  configuration: Pick<Configuration, 'sandbox' | 'wallet' | 'messages' | 'callbackAllowedNetworks'>,
   parts: SandboxParts,
 ): Promise<{ stop(): Promise<void> }> {
   const { dataDirectory, directory, context, logger } = parts
   const stopping = new AbortController()
   const examined = new Set<string>()
+  const networks = callbackNetworks(configuration, directory)
   let closing: Promise<void> | undefined
   const close = async (open: readonly Merchant[]) => {
     const closed = await retryWhileUnavailable(() => closeSandbox(dataDirectory, parts, open, context), {
@@ -167,16 +171,18 @@ export async function closeSandboxWhenLive(
     for (const merchantId of closed?.merchants ?? [])
       logger.info({ merchantId }, 'the sandbox has ended: its merchant is suspended')
     for (const userId of closed?.users ?? []) logger.info({ userId }, 'the sandbox has ended: its user is disabled')
+    const remaining = open.filter(({ merchantId }) => !closed?.merchants.includes(merchantId))
+    for (const warning of refusedEndpoints(networks, remaining)) logger.warn(warning)
   }
   const look = () => {
-    if (configuration.sandbox !== 'off' && isSandbox(directory)) return
+    if (isInSandbox(configuration, directory)) return
     // The sandbox can gain merchants after it closes, for example when their events become readable.
     const open = directory.all().filter(({ merchantId, settings, suspended }) => {
       return settings.sandbox && !suspended && !examined.has(merchantId)
     })
     if (closing && open.length === 0) return
     for (const { merchantId } of open) examined.add(merchantId)
-    if (!closing && !isSandbox(directory)) for (const warning of messageWarnings(configuration)) logger.warn(warning)
+    if (!closing && !directory.isSandbox()) for (const warning of messageWarnings(configuration)) logger.warn(warning)
     closing = (closing ?? Promise.resolve())
       .then(() => close(open))
       .catch((err) => logger.error({ err }, 'the sandbox could not be closed'))

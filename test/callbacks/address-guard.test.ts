@@ -1,10 +1,6 @@
 import t from 'tap'
-import {
-  AddressRefusedError,
-  checkedAddresses,
-  EndpointConnection,
-} from '../../src/callbacks/deliver/endpoint-connection.js'
-import { callbackUrlProblem } from '../../src/commands/merchant/addresses.js'
+import { EndpointConnection } from '../../src/callbacks/deliver/endpoint-connection.js'
+import { AddressRefusedError, CallbackNetworks } from '../../src/commands/merchant/callback-networks.js'
 import { startReceiver } from './receiver.js'
 
 const loopback = ['127.0.0.1', '127.1.2.3', '2130706433', '0x7f.1', '0177.0.0.1', '127.1', '0x7f000001', '[::1]']
@@ -50,26 +46,31 @@ const refused = [
 ]
 const allowed = ['8.8.8.8', '134744072', '172.15.255.255', '172.32.0.1', '100.63.255.255', '[2606:4700::1111]']
 
+const networks = new CallbackNetworks([], () => true)
 const failingResolver = async () => {
   throw new Error('an address literal must not be resolved')
 }
 
 t.test('accepts only public unicast literals, in any notation', async (t) => {
   for (const host of [...refused, ...loopback, ...mappedLoopback]) {
-    t.ok(callbackUrlProblem(`https://${host}/hook`, false), host)
-    await t.rejects(checkedAddresses(`https://${host}/hook`, false, failingResolver), AddressRefusedError, host)
+    t.ok(networks.urlProblem(`https://${host}/hook`, false), host)
+    await t.rejects(
+      networks.checkedAddresses(`https://${host}/hook`, false, failingResolver),
+      AddressRefusedError,
+      host,
+    )
   }
   for (const host of allowed) {
-    t.equal(callbackUrlProblem(`https://${host}:8443/hook`, false), undefined, host)
-    t.equal((await checkedAddresses(`https://${host}/hook`, false, failingResolver)).length, 1, host)
+    t.equal(networks.urlProblem(`https://${host}:8443/hook`, false), undefined, host)
+    t.equal((await networks.checkedAddresses(`https://${host}/hook`, false, failingResolver)).length, 1, host)
   }
 })
 
 t.test('allows a sandbox merchant loopback and plain HTTP, but no other private address', async (t) => {
   for (const host of [...loopback, ...mappedLoopback, 'localhost', 'shop.localhost']) {
-    t.equal(callbackUrlProblem(`http://${host}:3000/hook`, true), undefined, host)
+    t.equal(networks.urlProblem(`http://${host}:3000/hook`, true), undefined, host)
   }
-  for (const host of refused) t.ok(callbackUrlProblem(`http://${host}/hook`, true), host)
+  for (const host of refused) t.ok(networks.urlProblem(`http://${host}/hook`, true), host)
 })
 
 t.test('rejects URLs with another scheme, credentials, a local name or excessive length', async (t) => {
@@ -87,13 +88,14 @@ t.test('rejects URLs with another scheme, credentials, a local name or excessive
     'https://a.localhost/',
     `https://shop.example/${'x'.repeat(2_048)}`,
   ]
-  for (const url of invalid) t.ok(callbackUrlProblem(url, false), url)
-  t.equal(callbackUrlProblem('https://shop.example:8443/hook?a=b', false), undefined)
-  t.ok(callbackUrlProblem('ftp://shop.example/', true))
+  for (const url of invalid) t.ok(networks.urlProblem(url, false), url)
+  t.equal(networks.urlProblem('https://shop.example:8443/hook?a=b', false), undefined)
+  t.ok(networks.urlProblem('ftp://shop.example/', true))
 })
 
 t.test('requires that every resolved address is public', async (t) => {
-  const check = (...addresses: string[]) => checkedAddresses('https://shop.example/', false, async () => addresses)
+  const check = (...addresses: string[]) =>
+    networks.checkedAddresses('https://shop.example/', false, async () => addresses)
   t.strictSame(await check('8.8.8.8', '2606:4700::1111'), ['8.8.8.8', '2606:4700::1111'])
   for (const forbidden of [
     '10.0.0.1',
@@ -115,6 +117,7 @@ t.test('checks the addresses of a name at each attempt', async (t) => {
   const { port } = new URL(receiver.url)
   const results = [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '169.254.169.254']]
   const connection = new EndpointConnection({
+    networks,
     resolve: async () => results.shift()!,
     timeoutMs: 2_000,
     maxConnections: 2,
@@ -134,6 +137,7 @@ t.test('connects to the checked address, even if the name now resolves to a diff
   // A second query would return an internal address, and `.invalid` names never resolve.
   let queries = 0
   const connection = new EndpointConnection({
+    networks,
     resolve: async () => (queries++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']),
     timeoutMs: 2_000,
     maxConnections: 2,
@@ -149,6 +153,7 @@ t.test('throws a programming error instead of recording it as a failure of the e
   const programmingError = new TypeError('resolve is not a function')
   const failing = (error: Error) => {
     const connection = new EndpointConnection({
+      networks,
       resolve: () => Promise.reject(error),
       timeoutMs: 2_000,
       maxConnections: 2,

@@ -4,6 +4,7 @@ import { callbackMetrics } from '../../src/callbacks/callback-metrics.js'
 import { defaultCallbackTiming } from '../../src/callbacks/callback-timing.js'
 import { startCallbacks } from '../../src/callbacks/callbacks.js'
 import { CallbackCommands } from '../../src/commands/callback/callback-commands.js'
+import { CallbackNetworks } from '../../src/commands/merchant/callback-networks.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
@@ -27,6 +28,7 @@ startCallbacks({
   clock,
   random: Math.random,
   resolve: async () => [],
+  networks: new CallbackNetworks([], () => true),
   logger: pino({ level: 'silent' }),
   metrics: callbackMetrics(new Registry()),
   timing: defaultCallbackTiming,

@@ -8,6 +8,7 @@ import { type CallbackTiming, defaultCallbackTiming } from '../../src/callbacks/
 import { startCallbacks } from '../../src/callbacks/callbacks.js'
 import type { DeliveryDependencies } from '../../src/callbacks/deliver/delivery-worker.js'
 import { CallbackCommands } from '../../src/commands/callback/callback-commands.js'
+import { CallbackNetworks } from '../../src/commands/merchant/callback-networks.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
@@ -166,6 +167,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
         clock: clock.now,
         random: () => 0,
         resolve: async () => [],
+        networks: new CallbackNetworks([], () => true),
         logger,
         metrics: counts,
         timing: { ...quickTiming, ...options.timing },

@@ -1,12 +1,14 @@
 import t from 'tap'
+import { CallbackNetworks } from '../../src/commands/merchant/callback-networks.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { changeMerchantSettings, settingsRefusal } from '../../src/commands/merchant/settings-changes.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { settings } from '../domain/merchant-samples.js'
 import { context, openTestStore } from '../support/embedded-store.js'
 
-const yen = { currency: { code: 'JPY', decimals: 0 }, paymentMethods: [] } as const
-const lira = { currency: { code: 'TRY', decimals: 2 }, paymentMethods: [] } as const
+const others = { paymentMethods: [], networks: new CallbackNetworks([], () => false) }
+const yen = { ...others, currency: { code: 'JPY', decimals: 0 } } as const
+const lira = { ...others, currency: { code: 'TRY', decimals: 2 } } as const
 
 t.test('validates changes together with the existing settings and names the refused setting', async (t) => {
   const before = { ...settings, sandbox: false, callbackUrl: 'https://shop.example/', minAmountMinor: 500n }
@@ -14,7 +16,7 @@ t.test('validates changes together with the existing settings and names the refu
   t.match(settingsRefusal(before, { maxAmountMinor: 400n }, lira), { field: 'minAmountMinor' })
   t.match(settingsRefusal(before, { callbackUrl: 'https://10.0.0.1/' }, lira), {
     field: 'callbackUrl',
-    rule: 'url-not-public',
+    rule: 'url-not-allowed',
   })
   t.match(settingsRefusal(before, { allowIps: ['10.0.0.1', '10.0.0.0/33'] }, lira), {
     field: 'allowIps',

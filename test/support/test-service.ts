@@ -102,7 +102,9 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     (close) => closing.push(close),
   )
   const { directory, merchants, transfers } = service
-  const app = await buildApp({ ...service.http, ...overrides })
+  // No test asks a name server.
+  const resolveHost = async () => ['8.8.8.8']
+  const app = await buildApp({ ...service.http, resolveHost, ...overrides })
   closing.push(() => app.close())
   if (options.projections) {
     const projections = startProjections({ store: eventStore, readModels, clock, logger })

@@ -1,11 +1,12 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import type { CallbackNetworks, ResolveHost } from '../../commands/merchant/callback-networks.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import type { Delivery } from '../../domain/callback.js'
 import { callbackBody } from '../../domain/callback.js'
 import { callbackSecretKey, type Merchant } from '../../domain/merchant/merchant.js'
 import type { Clock } from '../../kernel/time.js'
 import { hashCode } from '../../security/api-keys.js'
-import { type CallbackRequest, EndpointConnection, type ResolveHost } from './endpoint-connection.js'
+import { type CallbackRequest, EndpointConnection } from './endpoint-connection.js'
 
 /** Returns the request of a callback, hashed and signed with the keys that are valid at `atMs`. */
 export async function signCallback(
@@ -73,12 +74,13 @@ const pauseMs = 5_000
 interface TestEventDependencies {
   readonly merchants: MerchantDirectory
   readonly resolve: ResolveHost
+  readonly networks: CallbackNetworks
   readonly timeoutMs: number
   readonly clock: Clock
 }
 
 /** Creates a function that sends a signed sample to a merchant's endpoint and records nothing. It returns `undefined` for an unknown merchant. */
-export function createTestEventSender({ merchants, resolve, timeoutMs, clock }: TestEventDependencies) {
+export function createTestEventSender({ merchants, resolve, networks, timeoutMs, clock }: TestEventDependencies) {
   /** The time of each merchant's last test. Tests are limited, so that users cannot flood an endpoint. */
   const testedMs = new Map<string, number>()
   return async (merchantId: string) => {
@@ -90,7 +92,7 @@ export function createTestEventSender({ merchants, resolve, timeoutMs, clock }: 
     testedMs.set(merchantId, nowMs)
     const delivery = { webhookId: randomUUID(), transferRevision: 0, payload: testPayload }
     const request = await signCallback(merchants, merchant, testTrackingId, delivery, nowMs)
-    const connection = new EndpointConnection({ resolve, timeoutMs, maxConnections: 1 })
+    const connection = new EndpointConnection({ resolve, networks, timeoutMs, maxConnections: 1 })
     try {
       const marked = { ...request, headers: { ...request.headers, [testHeader]: 'true' } }
       return { sent: true as const, response: await connection.send(marked, new AbortController().signal) }

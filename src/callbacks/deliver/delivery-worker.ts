@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { LoadedLane } from '../../commands/callback/callback-commands.js'
+import type { CallbackNetworks, ResolveHost } from '../../commands/merchant/callback-networks.js'
 import { nextDelivery, untilDueMs } from '../../domain/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
@@ -18,12 +19,13 @@ import {
   maxAttemptsPerEndpoint,
   WaitingCallbacks,
 } from './callback-endpoint.js'
-import { EndpointConnection, type ResolveHost } from './endpoint-connection.js'
+import { EndpointConnection } from './endpoint-connection.js'
 
 export interface DeliveryDependencies extends AttemptDependencies {
   readonly store: EventStore
   readonly readModels: ReadModels
   readonly resolve: ResolveHost
+  readonly networks: CallbackNetworks
   readonly logger: Logger
 }
 
@@ -312,8 +314,13 @@ export class DeliveryWorker {
   #endpointOf(merchantId: string): CallbackEndpoint {
     let endpoint = this.#endpoints.get(merchantId)
     if (!endpoint) {
-      const { store, readModels, commands, resolve, timing } = this.deps
-      const connection = { resolve, timeoutMs: timing.attemptTimeoutMs, maxConnections: maxAttemptsPerEndpoint }
+      const { store, readModels, commands, resolve, networks, timing } = this.deps
+      const connection = {
+        resolve,
+        networks,
+        timeoutMs: timing.attemptTimeoutMs,
+        maxConnections: maxAttemptsPerEndpoint,
+      }
       endpoint = new CallbackEndpoint(
         merchantId,
         new EndpointConnection(connection),

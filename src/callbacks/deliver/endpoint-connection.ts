@@ -3,11 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv6, type LookupFunction } from 'node:net'
 import type { Dispatcher, Pool } from 'undici'
 import {
-  callbackUrlProblem,
-  isCallbackAddress,
-  isLocalName,
-  literalAddress,
-} from '../../commands/merchant/addresses.js'
+  AddressRefusedError,
+  type CallbackNetworks,
+  type ResolveHost,
+} from '../../commands/merchant/callback-networks.js'
 
 /**
  * Creates a resolver that queries the name servers directly. `dns.lookup` uses libuv's four threads, so four slow names would delay every
@@ -31,32 +30,6 @@ async function addressesOf(resolver: Resolver, hostname: string): Promise<readon
   const addresses = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   if (addresses.length > 0) return addresses
   throw (results[0] as PromiseRejectedResult).reason
-}
-
-/** Returns all IPv4 and IPv6 addresses of a host name. @throws if it has none */
-export type ResolveHost = (hostname: string) => Promise<readonly string[]>
-
-/** Callbacks must not be sent to the URL, or to an address that its host name resolves to. */
-export class AddressRefusedError extends Error {
-  override readonly name = 'AddressRefusedError'
-}
-
-/**
- * Returns the checked addresses of a callback URL. Connect to these only: a name that is resolved again may lead elsewhere by then (DNS
- * rebinding). @throws AddressRefusedError, and the errors of `resolve`
- */
-export async function checkedAddresses(text: string, sandbox: boolean, resolve: ResolveHost): Promise<string[]> {
-  const problem = callbackUrlProblem(text, sandbox)
-  if (problem) throw new AddressRefusedError(problem.rule)
-  const url = new URL(text)
-  const literal = literalAddress(url)
-  if (literal !== undefined) return [literal]
-  const addresses = isLocalName(url.hostname) ? ['127.0.0.1', '::1'] : [...(await resolve(url.hostname))]
-  // A single bad address refuses the name, because the connection may use any of its addresses.
-  if (addresses.length === 0 || !addresses.every((address) => isCallbackAddress(address, sandbox))) {
-    throw new AddressRefusedError('The callback URL leads to an address that is not public.')
-  }
-  return addresses
 }
 
 const maxResponseBytes = 65_536
@@ -165,7 +138,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-type Target = Pick<CallbackRequest, 'url' | 'sandbox'> & Record<'origin' | 'path', string> & { addresses: string[] }
+type Target = Pick<CallbackRequest, 'url' | 'sandbox'> & {
+  /** The addresses were checked when loopback was allowed. */
+  readonly isLoopbackAllowed: boolean
+  readonly addresses: readonly string[]
+  readonly origin: string
+  readonly path: string
+}
 
 /** The connections to one merchant's endpoint, pinned to checked addresses. */
 export class EndpointConnection {
@@ -177,6 +156,7 @@ export class EndpointConnection {
   constructor(
     private readonly options: {
       readonly resolve: ResolveHost
+      readonly networks: CallbackNetworks
       /** The time limit for resolving, connecting, TLS and the response's head together. */
       readonly timeoutMs: number
       readonly maxConnections: number
@@ -204,15 +184,17 @@ export class EndpointConnection {
   }
 
   async #target(url: string, sandbox: boolean): Promise<Target> {
+    const { networks } = this.options
+    const isLoopbackAllowed = networks.allowsLoopback(sandbox)
     const known = this.#literalTarget
-    if (known?.url === url && known.sandbox === sandbox) return known
+    if (known?.url === url && known.sandbox === sandbox && known.isLoopbackAllowed === isLoopbackAllowed) return known
     let isResolved = false
-    const addresses = await checkedAddresses(url, sandbox, (hostname) => {
+    const addresses = await networks.checkedAddresses(url, sandbox, (hostname) => {
       isResolved = true
       return this.options.resolve(hostname)
     })
     const { origin, pathname, search } = new URL(url)
-    const target = { url, sandbox, addresses, origin, path: `${pathname}${search}` }
+    const target = { url, sandbox, isLoopbackAllowed, addresses, origin, path: `${pathname}${search}` }
     this.#literalTarget = isResolved ? undefined : target
     return target
   }

@@ -17,6 +17,14 @@ import { FoldedStreams } from '../folded-streams.js'
 import { AddressIndex } from './addresses.js'
 import { type RotatingSecret, secretOwner } from './merchant-commands.js'
 
+/** Returns whether the sandbox is on and no live merchant exists. */
+export function isInSandbox(
+  { sandbox }: { readonly sandbox: 'auto' | 'off' },
+  known: Pick<MerchantDirectory, 'isSandbox'>,
+): boolean {
+  return sandbox !== 'off' && known.isSandbox()
+}
+
 /** Keeps all merchants in memory. One with an unreadable event is out of service, because its latest rotation of a key is unknown. */
 export class MerchantDirectory extends FoldedStreams<MerchantState, Merchant, MerchantEvent> {
   readonly #addresses = new AddressIndex<string>()
@@ -39,6 +47,11 @@ export class MerchantDirectory extends FoldedStreams<MerchantState, Merchant, Me
       const state = this.stateOf(merchantId)
       return { problem, isSandbox: Boolean(state?.merchantId && state.settings.sandbox) }
     })
+  }
+
+  /** Returns whether no live merchant exists. A merchant out of service may be live, so it counts unless it is known to be a sandbox merchant. */
+  isSandbox(): boolean {
+    return this.all().every(({ settings }) => settings.sandbox) && this.problems().every(({ isSandbox }) => isSandbox)
   }
 
   problemOf(merchantId: string): UnreadableEventError | undefined {

@@ -9,17 +9,24 @@ import { type Currency, isPayable } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import { type FieldViolation, violate } from '../../kernel/rules.js'
 import type { CommandContext } from '../handle-command.js'
-import { callbackUrlProblem, rangeProblem } from './addresses.js'
+import { rangeProblem } from './addresses.js'
+import type { CallbackNetworks } from './callback-networks.js'
 import type { MerchantCommands, MerchantResult } from './merchant-commands.js'
+
+interface SettingsFrame {
+  readonly currency: Currency
+  readonly paymentMethods: readonly PaymentMethod[]
+  readonly networks: CallbackNetworks
+}
 
 /** Returns why the given settings are invalid together with the existing ones, or `undefined` if they are valid. */
 export function settingsRefusal(
   before: Partial<MerchantSettings>,
   given: Partial<MerchantSettings>,
-  { currency, paymentMethods }: { readonly currency: Currency; readonly paymentMethods: readonly PaymentMethod[] },
+  { currency, paymentMethods, networks }: SettingsFrame,
 ): FieldViolation | undefined {
   const settings = { ...before, ...given } as MerchantSettings
-  const problem = givenSettingsProblem(given) ?? addressProblem(settings, given) ?? settingsProblem(settings)
+  const problem = givenSettingsProblem(given) ?? addressProblem(settings, given, networks) ?? settingsProblem(settings)
   if (problem) return problem
   const tooFine = amountSettings.find((setting) => !isPayable(currency, given[setting] ?? 0n))
   if (tooFine) return { field: tooFine, ...violate('whole-amount', { currency: currency.code }) }
@@ -30,10 +37,14 @@ export function settingsRefusal(
 
 function addressProblem(
   { callbackUrl, sandbox }: MerchantSettings,
-  { allowIps = [] }: Partial<MerchantSettings>,
+  given: Partial<MerchantSettings>,
+  networks: CallbackNetworks,
 ): FieldViolation | undefined {
-  const problem = callbackUrlProblem(callbackUrl, sandbox)
+  // An unchanged URL may have become one that callbacks must not go to. The other settings can still be changed.
+  const isEndpointGiven = given.callbackUrl !== undefined || given.sandbox !== undefined
+  const problem = isEndpointGiven && networks.urlProblem(callbackUrl, sandbox)
   if (problem) return { field: 'callbackUrl', ...problem }
+  const { allowIps = [] } = given
   const wrong = allowIps.find((range) => rangeProblem(range))
   if (wrong === undefined) return undefined
   return { field: 'allowIps', ...violate('ip-range-invalid', { range: JSON.stringify(wrong.slice(0, 64)) }) }

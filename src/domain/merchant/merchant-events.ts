@@ -31,7 +31,7 @@ const MerchantSettings = Data({
   maxAmountMinor: Minor,
   /** Whether the native create is rejected without a hashCode. */
   requireNativeHash: Type.Boolean(),
-  /** The creates that are rejected without a valid X-Signature. */
+  /** The requests that are rejected without a valid X-Signature: creates of withdrawals, or all that change something. */
   requireSignature: RequireSignature,
   /** Whether a creation triggers a callback too. */
   callbackOnCreate: Type.Boolean(),

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from '@sinclair/typebox'
+import { endpointWarnings } from '../../domain/merchant/merchant-settings.js'
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
@@ -471,6 +472,8 @@ export const MerchantItem = Type.Object({
   /** The higher threshold (null for none) that waits for the confirmation of a second administrator. */
   proposedThreshold: Nullable(Type.Object({ approvalAboveMinor: Nullable(Minor), by: Text, at: Time })),
   callbacksDisabled: Nullable(Text),
+  /** What happens to callbacks to the URL; null if they are sent. Only the response to a new URL has resolved its name. */
+  endpointWarning: Nullable(OneOf(endpointWarnings)),
   createdAt: Time,
   revision: Type.Integer(),
 })

@@ -67,7 +67,13 @@ export async function documentationPages(
         ...wholeNumbers(schema?.querystring),
       }
       if (route.method !== 'POST' || schema?.security?.length === 0) return { url, schema: scoped }
-      return { url, schema: { ...scoped, headers: /Create/.test(url) ? createHeaders : postHeaders } }
+      return {
+        url,
+        schema: {
+          ...scoped,
+          headers: url.startsWith('/v1/') ? headersOf('<t>.POST <path>.<raw body>') : headersOf('<t>.<raw body>'),
+        },
+      }
     },
   })
   // The plugin's own policy names a third party and upgrades to https, which breaks the page without TLS.
@@ -151,26 +157,18 @@ const textAnswers: { readonly [url: string]: object } = {
 }
 
 /** For the document only: a schema check of headers would cost every request, and the routes read them strictly. */
-const postHeaders = {
+const headersOf = (signedText: string) => ({
   type: 'object',
   properties: {
+    'X-Signature': {
+      type: 'string',
+      pattern: '^t=\\d{1,12},v1=[0-9a-fA-F]{64}$',
+      description: `Optional unless your settings require it: \`t=<unix seconds>,v1=<hex HMAC-SHA256 of "${signedText}", keyed with the SecretKey>\`; at most five minutes old.`,
+    },
     'X-Request-Id': {
       type: 'string',
       pattern: '^[A-Za-z0-9._-]{1,64}$',
       description: 'Returned in the response and as the correlationId in the history; generated if omitted.',
     },
   },
-}
-
-const createHeaders = {
-  type: 'object',
-  properties: {
-    'X-Signature': {
-      type: 'string',
-      pattern: '^t=\\d{1,12},v1=[0-9a-fA-F]{64}$',
-      description:
-        'Optional unless your settings require it: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>", keyed with the SecretKey>`; at most five minutes old.',
-    },
-    ...postHeaders.properties,
-  },
-}
+})

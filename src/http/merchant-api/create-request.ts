@@ -1,4 +1,3 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { payeeNameProblem } from '../../domain/bank-file.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
@@ -102,9 +101,6 @@ function hiddenTexts(body: Body): FieldViolation[] {
   return found
 }
 
-const signatureWindowMs = 5 * 60_000
-const signatureHeader = /^t=(\d{1,12}),v1=([0-9a-fA-F]{64})$/
-
 interface HashedRequest extends CheckedAmount {
   readonly hashCode: string
   readonly referenceId: string
@@ -121,25 +117,4 @@ export function hashedAmountText(request: HashedRequest, secrets: readonly strin
     if (secrets.some((secret) => matchesHashCode(received, hashCode(secret, text, referenceId)))) return text
   }
   return undefined
-}
-
-/**
- * `X-Signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>">`, keyed with a SecretKey and at most five minutes
- * off. Unlike the hashCode, it covers the account, the customer and every other byte.
- */
-export function isSignatureValid(
-  signature: string,
-  rawBody: Buffer,
-  secrets: readonly string[],
-  nowMs: number,
-): boolean {
-  const [, seconds, hex] = signatureHeader.exec(signature) ?? []
-  if (!seconds || !hex || Math.abs(Number(seconds) * 1000 - nowMs) > signatureWindowMs) return false
-  const received = Buffer.from(hex, 'hex')
-  let valid = false
-  for (const secret of secrets) {
-    const expected = createHmac('sha256', secret).update(`${seconds}.`).update(rawBody).digest()
-    valid = timingSafeEqual(received, expected) || valid
-  }
-  return valid
 }

@@ -11,7 +11,8 @@ import { payPageUrl } from '../payment-page/pay-page-link.js'
 import { accepted, createFailures, invalid, RequestError, successEnvelope } from '../refusals.js'
 import { jsonTypes } from '../server/json-body.js'
 import { contextOf } from '../server/merchant-gate.js'
-import { type CheckedAmount, CreateRequestChecks, hashedAmountText, isSignatureValid } from './create-request.js'
+import { isSignatureValid } from '../server/request-signature.js'
+import { type CheckedAmount, CreateRequestChecks, hashedAmountText } from './create-request.js'
 import {
   CreatedEnvelope,
   type HostedDeposit,
@@ -68,9 +69,11 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
     response: { 200: CreatedEnvelope, ...createFailures },
   }
   const path = '/api/services/app/TransactionRequests'
-  const deposits = { ...app.gate.requireKey('deposits'), attachValidation: true }
-  const withdrawals = { ...app.gate.requireKey('withdrawals'), attachValidation: true }
-  const open = { ...app.gate.requireKey('deposits', { isOptional: true }), attachValidation: true }
+  // A repeat of an accepted create needs no signature, so the handlers check it.
+  const checked = { isSignatureChecked: false }
+  const deposits = { ...app.gate.requireKey('deposits', checked), attachValidation: true }
+  const withdrawals = { ...app.gate.requireKey('withdrawals', checked), attachValidation: true }
+  const open = { ...app.gate.requireKey('deposits', { ...checked, isOptional: true }), attachValidation: true }
   app.post('/Transaction/CreateDeposit', { ...open, schema: hosted }, createHosted)
   app.post(`${path}/CreateDeposit`, { ...deposits, schema: native }, createWithKey('native'))
   app.post(`${path}/CreateWithdraw`, { ...withdrawals, schema: withdrawal }, createWithKey('withdrawal'))
@@ -122,13 +125,8 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
     if (hash && !hash.proven) return hashMismatch()
     const { requireNativeHash, requireSignature } = merchant.settings
     if (!hash && (channel !== 'native' || requireNativeHash)) return invalid('hashCode', 'required')
-    const signature = request.headers['x-signature']
     const isRequired = requireSignature === 'all' || (requireSignature === 'withdrawals' && channel === 'withdrawal')
-    if (signature === undefined && !isRequired) return undefined
-    const secrets = directory.secrets(merchant, 'secretKey')
-    const isValid =
-      typeof signature === 'string' && isSignatureValid(signature, request.rawBody!, secrets, Date.parse(clock()))
-    return isValid ? undefined : new RequestError('signature-mismatch')
+    return app.gate.isSigned(request, merchant, isRequired) ? undefined : new RequestError('signature-mismatch')
   }
 
   /** Finds the merchant of a request without a WebApiKey by the address and the hash. @throws RequestError */
@@ -184,10 +182,9 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
   async function noteSecretKey(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount): Promise<void> {
     const now = clock()
     const { hashCode, referenceId } = request.body as NativeDeposit | Withdrawal
-    const signature = request.headers['x-signature']
     const used = directory.secretKeys(merchant, now).find(({ value }) => {
       if (hashCode !== undefined && hashedAmountText({ hashCode, referenceId, ...amount }, [value])) return true
-      return typeof signature === 'string' && isSignatureValid(signature, request.rawBody!, [value], Date.parse(now))
+      return isSignatureValid(request, [value], Date.parse(now))
     })
     if (used) await secretKeyUse.seen(merchant, used.number, contextOf(request))
   }

@@ -5,10 +5,12 @@ import type { MerchantDirectory } from '../../commands/merchant/merchant-directo
 import type { Scope } from '../../domain/merchant/api-key.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { violate } from '../../kernel/rules.js'
+import type { Clock } from '../../kernel/time.js'
 import { merchantIdOfApiKey } from '../../security/api-keys.js'
 import { bucketOf, TokenBuckets } from '../../security/token-buckets.js'
 import { RequestError } from '../refusals.js'
 import type { HttpServices } from '../services.js'
+import { isSignatureValid } from './request-signature.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -44,6 +46,7 @@ const maxKeys = 100_000
 class Gate {
   readonly #directory: MerchantDirectory
   readonly #nowMs: () => number
+  readonly #clock: Clock
   readonly #merchants: TokenBuckets
   readonly #polls: TokenBuckets
   /** Counts a request without a merchant. @throws RequestError if the address has made too many */
@@ -51,8 +54,9 @@ class Gate {
   /** @throws RequestError if the address has guessed too often */
   readonly chargeGuess: (request: FastifyRequest) => void
 
-  constructor({ directory, monotonicMs }: HttpServices) {
+  constructor({ directory, monotonicMs, clock }: HttpServices) {
     this.#directory = directory
+    this.#clock = clock
     this.#nowMs = monotonicMs
     this.#merchants = new TokenBuckets(monotonicMs, maxKeys)
     this.#polls = new TokenBuckets(monotonicMs, maxKeys)
@@ -75,12 +79,26 @@ class Gate {
   /**
    * Requires a valid WebApiKey with this scope from an allowed address. It runs before the body is read, so that unknown callers cost
    * little. `isOptional`: without a key, the handler finds the merchant. `isCounted: false`: the handler must call {@link chargePoll}.
+   * A request that can change something must also have the signature that the merchant's settings require, unless
+   * `isSignatureChecked` is false: then the handler must check it with {@link isSigned}.
    */
-  requireKey(scope: Scope, { isOptional = false, isCounted = true } = {}) {
+  requireKey(scope: Scope, { isOptional = false, isCounted = true, isSignatureChecked = true } = {}) {
     const onRequest = async (request: FastifyRequest) => {
       if (!isOptional || request.headers.webapikey !== undefined) await this.#identify(request, scope, isCounted)
     }
-    return { onRequest, config: { scope } }
+    const preHandler = async (request: FastifyRequest) => {
+      const merchant = request.merchant!
+      if (isRead(request) || this.isSigned(request, merchant, merchant.settings.requireSignature === 'all')) return
+      if (!isCounted) this.#charge(merchant)
+      throw new RequestError('signature-mismatch')
+    }
+    return { onRequest, config: { scope }, ...(isSignatureChecked && { preHandler }) }
+  }
+
+  /** Returns whether the X-Signature of a request is valid, or is missing and not required. */
+  isSigned(request: FastifyRequest, merchant: Merchant, isRequired: boolean): boolean {
+    if (request.headers['x-signature'] === undefined) return !isRequired
+    return isSignatureValid(request, this.#directory.secrets(merchant, 'secretKey'), Date.parse(this.#clock()))
   }
 
   /** Assigns the request to the merchant. @throws RequestError if the merchant is not allowed to call, or calls too often */
@@ -144,6 +162,8 @@ export const gate = fp(async (app) => {
 export function contextOf({ merchant, id }: FastifyRequest): CommandContext {
   return { actor: `merchant:${merchant!.merchantId}`, $correlationId: id, $causationId: id }
 }
+
+const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD'
 
 function refuse(retryAfterSeconds: number): void {
   if (retryAfterSeconds > 0) throw new RequestError('too-many-requests', { retryAfterSeconds })

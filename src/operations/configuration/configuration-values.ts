@@ -172,13 +172,16 @@ function decodeMasterKey(text: string): Buffer | undefined {
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
 }
 
-export function proxyRanges(text: string): readonly string[] {
-  const ranges = text.split(',').flatMap((range) => range.trim() || [])
-  const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])
-  if (wrong.length > 0) throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join('; ')}`)
-  if (areRangesTooWide(ranges))
-    throw new Problem('trusts too many addresses, so almost any caller could forge its address: list only your proxies')
-  return ranges
+/** Parses addresses and CIDR ranges. `tooWide` is the problem of ranges that cover over a sixteenth of all addresses. */
+export function addressRanges(tooWide: string): (text: string) => readonly string[] {
+  return (text) => {
+    const ranges = text.split(',').flatMap((range) => range.trim() || [])
+    const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])
+    if (wrong.length > 0)
+      throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join('; ')}`)
+    if (areRangesTooWide(ranges)) throw new Problem(tooWide)
+    return ranges
+  }
 }
 
 export function currency(text: string): Currency {

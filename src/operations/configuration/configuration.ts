@@ -106,7 +106,9 @@ export const environmentSchema = Type.Object({
   ),
   TRUSTED_PROXIES: variable(
     'Addresses and CIDR ranges, separated by commas, whose `X-Forwarded-For` is trusted; none by default. More than a sixteenth of all IPv4 or IPv6 addresses is rejected, because then almost any caller could forge its address',
-    parse.proxyRanges,
+    parse.addressRanges(
+      'trusts too many addresses, so almost any caller could forge its address: list only your proxies',
+    ),
   ),
   MAX_CONNECTIONS: variable(
     'The limit of open connections; further connections are closed immediately',
@@ -139,6 +141,10 @@ export const environmentSchema = Type.Object({
     "The time limit for the response of a merchant's endpoint to a callback, 100 to 120000",
     parse.integer(100, 120_000),
     { default: '15000' },
+  ),
+  CALLBACK_ALLOWED_NETWORKS: variable(
+    'Addresses and CIDR ranges, separated by commas, that callbacks may go to in addition to [public addresses](../merchants/callbacks.md#your-url), for endpoints in your own network; none by default. Set it on all nodes',
+    parse.addressRanges('allows callbacks to too many addresses: list only the networks of your endpoints'),
   ),
   COMPLETION_GUARD_FACTOR: variable(
     '`transfers complete` requires confirmation of an amount that is larger or smaller than the requested amount by more than this factor, 1 to 1000000',
@@ -280,6 +286,7 @@ function arrange(values: StaticDecode<typeof environmentSchema>) {
     paymentMethods: values.PAYMENT_METHODS,
     sandbox: values.SANDBOX,
     callbackTimeoutMs: values.CALLBACK_TIMEOUT_MS,
+    callbackAllowedNetworks: values.CALLBACK_ALLOWED_NETWORKS,
     completionGuardFactor: values.COMPLETION_GUARD_FACTOR,
     traced: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && values.OTEL_SDK_DISABLED === 'false',
     /** The `url` has no trailing slash. */

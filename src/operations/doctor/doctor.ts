@@ -1,3 +1,4 @@
+import { callbackNetworks } from '../../commands/merchant/callback-networks.js'
 import { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import { UserDirectory } from '../../commands/user/user-commands.js'
 import { newestEventMs } from '../../projections/projection-status.js'
@@ -64,7 +65,7 @@ export async function serverChecks(
     () => eventCheck(sources),
     () => stuckChecks(sources),
     () => callbackCheck(sources),
-    () => endpointCheck(sources),
+    () => endpointCheck(sources, callbackNetworks(configuration, directory)),
     () => publicCertificateCheck(configuration.publicUrl, nowMs()),
   ])
 }
@@ -106,7 +107,12 @@ async function checkStores(
     const known = () => [...directory.problems().map(({ problem }) => problem), ...users.problems()]
     const sources = { store, rawEventStore, box, readModels, directory, known, clock }
     const inside = await serverChecks(configuration, sources)
-    return [...inside, ...(await runAll([() => endpointCertificateCheck(directory, Date.parse(clock()))]))]
+    return [
+      ...inside,
+      ...(await runAll([
+        () => endpointCertificateCheck(directory, callbackNetworks(configuration, directory), Date.parse(clock())),
+      ])),
+    ]
   } finally {
     await directory.stop()
     await users.stop()

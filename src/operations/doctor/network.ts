@@ -1,7 +1,8 @@
 import { get } from 'node:http'
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'
-import { checkedAddresses, createHostResolver } from '../../callbacks/deliver/endpoint-connection.js'
+import { createHostResolver } from '../../callbacks/deliver/endpoint-connection.js'
+import type { CallbackNetworks, ResolveHost } from '../../commands/merchant/callback-networks.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import { dayMs } from '../../kernel/time.js'
 import type { Configuration } from '../configuration/configuration.js'
@@ -67,7 +68,11 @@ export async function publicCertificateCheck(publicUrl: string | undefined, nowM
 }
 
 /** Checks the certificates of live merchants' endpoints, because callbacks fail when one expires. */
-export async function endpointCertificateCheck(directory: MerchantDirectory, nowMs: number): Promise<Check> {
+export async function endpointCertificateCheck(
+  directory: MerchantDirectory,
+  networks: CallbackNetworks,
+  nowMs: number,
+): Promise<Check> {
   const certificates = checking('endpoint-certificates')
   const live = directory.all().filter(({ settings }) => !settings.sandbox && settings.callbackUrl.startsWith('https:'))
   const checked = live.slice(0, maxEndpoints)
@@ -75,7 +80,9 @@ export async function endpointCertificateCheck(directory: MerchantDirectory, now
   const problems: string[] = []
   for (let from = 0; from < checked.length; from += parallel) {
     const some = checked.slice(from, from + parallel)
-    const seen = await Promise.all(some.map(({ settings }) => endpointCertificate(settings.callbackUrl, resolve)))
+    const seen = await Promise.all(
+      some.map(({ settings }) => endpointCertificate(settings.callbackUrl, networks, resolve)),
+    )
     for (const [index, until] of seen.entries()) {
       const { merchantId } = some[index]!
       if (typeof until === 'string') problems.push(`${merchantId}: ${until}`)
@@ -89,9 +96,9 @@ export async function endpointCertificateCheck(directory: MerchantDirectory, now
 }
 
 /** Connects only to addresses that may receive callbacks. */
-async function endpointCertificate(callbackUrl: string, resolve: ReturnType<typeof createHostResolver>) {
+async function endpointCertificate(callbackUrl: string, networks: CallbackNetworks, resolve: ResolveHost) {
   try {
-    const [host] = await checkedAddresses(callbackUrl, false, resolve)
+    const [host] = await networks.checkedAddresses(callbackUrl, false, resolve)
     const { hostname, port } = new URL(callbackUrl)
     return await certificateOf({ host: host!, port: Number(port || 443), servername: hostname })
   } catch (error) {

@@ -1,6 +1,8 @@
 import { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
+import type { CallbackNetworks } from '../../commands/merchant/callback-networks.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
+import type { Merchant } from '../../domain/merchant/merchant.js'
 import { streamPrefix, transferStream } from '../../domain/streams.js'
 import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
@@ -92,14 +94,24 @@ export async function callbackCheck({ readModels }: WorkSources): Promise<Check>
 }
 
 /** Checks for disabled and failing endpoints. @throws StoreUnavailableError */
-export async function endpointCheck({ store, directory, clock }: WorkSources): Promise<Check> {
+export async function endpointCheck(
+  { store, directory, clock }: WorkSources,
+  networks: CallbackNetworks,
+): Promise<Check> {
   const endpoints = checking('endpoints')
   const commands = new CallbackCommands(store, clock)
-  const merchants = directory.all().filter(({ settings, suspended }) => !settings.sandbox && !suspended)
+  const isRefused = ({ settings }: Merchant) => networks.warningOf(settings.callbackUrl, settings.sandbox) === 'refused'
+  const merchants = directory.all().filter((merchant) => {
+    const { settings, suspended, callbacksDisabled } = merchant
+    // Callbacks of a sandbox merchant can fail, but its operator should know that none can be sent.
+    return !suspended && (!settings.sandbox || (!callbacksDisabled && isRefused(merchant)))
+  })
   const checked = merchants.slice(0, maxMerchantsChecked)
   const states = await Promise.all(
-    checked.map(async ({ merchantId, callbacksDisabled }) => {
+    checked.map(async (merchant) => {
+      const { merchantId, callbacksDisabled } = merchant
       if (callbacksDisabled !== null) return `${merchantId} (disabled)`
+      if (isRefused(merchant)) return `${merchantId} (its address is refused: see CALLBACK_ALLOWED_NETWORKS)`
       const since = await commands.endpointFailingSince(merchantId)
       return since === null ? [] : `${merchantId} (failing since ${since})`
     }),

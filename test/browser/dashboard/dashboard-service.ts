@@ -5,6 +5,7 @@ import { Registry } from 'prom-client'
 import type { Test } from 'tap'
 import { callbackMetrics } from '../../../src/callbacks/callback-metrics.js'
 import { startCallbacks } from '../../../src/callbacks/callbacks.js'
+import { CallbackNetworks } from '../../../src/commands/merchant/callback-networks.js'
 import type { IssuedCredentials } from '../../../src/commands/merchant/merchant-commands.js'
 import type { MerchantSettings } from '../../../src/domain/merchant/merchant-events.js'
 import { isMerchantRole, type Role, roles } from '../../../src/domain/user/permissions.js'
@@ -45,6 +46,7 @@ export async function startDashboard(
     clock,
     random: () => 0,
     resolve: async () => [],
+    networks: new CallbackNetworks([], () => true),
     logger: pino({ level: 'silent' }),
     metrics: callbackMetrics(new Registry()),
     timing: quickTiming,

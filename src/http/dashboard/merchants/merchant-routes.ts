@@ -25,7 +25,7 @@ import { actorNames, changedBy, contextOf, requireOwn, seenMerchants } from '../
 
 /** Adds the routes for merchants, their settings, keys and secrets. Issued keys appear only in the response. */
 export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { merchants, directory } = app.services
+  const { merchants, directory, networks, resolveHost } = app.services
   const read = app.viewers.allow('merchants:read')
   const manage = app.viewers.allow('merchants:manage')
   const ownId = (request: FastifyRequest<{ Params: { merchantId: string } }>) =>
@@ -47,7 +47,8 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const settings: MerchantSettings = { ...defaultSettings(sandbox), name, callbackUrl, allowIps }
     refuseSettings({}, settings)
     const { id, ...secrets } = await merchants.register(settings, contextOf(request))
-    return { merchant: await noteMerchantChange(request, 'created', id), ...secrets }
+    const merchant = await noteMerchantChange(request, 'created', id)
+    return { merchant: await withCheckedEndpoint(merchant), ...secrets }
   })
   app.patch(
     '/merchants/:merchantId',
@@ -64,7 +65,9 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
       refuseSettings(before.settings, changes)
       const result = await changeMerchantSettings(merchants, merchantId, changes, contextOf(request), revision)
       const after = accepted('merchant', result, actorNames(request))
-      return after.changed ? noteMerchantChange(request, 'settings', merchantId, after) : itemOf(request, after)
+      if (!after.changed) return itemOf(request, after)
+      const item = await noteMerchantChange(request, 'settings', merchantId, after)
+      return isElsewhere ? withCheckedEndpoint(item) : item
     },
   )
   for (const [action, type, change] of [
@@ -112,6 +115,11 @@ export const merchantRoutes: FastifyPluginAsyncTypebox = async (app) => {
         : accepted('merchant', await merchants.rotateSecret(merchantId, secret, minutes, context)).value
     return { merchant: await noteMerchantChange(request, `${secret}-rotated`, merchantId), value }
   })
+
+  async function withCheckedEndpoint(item: Static<typeof MerchantItem>): Promise<Static<typeof MerchantItem>> {
+    const { callbackUrl, sandbox } = item.settings
+    return { ...item, endpointWarning: (await networks.checkedWarningOf(callbackUrl, sandbox, resolveHost)) ?? null }
+  }
 
   /** @throws RequestError that names the field */
   function refuseSettings(before: Partial<MerchantSettings>, given: Partial<MerchantSettings>): void {
@@ -163,7 +171,9 @@ function itemOf(request: FastifyRequest, { merchant, revision }: ShownMerchant):
     createdAt,
   } = merchant
   const amount = (minor: bigint | null) => (minor === null ? null : Number(minor))
+  const { networks } = request.server.services
   return {
+    endpointWarning: networks.warningOf(settings.callbackUrl, settings.sandbox) ?? null,
     ...{ merchantId, suspended, logoSha256, callbacksDisabled, createdAt, revision },
     proposedThreshold: proposed && {
       approvalAboveMinor: amount(proposed.approvalAboveMinor),

@@ -8,6 +8,7 @@ import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { fieldLines, fieldText } from '../../components/form-data'
 import { SecretsDialog } from '../../components/SecretsDialog'
+import { notify } from '../../components/Toasts'
 import { SettingInput } from './SettingInput'
 import type { Setting } from './setting-groups'
 
@@ -36,7 +37,11 @@ export function CreateMerchantDialog({ onClose, onCreated }: CreateMerchantDialo
       return api.send<IssuedMerchant>('POST', '/merchants', body)
     },
     refresh: [['merchants'], ['session'], ['endpoints']],
-    onSuccess: setIssued,
+    onSuccess: (created) => {
+      setIssued(created)
+      const { endpointWarning } = created.merchant
+      if (endpointWarning !== null) notify(text(`merchants.endpoint.${endpointWarning}`), 'bad')
+    },
   })
   if (issued) {
     const { merchant, webApiKey, secretKey, webhookSecret } = issued

@@ -13,11 +13,12 @@ export function EndpointTab({ merchant }: { readonly merchant: MerchantItem }) {
   const text = useText()
   const canManage = usePermission('endpoints:manage')
   const [opened, setOpened] = useState<'test' | 'enable'>()
-  const { merchantId, callbacksDisabled, settings } = merchant
+  const { merchantId, callbacksDisabled, endpointWarning, settings } = merchant
   const dialog = { endpoint: { merchantId, url: settings.callbackUrl }, onClose: () => setOpened(undefined) }
   const isOn = callbacksDisabled === null
   return (
     <Card title={text('fields.endpoint')}>
+      {endpointWarning !== null && <div className="notice">{text(`merchants.endpoint.${endpointWarning}`)}</div>}
       <Facts
         items={[
           { label: text('fields.callbackUrl'), value: <bdi>{settings.callbackUrl}</bdi> },

@@ -41,7 +41,10 @@ export function SettingsForm({ merchant }: { readonly merchant: MerchantItem }) 
     refresh: [['merchant', merchantId], ['merchants'], ['changes'], ['endpoints'], ['session']],
     onSuccess: (saved) => {
       restart(saved)
-      notify(text('merchants.settingsSaved'))
+      const { endpointWarning } = saved
+      const isElsewhere = saved.settings.callbackUrl !== shown.callbackUrl
+      if (endpointWarning !== null && isElsewhere) notify(text(`merchants.endpoint.${endpointWarning}`), 'bad')
+      else notify(text('merchants.settingsSaved'))
     },
   })
   return (
