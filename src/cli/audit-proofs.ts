@@ -85,7 +85,8 @@ export function addIntegrityCommands(audit: Command): void {
       report: flag('record the findings in the log, which stops payouts on all nodes'),
     },
     async run({ configuration, progress, clock, context }, { from, older = [], key, report = false }) {
-      const { reportFindings, verifyLog } = await import('../operations/audit/verify-log.js')
+      const { reportFindings, requireReporting, verifyLog } = await import('../operations/audit/verify-log.js')
+      if (report) await requireReporting(configuration)
       const noteIn = async (file: string) => ({ name: file, note: await checkpointIn(file) })
       const verifier = key === undefined ? undefined : await verifierOf(key)
       const verified = await verifyLog(configuration, {

@@ -54,7 +54,7 @@ export function currencyMismatch(
   if (currency === configured.code && decimals === configured.decimals) return undefined
   const counted = currency === configured.code ? ` with ${decimals} decimals` : ''
   const remedy = `Set CURRENCY=${currency}, or use a different log (EVENT_STORE_URL).`
-  return `is ${configured.code}, but the transfers in the log are in ${currency}${counted}. ${remedy}`
+  return `is ${configured.code}, but the log is in ${currency}${counted}. ${remedy}`
 }
 
 /** Returns whether the amount can be paid in the currency's coins. */

@@ -63,7 +63,7 @@ export const masterKeyEvents = {
 }
 
 export const currencyEvents = {
-  /** The first transfer is about to be created. All amounts of the log are in this currency, of which they are hundredths. */
+  /** A process opened the log for the first time. All amounts of the log are in this currency, of which they are hundredths. */
   CurrencyBound: Data({
     currency: Type.String({ pattern: '^[A-Z]{3}$' }),
     decimals: Type.Integer({ minimum: 0, maximum: 2 }),

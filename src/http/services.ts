@@ -6,7 +6,6 @@ import type { CallbackCommands } from '../commands/callback/callback-commands.js
 import type { CallbackNetworks, ResolveHost } from '../commands/merchant/callback-networks.js'
 import type { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
 import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
-import type { currencyBinder } from '../commands/transfer/log-currency.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { SignIn } from '../commands/user/login-guard.js'
 import type { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
@@ -80,8 +79,6 @@ export interface HttpServices {
   /** Runs the checks of `transferd doctor` that a process can perform on itself. */
   readonly checks: () => Promise<readonly Check[]>
   readonly currency: Currency
-  /** Ensures before a create that the log has no transfers in a different currency. */
-  readonly bindCurrency: ReturnType<typeof currencyBinder>
   readonly paymentMethods: readonly PaymentMethod[]
   /** The URL that merchants and customers use, without a trailing slash. It can contain a path. */
   readonly publicUrl: string

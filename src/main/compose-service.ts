@@ -9,7 +9,6 @@ import { IntegrityCommands } from '../commands/integrity/integrity-commands.js'
 import { callbackNetworks } from '../commands/merchant/callback-networks.js'
 import { MerchantCommands, SecretKeyUse } from '../commands/merchant/merchant-commands.js'
 import { isInSandbox, MerchantDirectory } from '../commands/merchant/merchant-directory.js'
-import { currencyBinder } from '../commands/transfer/log-currency.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
 import { createSignIn } from '../commands/user/login-guard.js'
 import { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
@@ -138,7 +137,6 @@ export async function composeService(
       ...{ merchants: directory, resolve: resolveHost, networks, clock, timeoutMs: configuration.callbackTimeoutMs },
     }),
     projectionControls: new ProjectionControls({ store: eventStore, readModels }, clock, unreadable),
-    bindCurrency: currencyBinder(eventStore, currency, clock),
     projectionLags: () => projectionLags({ store: rawEventStore, readModels }, clock),
     privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, box, readModels, transfers, clock },
     proofOf: proofs(configuration, stores),

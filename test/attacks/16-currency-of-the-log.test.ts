@@ -1,27 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
-import { openEventLog } from '@transferd/event-log'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import { pino } from 'pino'
 import t from 'tap'
 import { openCommandStores } from '../../src/cli/cli-stores.js'
-import { bindCurrency } from '../../src/commands/transfer/log-currency.js'
 import { currencyMismatch } from '../../src/domain/money.js'
 import { startService } from '../../src/main/service.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
-import { openLog } from '../../src/operations/stores/stores.js'
-import { seed } from '../../src/sandbox/seed/seed.js'
-import { context } from '../support/embedded-store.js'
+import { openEventStore, openLog } from '../../src/operations/stores/stores.js'
+import { runCli } from '../cli/in-process.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
-const [lira, euro] = [
-  { code: 'TRY', decimals: 2 },
-  { code: 'EUR', decimals: 2 },
-] as const
+const lira = { code: 'TRY', decimals: 2 } as const
 const refused = {
   name: 'ConfigurationError',
-  message: /CURRENCY is EUR, but the transfers in the log are in TRY\. Set CURRENCY=TRY, or use a different log/,
+  message: /CURRENCY is EUR, but the log is in TRY\. Set CURRENCY=TRY, or use a different log/,
 }
 const output = { write: () => undefined, notify: () => undefined, progress: () => undefined }
 
@@ -62,32 +56,42 @@ t.test('a command with another currency is refused, and one with the same curren
   t.equal((await stores.transfers.find(trackingId))?.transfer.amountMinor, 10050n)
 })
 
-t.test('a log without transfers accepts any currency, and the first create decides for all nodes', async (t) => {
-  const store = await openEventLog({ directory: tempDirectory(t), writerThread: false })
-  t.teardown(() => store.close())
-  const at = '2026-03-01T10:00:00.000Z'
-  const bind = (currency: typeof lira | typeof euro) => bindCurrency(store, currency, at, context)
-  const results = await Promise.allSettled([bind(lira), bind(euro), bind(lira), bind(euro)])
-  const kept = results.flatMap(({ status }, n) => (status === 'fulfilled' ? [n % 2] : []))
-  t.equal(new Set(kept).size, 1, 'only nodes with one of the currencies create transfers')
-  t.equal(kept.length, 2)
-  const { events } = await store.readAll({ maxCount: 10 })
-  t.strictSame(
-    events.map(({ type }) => type),
-    ['CurrencyBound'],
-  )
+t.test('the first start decides, so a second node with another currency ends before there is a transfer', async (t) => {
+  const installation = environmentOf(tempDirectory(t))
+  const start = (CURRENCY: string) =>
+    startService(readConfiguration({ ...installation, CURRENCY, PORT: '0' }), pino({ level: 'silent' }))
+  const first = await start('TRY')
+  t.teardown(() => first.stop())
+  await t.rejects(start('EUR'), refused)
+  const second = await start('TRY')
+  await second.stop()
 })
 
-t.test('samples of a sandbox bind the log too', async (t) => {
+t.test('of nodes that start on a new log at the same time, only those with one currency run', async (t) => {
   const installation = environmentOf(tempDirectory(t))
-  const configuration = readConfiguration({ ...installation, CURRENCY: 'EUR' })
-  const log = await openLog(configuration)
-  const parts = { store: log.eventStore, box: log.box, clock: () => new Date().toISOString(), frame: configuration }
-  await seed({ ...parts, shouldContinue: () => false })
-  await log.close()
-  await t.rejects(openLog(readConfiguration({ ...installation, CURRENCY: 'TRY' })), {
-    message: /CURRENCY is TRY, but the transfers in the log are in EUR/,
-  })
+  const open = async (CURRENCY: string) => openLog(readConfiguration({ ...installation, CURRENCY }), false)
+  const currencies = ['TRY', 'EUR', 'TRY', 'EUR', 'JPY']
+  const results = await Promise.allSettled(currencies.map(open))
+  const kept = results.flatMap(({ status }, n) => (status === 'fulfilled' ? [currencies[n]] : []))
+  for (const result of results) if (result.status === 'fulfilled') await result.value.close()
+  t.equal(new Set(kept).size, 1, kept.join())
+  for (const result of results) if (result.status === 'rejected') t.match(result.reason, { name: 'ConfigurationError' })
+  const log = await openLog(readConfiguration({ ...installation, CURRENCY: kept[0] }), false)
+  t.teardown(() => log.close())
+  t.equal((await log.eventStore.readStream('installation-currency')).length, 1)
+})
+
+t.test('the program ends with status 2 and the reason, and a verification works with any currency', async (t) => {
+  const directory = tempDirectory(t)
+  const run = (CURRENCY: string, ...args: string[]) => runCli(directory, args, { CURRENCY })
+  const callback = ['--name', 'Shop', '--callback-url', 'https://93.184.216.34/', '--sandbox']
+  t.match(await run('JPY', 'merchants', 'create', ...callback), { status: 0 })
+  const reason = /CURRENCY is EUR, but the log is in JPY\. Set CURRENCY=JPY/
+  t.match(await run('EUR', 'merchants', 'list'), { status: 2, stderr: reason })
+  t.match(await run('EUR', 'audit', 'verify', '--report'), { status: 2, stderr: reason, stdout: '' })
+  const verified = await run('EUR', 'audit', 'verify', '--json')
+  t.notMatch(verified.stderr, 'CURRENCY')
+  t.match(JSON.parse(verified.stdout), { codesVerified: true })
 })
 
 t.test('the same currency with different minor units is another one', async (t) => {
@@ -96,15 +100,18 @@ t.test('the same currency with different minor units is another one', async (t) 
 })
 
 t.test('an unreadable event in the stream prevents no start', async (t) => {
-  const configuration = readConfiguration({ ...environmentOf(tempDirectory(t)), CURRENCY: 'EUR' })
-  const log = await openLog(configuration)
-  await log.rawEventStore.append('installation-currency', 'no_stream', [
+  const directory = tempDirectory(t)
+  const masterKey = randomBytes(32)
+  const configuration = readConfiguration({ ...environmentOf(directory, masterKey), CURRENCY: 'EUR' })
+  const raw = await openEventStore({ engine: 'embedded', directory }, false)
+  await raw.eventStore.append('installation-currency', 'no_stream', [
     { id: '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10', type: 'Foreign', data: {}, metadata: {} },
   ])
-  await bindCurrency(log.eventStore, euro, '2026-03-01T10:00:00.000Z', context)
-  await log.close()
-  await (await openLog(configuration)).close()
-  t.pass()
+  await raw.eventStore.close()
+  for (let start = 0; start < 2; start++) await (await openLog(configuration)).close()
+  await t.rejects(openLog(readConfiguration({ ...environmentOf(directory, masterKey), CURRENCY: 'TRY' })), {
+    message: /CURRENCY is TRY, but the log is in EUR/,
+  })
 })
 
 async function freePort(): Promise<number> {

@@ -39,7 +39,7 @@ interface CheckedHash extends RequestHash {
  * changes. An earlier create is looked up only if the current settings reject the request, so that a new create costs no lookup.
  */
 export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
-  const { transfers, directory, secretKeyUse, bindCurrency, clock } = app.services
+  const { transfers, directory, secretKeyUse, clock } = app.services
   const depositChecks = new CreateRequestChecks('deposit', app.services)
   const withdrawalChecks = new CreateRequestChecks('withdrawal', app.services)
   const checks = { hosted: depositChecks, native: depositChecks, withdrawal: withdrawalChecks }
@@ -106,7 +106,6 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
       if (!repeated) throw refused
       return repeated
     }
-    await bindCurrency(contextOf(request))
     const { changed, transfer } = accepted('transfer', await transfers.create(create, contextOf(request)))
     if (changed) app.countCreate(channel, merchant.merchantId)
     return transfer

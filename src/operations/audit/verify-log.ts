@@ -85,6 +85,12 @@ export async function verifyLog(configuration: Configuration, options: VerifyLog
   }
 }
 
+/** Opens the log as {@link reportFindings} does, so that what prevents a report is known before the verification. @throws its errors */
+export async function requireReporting(configuration: Configuration): Promise<void> {
+  const log = await openLog(configuration)
+  await log.close()
+}
+
 /** Records the findings and returns the number of new ones. The first one stops payouts. @throws the errors of {@link openLog} */
 export async function reportFindings(
   configuration: Configuration,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { attachEventLog, type EventLogHandle, logPath, openEventLog } from '@transferd/event-log'
 import { IntegrityCommands, integrityContext } from '../../commands/integrity/integrity-commands.js'
-import { currencyProblem } from '../../commands/transfer/log-currency.js'
+import { bindCurrency } from '../../commands/transfer/log-currency.js'
 import { forgedProblem, maxFindings } from '../../domain/integrity.js'
 import { addEventCodes, checkEventCodes } from '../../event-store/event-codes.js'
 import type { EventStore, Place } from '../../event-store/event-store.js'
@@ -87,7 +87,8 @@ export async function openLogOver(
     const { events } = await rawEventStore.readUnparsed({ maxCount: 1 })
     // Later only a person starts a tree: otherwise an edited log would be sealed again.
     if (events.length === 0) await startFirstTree(eventStore, box, configuration.audit.origin)
-    const problem = await currencyProblem(eventStore, configuration.currency)
+    // All processes agree on it before any of them accepts a transfer.
+    const problem = await bindCurrency(eventStore, configuration.currency, systemClock()(), startContext)
     if (problem !== undefined) throw new ConfigurationError([`CURRENCY ${problem}`])
     await recordRestore(eventStore, configuration.dataDirectory)
     return { eventStore, rawEventStore, customerKeys, box, keyRing, close: () => eventStore.close() }
@@ -96,6 +97,8 @@ export async function openLogOver(
     throw error
   }
 }
+
+const startContext = { actor: 'system:start', $correlationId: 'start', $causationId: 'start' }
 
 /** Stops payouts on a restored log. Every process that can pay opens the log with its keys, so none pays before this. */
 async function recordRestore(eventStore: EventStore, dataDirectory: string): Promise<void> {

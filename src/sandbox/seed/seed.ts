@@ -4,7 +4,6 @@ import { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import type { CommandContext } from '../../commands/handle-command.js'
 import { trackingIdOf } from '../../commands/ids.js'
 import { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
-import { bindCurrency } from '../../commands/transfer/log-currency.js'
 import type { TransferResult } from '../../commands/transfer/transfer-requests.js'
 import { TransferCommands } from '../../commands/transfer/transfers.js'
 import type { AttemptOutcome } from '../../domain/callback.js'
@@ -55,7 +54,6 @@ export async function isWithoutTransfers(store: EventStore): Promise<boolean> {
  */
 export async function seed({ store, box, clock, frame, shouldContinue, onRegistered }: SeedParts): Promise<number> {
   const end = clock()
-  await bindCurrency(store, frame.currency, end, context)
   const merchants = new MerchantCommands(store, () => addMs(end, -hourLong), box)
   const settings = names.map(settingsOf)
   const ids: string[] = []
