@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
@@ -146,19 +145,20 @@ t.test('the metrics include everything that an operator monitors', async (t) => 
     )
 
   await t.test('a second signal ends the service immediately', async (t) => {
-    // A request that never completes delays the graceful stop.
-    const socket = connect(service.port, '127.0.0.1')
-    socket.on('error', () => undefined)
-    socket.write(
-      'POST /Transaction/CreateDeposit HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
-    )
-    // The service accepts connections in order, so it has accepted the one above.
-    await fetch(`${service.baseUrl}/health/live`)
+    // A callback without a response delays the graceful stop.
+    const silent = createServer().listen(0, '127.0.0.1')
+    t.teardown(() => silent.close())
+    t.teardown(() => silent.closeAllConnections())
+    await once(silent, 'listening')
+    const isSent = once(silent, 'request')
+    const { port } = silent.address() as { port: number }
+    const { merchantId } = service.sandbox!
+    await cliJson(directory, 'merchants', 'set', merchantId, '--callback-url', `http://127.0.0.1:${port}/`)
+    await isSent
     const ended = service.end('SIGTERM')
     const pause = new Promise((resolve) => setTimeout(() => resolve('still stopping'), 1_000))
     t.equal(await Promise.race([ended, pause]), 'still stopping')
     process.kill(service.pid, 'SIGTERM')
     t.equal(await ended, 1)
-    socket.destroy()
   })
 })

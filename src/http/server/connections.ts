@@ -1,3 +1,6 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Counter } from 'prom-client'
 import { AddressIndex, isAddress } from '../../commands/merchant/addresses.js'
@@ -5,6 +8,8 @@ import { bucketOf } from '../../security/token-buckets.js'
 import { RequestError } from '../refusals.js'
 
 const idleCheckIntervalMs = 50
+/** The time for the requests in progress after a stop. It is longer than a request's deadline, and leaves time to stop the other parts. */
+const lastRequestsMs = 10_000
 
 /** The proxies whose X-Forwarded-For is trusted. */
 export class TrustedProxies {
@@ -37,7 +42,7 @@ export function checkingIntervalMs(requestTimeoutMs: number): number {
   return Math.min(1_000, requestTimeoutMs / 10)
 }
 
-/** Rejects connections beyond the limits as they arrive, which costs only the handshake, and closes idle ones at the end. */
+/** Rejects connections beyond the limits as they arrive, which costs only the handshake, and closes the open ones at the end. */
 export const connections = fp<{ readonly proxies: TrustedProxies }>(async (app, { proxies }) => {
   const { connections: limits, metrics } = app.services
   const refused = new Counter({
@@ -68,11 +73,34 @@ export const connections = fp<{ readonly proxies: TrustedProxies }>(async (app, 
       else open.set(peer, left)
     })
   })
-  // Node closes idle connections only once, when the server closes. A busy one would keep the server open for a minute.
+  closeAtStop(app)
+})
+
+/**
+ * Closes the connections of a server that stops: at once those without a complete request, and the others after their responses. Node
+ * waits for a request that never becomes complete, because a server that closes no longer checks for late requests. A client that does not
+ * read its response is disconnected after {@link lastRequestsMs}.
+ */
+function closeAtStop(app: FastifyInstance): void {
+  const { server, services } = app
+  const latest = new Map<Socket, ServerResponse | undefined>()
+  server.on('connection', (socket) => {
+    latest.set(socket, undefined)
+    socket.once('close', () => latest.delete(socket))
+  })
+  server.prependListener('request', (request, response) => latest.set(request.socket, response))
+  const isBusy = (response: ServerResponse | undefined) =>
+    response && !response.writableFinished && (response.req.complete || response.headersSent)
   app.addHook('preClose', (done) => {
-    const timer = setInterval(() => server.closeIdleConnections(), idleCheckIntervalMs)
+    if (!server.listening) return done()
+    const stoppedMs = services.monotonicMs()
+    const close = () => {
+      const isOverdue = services.monotonicMs() - stoppedMs > lastRequestsMs
+      for (const [socket, response] of latest) if (isOverdue || !isBusy(response)) socket.destroy()
+    }
+    close()
+    const timer = setInterval(close, idleCheckIntervalMs)
     server.once('close', () => clearInterval(timer))
-    if (!server.listening) clearInterval(timer)
     done()
   })
-})
+}
