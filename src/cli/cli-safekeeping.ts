@@ -82,13 +82,18 @@ export function addBackupCommands(program: Command): void {
       passphraseFile: option('<file>', 'the passphrase that the backup is encrypted with'),
       checkpoint: option('<file>', 'a checkpoint that was kept elsewhere, to count the lost events'),
       key: option('<verifier key>', 'as `audit key` printed it: refuse anything that it has not signed'),
+      unverified: flag('restore a backup that does not verify, or without the master key'),
     },
-    async run({ configuration }, { to, checkpoint, key, identityFile, passphraseFile }, backup: string) {
+    async run(
+      { configuration },
+      { to, checkpoint, key, identityFile, passphraseFile, unverified = false },
+      backup: string,
+    ) {
       const { restoreService } = await import('../operations/backup/backup-commands.js')
       if (key !== undefined) await verifierOf(key)
       if (checkpoint !== undefined) await checkpointIn(checkpoint)
       const openWith = openedWith(identityFile, passphraseFile)
-      return restoreService(configuration, backup, { to, checkpoint, key, openWith })
+      return restoreService(configuration, backup, { to, checkpoint, key, openWith, unverified })
     },
     text: ({ notes, payable, ...report }) =>
       `${readable(report)}\n${lines(notes)}${payable ? `\n${payableText(payable)}` : ''}`,

@@ -174,6 +174,18 @@ export class CustomerKeys {
     for await (const kept of this.all()) if (!this.#tryOpen(kept)) yield kept.id
   }
 
+  /**
+   * Yields the ids of the keys that no given master key decrypts, or that are stored for a different merchant or, on request, owner than
+   * the encrypted one.
+   */
+  async *invalid(withOwners: boolean): AsyncGenerator<string> {
+    for await (const kept of this.all()) {
+      const key = this.#tryOpen(kept)
+      if (key?.merchantId !== kept.merchantId) yield kept.id
+      else if (withOwners && this.#ownerOf(key.merchantId, key.userId) !== kept.owner) yield kept.id
+    }
+  }
+
   close(): Promise<void> {
     return this.store.close()
   }

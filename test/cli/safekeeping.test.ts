@@ -183,7 +183,7 @@ t.test('refuses to restore a backup that the given key has not signed', async (t
     t.equal(status, 0, stderr)
     return (result as RestoreReport).notes.join(' ')
   }
-  t.match(await notesOf('--to', 'plain'), /The signature of the tree was not checked: add --key/)
+  t.match(await notesOf('--to', 'plain'), /The log is what the master key has signed/)
   t.match(await notesOf('--to', 'signed', '--key', verifierKey), /The log is what --key has signed/)
   const kept = join('plain', 'audit', 'checkpoint')
   const wrongKey = ['--key', otherVerifierKey]
@@ -198,5 +198,11 @@ t.test('refuses to restore a backup that the given key has not signed', async (t
       { status: 1, stderr: /created, but the log does not verify/, result: { problems: [RegExp(open)] } },
       again,
     )
-  t.match(await notesOf('--to', 'damaged'), /The log did not verify when it was backed up \(1 problem\)/)
+  const problem = /The event has no valid authentication code\. To restore it nevertheless, add --unverified/
+  t.match(await command(['restore', 'target', '--to', 'damaged']), { status: 1, stderr: problem })
+  t.notOk(existsSync(join(directory, 'damaged')))
+  t.match(
+    await notesOf('--to', 'damaged', '--unverified'),
+    /The log did not verify when it was backed up \(1 problem\)/,
+  )
 })

@@ -99,7 +99,14 @@ t.test(
       [second.backup, later],
     ] as const) {
       const place = temporaryDirectory(t)
-      const report = await cliJson<RestoreReport>(place, 'restore', backup, '--to', 'data')
+      const withKey = { TRANSFERD_MASTER_KEY_FILE: join(directory, 'data', 'master.key') }
+      const {
+        status: restored,
+        stdout,
+        stderr,
+      } = await runCli(place, ['restore', backup, '--to', 'data', '--json'], withKey)
+      t.equal(restored, 0, stderr)
+      const report: RestoreReport = JSON.parse(stdout)
       t.ok(report.log!.events > expected.length)
       copyFileSync(join(directory, 'data', 'master.key'), join(place, 'data', 'master.key'))
       const again = await startServiceProcess(t, { directory: place })

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import Database from 'better-sqlite3'
 import t from 'tap'
 import { keyFileIn, openKeyFile } from '../../src/privacy/embedded/embedded-key-store.js'
 
@@ -30,3 +31,23 @@ t.test(
     t.end()
   },
 )
+
+t.test('the write-ahead log is cut after a long read', (t) => {
+  const path = keyFileIn(t.testdir())
+  const keys = openKeyFile(path)
+  t.teardown(() => keys.close())
+  const reader = new Database(path, { readonly: true })
+  t.teardown(() => reader.close())
+  const walBytes = () => statSync(`${path}-wal`).size
+  const limit = 16 * 1024 * 1024
+  const add = (id: string) => keys.ensure([{ id, merchantId: 'm', owner: id, sealed: 'x'.repeat(1_000_000) }])
+  add('first')
+  reader.exec('BEGIN')
+  t.equal(reader.prepare('SELECT count(*) FROM keys').pluck().get(), 1)
+  for (let n = 0; walBytes() <= 2 * limit; n++) add(`key ${n}`)
+  reader.exec('COMMIT')
+  // The first commit copies the log, and the second one starts it again.
+  for (const id of ['copies', 'cuts']) add(id)
+  t.ok(walBytes() <= limit, `${walBytes()} bytes`)
+  t.end()
+})

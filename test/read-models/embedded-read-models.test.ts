@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import Database from 'better-sqlite3'
 import t from 'tap'
 import { EmbeddedReadModels, openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { Connection } from '../../src/read-models/embedded/sqlite-connection.js'
@@ -148,6 +150,31 @@ t.test('a full disk fails writes but not reads, and writes succeed again when th
   connection.database.pragma('max_page_count = 100000')
   await things.bulkWrite([large])
   t.equal(await things.countDocuments({}), 2)
+})
+
+t.test('the write-ahead log is cut after a long read', async (t) => {
+  const path = join(t.testdir(), 'read-models.db')
+  const connection = new Connection(path)
+  const readModels = new EmbeddedReadModels(connection)
+  t.teardown(() => readModels.close())
+  const walBytes = () => statSync(`${path}-wal`).size
+  // The limit of the service would take seconds to write.
+  const limit = Number(connection.database.pragma('journal_size_limit', { simple: true }))
+  t.equal(limit, 128 * 1024 * 1024)
+  const small = 1024 * 1024
+  for (const pragma of [`journal_size_limit = ${small}`, 'wal_autocheckpoint = 100']) connection.database.pragma(pragma)
+  const things = readModels.collection('things')
+  const add = (_id: string) => things.bulkWrite([{ insertOne: { document: { _id, text: 'x'.repeat(100_000) } } }])
+  await add('first')
+  const reader = new Database(path, { readonly: true })
+  t.teardown(() => reader.close())
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM collections').pluck().get()
+  for (let n = 0; walBytes() <= 2 * small; n++) await add(`thing ${n}`)
+  reader.exec('COMMIT')
+  // The first commit copies the log, and the second one starts it again.
+  for (const id of ['copies', 'cuts']) await add(id)
+  t.ok(walBytes() <= small, `${walBytes()} bytes`)
 })
 
 t.test('a writer waits for another one without blocking the event loop, and stops after a time limit', async (t) => {

@@ -177,6 +177,8 @@ export const areas: Areas = {
       'domain',
       'event-store',
       'read-models',
+      'security',
+      'commands',
       'privacy',
       'privacy/embedded',
       'audit/integrity',

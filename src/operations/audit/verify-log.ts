@@ -63,7 +63,8 @@ export async function verifyLog(configuration: Configuration, options: VerifyLog
   } = options
   const { eventStore: store } = await openEventStore(location)
   try {
-    const box = await openBox(configuration, store, verifier === undefined)
+    const opening = openBox(configuration, store)
+    const box = await (verifier ? opening.catch(withoutBox) : opening)
     const tree = await new AuditTreeCommands(box ? markedStore(store, box) : store, systemClock()).state()
     const recorded = box ? tree : undefined
     const remembered = withStores && tree ? await rememberedCheckpoints(configuration, tree, box) : nothing
@@ -146,17 +147,17 @@ function shown(
   }
 }
 
-/** An auditor can verify the tree with its key only. @throws MasterKeyError if the master key is required */
-async function openBox(configuration: Configuration, rawStore: EventStore, isRequired: boolean) {
-  try {
-    const { keys } = await masterKeysOf(configuration)
-    const keyRing = await openKeyRing(rawStore, keys)
-    await requireEventKey(rawStore, keyRing)
-    return createSecretBox(keyRing)
-  } catch (error) {
-    if (error instanceof MasterKeyError && !isRequired) return undefined
-    throw error
-  }
+/** Returns the box of the log's master key. @throws MasterKeyError */
+export async function openBox(configuration: Configuration, rawStore: EventStore): Promise<SecretBox> {
+  const { keys } = await masterKeysOf(configuration)
+  const keyRing = await openKeyRing(rawStore, keys)
+  await requireEventKey(rawStore, keyRing)
+  return createSecretBox(keyRing)
+}
+
+/** An auditor can verify the tree with its key only. */
+function withoutBox(error: unknown): undefined {
+  if (!(error instanceof MasterKeyError)) throw error
 }
 
 /** Returns the verifier of the log's checkpoints. @throws NoTreeError if no event starts a tree */

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32, gunzipSync, gzipSync } from 'node:zlib'
 import { decrypt, encrypt } from '../../kernel/sodium.js'
 import { writeFileDurably } from '../files/durable-file.js'
-import { BackupError, type Chunk } from './backup-manifest.js'
+import { type Chunk, maxChunkBytes } from './backup-manifest.js'
+import { BackupError, readTargetFile } from './target-files.js'
 
 const kibibyte = 1024
 const minBytes = 256 * kibibyte
@@ -92,10 +92,14 @@ function addRecipient(encrypter: { addRecipient(recipient: string): void }, reci
   }
 }
 
+/** A file has a few hundred bytes for each recipient. */
+const maxKeyFileBytes = 1024 * kibibyte
+
 /** @throws BackupError */
 export async function openChunkKey(target: string, name: string, openWith: OpenWith): Promise<ChunkKey> {
   const path = keyFile(target, name)
-  if (!existsSync(path)) throw new BackupError(`the backup is incomplete: ${path} is missing`)
+  const encrypted = readTargetFile(path, { maxBytes: maxKeyFileBytes })
+  if (!encrypted) throw new BackupError(`the backup is incomplete: ${path} is missing`)
   if (!openWith) throw new BackupError('the backup is encrypted: add --identity-file or --passphrase-file')
   const { Decrypter } = await import('age-encryption')
   const decrypter = new Decrypter()
@@ -108,7 +112,7 @@ export async function openChunkKey(target: string, name: string, openWith: OpenW
     )
   }
   try {
-    return { name, bytes: Buffer.from(await decrypter.decrypt(readFileSync(path))) }
+    return { name, bytes: Buffer.from(await decrypter.decrypt(encrypted)) }
   } catch {
     throw new BackupError(`${path} cannot be opened: the passphrase or identity is wrong, or the file is damaged`)
   }
@@ -117,9 +121,6 @@ export async function openChunkKey(target: string, name: string, openWith: OpenW
 function keyFile(target: string, name: string): string {
   return join(target, 'keys', `${name}.age`)
 }
-
-/** A damaged chunk must not fill the memory. The largest intact one ends with an append of 16 MiB or a receipt. */
-const maxChunkBytes = 64 * 1024 * 1024
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
@@ -146,7 +147,8 @@ export class ChunkWriter {
     const packed = gzipSync(content, { level: 3 })
     // The id is authenticated too, so that no chunk can replace another.
     const stored = this.key ? encrypt(this.key.bytes, packed, Buffer.from(id)) : packed
-    const chunk = { id, bytes: content.length, storedSha256: sha256(stored), key: this.key?.name ?? null }
+    const sizes = { bytes: content.length, storedBytes: stored.length }
+    const chunk = { id, ...sizes, storedSha256: sha256(stored), key: this.key?.name ?? null }
     const path = pathOf(this.target, chunk)
     // The draft has a fixed name, so that the next backup replaces what a killed one left.
     writeFileDurably(path, stored, `${path}.draft`)
@@ -160,7 +162,7 @@ export class ChunkWriter {
 /** Returns the content of a chunk. @throws BackupError if it is missing, damaged or another chunk */
 export function readChunk(target: string, chunk: Chunk, keys: ReadonlyMap<string, ChunkKey>): Buffer {
   const path = pathOf(target, chunk)
-  const stored = storedBytes(path)
+  const stored = readStored(target, chunk)
   if (!stored) throw new BackupError(`the backup is incomplete: ${path} is missing`)
   const damaged = new BackupError(`the backup is damaged: ${path}`)
   if (sha256(stored) !== chunk.storedSha256) throw damaged
@@ -179,17 +181,17 @@ export function readChunk(target: string, chunk: Chunk, keys: ReadonlyMap<string
 }
 
 function isIntact(target: string, chunk: Chunk): boolean {
-  const stored = storedBytes(pathOf(target, chunk))
-  return stored !== undefined && sha256(stored) === chunk.storedSha256
-}
-
-function storedBytes(path: string): Buffer | undefined {
   try {
-    return readFileSync(path)
+    const stored = readStored(target, chunk)
+    return stored !== undefined && sha256(stored) === chunk.storedSha256
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (error instanceof BackupError) return false
     throw error
   }
+}
+
+function readStored(target: string, chunk: Chunk): Buffer | undefined {
+  return readTargetFile(pathOf(target, chunk), { exactBytes: chunk.storedBytes })
 }
 
 /** Chunks with different keys have different names, so that a stored chunk is never replaced by a different one. */

@@ -1,28 +1,26 @@
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { type Backup, backUpLog, checkLogFile, readLogRows } from '@transferd/event-log'
 import {
-  DirectoryTiles,
   type NoteVerifier,
   openCheckpoint,
   parseCheckpoint,
   parseNote,
   parseVerifier,
-  TreeReader,
-  VerificationError,
 } from '@transferd/transparency-log'
-import { signedCheckpoint } from '../../audit/integrity/log-sealer.js'
 import { toJsonNumber } from '../../domain/money.js'
-import { logVerifier, type VerifiedLog, verifyLog } from '../audit/verify-log.js'
+import { logVerifier, verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { inWords } from '../doctor/machine.js'
 import { recordBackup } from '../files/last-backup.js'
 import { openLog, requireLog } from '../stores/stores.js'
-import { BackupError, bytesOf, type Manifest, manifestsIn, readManifest } from './backup-manifest.js'
+import { bytesOf, type Manifest, manifestsIn, readManifest } from './backup-manifest.js'
 import { type CreateBackupOptions, createBackup } from './create-backup.js'
 import { payableWithdrawals } from './payable-withdrawals.js'
 import { type RestoreOptions, restoreBackup } from './restore-backup.js'
+import { BackupError } from './target-files.js'
 import type { TreeSnapshot } from './tree-snapshot.js'
+import { problemsOf, requireSigned, restoredIn } from './verify-restored.js'
 
 export type BackUpReport = Awaited<ReturnType<typeof backUpService>>
 
@@ -92,10 +90,6 @@ async function verifySource(
   return findings.map(({ place, problem }) => `${place}: ${problem}`)
 }
 
-function firstProblem({ holds, findings }: VerifiedLog): string | undefined {
-  return holds ? undefined : `${findings[0]?.place}: ${findings[0]?.problem}`
-}
-
 function notIncluded({ eventStore, readModels, keyStore }: Configuration, withReadModels: boolean): string[] {
   return [
     'The master key: keep it separately. Without it, this backup cannot be used.',
@@ -127,24 +121,29 @@ interface RestoreServiceOptions extends Pick<RestoreOptions<never>, 'to' | 'open
   readonly checkpoint: string | undefined
   /** The verifier key that the operator has kept. Only a log or tree with its signature is restored. */
   readonly key: string | undefined
+  /** Whether to restore a backup that does not verify. */
+  readonly unverified: boolean
 }
 
 /** @throws BackupError, and VerificationError if the key is invalid */
 export async function restoreService(
   configuration: Configuration,
   backup: string,
-  { to, openWith, checkpoint, key }: RestoreServiceOptions,
+  { to, openWith, checkpoint, key, unverified }: RestoreServiceOptions,
 ) {
   const verifier = key === undefined ? undefined : parseVerifier(key)
   const reached = checkpoint === undefined ? undefined : sizeOf(readFileSync(checkpoint, 'utf8'), checkpoint, verifier)
   const inspect = async (manifest: Manifest, draft: string) => {
-    if (verifier) await requireSigned(configuration, manifest, draft, verifier)
+    const restored = await restoredIn(draft, manifest, configuration)
+    if (verifier) await requireSigned(restored, verifier)
+    const problems = await problemsOf(restored, verifier !== undefined)
+    if (problems.length > 0 && !unverified) throw unverifiedError(problems)
     const lostEvents = reached === undefined ? null : Math.max(0, reached - restoredLeaves(manifest, draft, verifier))
-    return { lostEvents, payable: manifest.log === null ? null : await payableIn(draft, configuration) }
+    return { lostEvents, problems, payable: manifest.log === null ? null : await payableIn(draft, configuration) }
   }
   const restoredAt = new Date().toISOString()
   const { manifest, inspected } = await restoreBackup({ backup, to, openWith, at: restoredAt, inspect })
-  const { lostEvents, payable } = inspected
+  const { lostEvents, problems, payable } = inspected
   const { createdAt, log } = manifest
   return {
     ...{ directory: resolve(to), createdAt, restoredAt, log },
@@ -152,8 +151,17 @@ export async function restoreService(
     lostEvents,
     /** The withdrawals that could be paid at the end of the backup, or null if the log is on a server. */
     payable,
-    notes: notesOf(manifest, { lostEvents, restoredAt, isSigned: key !== undefined }),
+    notes: notesOf(manifest, { lostEvents, restoredAt, found: problems, isSigned: key !== undefined }),
   }
+}
+
+const maxShown = 5
+
+function unverifiedError(problems: readonly string[]): BackupError {
+  const more = problems.length > maxShown ? `; and ${problems.length - maxShown} more` : ''
+  return new BackupError(
+    `the backup does not verify: ${problems.slice(0, maxShown).join('; ')}${more}. To restore it nevertheless, add --unverified`,
+  )
 }
 
 /** Returns the number of restored events that a tree contains. Most logs go beyond the checkpoint in their backup. */
@@ -183,49 +191,24 @@ async function payableIn(directory: string, configuration: Configuration) {
   }
 }
 
-/** Verifies the log and its tree, or only the tree if the log is on a server. @throws BackupError unless the key has signed them */
-async function requireSigned(
-  configuration: Configuration,
-  { log }: Manifest,
-  directory: string,
-  verifier: NoteVerifier,
-): Promise<void> {
-  const audit = { ...configuration.audit, directory: join(directory, 'audit') }
-  try {
-    if (log !== null) {
-      const copies: Configuration = { ...configuration, eventStore: { engine: 'embedded', directory }, audit }
-      const problem = firstProblem(await verifyLog(copies, { verifier }))
-      if (problem !== undefined) throw new VerificationError(problem)
-      return
-    }
-    const tiles = new DirectoryTiles(audit.directory)
-    const checkpoint = await signedCheckpoint(tiles, verifier)
-    if (!checkpoint) throw new VerificationError('it has no checkpoint')
-    const root = await new TreeReader(tiles, checkpoint.size).root()
-    if (!root.equals(checkpoint.root)) throw new VerificationError('the files of the tree do not match its checkpoint')
-  } catch (error) {
-    if (error instanceof VerificationError)
-      throw new BackupError(`the backup is not what --key has signed: ${error.message}`)
-    throw error
-  }
-}
-
-interface Restored {
+interface RestoreResult {
   readonly lostEvents: number | null
   readonly restoredAt: string
+  /** Why the backup does not verify. */
+  readonly found: readonly string[]
   readonly isSigned: boolean
 }
 
 function notesOf(
   { log, createdAt, checkpoint, problems, parts }: Manifest,
-  { lostEvents, restoredAt, isSigned }: Restored,
+  { lostEvents, restoredAt, found, isSigned }: RestoreResult,
 ) {
   const contains = (part: string) => parts.some(({ name, chunks }) => name === part && chunks.length > 0)
   const last = log?.lastEventAt && `The last event is at position ${log.position}, from ${log.lastEventAt}.`
   const unsigned =
     checkpoint === null
       ? 'The backup has no tree of the log, so nothing shows whether the log was changed.'
-      : 'The signature of the tree was not checked: add --key, as `audit key` printed it, or run `audit verify --key` before the start.'
+      : found.length === 0 && `The ${log === null ? 'tree' : 'log'} is what the master key has signed.`
   return [
     log === null
       ? `Only files are restored, as of ${createdAt}: the log is on a server.`
@@ -235,6 +218,7 @@ function notesOf(
     problems.length > 0 &&
       `The log did not verify when it was backed up (${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}): ${problems[0]}`,
     isSigned ? `The ${log === null ? 'tree' : 'log'} is what --key has signed.` : unsigned,
+    ...found.map((problem) => `Not verified: ${problem}.`),
     !contains('read-models') && 'The backup has no read models: the service rebuilds its lists when it starts.',
     !contains('customer-keys') &&
       "The backup has no customers' keys: if they are on MongoDB, restore that database too, or personal data cannot be read.",

@@ -1,14 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Static } from '@sinclair/typebox'
 import { Type, Value } from '../../kernel/typebox.js'
-
-/** A backup that is damaged, incomplete or foreign, or a target that cannot be used. The message states the file and the reason. */
-export class BackupError extends Error {
-  override readonly name = 'BackupError'
-}
+import { BackupError, readTargetFile } from './target-files.js'
 
 export const format = 'transferd backup 1'
+
+/** A damaged chunk must not fill the memory. The largest intact one ends with an append of 16 MiB or a receipt. */
+export const maxChunkBytes = 64 * 1024 * 1024
+/** Compression and encryption add at most a few bytes per kibibyte. */
+const maxStoredBytes = maxChunkBytes + 1024 * 1024
+/** The manifest of a backup of some 400 GB. */
+export const maxManifestBytes = 256 * 1024 * 1024
 
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Bytes = Type.Integer({ minimum: 0 })
@@ -20,6 +23,8 @@ const Chunk = Type.Object(
     /** The SHA-256 of its content. */
     id: Sha256,
     bytes: Bytes,
+    /** The size of the stored file, which is read only if it has this size. */
+    storedBytes: Type.Integer({ minimum: 0, maximum: maxStoredBytes }),
     /** The SHA-256 of the stored file, which is compressed and, with a key, encrypted. */
     storedSha256: Sha256,
     /** The name of the key that it is encrypted with, or null. */
@@ -81,23 +86,29 @@ export function bytesOf(manifest: Manifest): number {
 
 const manifestName = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}\.\d{3}Z\.json$/
 
-/** Returns the paths of all manifests in the target, oldest first. Each stands for a complete backup, because the manifest is written last. */
+/**
+ * Returns the paths of all manifests in the target, oldest first. Each stands for a complete backup, because the manifest is written last.
+ * @throws BackupError
+ */
 export function manifestsIn(target: string): string[] {
   const directory = join(target, 'sets')
   try {
     const names = readdirSync(directory).filter((name) => manifestName.test(name))
     return names.sort().map((name) => join(directory, name))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return []
+    throw new BackupError(`${directory} cannot be read: ${message}`)
   }
 }
 
 /** @throws BackupError */
 export function readManifest(path: string): Manifest {
+  const content = readTargetFile(path, { maxBytes: maxManifestBytes })
+  if (!content) throw new BackupError(`${path} is missing`)
   let manifest: unknown
   try {
-    manifest = JSON.parse(readFileSync(path, 'utf8'))
+    manifest = JSON.parse(content.toString('utf8'))
   } catch (error) {
     throw new BackupError(`${path} cannot be read: ${(error as Error).message}`)
   }
@@ -107,5 +118,7 @@ export function readManifest(path: string): Manifest {
   }
   if (new Set(manifest.parts.map(({ name }) => name)).size < manifest.parts.length)
     throw new BackupError(`${path} names a part twice`)
+  if ((manifest.log === null) === manifest.parts.some(({ name }) => name === 'events'))
+    throw new BackupError(`${path} must name the part events if it states the end of a log, and only then`)
   return manifest
 }

@@ -6,7 +6,8 @@ import { keyFileIn, openEmbeddedKeyStore } from '../../privacy/embedded/embedded
 import { receiptsByAge, storeReceipt } from '../../read-models/receipts.js'
 import { auditKeyPath } from '../audit/audit-files.js'
 import { openReadModels } from '../stores/stores.js'
-import { BackupError, type PartName } from './backup-manifest.js'
+import type { PartName } from './backup-manifest.js'
+import { BackupError } from './target-files.js'
 import type { TreeSnapshot } from './tree-snapshot.js'
 
 // A part of a backup is a sequence of records. A record is a line of JSON; if that has a field `bytes`, as many bytes follow it.

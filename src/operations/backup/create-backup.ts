@@ -8,15 +8,16 @@ import { writeFileDurably } from '../files/durable-file.js'
 import { openReadModels } from '../stores/stores.js'
 import { ChunkWriter, chunkKeyFor, cutIntoChunks, type EncryptTo, encryptedTo } from './backup-chunks.js'
 import {
-  BackupError,
   type Chunk,
   chunksOf,
   format,
   type Manifest,
   manifestsIn,
+  maxManifestBytes,
   readManifest,
 } from './backup-manifest.js'
 import { partsOf, type Snapshot, type Sources } from './backup-parts.js'
+import { BackupError } from './target-files.js'
 import { TreeSnapshot } from './tree-snapshot.js'
 
 export interface CreateBackupOptions {
@@ -150,6 +151,7 @@ async function store(
   const common = { format, createdAt: at, log: log ?? null, checkpoint, problems } as const
   const manifest: Manifest = { ...common, encryptedTo: to, parts }
   const text = `${JSON.stringify(manifest)}\n`
+  if (text.length > maxManifestBytes) throw new BackupError(`${target} cannot contain more: choose another target`)
   const backup = join(target, 'sets', `${at.replaceAll(':', '-')}.json`)
   // The manifest comes last. Without it the chunks are not a backup.
   writeFileDurably(backup, text)

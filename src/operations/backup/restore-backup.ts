@@ -16,16 +16,9 @@ import Database from 'better-sqlite3'
 import { syncToDisk } from '../files/durable-file.js'
 import { markRestored, type RestoredMark } from '../files/restored-mark.js'
 import { type ChunkKey, type OpenWith, openChunkKey, readChunk } from './backup-chunks.js'
-import {
-  BackupError,
-  bytesOf,
-  type Chunk,
-  chunksOf,
-  type Manifest,
-  manifestsIn,
-  readManifest,
-} from './backup-manifest.js'
+import { bytesOf, type Chunk, chunksOf, type Manifest, manifestsIn, readManifest } from './backup-manifest.js'
 import { writePart } from './backup-parts.js'
+import { BackupError } from './target-files.js'
 
 /** `lostEvents` is the number of events that a newer checkpoint covers and the backup does not contain, or null without one. */
 type Inspection = Pick<RestoredMark, 'lostEvents'>
@@ -60,8 +53,8 @@ export async function restoreBackup<Inspected extends Inspection>(options: Resto
   try {
     for (const { name, chunks } of manifest.parts) await writePart[name](draft, contentsOf(chunks, target, keys))
     requireLog(manifest, draft)
-    requireIntactDatabases(draft)
     const inspected = await inspect(manifest, draft)
+    requireIntactDatabases(draft)
     markRestored(draft, markOf(manifest, at, inspected))
     finishFiles(draft)
     requireFree(place)
@@ -87,7 +80,7 @@ function requireFree(place: string): void {
 
 function locate(backup: string) {
   if (!existsSync(backup)) throw new BackupError(`backup not found: ${backup}`)
-  if (statSync(backup).isFile()) return { path: backup, target: dirname(dirname(backup)) }
+  if (!statSync(backup).isDirectory()) return { path: backup, target: dirname(dirname(backup)) }
   const path = manifestsIn(backup).at(-1)
   if (path === undefined) throw new BackupError(`${backup} contains no complete backup`)
   return { path, target: backup }

@@ -182,6 +182,13 @@ export async function masterKeysOf({ masterKey, eventStore, dataDirectory }: Con
   }
 }
 
+/** Returns the configured keys, or `undefined` if there are none. Unlike a start, it never generates one. @throws MasterKeyError */
+export async function givenMasterKeys(configuration: Configuration): Promise<MasterKeys['keys'] | undefined> {
+  const { masterKey, dataDirectory } = configuration
+  if (masterKey.from === 'data directory' && !existsSync(join(dataDirectory, 'master.key'))) return undefined
+  return (await masterKeysOf(configuration)).keys
+}
+
 const keyFormat = 'one key per line, each of 32 bytes as 64 hexadecimal digits or base64'
 
 /** Reads `<directory>/master.key`, which is generated if neither a key nor a log exists. @throws MasterKeyError */

@@ -108,6 +108,8 @@ function unavailable(cause: unknown): StoreUnavailableError {
 
 /** Longer than the rewrite of a file of a million keys, which blocks all other writers. */
 const busyMs = 10_000
+/** SQLite copies the WAL when it has 4 MB. */
+const walBytesMax = 16 * 1024 * 1024
 const table =
   'keys (id TEXT PRIMARY KEY, merchantId TEXT NOT NULL, owner TEXT NOT NULL UNIQUE, sealed TEXT NOT NULL) WITHOUT ROWID'
 
@@ -132,8 +134,14 @@ export function openKeyFile(path: string) {
 }
 
 function keyFileOf(db: Database.Database) {
-  // A commit is on disk before it returns, and deleted rows are overwritten.
-  for (const pragma of ['journal_mode = WAL', 'synchronous = FULL', 'secure_delete = ON']) db.pragma(pragma)
+  // A commit is on disk before it returns, deleted rows are overwritten, and the WAL is cut after a long read.
+  for (const pragma of [
+    'journal_mode = WAL',
+    'synchronous = FULL',
+    'secure_delete = ON',
+    `journal_size_limit = ${walBytesMax}`,
+  ])
+    db.pragma(pragma)
   db.exec(`CREATE TABLE IF NOT EXISTS ${table}; CREATE TABLE IF NOT EXISTS ${checkpointTable}`)
   const insert = db.prepare<KeptKey>(
     'INSERT INTO keys VALUES (@id, @merchantId, @owner, @sealed) ON CONFLICT DO NOTHING',

@@ -139,12 +139,20 @@ function isEventLog(db: Database.Database, directory: string): boolean {
   return version === schemaVersion
 }
 
+/**
+ * The size to which the WAL is cut after a long read. It is more than the WAL reaches under load, because a file that is cut grows again
+ * with the next appends.
+ */
+export const walBytesMax = 64 * 1024 * 1024
+
 /** Opens a connection for appending. It needs synchronous=FULL: with NORMAL, a power cut loses acknowledged events. */
 export function openForAppending(directory: string): Database.Database {
   const db = new Database(logPath(directory), { fileMustExist: true, timeout: 5_000 })
   db.pragma('synchronous = FULL')
   // The checkpointer thread copies the WAL: a commit that had to copy all of it would take hundreds of milliseconds.
   db.pragma('wal_autocheckpoint = 0')
+  // This cuts the WAL when an append starts it again. Without an append, the checkpointer cuts it.
+  db.pragma(`journal_size_limit = ${walBytesMax}`)
   db.pragma('cache_size = -65536')
   return db
 }

@@ -8,6 +8,7 @@ import { BrokenLogError, openForAppending } from '../file/log-file.js'
 import { LogTransaction } from '../file/log-transaction.js'
 import { StreamOperations } from './stream-operations.js'
 import { decideExactAppend } from './stream-rules.js'
+import type { Checkpointed } from './wal-checkpointer.js'
 import { type Batch, noRevision, resultKind, resultLength } from './writer-messages.js'
 
 /** The pause between attempts to take the lock. It is shorter than the time for which another writer steps aside. */
@@ -172,6 +173,8 @@ class BatchAppender {
 /** The UTF-16 units or bytes of events between two checkpoints. */
 const checkpointEvery = 8 * 1024 * 1024
 const checkpointWithinMs = 250
+/** The pause between attempts to cut a WAL that is being read. */
+const cutAgainMs = 1_000
 /** The number of WAL pages above which this thread copies the rest itself, so that SQLite can restart the file. */
 const maxWalPages = 4_096
 
@@ -189,6 +192,7 @@ export class WriterConnection {
   #sizeWritten = 0
   #isCheckpointing = false
   #timer: NodeJS.Timeout | undefined
+  #isClosing = false
 
   /** @param hasCheckpointer whether another thread copies the WAL; without it, this one does, when it has become large */
   constructor(
@@ -218,14 +222,19 @@ export class WriterConnection {
   addWritten(size: number): void {
     this.#sizeWritten += size
     if (this.#sizeWritten >= checkpointEvery) this.#checkpoint()
-    if (!this.hasCheckpointer) return
+    if (this.hasCheckpointer) this.#checkpointAfter(checkpointWithinMs)
+  }
+
+  #checkpointAfter(ms: number): void {
+    if (this.#isClosing) return
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#checkpoint()
-    }, checkpointWithinMs)
+    }, ms)
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true
     clearTimeout(this.#timer)
     // To terminate the thread while SQLite works in it can abort the process.
     this.#checkpointer?.postMessage('close')
@@ -266,11 +275,13 @@ export class WriterConnection {
   #startCheckpointer(): Worker {
     const workerData = { directory: this.directory }
     const checkpointer = new Worker(new URL('./wal-checkpointer.js', import.meta.url), { workerData })
-    checkpointer.on('message', (pagesInWal: number) => {
+    checkpointer.on('message', ({ pages, isTooLarge }: Checkpointed) => {
       this.#isCheckpointing = false
       // Under load, the WAL always has pages newer than the checkpoint and would grow forever. The pages written during the
       // checkpoint are few, so copying them here, between two commits, takes milliseconds.
-      if (pagesInWal > maxWalPages) this.#copyRest()
+      if (pages > maxWalPages) this.#copyRest()
+      // The long read can end after the last append.
+      if (isTooLarge) this.#checkpointAfter(cutAgainMs)
     })
     return checkpointer
   }
