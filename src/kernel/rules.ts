@@ -158,7 +158,8 @@ export const ruleTexts = {
   'common-password': '{field} is a common password, which attackers try first.',
   'equals-email': '{field} must not be the email.',
   unchanged: '{field} must be different from the current one.',
-  'email-invalid': '{field} must be an email address.',
+  'email-invalid':
+    '{field} must be an email address such as name@example.com, in ASCII characters. Enter an internationalized domain in its xn-- form.',
   'iban-invalid': '{field} must be a valid IBAN.',
   'bic-invalid': '{field} must be a valid BIC of 8 or 11 characters.',
   'api-key-name-invalid': '{field} must have 1 to {most} of the characters A-Z a-z 0-9 . _ -',
