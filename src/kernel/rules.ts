@@ -102,7 +102,7 @@ export const ruleTexts = {
   'last-administrator': 'This is the last administrator. Create another administrator first.',
   'second-factor-changed': 'The second factor has changed.',
   'second-factor-missing': 'Set up the second factor first.',
-  'code-used': 'The code was already used.',
+  'code-used': 'This code or a later one was already used. Wait for the next one, or use another recovery code.',
   'wrong-code': 'Wrong code.',
   'role-for-all-merchants': 'The role {role} applies to all merchants, so name none.',
   'role-needs-merchants': 'The role {role} requires one or more merchants.',
