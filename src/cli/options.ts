@@ -139,4 +139,4 @@ export const time = parsed(parseTime, 'It must be a time such as 2026-11-21 or 2
 /** Parses the nextCursor of a list. */
 export const cursor = parsed(parseCursor, 'It must be the nextCursor of an earlier page.')
 
-export const email = matching((text) => normalEmail(visible(text)) !== undefined, 'It must be an email address.')
+export const email = matching((text) => normalEmail(text) !== undefined, refusalText(violate('email-invalid')))

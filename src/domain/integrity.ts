@@ -100,4 +100,7 @@ export const integrityDecider: Decider<Integrity, IntegrityCommand, IntegrityEve
   },
 }
 
+/** Returns whether an operator has resumed payouts in spite of this finding. */
+export const isDecided = ({ decided }: Integrity, finding: Finding): boolean => decided.has(keyOf(finding))
+
 const keyOf = ({ kind, place, problem }: Finding): string => `${kind} ${place} ${problem}`

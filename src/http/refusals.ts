@@ -53,6 +53,7 @@ export const commonRefusals = {
   'malformed-body': answer(40002, 'The body cannot be parsed.'),
   'malformed-request': answer(40005, 'The request cannot be parsed.'),
   'sign-in-wrong': answer(40012, 'The email, the password or the code is wrong.', 'security.sign_in_failed'),
+  'code-used': answer(40013, ruleTexts['code-used'], 'security.sign_in_failed'),
   'not-signed-in': answer(40102, 'You are not signed in.'),
   'second-factor-needed': answer(40103, 'The code of your second factor is required.'),
   'cross-site': answer(40303, 'This request comes from a page of another site.', 'security.cross_site'),

@@ -37,6 +37,13 @@ type TestEndpoint = (merchantId: string) => Promise<
 >
 
 /** The services and settings that routes use. The directories have already started. */
+/** Problems of one kind as sentences for the operator. */
+export interface DetailSource {
+  /** The kind, as the subject of a sentence. */
+  readonly what: string
+  readonly read: () => Promise<readonly string[]>
+}
+
 export interface HttpServices {
   readonly eventStore: EventStore
   readonly readModels: ReadModels
@@ -74,8 +81,8 @@ export interface HttpServices {
   readonly inSandbox: () => boolean
   /** The human-readable reasons why the rest of the process is not ready; empty if it is. */
   readonly readiness: () => Promise<readonly string[]>
-  /** The human-readable problems that need attention but do not prevent the service from serving requests. */
-  readonly details: () => Promise<readonly string[]>
+  /** The problems that need attention but do not prevent the service from serving requests, the most urgent source first. */
+  readonly details: readonly DetailSource[]
   /** Runs the checks of `transferd doctor` that a process can perform on itself. */
   readonly checks: () => Promise<readonly Check[]>
   readonly currency: Currency

@@ -102,7 +102,7 @@ export const ruleTexts = {
   'last-administrator': 'This is the last administrator. Create another administrator first.',
   'second-factor-changed': 'The second factor has changed.',
   'second-factor-missing': 'Set up the second factor first.',
-  'code-used': 'The code was already used.',
+  'code-used': 'This code or a later one was already used. Wait for the next one, or use another recovery code.',
   'wrong-code': 'Wrong code.',
   'role-for-all-merchants': 'The role {role} applies to all merchants, so name none.',
   'role-needs-merchants': 'The role {role} requires one or more merchants.',
@@ -158,7 +158,8 @@ export const ruleTexts = {
   'common-password': '{field} is a common password, which attackers try first.',
   'equals-email': '{field} must not be the email.',
   unchanged: '{field} must be different from the current one.',
-  'email-invalid': '{field} must be an email address.',
+  'email-invalid':
+    '{field} must be an email address such as name@example.com, in ASCII characters. Enter an internationalized domain in its xn-- form.',
   'iban-invalid': '{field} must be a valid IBAN.',
   'bic-invalid': '{field} must be a valid BIC of 8 or 11 characters.',
   'api-key-name-invalid': '{field} must have 1 to {most} of the characters A-Z a-z 0-9 . _ -',

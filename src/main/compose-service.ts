@@ -17,14 +17,14 @@ import type { HttpServices } from '../http/services.js'
 import type { Clock } from '../kernel/time.js'
 import { integrityDetails, proofs, sealingOf } from '../operations/audit/audit-tree.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
-import { openProblems, placeOf } from '../operations/event-problems.js'
+import { problemDetails } from '../operations/event-problems.js'
 import { onceRestored } from '../operations/files/restored-mark.js'
 import { createSecurityLog } from '../operations/logging/security-log-writer.js'
 import { ProjectionControls } from '../operations/projection-controls.js'
 import type { Stores } from '../operations/stores/stores.js'
 import { allProjections } from '../projections/all-projections.js'
 import { projectionLags } from '../projections/projection-status.js'
-import { failedProjections, pausedProjections } from '../projections/projection-tasks.js'
+import { projectionDetails } from '../projections/projection-tasks.js'
 import { Readers } from '../readers/readers.js'
 import { messageWarnings } from '../sandbox/sandbox.js'
 import { createPasswords, type Passwords } from '../security/passwords.js'
@@ -143,19 +143,14 @@ export async function composeService(
     exportSealing: sealingOf(configuration, stores),
     outbox: async (token) => (inSandbox() && isSame(token, ports.outboxToken()) ? configured.outbox.list() : undefined),
     readiness: async () => readiness(),
-    details: async () => [
-      ...warnings(),
-      ...(await openProblems(readModels, unreadable())).map(
-        (problem) => `${placeOf(problem)} cannot be read: ${problem.reason} (transferd events problems)`,
-      ),
-      ...(await failedProjections(readModels)).map(
-        ({ name, reason }) => `the projection ${name} is stopped: ${reason} (docs/operating/projections.md)`,
-      ),
-      ...(await pausedProjections(readModels, names)).map(
-        ({ name, since }) =>
-          `the projection ${name} has been paused since ${since} (transferd projections resume ${name})`,
-      ),
-      ...(await integrityDetails(new IntegrityCommands(eventStore, clock), readModels)),
+    details: [
+      {
+        what: 'the integrity of the log',
+        read: () => integrityDetails(new IntegrityCommands(eventStore, clock), readModels),
+      },
+      { what: 'the projections', read: () => projectionDetails(readModels, names) },
+      { what: 'unreadable events', read: () => problemDetails(readModels, unreadable()) },
+      { what: 'the configuration', read: async () => warnings() },
     ],
     checks: async () => {
       // Loaded on request, because operators rarely open the page.

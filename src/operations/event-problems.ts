@@ -1,4 +1,4 @@
-import { streamPrefixes } from '../domain/streams.js'
+import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore, Position } from '../event-store/event-store.js'
 import { whyUnreadable } from '../event-store/read-event.js'
@@ -10,6 +10,7 @@ import type { ReadModels } from '../read-models/read-models.js'
 export type OpenProblem = Pick<ProblemDocument, 'stream' | 'revision' | 'reason'>
 
 const maxListed = 1_000
+const maxDetails = 20
 const pageSize = 500
 
 /**
@@ -30,6 +31,25 @@ export async function openProblems(readModels: ReadModels, known: readonly Unrea
   for (const { stream, revision, reason } of [...stoppedAt, ...known, ...(found as ProblemDocument[])])
     problems.set(placeOf({ stream, revision }), { stream, revision, reason: withoutPlace(reason, stream, revision) })
   return [...problems.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+}
+
+/** Returns the problems as sentences. The events that are not listed are counted by kind, so that every kind with a problem is named. */
+export async function problemDetails(
+  readModels: ReadModels,
+  known: readonly UnreadableEventError[],
+): Promise<readonly string[]> {
+  const problems = await openProblems(readModels, known)
+  const listed = problems.length > maxDetails ? problems.slice(0, maxDetails - 1) : problems
+  const counts = new Map<string, number>()
+  for (const { stream } of problems.slice(listed.length)) {
+    const kind = streamKind(stream)?.slice(0, -1) ?? stream
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  }
+  const others = [...counts].map(([kind, count]) => `${count} of ${kind}`).join(', ')
+  return [
+    ...listed.map((problem) => `${placeOf(problem)} cannot be read: ${problem.reason} (transferd events problems)`),
+    ...(others === '' ? [] : [`further events cannot be read: ${others} (transferd events problems)`]),
+  ]
 }
 
 /**

@@ -119,12 +119,18 @@ export class ProjectionTasks {
   }
 }
 
-/** Returns the projections that are stopped for another reason than an event, which is listed with the unreadable events. */
-export async function failedProjections(readModels: ReadModels) {
+/** Returns the stopped and paused projections as sentences. An event at which one is stopped is listed with the unreadable events. */
+export async function projectionDetails(readModels: ReadModels, names: readonly string[]): Promise<readonly string[]> {
   const pointers = (await readModels.collection(collections.pointers).find({})) as PointerDocument[]
-  return pointers.flatMap(({ _id: name, failure }) =>
-    failure && failure.stream === undefined ? [{ name, reason: failure.reason }] : [],
+  const stopped = pointers.flatMap(({ _id: name, failure }) =>
+    failure && failure.stream === undefined
+      ? `the projection ${name} is stopped: ${failure.reason} (docs/operating/projections.md)`
+      : [],
   )
+  const paused = (await pausedProjections(readModels, names)).map(
+    ({ name, since }) => `the projection ${name} has been paused since ${since} (transferd projections resume ${name})`,
+  )
+  return [...stopped, ...paused]
 }
 
 /** Returns those projections that are paused, and since when. */

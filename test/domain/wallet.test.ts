@@ -174,7 +174,6 @@ t.test('folds thousands of movements in linear time', async (t) => {
 
 t.test('normalizes emails, and rejects other texts', async (t) => {
   t.equal(normalEmail('  Ada.Lovelace+x@Example.COM '), 'ada.lovelace+x@example.com')
-  t.equal(normalEmail('jose\u0301@example.com'), normalEmail('jos\u00e9@example.com'))
   const wrong = [
     '',
     'ada',

@@ -5,7 +5,7 @@ import type { EventProjection } from '../../src/projections/projection.js'
 import { readPointer } from '../../src/projections/projection-pointer.js'
 import { ProjectionRunner } from '../../src/projections/projection-runner.js'
 import { projectionLags, projectionStatus } from '../../src/projections/projection-status.js'
-import { failedProjections } from '../../src/projections/projection-tasks.js'
+import { projectionDetails } from '../../src/projections/projection-tasks.js'
 import { startProjections } from '../../src/projections/start-projections.js'
 import { transfersProjection } from '../../src/projections/transfers-projection.js'
 import { collections } from '../../src/read-models/documents.js'
@@ -107,7 +107,7 @@ t.test('an undecodable event stops its projection with an error and is not skipp
     'contains all events before the undecodable one and none after it',
   )
   t.match(stores.logLines.join(), 'the projection stopped')
-  t.same(await failedProjections(stores.readModels), [], 'listed with the unreadable events')
+  t.same(await projectionDetails(stores.readModels, []), [], 'listed with the unreadable events')
   await running.stop()
 })
 
@@ -121,8 +121,8 @@ t.test('a projection that stops for another reason is listed by its name', async
     },
   }
   const running = startProjections(stores, [broken])
-  await until(async () => (await failedProjections(stores.readModels)).length > 0)
-  t.match(await failedProjections(stores.readModels), [{ name: 'transfers', reason: /out of order/ }])
+  await until(async () => (await projectionDetails(stores.readModels, [])).length > 0)
+  t.match(await projectionDetails(stores.readModels, []), [/^the projection transfers is stopped: out of order/])
   await running.stop()
 })
 

@@ -56,6 +56,31 @@ t.test('an empty log ends at position 0 and is written as an empty log', async (
   t.equal(await writeLogRows(join(directory, 'copy'), readLogRows(directory, 0)), 0)
 })
 
+t.test('an event with an impossible time is a damaged event in its place', async (t) => {
+  for (const time of [9_000_000_000_000_000, -9_000_000_000_000_000, 'never', 1.5]) {
+    const directory = tempDirectory(t)
+    const id = randomUUID()
+    const log = await openEventLog({ directory, writerThread: false })
+    const added = { type: 'T', data: {}, metadata: {} }
+    await log.append('s', 'no_stream', [
+      { id: randomUUID(), ...added },
+      { id, ...added },
+    ])
+    const db = new Database(join(directory, 'events.db'))
+    db.prepare('UPDATE events SET recorded_at = ? WHERE revision = 1').run(time)
+    db.close()
+    t.same(readLogEnd(directory), { position: 2, recordedAtMs: undefined })
+    const damaged = { id, stream: 's', revision: 1, type: '$damaged', recordedAtMs: 0 }
+    t.match((await log.readStream('s'))[1], damaged)
+    t.match((await log.readAll({ maxCount: 10 })).events[1], damaged)
+    const unparsed = (await log.readUnparsed({ maxCount: 10 })).events[1]!
+    t.match(unparsed, { stream: 's', revision: 1, recordedAtMs: 0 })
+    t.equal(Buffer.from(unparsed.bytes![0]!).toString(), id)
+    await log.append('s', 1, [{ id: randomUUID(), ...added }])
+    await log.close()
+  }
+})
+
 t.test('reading stops at a missing event, and rows with a gap are not written as a log', async (t) => {
   const directory = tempDirectory(t)
   const log = await openEventLog({ directory, writerThread: false })

@@ -25,13 +25,15 @@ export type Compared<Accepted> =
   | { readonly outcome: 'accepted'; readonly value: Accepted }
   /** `isAccount`: an account has this email. */
   | { readonly outcome: 'refused'; readonly isAccount?: boolean }
+  /** Correct, but the code was used before. It counts as a failure, so that a used code gives no further guesses. */
+  | { readonly outcome: 'code-used' }
   /** Correct so far, but something is missing: neither a failure nor a success. */
   | { readonly outcome: 'unfinished' }
 
 export type Guarded<Accepted> =
   /** The cookie is for the browser's next attempt. It grants no access: it only counts the browser's failures separately. */
   | { readonly outcome: 'accepted'; readonly value: Accepted; readonly deviceCookie: string }
-  | { readonly outcome: 'refused' | 'unfinished' }
+  | { readonly outcome: 'refused' | 'code-used' | 'unfinished' }
   | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
 
 /** Runs `compare` unless the device is locked. An error of `compare` does not count as an attempt. */
@@ -112,12 +114,12 @@ export function createLoginGuard<Subject extends object, Event extends DomainEve
       const compared = await compare()
       if (compared.outcome === 'unfinished') return compared
       const at = clock()
-      if (compared.outcome === 'refused') {
+      if (compared.outcome !== 'accepted') {
         const failed = { type: 'FailLogIn', ...subject, device, at } as const
-        const isKnown = compared.isAccount || loaded.revision !== 'no_stream'
-        if (isKnown) await record(account, failed, loaded, context)
+        const isAccount = compared.outcome === 'code-used' || compared.isAccount
+        if (isAccount || loaded.revision !== 'no_stream') await record(account, failed, loaded, context)
         else recordInMemory(account, failed)
-        return { outcome: 'refused' }
+        return { outcome: compared.outcome }
       }
       const nonce = randomBytes(nonceBytes).toString('base64url')
       const known = named ?? browser ?? nonce
@@ -151,10 +153,12 @@ export function createSignIn(store: EventStore, box: MacBox, clock: Clock, users
     const proof = await users.prove(claimed, address)
     if (proof.outcome === 'wrong') return { outcome: 'refused', isAccount: proof.isUser }
     if (proof.outcome === 'code-needed') return { outcome: 'unfinished' }
+    if (proof.outcome === 'code-used') return proof
     const { user, codeCounter, recoveryCode } = proof
     const recorded = await users.execute(user.userId, { type: purpose, codeCounter, recoveryCode }, context)
-    // The user has just been disabled, or another request has used the code.
-    if (!recorded.accepted) return { outcome: 'refused', isAccount: true }
+    // Another request has just used the code, or the user has been disabled.
+    if (!recorded.accepted)
+      return recorded.refusal.rule === 'code-used' ? { outcome: 'code-used' } : { outcome: 'refused', isAccount: true }
     return { outcome: 'accepted', value: { user: recorded.user, usedRecoveryCode: recoveryCode !== undefined } }
   }
   return (attempt, context) => {

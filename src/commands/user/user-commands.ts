@@ -67,6 +67,8 @@ export type Proof =
     }
   /** The password is correct, and the user has a second factor. */
   | { readonly outcome: 'code-needed'; readonly user: User }
+  /** The password and the code are correct, but this code or a later one was used before. */
+  | { readonly outcome: 'code-used' }
   | { readonly outcome: 'wrong'; readonly isUser: boolean }
 
 const maxNameLength = 128
@@ -288,24 +290,30 @@ export class UserCommands {
 
   /** Checks a password and a code. An unknown email costs as much as a wrong password, to reveal no user. @throws TooManyPasswordsError */
   async prove(claimed: ClaimedIdentity, queuedFor: string): Promise<Proof> {
-    const { passwords, box, clock } = this.parts
+    const { passwords } = this.parts
     const user = await this.findByEmail(claimed.email)
     const keyed = this.#keyed(user?.userId ?? nonexistentUserId, claimed.password)
     const matches = await passwords.verify(user?.passwordHash, keyed, queuedFor)
     if (!user || !matches || !isActive(user)) return { outcome: 'wrong', isUser: user !== undefined }
     if (user.secondFactor === null) return { outcome: 'proven', user, codeCounter: null }
     if (claimed.code === undefined) return { outcome: 'code-needed', user }
-    if (claimed.code.length >= issuedLength) {
-      const recoveryCode = this.#recoveryCodeDigest(user.userId, claimed.code)
-      const isUnused = user.recoveryCodes.includes(recoveryCode)
-      return isUnused
-        ? { outcome: 'proven', user, codeCounter: null, recoveryCode }
+    return this.#proveCode(user, user.secondFactor, claimed.code)
+  }
+
+  /** Called only after the password was correct, because `code-used` reveals that the code was. */
+  #proveCode(user: User, secondFactor: string, code: string): Proof {
+    const { box, clock } = this.parts
+    if (code.length >= issuedLength) {
+      const recoveryCode = this.#recoveryCodeDigest(user.userId, code)
+      if (user.recoveryCodes.includes(recoveryCode)) return { outcome: 'proven', user, codeCounter: null, recoveryCode }
+      return user.usedRecoveryCodes.includes(recoveryCode)
+        ? { outcome: 'code-used' }
         : { outcome: 'wrong', isUser: true }
     }
-    const secret = box.open(user.secondFactor, userSecretOwner(user.userId, 'second factor'))
-    const counter = codeCounter(secret, claimed.code, Date.parse(clock()))
-    const isFresh = counter !== undefined && counter > user.lastCodeCounter
-    return isFresh ? { outcome: 'proven', user, codeCounter: counter } : { outcome: 'wrong', isUser: true }
+    const secret = box.open(secondFactor, userSecretOwner(user.userId, 'second factor'))
+    const counter = codeCounter(secret, code, Date.parse(clock()))
+    if (counter === undefined) return { outcome: 'wrong', isUser: true }
+    return counter > user.lastCodeCounter ? { outcome: 'proven', user, codeCounter: counter } : { outcome: 'code-used' }
   }
 
   /** Returns whether no other user could create an administrator. Two nodes may remove the last two at the same time. */

@@ -91,6 +91,8 @@ export interface User extends Omit<DataOf<UserEvent, 'UserCreated'>, 'temporary'
   readonly lastCodeCounter: number
   /** The digests of the unused recovery codes. */
   readonly recoveryCodes: readonly string[]
+  /** The digests of the used recovery codes that were issued with the unused ones. */
+  readonly usedRecoveryCodes: readonly string[]
   readonly disabled: boolean
   /** The actors whose changes wait for the confirmation of another administrator. */
   readonly heldBy: readonly string[]
@@ -233,7 +235,7 @@ function refusedProof(user: User, { codeCounter, recoveryCode }: SignInProof): R
   return codeCounter !== null && codeCounter <= user.lastCodeCounter ? refuse('conflict', 'code-used') : undefined
 }
 
-const withoutSecondFactor = { secondFactor: null, lastCodeCounter: -1, recoveryCodes: [] }
+const withoutSecondFactor = { secondFactor: null, lastCodeCounter: -1, recoveryCodes: [], usedRecoveryCodes: [] }
 
 function evolve(state: UserState, event: UserEvent): UserState {
   if (event.type === 'UserCreated') {
@@ -263,9 +265,12 @@ function evolve(state: UserState, event: UserEvent): UserState {
     case 'UserSecondFactorRemoved':
       return { ...state, ...withoutSecondFactor }
     case 'UserRecoveryCodesIssued':
-      return { ...state, recoveryCodes: event.data.codeDigests }
-    case 'UserRecoveryCodeUsed':
-      return { ...state, recoveryCodes: state.recoveryCodes.filter((digest) => digest !== event.data.codeDigest) }
+      return { ...state, recoveryCodes: event.data.codeDigests, usedRecoveryCodes: [] }
+    case 'UserRecoveryCodeUsed': {
+      const { codeDigest } = event.data
+      const recoveryCodes = state.recoveryCodes.filter((digest) => digest !== codeDigest)
+      return { ...state, recoveryCodes, usedRecoveryCodes: [...state.usedRecoveryCodes, codeDigest] }
+    }
     case 'UserAccessHeld':
       return { ...inNextEpoch, heldBy: [...state.heldBy, event.data.by] }
     case 'UserAccessConfirmed':

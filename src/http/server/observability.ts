@@ -5,6 +5,7 @@ import type { HttpServices } from '../services.js'
 
 const missingTransferId = '00000000-0000-0000-0000-000000000000'
 const readinessTimeoutMs = 2_000
+/** The most sentences of one source, so that a source with many does not hide the others. */
 const maxDetails = 20
 
 const Health = Type.Object(
@@ -60,9 +61,12 @@ async function readinessProblems({ transfers, readiness }: HttpServices): Promis
 }
 
 async function readinessDetails({ details }: HttpServices): Promise<string[]> {
-  const problems = await inTime(details()).catch(() => [])
-  const more = problems.length - maxDetails
-  return more > 0 ? [...problems.slice(0, maxDetails), `and ${more} more`] : [...problems]
+  const found = details.map(async ({ what, read }) => {
+    const problems = await inTime(read()).catch(() => [`${what} cannot be checked now`])
+    const more = problems.length - maxDetails
+    return more > 0 ? [...problems.slice(0, maxDetails), `and ${more} more`] : problems
+  })
+  return (await Promise.all(found)).flat()
 }
 
 async function inTime<Result>(answer: Promise<Result>): Promise<Result> {

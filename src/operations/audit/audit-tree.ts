@@ -4,12 +4,12 @@ import { Counter, type Registry } from 'prom-client'
 import { startTreeKeeper } from '../../audit/integrity/audit-tree-keeper.js'
 import { type OpenedTree, openTree, type TreeOpening } from '../../audit/integrity/audit-tree-opening.js'
 import type { Witness } from '../../audit/integrity/checkpoint-publisher.js'
-import { integrityStatus } from '../../audit/integrity/integrity-status.js'
+import { type IntegrityStatus, integrityStatus } from '../../audit/integrity/integrity-status.js'
 import { type ExportSealing, exportSealing } from '../../audit/proofs/export-signature.js'
 import { NotSealedYet, type ProofOutcome, proveTransfer } from '../../audit/proofs/transfer-proof.js'
 import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
-import type { Integrity } from '../../domain/integrity.js'
+import { type Integrity, isDecided } from '../../domain/integrity.js'
 import { integrityStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { systemClock } from '../../kernel/time.js'
@@ -152,9 +152,10 @@ export function witnessesOf({ audit }: Configuration): readonly Witness[] {
 
 /** Returns the integrity problems and their consequences as sentences. @throws StoreUnavailableError */
 export async function integrityDetails(commands: IntegrityCommands, readModels: ReadModels): Promise<string[]> {
-  const { stoppedSince, stop, restored, findings } = await commands.state()
+  const state = await commands.state()
+  const { stoppedSince, stop, restored, findings } = state
   const status = await integrityStatus(readModels).catch(() => undefined)
-  const troubles = [...(status?.troubles ?? [])]
+  const troubles = [...(status?.troubles ?? []), ...knownFindings(state, status)]
   const [first, ...others] = findings
   if (stop) troubles.unshift(`an operator stopped payouts at ${stop.at}: ${stop.reason} (transferd payouts resume)`)
   if (restored) troubles.unshift(restoreDetail(restored))
@@ -167,6 +168,17 @@ export async function integrityDetails(commands: IntegrityCommands, readModels: 
   const more = others.length > 0 ? `, and ${others.length} more` : ''
   const stopped = `payouts are stopped since ${stoppedSince}, as the log does not verify: ${first.place}: ${first.problem}`
   return [`${stopped}${more} (transferd audit verify)`, ...troubles]
+}
+
+/** The metric of findings still counts those in spite of which payouts were resumed. */
+function knownFindings(state: Integrity, status: IntegrityStatus | undefined): string[] {
+  const verified = status?.verifications.find(({ finishedAt }) => finishedAt !== null)
+  const [first, ...others] = (verified?.findings ?? []).filter((finding) => isDecided(state, finding))
+  if (!first) return []
+  const more = others.length > 0 ? `, and ${others.length} more` : ''
+  return [
+    `the log does not verify, as known when payouts were resumed: ${first.place}: ${first.problem}${more} (transferd audit verify)`,
+  ]
 }
 
 function restoreDetail({ backupCreatedAt, at }: NonNullable<Integrity['restored']>): string {

@@ -3,6 +3,7 @@ import type { CopyTarget } from '../../audit/integrity/checkpoint-publisher.js'
 import { areRangesTooWide, rangeProblem } from '../../commands/merchant/addresses.js'
 import { refusalText } from '../../commands/refusal-texts.js'
 import { type Currency, currencyOf, parseAmount } from '../../domain/money.js'
+import { normalEmail } from '../../domain/password-rules.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import { violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
@@ -51,8 +52,13 @@ export const origin = matching(
   'must be a name such as pay.example.com/log, without spaces and plus signs',
 )
 
-export const senderProblem = 'must be an address such as Payments <no-reply@pay.example.com>'
-export const sender = matching(/^(?:[^<>"\p{Cc}]{0,64}<[^\s<>@]+@[^\s<>@]+>|[^\s<>@,]+@[^\s<>@,]+)$/u, senderProblem)
+export const senderProblem = 'must be an address in ASCII characters such as Payments <no-reply@pay.example.com>'
+
+export function sender(text: string): string {
+  const [, name = '', address = text] = /^([^<>"]{0,64})<([^ ]*)>$/.exec(text) ?? []
+  if (normalEmail(address) === undefined || !isVisible(name)) throw new Problem(senderProblem)
+  return text
+}
 
 /** A token as in RFC 6750, or empty. */
 export const bearerToken = matching(/^[A-Za-z0-9._~+/-]*=*$/, 'must be a bearer token of A-Z a-z 0-9 . _ ~ + / - and =')

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { Currency } from '../../domain/money.js'
+import { normalEmail } from '../../domain/password-rules.js'
 import { KeyedLimit } from '../../kernel/concurrency.js'
 import { Type, TypeCompiler } from '../../kernel/typebox.js'
 import { ExchangeFailedError, type ExchangeRequest, type ExchangeResponse, exchange } from '../exchange.js'
@@ -52,7 +53,10 @@ export function createHttpWallet(core: WalletCore): Wallet {
   const moneyOf = (amountMinor: bigint) => ({ amountMinor: Number(amountMinor), currency: core.currency.code })
   return {
     logIn: async (email, password) => {
-      const answer = await post('/logins', { email, password }, LogInAnswer)
+      // Attempts are counted by this form. The core receives no other one, which would allow uncounted guesses.
+      const normal = normalEmail(email)
+      if (normal === undefined) return { outcome: 'refused' }
+      const answer = await post('/logins', { email: normal, password }, LogInAnswer)
       return answer.outcome === 'refused' ? answer : { ...answer, sandbox: answer.sandbox ?? false }
     },
     sendCode: async ({ id: challengeId, accountNumber }, { merchantName, amountMinor }) => {

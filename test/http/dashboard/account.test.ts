@@ -80,7 +80,7 @@ t.test('requires a second factor once it is set, and accepts each code once', as
 
   const { email } = user
   t.equal((await postSession(app, { email, password })).json().error.code, 40103)
-  t.equal((await postSession(app, { email, password, code })).json().error.code, 40012, 'the code was used before')
+  t.equal((await postSession(app, { email, password, code })).json().error.code, 40013, 'the code was used before')
   time.ms += minute
   const next = codeAt(offer.secret)
   const both = await Promise.all([1, 2].map(() => postSession(app, { email, password, code: next })))

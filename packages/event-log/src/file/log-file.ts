@@ -45,6 +45,12 @@ CREATE TABLE log_state (
 INSERT INTO log_state VALUES (1, 0);
 `
 
+/** The largest distance of a Date from 1970. */
+const maxTimeMs = 8_640_000_000_000_000
+
+/** Returns whether a stored time is one. With any other value, every reader that formats the time would fail. */
+export const isTime = (ms: number): boolean => Number.isSafeInteger(ms) && Math.abs(ms) <= maxTimeMs
+
 const lockTimeoutMs = 10_000
 
 export function logPath(directory: string): string {

@@ -1,5 +1,5 @@
 import { type Body, bodyOf, bytesOfBody } from './event-body.js'
-import { BrokenLogError, openForAppending, openForReading, prepareLog } from './log-file.js'
+import { BrokenLogError, isTime, openForAppending, openForReading, prepareLog } from './log-file.js'
 import { RowInserter } from './log-transaction.js'
 import { streamHash } from './stream-hash.js'
 import { tombstoneRevision } from './stream-metadata.js'
@@ -20,7 +20,7 @@ export interface LogRow {
 export interface LogEnd {
   /** The position of the last event, which is also the number of events; 0 in an empty log. */
   readonly position: number
-  /** `undefined` in an empty log. */
+  /** `undefined` in an empty log, and if the stored time is damaged. */
   readonly recordedAtMs: number | undefined
 }
 
@@ -32,9 +32,12 @@ export function readLogEnd(directory: string): LogEnd {
   const db = openForReading(directory)
   try {
     const last = db
-      .prepare<[], LogEnd>('SELECT position, recorded_at AS recordedAtMs FROM events ORDER BY position DESC LIMIT 1')
+      .prepare<[], LogRow>('SELECT position, recorded_at AS recordedAtMs FROM events ORDER BY position DESC LIMIT 1')
       .get()
-    return last ?? { position: 0, recordedAtMs: undefined }
+    return {
+      position: last?.position ?? 0,
+      recordedAtMs: last && isTime(last.recordedAtMs) ? last.recordedAtMs : undefined,
+    }
   } finally {
     db.close()
   }

@@ -29,11 +29,14 @@ const noMetadata: StreamMetadata = { truncateBefore: 0, isSoftDeleted: false }
 /** The metadata of every metadata stream, which shows only its last event. */
 export const metadataOfMetadata: StreamMetadata = { ...noMetadata, maxCount: 1 }
 
+/** The bound without a maximum age. It is below every time, so that a negative one, which only damage causes, hides no event. */
+export const anyTimeMs = Number.NEGATIVE_INFINITY
+
 /** Returns which events a stream shows: those from revision `first` on that were recorded at `notBeforeMs` or later. */
 export function visibleRange({ maxCount, maxAgeMs, truncateBefore }: StreamMetadata, current: number, nowMs: number) {
   return {
     first: Math.max(truncateBefore, maxCount === undefined ? 0 : current - maxCount + 1),
-    notBeforeMs: maxAgeMs === undefined ? 0 : nowMs - maxAgeMs,
+    notBeforeMs: maxAgeMs === undefined ? anyTimeMs : nowMs - maxAgeMs,
   }
 }
 

@@ -12,6 +12,7 @@ import {
   startsWithId,
   toPosition,
 } from '../file/event-body.js'
+import { isTime } from '../file/log-file.js'
 import { StreamNumbers } from '../file/log-transaction.js'
 
 /** A range of names in the order of their UTF-8 bytes, from `from` (inclusive) to `to` (exclusive) or to the end. */
@@ -206,15 +207,19 @@ export function withBodies(statements: Statements, rows: readonly Row[]): readon
 export function toUnparsed(row: Row): UnparsedEvent {
   const [at, revision, recordedAtMs, stream, body] = row
   const position = toPosition(at)
-  if (!hasPlace(row))
-    return { stream: String(stream), revision: 0, position, recordedAtMs: 0, bytes: row.slice(1).flatMap(bytesOf) }
+  if (!hasPlace(row)) {
+    // The revision is kept, because the next event of the stream follows it, and the id, by which an operator skips the event.
+    const place = { stream: String(stream), revision: Number.isSafeInteger(revision) ? revision : 0, position }
+    const bytes = [Buffer.from(decodeBody(body).id), ...row.slice(1).flatMap(bytesOf)]
+    return { ...place, recordedAtMs: 0, bytes }
+  }
   const place = { stream, revision, position, recordedAtMs }
   return isText(body) ? { ...place, text: body } : { ...place, bytes: partsOf(body) }
 }
 
 /** Returns whether the columns have their types. SQLite stores any value in any column. */
 function hasPlace([, revision, recordedAtMs, stream]: Row): boolean {
-  return Number.isSafeInteger(revision) && Number.isSafeInteger(recordedAtMs) && typeof stream === 'string'
+  return Number.isSafeInteger(revision) && isTime(recordedAtMs) && typeof stream === 'string'
 }
 
 function isText(body: Body): body is string {

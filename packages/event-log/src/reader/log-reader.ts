@@ -12,6 +12,7 @@ import type {
 import { damagedType, toPosition } from '../file/event-body.js'
 import { findStream } from '../file/log-transaction.js'
 import {
+  anyTimeMs,
   isMetadataStream,
   metadataOfMetadata,
   metadataStream,
@@ -61,7 +62,7 @@ export interface StreamView {
 
 /** Returns the view of a subscriber, which receives every new event even if it is hidden by the time it is read. */
 export function followerView(view: StreamView): StreamView {
-  return { ...view, first: 0, notBeforeMs: 0 }
+  return { ...view, first: 0, notBeforeMs: anyTimeMs }
 }
 
 /** A part of the global order to scan. */
@@ -104,7 +105,7 @@ export class LogReader {
     return this.#connection.readTogether((statements) => {
       const number = findStream(statements.db, statements.numbers, stream)
       if (number === undefined) return { events: [], atEnd: true }
-      const view = { number, first: 0, current: tombstoneRevision - 1, notBeforeMs: 0 }
+      const view = { number, first: 0, current: tombstoneRevision - 1, notBeforeMs: anyTimeMs }
       const range = { direction, from: fromRevision, maxCount, maxSize: recordedPageSize }
       const { rows, atEnd } = streamRows(statements, view, range)
       let revision = direction === 'forwards' ? fromRevision : Math.min(fromRevision, rows[0]?.[1] ?? 0)
@@ -192,7 +193,7 @@ export class LogReader {
     const view = this.view(stream)
     if (view.isTombstoned || view.isMissing || revision < view.first || revision > view.current) return undefined
     const event = this.#connection.read((statements) => storedAt(statements, view.number, revision))
-    return event !== undefined && event.recordedAtMs >= view.notBeforeMs ? event : undefined
+    return event === undefined || event.recordedAtMs < view.notBeforeMs ? undefined : event
   }
 
   /** Returns at most `maxCount` visible events from a revision on, inclusive, limited to the size of a page. */

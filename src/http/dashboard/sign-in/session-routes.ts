@@ -134,6 +134,8 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
         throw new RequestError('login-throttled', { retryAfterSeconds: result.retryAfterSeconds })
       case 'unfinished':
         throw new RequestError('second-factor-needed')
+      case 'code-used':
+        throw new RequestError('code-used')
       case 'refused':
         throw new RequestError('sign-in-wrong')
       default:
