@@ -104,6 +104,7 @@ t.test('a new URL is checked, and the response says what will happen', async (t)
     'shop.example': ['93.184.216.34'],
     'inside.example': ['93.184.216.34', '10.0.0.7'],
     'trial.example': ['127.0.0.1'],
+    'both.example': ['93.184.216.34', '127.0.0.1'],
   }
   const resolveHost = async (name: string) => addresses[name] ?? Promise.reject(new Error('unknown'))
   const service = await started(t, { overrides: { resolveHost } })
@@ -112,6 +113,7 @@ t.test('a new URL is checked, and the response says what will happen', async (t)
     'http://127.0.0.1:4000/': 'refused-once-live',
     'http://localhost:4000/': 'refused-once-live',
     'https://trial.example/': 'refused-once-live',
+    'https://both.example/': 'refused-once-live',
     'https://inside.example/': 'refused',
     'https://typo.example/': 'unresolved',
     'https://shop.example/': null,

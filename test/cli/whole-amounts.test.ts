@@ -23,8 +23,10 @@ t.test('amounts in a currency without decimals must be whole', async (t) => {
     t.equal(stderr, `transferd: ${args.at(-2)} must be a whole amount because JPY has no decimals.\n`)
   }
   const [complete] = refused.slice(2)
+  const other = temporaryDirectory(t)
+  await runCli(other, [...create, '5000.5'])
   t.match(
-    await runCli(directory, complete!),
+    await runCli(other, complete!),
     { status: 1, stderr: /not found|no such transfer/i },
     'a fraction is valid in a currency with decimals',
   )

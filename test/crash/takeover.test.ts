@@ -49,6 +49,7 @@ async function openScene(t: Test, engine: Engine): Promise<Scene> {
   const server = engine === 'EventStoreDB' ? await startEventsServerProcess(t, temporaryDirectory(t)) : undefined
   const environment = {
     SANDBOX: 'off',
+    CALLBACK_ALLOWED_NETWORKS: '127.0.0.0/8',
     // An attempt remains unanswered while a node is paused twice.
     CALLBACK_TIMEOUT_MS: '120000',
     TRANSFERD_MASTER_KEY: randomBytes(32).toString('hex'),

@@ -43,7 +43,12 @@ interface Acknowledged {
  */
 export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
   const { directory, kills } = scene
-  const environment = { ...scene.environment, SANDBOX: 'off', LOG_LEVEL: 'warn' }
+  const environment = {
+    ...scene.environment,
+    SANDBOX: 'off',
+    CALLBACK_ALLOWED_NETWORKS: '127.0.0.0/8',
+    LOG_LEVEL: 'warn',
+  }
   const receiver = await startReceiver(t, (_, response) => {
     // Attempts are in flight when a node dies.
     setTimeout(() => response.writeHead(200).end('ok'), randomInt(0, 30))

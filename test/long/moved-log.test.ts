@@ -82,7 +82,12 @@ for (const [engine, readModels] of [
     const refused = await runCli(directory, ['serve'], { ...stores, PORT: '0' })
     t.match(refused, { status: 1, stderr: /master\.key/ }, 'the service does not start without the key')
     const key = readFileSync(join(from, 'master.key'), 'utf8').trim()
-    const environment = { ...stores, TRANSFERD_MASTER_KEY: key, SANDBOX: 'off' }
+    const environment = {
+      ...stores,
+      TRANSFERD_MASTER_KEY: key,
+      SANDBOX: 'off',
+      CALLBACK_ALLOWED_NETWORKS: '127.0.0.0/8',
+    }
 
     const service = await startServiceProcess(t, { directory, environment })
     for (const id of [ids[0]!, ids[4]!]) {

@@ -77,11 +77,8 @@ export class CallbackNetworks {
     const problem = this.urlProblem(text, sandbox)
     if (problem) throw new AddressRefusedError(problem.rule)
     const url = new URL(text)
-    const known = knownAddresses(url)
-    if (known) return known.filter((address) => this.allows(address, sandbox))
-    const addresses = await resolve(url.hostname)
-    // A single refused address refuses the name, because the connection may use any of its addresses.
-    if (addresses.length === 0 || !addresses.every((address) => this.allows(address, sandbox)))
+    const addresses = this.#allowedOf(url, knownAddresses(url) ?? (await resolve(url.hostname)), sandbox)
+    if (addresses.length === 0)
       throw new AddressRefusedError('The callback URL leads to an address that callbacks must not go to.')
     return addresses
   }
@@ -89,7 +86,9 @@ export class CallbackNetworks {
   /** Returns what happens to callbacks to a URL, as far as that is known without a name server, or `undefined` if they are sent. */
   warningOf(text: string, sandbox: boolean): EndpointWarning | undefined {
     if (this.urlProblem(text, sandbox)) return 'refused'
-    return this.#needsSandbox(knownAddresses(new URL(text)) ?? []) ? 'refused-once-live' : undefined
+    const url = new URL(text)
+    const known = knownAddresses(url)
+    return known && this.#allowedOf(url, known, false).length === 0 ? 'refused-once-live' : undefined
   }
 
   /** Returns what happens to callbacks to a URL that was just set. Resolves its name, within two seconds. */
@@ -99,7 +98,7 @@ export class CallbackNetworks {
     try {
       const addresses = await Promise.race([this.checkedAddresses(text, sandbox, resolve), late])
       if (!addresses) return 'unresolved'
-      return this.#needsSandbox(addresses) ? 'refused-once-live' : undefined
+      return this.#allowedOf(new URL(text), addresses, false).length === 0 ? 'refused-once-live' : undefined
     } catch (error) {
       return error instanceof AddressRefusedError ? 'refused' : 'unresolved'
     } finally {
@@ -107,9 +106,11 @@ export class CallbackNetworks {
     }
   }
 
-  /** Whether only the sandbox allows the addresses: as a live merchant's, they would be refused. */
-  #needsSandbox(addresses: readonly string[]): boolean {
-    return addresses.length > 0 && !addresses.some((address) => this.allows(address, false))
+  /** Returns the addresses of a URL that callbacks may go to. */
+  #allowedOf(url: URL, addresses: readonly string[], sandbox: boolean): readonly string[] {
+    const allowed = addresses.filter((address) => this.allows(address, sandbox))
+    // A single refused address refuses a name of a name server, because its owner can let it lead anywhere.
+    return knownAddresses(url) || allowed.length === addresses.length ? allowed : []
   }
 }
 
