@@ -51,7 +51,7 @@ const settingOptions = {
   name,
   callbackUrl,
   allowIp: option('<cidr>', 'an allowed address or range; repeatable', repeatable(range)),
-  sandbox: flag('a test merchant, which can use loopback and plain http'),
+  sandbox: flag('a test merchant, which can use plain http, and loopback until a live merchant exists'),
   autoCancelMismatch: flag('cancel deposits whose amount differs'),
   mismatchTolerance: option('<amount>', 'the largest difference that is not a mismatch', tolerance),
   manualControlAbove: option('<amount>', 'larger deposits need manual review', amount),

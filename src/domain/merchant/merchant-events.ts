@@ -20,7 +20,7 @@ const MerchantSettings = Data({
   callbackUrl: Text,
   /** The addresses and CIDR ranges that are allowed to call; no one is if the list is empty. */
   allowIps: Type.Array(Text, { maxItems: 1000 }),
-  /** Allows loopback callbacks without TLS and test wallets. Every page shows that the merchant is a sandbox. */
+  /** Allows callbacks without TLS, loopback until a live merchant exists, and test wallets. Every page shows that the merchant is a sandbox. */
   sandbox: Type.Boolean(),
   /** Whether deposits with a different amount are cancelled (specification, Events, rule 3). */
   autoCancelMismatch: Type.Boolean(),

@@ -85,7 +85,7 @@ else {
     const field = other.getByLabel('Code from your authenticator app')
     await field.fill(used)
     await other.getByRole('button', { name: 'Sign in' }).click()
-    await other.getByRole('alert').filter({ hasText: 'wrong' }).waitFor()
+    await other.getByRole('alert').filter({ hasText: 'already used' }).waitFor()
     time.aheadMs += 31_000
     await field.fill(code())
     await other.getByRole('button', { name: 'Sign in' }).click()
