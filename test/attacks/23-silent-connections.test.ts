@@ -8,7 +8,7 @@ import { destroyTestService, startTestService } from '../support/test-service.js
 
 const head = 'Host: a\r\nContent-Type: application/json\r\n'
 const live = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n'
-/** What a client can send without a complete request. */
+/** The beginnings of requests that are not complete. */
 const silent: { readonly [what: string]: string } = {
   nothing: '',
   'an empty line': '\r\n',

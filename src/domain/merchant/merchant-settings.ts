@@ -27,8 +27,8 @@ const maxInstructions = 50
 const maxInstructionsLength = 2_000
 
 /**
- * What happens to callbacks to a URL: they are refused; they are refused once a live merchant exists, because the URL leads to loopback; or
- * the host name does not resolve now.
+ * Warnings about callbacks to a URL: they are refused; they are refused once a live merchant exists, because the URL leads to loopback; or
+ * its host name does not resolve now.
  */
 export const endpointWarnings = ['refused', 'refused-once-live', 'unresolved'] as const
 export type EndpointWarning = (typeof endpointWarnings)[number]

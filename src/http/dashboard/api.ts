@@ -472,7 +472,7 @@ export const MerchantItem = Type.Object({
   /** The higher threshold (null for none) that waits for the confirmation of a second administrator. */
   proposedThreshold: Nullable(Type.Object({ approvalAboveMinor: Nullable(Minor), by: Text, at: Time })),
   callbacksDisabled: Nullable(Text),
-  /** What happens to callbacks to the URL; null if they are sent. Only the response to a new URL has resolved its name. */
+  /** Null if callbacks to the URL can be sent. Only the response to a new URL has resolved its name. */
   endpointWarning: Nullable(OneOf(endpointWarnings)),
   createdAt: Time,
   revision: Type.Integer(),

@@ -77,7 +77,7 @@ export const connections = fp<{ readonly proxies: TrustedProxies }>(async (app, 
 })
 
 /**
- * Closes the connections of a server that stops: at once those without a complete request, and the others after their responses. Node
+ * Closes the connections of a server that stops: immediately those without a complete request, the others after their responses. Node
  * waits for a request that never becomes complete, because a server that closes no longer checks for late requests. A client that does not
  * read its response is disconnected after {@link lastRequestsMs}.
  */

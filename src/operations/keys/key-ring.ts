@@ -182,7 +182,7 @@ export async function masterKeysOf({ masterKey, eventStore, dataDirectory }: Con
   }
 }
 
-/** Returns the configured keys, or `undefined` if there are none. Unlike a start, it never generates one. @throws MasterKeyError */
+/** Returns the configured keys, or `undefined` without any. Unlike a start, it never generates one. @throws MasterKeyError */
 export async function givenMasterKeys(configuration: Configuration): Promise<MasterKeys['keys'] | undefined> {
   const { masterKey, dataDirectory } = configuration
   if (masterKey.from === 'data directory' && !existsSync(join(dataDirectory, 'master.key'))) return undefined
