@@ -1,3 +1,4 @@
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import {
   appendFileSync,
@@ -317,6 +318,20 @@ t.test('refuses to back up a log with a missing event', async (t) => {
   t.notOk(existsSync(join(target, 'sets')))
   const file = join(data, '..', 'events-backup.db')
   t.equal(backUpLog(data, file).events, 39, 'events backup copies the rest')
+})
+
+const withoutSqlite = spawnSync('sqlite3', ['--version']).status !== 0 && 'sqlite3 is not installed'
+
+t.test('sqlite3 writes a copy of a log in use that can replace it', { skip: withoutSqlite }, async (t) => {
+  const { root, data, store, append } = await world(t)
+  const to = join(root, 'copied')
+  mkdirSync(to)
+  const copy = join(to, 'events.db')
+  execFileSync('sqlite3', [join(data, 'events.db'), `VACUUM INTO '${copy}'`])
+  t.equal(execFileSync('sqlite3', [copy, 'PRAGMA journal_mode=WAL']).toString(), 'wal\n')
+  t.same(await logIn(to), await wholeLog(store))
+  await append(1)
+  t.equal((await wholeLog(store)).length, 41, 'the original is still in use')
 })
 
 t.test('stores a chunk again that was damaged in the target', async (t) => {
