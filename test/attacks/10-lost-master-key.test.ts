@@ -3,7 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { cliItems, cliJson, runCli } from '../cli/in-process.js'
-import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { runCli as runProgram, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 interface Listed {
   readonly keys: readonly { readonly keyId: string; readonly from: string | null }[]
@@ -56,6 +56,12 @@ t.test('the runbook for a lost master key works as written, and payouts continue
       )
       t.match(ran, { status: 0, stderr: '' }, command)
     }
+    if (args.includes('give-up'))
+      t.match(
+        await runProgram(directory, ['serve'], { PORT: '0' }),
+        { status: 1, stderr: /the secrets in the log cannot be opened/ },
+        'it does not start while the key opens the secrets of no merchant',
+      )
   }
 
   const second = await startServiceProcess(t, { directory })

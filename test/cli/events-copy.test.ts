@@ -92,6 +92,14 @@ t.test('verifies a log with a tree before copying, and rejects an edited log', a
   const copyTo = (to: string) =>
     runCli(directory, ['events', 'copy', '--from', `embedded:${from}`, '--to', `embedded:${join(directory, to)}`])
   t.match(await copyTo('before'), { status: 0 })
+  const url = `embedded:${join(directory, 'before')}`
+  const copied = {
+    ...{ EVENT_STORE_URL: url, READ_MODEL_URL: url },
+    TRANSFERD_MASTER_KEY: keys[0].key.toString('hex'),
+  }
+  t.match(await runCli(directory, ['audit', 'verify'], copied), { status: 1 }, 'the copy has no tree')
+  const start = ['audit', 'restart-tree', '--reason', 'moved']
+  t.match(await runCli(directory, start, copied), { status: 0 }, 'until a person starts one')
   const db = new Database(logPath(from))
   const edited = db.prepare("UPDATE events SET body = replace(body, 'TR7', 'TR8') WHERE body LIKE '%TR7%'").run()
   db.close()

@@ -21,7 +21,8 @@ import { portCheck, publicCertificateCheck } from '../../src/operations/doctor/n
 
 import { recordBackup } from '../../src/operations/files/last-backup.js'
 import { version } from '../../src/operations/version.js'
-import type { Node } from '../../src/read-models/nodes.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { type Node, OwnNode } from '../../src/read-models/nodes.js'
 import { cliJson, runCli } from '../cli/in-process.js'
 import { context } from '../support/embedded-store.js'
 import { startTestEventsServer } from '../support/events-server.js'
@@ -106,6 +107,18 @@ t.test('checks the stores and files without a running service', async (t) => {
   t.notMatch(JSON.stringify((await doctor(directory)).checks), /no key/)
 })
 
+t.test('reports roles that no node has', async (t) => {
+  const directory = temporaryDirectory(t)
+  await createCustomer(directory)
+  const readModels = await openEmbeddedReadModels({ directory: join(directory, 'data') })
+  const now = new Date().toISOString()
+  await new OwnNode(readModels, { version, roles: ['api'], startedAt: now }).start(now)
+  await readModels.close()
+  const { of, status } = await doctor(directory)
+  t.match(of('nodes'), [{ result: 'failed', found: 'No node has the role projections or callbacks.' }])
+  t.equal(status, 1)
+})
+
 t.test('reports lost keys of customers', async (t) => {
   const directory = temporaryDirectory(t)
   await createCustomer(directory)
@@ -140,6 +153,18 @@ t.test('reports only the configuration if it is invalid', async (t) => {
   const { checks, status } = await doctor(temporaryDirectory(t), { PUBLIC_URL: 'nonsense' })
   t.equal(status, 1)
   t.match(checks, [{ name: 'configuration', result: 'failed', found: /PUBLIC_URL must be/ }])
+})
+
+t.test('docs/operating/monitoring.md lists every check', async (t) => {
+  const folder = 'src/operations/doctor'
+  const sources = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+  const names = sources.flatMap((text) => [...text.matchAll(/checking\('([a-z-]+)'/g)].map(([, name]) => name!))
+  const rows = readFileSync('docs/operating/monitoring.md', 'utf8').matchAll(/^\| (`[a-z`, -]+`) \|/gm)
+  const listed = [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/[a-z-]+/g)].map(([name]) => name))
+  t.same(
+    [...new Set(names)].filter((name) => !listed.includes(name)),
+    [],
+  )
 })
 
 t.test('prints a table with advice', async (t) => {
@@ -197,9 +222,9 @@ t.test('warns without a copy of the tree elsewhere if there is a live merchant',
 t.test('reports the time of the last backup', async (t) => {
   const directory = temporaryDirectory(t)
   t.match(await backupCheck(directory, nowMs), { name: 'backup', result: 'unknown' })
-  recordBackup(directory, '2026-11-18T12:00:00.000Z', null)
+  await recordBackup(directory, '2026-11-18T12:00:00.000Z', null)
   t.match(await backupCheck(directory, nowMs), { result: 'warning', found: /3 days ago/ })
-  recordBackup(directory, '2026-11-21T09:00:00.000Z', null)
+  await recordBackup(directory, '2026-11-21T09:00:00.000Z', null)
   t.match(await backupCheck(directory, nowMs), { result: 'ok', found: /3 hours ago/ })
   writeFileSync(join(directory, 'last-backup'), 'not a time')
   t.match(await backupCheck(directory, nowMs), { result: 'unknown' })

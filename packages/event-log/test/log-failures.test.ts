@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
@@ -150,7 +150,9 @@ t.test('explains why a directory cannot be opened', async (t) => {
   const db = new Database(join(newer, 'events.db'))
   db.pragma('user_version = 2')
   db.close()
+  const stored = readFileSync(join(newer, 'events.db'))
   await t.rejects(open(newer), { name: 'CannotOpenLogError', message: /written by a newer version.*upgrade/ })
+  t.ok(readFileSync(join(newer, 'events.db')).equals(stored), 'the file is unchanged')
 
   if (process.getuid?.() !== 0) {
     const sealed = create('sealed')

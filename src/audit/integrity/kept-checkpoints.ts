@@ -52,7 +52,7 @@ export class KeptCheckpoints {
   ) {}
 
   /** Reads what the stores keep, except for checkpoints of earlier trees of this log, which a person replaced. */
-  async read({ earlierKeyIds }: Pick<AuditTree, 'earlierKeyIds'>): Promise<RememberedCheckpoints> {
+  async read(tree: Pick<AuditTree, 'earlierKeyIds'>): Promise<RememberedCheckpoints> {
     const found: (Kept & { readonly name: string })[] = []
     const troubles: string[] = []
     for (const store of this.stores) {
@@ -63,7 +63,7 @@ export class KeptCheckpoints {
         troubles.push(`The checkpoint in ${store.name} cannot be read: ${(error as Error).message}.`)
       }
     }
-    const kept = found.filter(({ note }) => !keyIdsIn(note).some((keyId) => earlierKeyIds.includes(keyId)))
+    const kept = found.filter(({ note }) => !isOfEarlierTree(note, tree))
     for (const { name, note } of kept) this.#remember(name, note)
     const findings = kept.flatMap(({ name: witness, note, others, mac }) => {
       if (this.macOf(JSON.stringify([note, others])) !== mac) return []
@@ -111,11 +111,12 @@ function parsed(text: string): Kept {
   return { note: text, others: {}, mac: '' }
 }
 
-function keyIdsIn(note: string): readonly string[] {
+/** Returns whether a note is a checkpoint of a tree that a recorded decision has replaced. */
+export function isOfEarlierTree(note: string, { earlierKeyIds }: Pick<AuditTree, 'earlierKeyIds'>): boolean {
   try {
-    return parseNote(note).signatures.map(({ keyId }) => keyId)
+    return parseNote(note).signatures.some(({ keyId }) => earlierKeyIds.includes(keyId))
   } catch {
-    return []
+    return false
   }
 }
 

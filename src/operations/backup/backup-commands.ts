@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { type Backup, backUpLog, checkLogFile, readLogRows } from '@transferd/event-log'
 import {
   type NoteVerifier,
@@ -8,12 +8,17 @@ import {
   parseNote,
   parseVerifier,
 } from '@transferd/transparency-log'
+import { isOfEarlierTree } from '../../audit/integrity/kept-checkpoints.js'
+import { checkpointPath } from '../../audit/integrity/log-sealer.js'
+import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
 import { toJsonNumber } from '../../domain/money.js'
+import { systemClock } from '../../kernel/time.js'
+import { auditKeyPath } from '../audit/audit-files.js'
 import { logVerifier, verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 import { inWords } from '../doctor/machine.js'
 import { recordBackup } from '../files/last-backup.js'
-import { openLog, requireLog } from '../stores/stores.js'
+import { openEventStore, openLog, requireLog } from '../stores/stores.js'
 import { bytesOf, type Manifest, manifestsIn, readManifest } from './backup-manifest.js'
 import { type CreateBackupOptions, createBackup } from './create-backup.js'
 import { payableWithdrawals } from './payable-withdrawals.js'
@@ -52,7 +57,7 @@ export async function backUpService(
     at,
     verify: (tree) => verifySource(configuration, tree, resolve(target)),
   })
-  recordBackup(dataDirectory, at, manifest.checkpoint)
+  await recordBackup(dataDirectory, at, manifest.problems.length === 0 ? manifest.checkpoint : null)
   return {
     ...{ backup, createdAt: at },
     /** The size of the contents, uncompressed. */
@@ -79,15 +84,39 @@ async function verifySource(
 ): Promise<readonly string[]> {
   if (!tree) {
     const { eventStore } = configuration
-    return eventStore.engine === 'embedded' ? checkLogFile(eventStore.directory, 'full') : []
+    const damages = eventStore.engine === 'embedded' ? checkLogFile(eventStore.directory, 'full') : []
+    return damages.length > 0 ? damages : missingTreeFiles(configuration)
   }
   const opened = await openLog(configuration)
-  const verifier = await logVerifier(configuration, opened.rawEventStore, opened.box).finally(() => opened.close())
-  const earlier = manifestsIn(target).findLast((path) => readManifest(path).problems.length === 0)
+  const [verifier, started] = await Promise.all([
+    logVerifier(configuration, opened.rawEventStore, opened.box),
+    new AuditTreeCommands(opened.eventStore, systemClock()).state(),
+  ]).finally(() => opened.close())
+  const earlier = manifestsIn(target).findLast((path) => {
+    const { problems, checkpoint } = readManifest(path)
+    return problems.length === 0 && !(started && checkpoint !== null && isOfEarlierTree(checkpoint, started))
+  })
   const note = earlier === undefined ? null : readManifest(earlier).checkpoint
   const from = note === null ? {} : { from: { name: String(earlier), note } }
   const { findings } = await verifyLog(configuration, { verifier, tiles: tree, withStores: true, ...from })
-  return findings.map(({ place, problem }) => `${place}: ${problem}`)
+  return [...findings.map(({ place, problem }) => `${place}: ${problem}`), ...(await missingTreeFiles(configuration))]
+}
+
+/** Returns the files of the tree that are missing although the log records a sealed tree, in sentences. A restore requires them. */
+async function missingTreeFiles({ eventStore, dataDirectory, audit }: Configuration): Promise<string[]> {
+  // A new node of a log on a server has no tree yet.
+  if (eventStore.engine !== 'embedded') return []
+  const { eventStore: store } = await openEventStore(eventStore, false)
+  try {
+    if (!(await new AuditTreeCommands(store, systemClock()).state())?.isSealed) return []
+  } finally {
+    await store.close()
+  }
+  // The service writes both before it records the first checkpoint.
+  const files = { 'audit/checkpoint': join(audit.directory, checkpointPath), 'audit.key': auditKeyPath(dataDirectory) }
+  return Object.entries(files).flatMap(([place, path]) =>
+    existsSync(path) ? [] : [`${place}: The file is missing, but the log records a sealed tree.`],
+  )
 }
 
 function notIncluded({ eventStore, readModels, keyStore }: Configuration, withReadModels: boolean): string[] {
@@ -103,14 +132,17 @@ function notIncluded({ eventStore, readModels, keyStore }: Configuration, withRe
 }
 
 /** Copies the embedded log into one file. @throws BackupFailedError, NoLogError, and ConfigurationError if the log is on a server */
-export function backUpEvents(configuration: Configuration, file: string): Backup & { readonly file: string } {
+export async function backUpEvents(
+  configuration: Configuration,
+  file: string,
+): Promise<Backup & { readonly file: string }> {
   const { eventStore, dataDirectory } = configuration
   const onServer = 'EVENT_STORE_URL names a server: back up the log with its own tools, or with events copy'
   if (eventStore.engine !== 'embedded') throw new ConfigurationError([onServer])
   requireLog(configuration)
   const path = resolve(file)
   const backup = backUpLog(eventStore.directory, path)
-  recordBackup(dataDirectory, new Date().toISOString(), null)
+  await recordBackup(dataDirectory, new Date().toISOString(), null)
   return { file: path, ...backup }
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import {
   appendFileSync,
@@ -10,11 +11,13 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { openEventLog } from '@transferd/event-log'
+import { gunzipSync } from 'node:zlib'
+import { backUpLog, openEventLog } from '@transferd/event-log'
 import { DirectoryTiles, generateSigner, parseSigner, TreeReader } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -27,6 +30,7 @@ import { TreeSnapshot } from '../../../src/operations/backup/tree-snapshot.js'
 import { openEmbeddedKeyStore } from '../../../src/privacy/embedded/embedded-key-store.js'
 import { openEmbeddedReadModels } from '../../../src/read-models/embedded/embedded-read-models.js'
 import { findReceipt, storeReceipt } from '../../../src/read-models/receipts.js'
+import { decryptElsewhere } from '../../support/decrypt-elsewhere.js'
 import { wholeLog } from '../../support/expected-documents.js'
 import { openTestKeyStore } from '../../support/key-store.js'
 import { long } from '../../support/long.js'
@@ -180,6 +184,17 @@ t.test('includes the read models on request', async (t) => {
   await models.close()
 })
 
+t.test('does not start a backup of read models that could fill the disk of the service', async (t) => {
+  const { data, readModels, target, back } = await world(t, 1)
+  await readModels.close()
+  // A file without content that is larger than the free space.
+  writeFileSync(join(data, 'read-models.db-wal'), '')
+  truncateSync(join(data, 'read-models.db-wal'), 2 ** 43)
+  await t.rejects(back(1, { withReadModels: true }), { name: 'BackupError', message: /needs \d+ MiB .* are free/ })
+  t.notOk(existsSync(join(data, 'backup.staging')))
+  t.notOk(existsSync(target))
+})
+
 t.test('a second backup stores only new parts of the log, and either backup can be restored', async (t) => {
   // Only the long form has enough chunks to measure a change of a few. The test of the chunks proves the rule in both forms.
   const events = long ? 12_000 : 1_000
@@ -301,6 +316,22 @@ t.test('refuses to back up a log with a missing event', async (t) => {
   db.close()
   await t.rejects(back(1), { name: 'BackupError', message: /the log is damaged: position 8 follows position 6/ })
   t.notOk(existsSync(join(target, 'sets')))
+  const file = join(data, '..', 'events-backup.db')
+  t.equal(backUpLog(data, file).events, 39, 'events backup copies the rest')
+})
+
+const withoutSqlite = spawnSync('sqlite3', ['--version']).status !== 0 && 'sqlite3 is not installed'
+
+t.test('sqlite3 writes a copy of a log in use that can replace it', { skip: withoutSqlite }, async (t) => {
+  const { root, data, store, append } = await world(t)
+  const to = join(root, 'copied')
+  mkdirSync(to)
+  const copy = join(to, 'events.db')
+  execFileSync('sqlite3', [join(data, 'events.db'), `VACUUM INTO '${copy}'`])
+  t.equal(execFileSync('sqlite3', [copy, 'PRAGMA journal_mode=WAL']).toString(), 'wal\n')
+  t.same(await logIn(to), await wholeLog(store))
+  await append(1)
+  t.equal((await wholeLog(store)).length, 41, 'the original is still in use')
 })
 
 t.test('stores a chunk again that was damaged in the target', async (t) => {
@@ -346,6 +377,48 @@ t.test(
     await t.rejects(incomplete, { message: /incomplete: .*keys/ })
   },
 )
+
+t.test('other software reads an encrypted backup as the page describes its format', async (t) => {
+  const { Decrypter, generateIdentity, identityToRecipient } = await import('age-encryption')
+  const identity = await generateIdentity()
+  const { data, store, keyStore, target, back } = await world(t)
+  const encryptTo = { recipients: [await identityToRecipient(identity)] }
+  const { manifest } = await back(1, { encryptTo, withReadModels: true })
+  const decrypter = new Decrypter()
+  decrypter.addIdentity(identity)
+  const [keyFile] = filesBelow(join(target, 'keys'))
+  const key = await decrypter.decrypt(readFileSync(keyFile!))
+  const names = new Map(filesBelow(join(target, 'chunks')).map((path) => [basename(path).split('.')[0]!, path]))
+  const contentOf = (name: string) =>
+    Buffer.concat(
+      manifest.parts
+        .find((part) => part.name === name)!
+        .chunks.map(({ id }) => gunzipSync(decryptElsewhere(key, readFileSync(names.get(id)!), Buffer.from(id)))),
+    )
+  const linesOf = (name: string) =>
+    contentOf(name)
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  const log = await wholeLog(store)
+  t.same(
+    linesOf('events').map(([position, , revision, , name]) => [position, revision, name]),
+    log.map(({ position, revision, stream }) => [Number(position.commit), revision, stream]),
+  )
+  t.ok(linesOf('events').every((line) => line.length === 6 && line[5].includes(canary)))
+  t.equal(contentOf('read-models').toString('latin1', 0, 15), 'SQLite format 3')
+  t.same(linesOf('receipts'), [[at(0), pdf('first').toString('base64')]])
+  const keys = await keyStore.after('', 100)
+  t.same(
+    linesOf('customer-keys'),
+    keys.map(({ id, merchantId, owner, sealed }) => [id, merchantId, owner, sealed]),
+  )
+  const files = contentOf('files')
+  const checkpoint = readFileSync(join(data, 'audit', 'checkpoint'))
+  const record = `${JSON.stringify({ path: 'audit/checkpoint', bytes: checkpoint.length })}\n${checkpoint}`
+  t.ok(files.includes(record))
+})
 
 t.test('runs one backup at a time', async (t) => {
   const { back } = await world(t)

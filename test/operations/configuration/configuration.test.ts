@@ -43,6 +43,18 @@ t.test('accepts an empty environment', async (t) => {
   )
 })
 
+t.test('counts an empty variable as unset', async (t) => {
+  const empty = Object.keys(environmentSchema.properties).map((name) => [name, ' '])
+  t.same(readConfiguration(Object.fromEntries(empty)), readConfiguration({}))
+})
+
+t.test('traces only to a collector that is not disabled', async (t) => {
+  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
+  t.equal(readConfiguration({}).traced, false)
+  t.equal(readConfiguration(collector).traced, true)
+  t.equal(readConfiguration({ ...collector, OTEL_SDK_DISABLED: 'true' }).traced, false)
+})
+
 t.test('uses all roles by default, and reports an empty list or an unknown role', async (t) => {
   t.same([...readConfiguration({}).roles], ['api', 'projections', 'callbacks'])
   t.same([...readConfiguration({ ROLES: ' callbacks, projections,callbacks ' }).roles], ['callbacks', 'projections'])

@@ -71,6 +71,16 @@ t.test('seals with the key in the last line of master.key', async (t) => {
   t.same(await bytesOf({ EVENT_STORE_URL: `embedded:${directory}` }), [1, 2])
 })
 
+t.test('reads master.key only if no variable names a source', async (t) => {
+  const directory = keyDirectory(t, { 'master.key': 'not a key' })
+  const stores = { EVENT_STORE_URL: `embedded:${directory}` }
+  const other = keyDirectory(t, { 'a.key': hexOf(1) })
+  t.same(await bytesOf({ ...stores, TRANSFERD_MASTER_KEY: hexOf(1) }), [1])
+  t.same(await bytesOf({ ...stores, TRANSFERD_MASTER_KEY_FILE: join(other, 'a.key') }), [1])
+  t.same(await bytesOf({ ...stores, TRANSFERD_MASTER_KEY_DIRECTORY: other }), [1])
+  t.same(await bytesOf({ ...stores, TRANSFERD_MASTER_KEY_COMMAND: `echo ${hexOf(1)}` }), [1])
+})
+
 t.test(
   'seals with the last file of a directory by name, ignores hidden files, and counts a repeated key once',
   async (t) => {
