@@ -51,7 +51,7 @@ const settingOptions = {
   name,
   callbackUrl,
   allowIp: option('<cidr>', 'an allowed address or range; repeatable', repeatable(range)),
-  sandbox: flag('a test merchant, which can use loopback and plain http'),
+  sandbox: flag('a test merchant, which can use plain http, and loopback until a live merchant exists'),
   autoCancelMismatch: flag('cancel deposits whose amount differs'),
   mismatchTolerance: option('<amount>', 'the largest difference that is not a mismatch', tolerance),
   manualControlAbove: option('<amount>', 'larger deposits need manual review', amount),
@@ -272,7 +272,8 @@ async function changeSettings(stores: CommandStores, options: object, id: string
       throw new Refused('The credentials of the sandbox merchant are not secret. Create a new merchant instead.')
   }
   const { merchant, changed } = accepted(await changeMerchantSettings(merchants, id, changes, context))
-  if (changes.callbackUrl !== undefined) await checkEndpoint(merchant.settings, stores, networks)
+  if (changes.callbackUrl !== undefined || changes.sandbox !== undefined)
+    await checkEndpoint(merchant.settings, stores, networks)
   if (changes.sandbox === false) {
     await goLive(stores)
     // A former sandbox merchant keeps its default, unlike a merchant that is live from the start.

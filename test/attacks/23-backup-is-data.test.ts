@@ -261,6 +261,32 @@ t.test('a restore requires the tree that the log records', async (t) => {
   )
 })
 
+t.test('a restore of a log without its seal accepts no forged event', async (t) => {
+  const { root, run } = await world(t)
+  const target = join(root, 'target')
+  t.match(await run(['backup', 'target']), { status: 0 })
+  const { log } = manifestOf(target)
+  const events = log!.events - 1
+  const stated = { checkpoint: null, log: { ...log!, events, position: String(events) } }
+  forge(target, 'files', () => '', stated)
+  const withoutSeal = (text: string) => text.trimEnd().split('\n').slice(0, -1)
+  // The manifest of the attacker states the time of the event that is the last one now.
+  const endOf = (lines: readonly string[]) => new Date(JSON.parse(lines.at(-1)!)[3]).toISOString()
+  let lastEventAt = ''
+  forge(target, 'events', (text) => {
+    lastEventAt = endOf(withoutSeal(text))
+    return `${withoutSeal(text).join('\n')}\n`
+  })
+  forge(target, 'events', (text) => text, { log: { ...stated.log, lastEventAt } })
+  const unchanged = await run(['restore', 'target', '--to', 'shorter'])
+  t.match(unchanged, { status: 0, stdout: /nothing shows whether events are missing at its end/ })
+  forge(target, 'events', (text) => text.replaceAll('10050', '99950'))
+  t.match(await run(['restore', 'target', '--to', 'restored']), {
+    status: 1,
+    stderr: /events have no valid authentication code: 1 \(transfer-.+@0\)/,
+  })
+})
+
 t.test("a restore requires the customers' keys that the log names, and accepts no forged ones", async (t) => {
   const { root, run, merchantId, environment } = await world(t)
   const target = join(root, 'target')
