@@ -136,7 +136,9 @@ t.test('a request in progress gets its response although an incomplete one follo
     let requests = 0
     service.app.server.on('request', () => ++requests === 2 && resolve())
   })
-  const { socket, closed } = await opened(service.port, `${create}${silent['half a body']}`)
+  // A valid key, so that the service waits for the body.
+  const next = silent['half a body']!.replace(head, `${head}WebApiKey: ${webApiKey}\r\n`)
+  const { socket, closed } = await opened(service.port, `${create}${next}`)
   let received = ''
   socket.on('data', (data) => {
     received += data
