@@ -54,7 +54,7 @@ export class MerchantClient {
     const hashCode = createHash('md5').update(hashed).digest('hex').toUpperCase()
     const rest = JSON.stringify({ ...fields, referenceId, hashCode })
     const body = `{"amount":${amount},${rest.slice(1)}`
-    return this.send(path, body, { 'X-Signature': this.signature(body) })
+    return this.send(path, body)
   }
 
   /** Signs every byte of the body, because the hashCode covers neither the account nor the customer. */
@@ -63,16 +63,12 @@ export class MerchantClient {
     return `t=${at},v1=${createHmac('sha256', this.credentials.secretKey).update(`${at}.${body}`).digest('hex')}`
   }
 
-  private async send(
-    path: string,
-    body: string,
-    signed: { readonly 'X-Signature'?: string } = {},
-  ): Promise<ApiResponse> {
+  private async send(path: string, body: string): Promise<ApiResponse> {
     const headers = {
       'Content-Type': 'application/json-patch+json',
       accept: 'text/plain',
       WebApiKey: this.credentials.webApiKey,
-      ...signed,
+      'X-Signature': this.signature(body),
     }
     const response = await fetch(`${this.baseUrl}${path}`, { method: 'POST', headers, body })
     return { status: response.status, body: (await response.json()) as ApiResponse['body'] }

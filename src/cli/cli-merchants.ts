@@ -272,7 +272,8 @@ async function changeSettings(stores: CommandStores, options: object, id: string
       throw new Refused('The credentials of the sandbox merchant are not secret. Create a new merchant instead.')
   }
   const { merchant, changed } = accepted(await changeMerchantSettings(merchants, id, changes, context))
-  if (changes.callbackUrl !== undefined) await checkEndpoint(merchant.settings, stores, networks)
+  if (changes.callbackUrl !== undefined || changes.sandbox !== undefined)
+    await checkEndpoint(merchant.settings, stores, networks)
   if (changes.sandbox === false) {
     await goLive(stores)
     // A former sandbox merchant keeps its default, unlike a merchant that is live from the start.

@@ -143,5 +143,5 @@ function passphraseOf(file: string): string {
 }
 
 function lines(sentences: readonly string[]): string {
-  return sentences.map((sentence) => `  ${sentence}\n`).join('')
+  return sentences.map((sentence) => `  ${cell(sentence)}\n`).join('')
 }

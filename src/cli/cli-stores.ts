@@ -1,7 +1,6 @@
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
-import { escapeHidden } from '../kernel/text.js'
 import { readConfiguration } from '../operations/configuration/configuration.js'
 import { openLog, openReachableReadModels, requireLog } from '../operations/stores/stores.js'
 import type { ReadModels } from '../read-models/read-models.js'
@@ -59,7 +58,7 @@ export async function openCommandStores(
     async allMerchants() {
       const directory = await merchantDirectory()
       for (const { problem } of directory.problems())
-        notify(`a merchant is out of service: ${escapeHidden(problem.message)} (events problems)`)
+        notify(`a merchant is out of service: ${problem.message} (events problems)`)
       return directory.all()
     },
     async close() {

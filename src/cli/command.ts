@@ -3,6 +3,7 @@ import { refusalText } from '../commands/refusal-texts.js'
 import { settlementAmountProblem } from '../commands/transfer/transfer-requests.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Refusal } from '../kernel/rules.js'
+import { escapeHidden } from '../kernel/text.js'
 import type { CommandStores, Output } from './cli-stores.js'
 import { type Logging, securityLogIn, withSecurityLog } from './operator-log.js'
 import { flagOf, type OptionSpecs, trackingId, type Values } from './options.js'
@@ -166,7 +167,8 @@ export function outputOf(command: Command): Output {
   const { writeOut, writeErr } = command.configureOutput()
   return {
     write: (text) => writeOut?.(text),
-    notify: (message) => writeErr?.(`transferd: ${message}\n`),
+    // A message can contain texts of other programs, for example of those that can write to the target of a backup.
+    notify: (message) => writeErr?.(`transferd: ${message.split('\n').map(escapeHidden).join('\n')}\n`),
     progress: (line) => writeErr?.(`${line}\n`),
   }
 }

@@ -36,7 +36,6 @@ type TestEndpoint = (merchantId: string) => Promise<
   | undefined
 >
 
-/** The services and settings that routes use. The directories have already started. */
 /** Problems of one kind as sentences for the operator. */
 export interface DetailSource {
   /** The kind, as the subject of a sentence. */
@@ -44,6 +43,7 @@ export interface DetailSource {
   readonly read: () => Promise<readonly string[]>
 }
 
+/** The services and settings that routes use. The directories have already started. */
 export interface HttpServices {
   readonly eventStore: EventStore
   readonly readModels: ReadModels

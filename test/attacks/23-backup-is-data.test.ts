@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import {
+import fs, {
   existsSync,
   mkdirSync,
   readdirSync,
@@ -11,6 +11,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { formatVerifier } from '@transferd/transparency-log'
@@ -18,10 +19,12 @@ import t, { type Test } from 'tap'
 import { AuditTreeCommands } from '../../src/commands/integrity/audit-tree-commands.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import { isVisible } from '../../src/kernel/text.js'
 import { auditKeyOf, keepAuditKey } from '../../src/operations/audit/audit-files.js'
 import type { RestoreReport } from '../../src/operations/backup/backup-commands.js'
 import type { Manifest, PartName } from '../../src/operations/backup/backup-manifest.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import { writeFileDurably } from '../../src/operations/files/durable-file.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { seal } from '../audit/integrity/sealed-log.js'
 import { runCli } from '../cli/in-process.js'
@@ -165,6 +168,62 @@ t.test('a backup replaces a chunk or a draft that is not a regular file', async 
   t.match(await run(['restore', 'target', '--to', 'restored']), { status: 0 })
 })
 
+t.test('a draft is not written through a link that appears after the removal of an earlier draft', async (t) => {
+  const root = temporaryDirectory(t)
+  const foreign = join(root, 'foreign')
+  writeFileSync(foreign, 'of another program')
+  const { rmSync: remove } = fs
+  t.teardown(() => {
+    fs.rmSync = remove
+    syncBuiltinESMExports()
+  })
+  fs.rmSync = (path, options) => {
+    remove(path, options)
+    symlinkSync(foreign, path)
+  }
+  syncBuiltinESMExports()
+  t.throws(() => writeFileDurably(join(root, 'chunk'), 'content', join(root, 'draft')), { code: 'EEXIST' })
+  t.equal(readFileSync(foreign, 'utf8'), 'of another program')
+})
+
+t.test('texts of a backup send no control characters to the terminal', async (t) => {
+  const { root, run } = await world(t)
+  const target = join(root, 'target')
+  const isDisplayed = (text: string) => isVisible(text.replaceAll('\n', ''))
+  const hidden = '\x1b]0;title\x07\r\u202e'
+  t.match(await run(['backup', 'target']), { status: 0 })
+  forge(target, 'customer-keys', (content) => content.replace(/^\["/, '["\\u001b]0;\\r'), { problems: [hidden] })
+  const refused = await run(['restore', 'target', '--to', 'restored'])
+  t.match(refused, { status: 1, stderr: '\\u001b]0;' })
+  t.ok(isDisplayed(refused.stderr), refused.stderr)
+  const restored = await run(['restore', 'target', '--to', 'restored', '--unverified'])
+  t.match(restored, { status: 0, stdout: '\\u001b]0;title' })
+  t.ok(isDisplayed(restored.stdout + restored.stderr), restored.stdout)
+})
+
+t.test('a record of a wrong type is damage, whatever it is', async (t) => {
+  const { root, run } = await world(t)
+  const target = join(root, 'target')
+  const file = (path: string) => `${JSON.stringify({ path, bytes: 1 })}\nx`
+  const cases: [PartName, string][] = [
+    ...['null', '{}', '[]', '[1]', '[{},1,0,1,"A","{}"]', '[1,1,0,1,"A",null]', '[1,1,0,1,"A",{}]'].map(
+      (line): [PartName, string] => ['events', `${line}\n`],
+    ),
+    ['files', `${file('audit.key')}${file('audit.key')}`],
+    ['files', `${file('audit/a')}${file('audit/a/b')}`],
+    ['customer-keys', 'null\n'],
+    ['customer-keys', '["a"]\n'],
+  ]
+  for (const [part, content] of cases) {
+    rmSync(target, { recursive: true, force: true })
+    t.match(await run(['backup', 'target']), { status: 0 })
+    forge(target, part, () => content)
+    const { status, stderr } = await run(['restore', 'target', '--to', 'restored', '--unverified'])
+    t.match({ status, stderr }, { status: 1, stderr: /^transferd: the backup is damaged: [^\n]+\n$/ }, content)
+    t.same(readdirSync(root).sort(), ['data', 'target'], content)
+  }
+})
+
 t.test('a restore requires the tree that the log records', async (t) => {
   const { root, run, verifierKey } = await world(t)
   const target = join(root, 'target')
@@ -202,6 +261,32 @@ t.test('a restore requires the tree that the log records', async (t) => {
   )
 })
 
+t.test('a restore of a log without its seal accepts no forged event', async (t) => {
+  const { root, run } = await world(t)
+  const target = join(root, 'target')
+  t.match(await run(['backup', 'target']), { status: 0 })
+  const { log } = manifestOf(target)
+  const events = log!.events - 1
+  const stated = { checkpoint: null, log: { ...log!, events, position: String(events) } }
+  forge(target, 'files', () => '', stated)
+  const withoutSeal = (text: string) => text.trimEnd().split('\n').slice(0, -1)
+  // The manifest of the attacker states the time of the event that is the last one now.
+  const endOf = (lines: readonly string[]) => new Date(JSON.parse(lines.at(-1)!)[3]).toISOString()
+  let lastEventAt = ''
+  forge(target, 'events', (text) => {
+    lastEventAt = endOf(withoutSeal(text))
+    return `${withoutSeal(text).join('\n')}\n`
+  })
+  forge(target, 'events', (text) => text, { log: { ...stated.log, lastEventAt } })
+  const unchanged = await run(['restore', 'target', '--to', 'shorter'])
+  t.match(unchanged, { status: 0, stdout: /nothing shows whether events are missing at its end/ })
+  forge(target, 'events', (text) => text.replaceAll('10050', '99950'))
+  t.match(await run(['restore', 'target', '--to', 'restored']), {
+    status: 1,
+    stderr: /events have no valid authentication code: 1 \(transfer-.+@0\)/,
+  })
+})
+
 t.test("a restore requires the customers' keys that the log names, and accepts no forged ones", async (t) => {
   const { root, run, merchantId, environment } = await world(t)
   const target = join(root, 'target')
@@ -234,6 +319,29 @@ t.test('a manifest cannot hide that the backup has a log', async (t) => {
   forge(join(root, 'target'), 'files', () => '', { log: null, checkpoint: null })
   t.match(await run(['restore', 'target', '--to', 'restored']), { status: 1, stderr: /must name the part events/ })
   t.notOk(existsSync(join(root, 'restored')))
+})
+
+t.test('a manifest states the times of the backup and of its last event as they are', async (t) => {
+  const { root, run } = await world(t)
+  const target = join(root, 'target')
+  t.match(await run(['backup', 'target']), { status: 0 })
+  const { log } = manifestOf(target)
+  const end = /the restored log ends at position \d+ \(2.+Z\), and the manifest states/
+  const cases: [Partial<Manifest>, RegExp][] = [
+    [{ log: { ...log!, lastEventAt: '2099-01-01T00:00:00.000Z' } }, end],
+    [{ log: { ...log!, lastEventAt: 'just now' } }, end],
+    [{ log: { ...log!, lastEventAt: null } }, end],
+    [{ log: { ...log!, position: '1' } }, end],
+    [{ createdAt: '2026-02-30T00:00:00.000Z' }, /states a time of the backup that does not exist/],
+    [{ createdAt: '2026-99-01T99:00:00.000Z' }, /states a time of the backup that does not exist/],
+  ]
+  for (const [change, reason] of cases) {
+    rmSync(target, { recursive: true })
+    t.match(await run(['backup', 'target']), { status: 0 })
+    forge(target, 'files', (files) => files, change)
+    const restored = await run(['restore', 'target', '--to', 'restored', '--unverified'])
+    t.match(restored, { status: 1, stderr: reason }, JSON.stringify(change))
+  }
 })
 
 t.test('a restore without the master key is a decision, and generates no key', async (t) => {

@@ -92,7 +92,12 @@ t.test('the operator can allow named networks, but no address that gives credent
   for (const sandbox of [true, false]) {
     for (const address of ['10.1.2.3', '::ffff:10.1.2.3', '127.0.0.1', 'fd12::1'])
       t.ok(networks.allows(address, sandbox), address)
-    const refused = ['10.2.0.1', '::1', '169.254.169.254', '::ffff:169.254.169.254', 'fd00:ec2::254', '168.63.129.16']
+    const refused = [
+      ...['10.2.0.1', '::1', '168.63.129.16', '169.254.169.254', '::ffff:169.254.169.254'],
+      // The containers of ECS, and the pods of EKS.
+      ...['169.254.170.2', '169.254.170.23', 'fd00:ec2::23', 'fd00:ec2:0:0::23'],
+      ...['fd00:ec2::254', 'fd20:ce::254', 'fd00:c1::a9fe:a9fe', 'fd00:42::42'],
+    ]
     for (const address of refused) t.notOk(networks.allows(address, sandbox), address)
   }
   t.equal(networks.urlProblem('https://10.1.2.3/', false), undefined)

@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { request } from 'node:http'
+import { json } from 'node:stream/consumers'
 import t from 'tap'
 import { scopes } from '../../src/domain/merchant/api-key.js'
 import { createBody, paths, post, signatureOf } from '../support/merchant-requests.js'
@@ -91,6 +93,25 @@ t.test('an unsigned claim or completion does nothing, and a signature is valid f
   t.match(completed.json(), { statusDescription: 'Completed' })
   const reads = await app.inject({ url: `/v1/transfers/${one}`, headers: { webapikey: key } })
   t.equal(reads.statusCode, 200, 'a request that only reads is not signed')
+})
+
+t.test('the route decides which text is signed, in every form of the request target', async (t) => {
+  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
+  const trackingId = await withdrawal()
+  const body = '{"revision":0}'
+  const claim = (target: string, signature: object) =>
+    new Promise<unknown>((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', webapikey: key, ...signature }
+      request({ port, method: 'POST', path: target, headers }, (response) => resolve(json(response)))
+        .on('error', reject)
+        .end(body)
+    })
+  const path = `/v1/withdrawals/${trackingId}/claim`
+  const ofBody = { 'x-signature': signatureOf(secretKey, body) }
+  for (const target of [path, `http://pay.example${path}`, `HTTP://a${path}`, `https://pay.example:443${path}?a`])
+    t.match(await claim(target, ofBody), isRefused, target)
+  t.equal((await transfers.history(trackingId)).length, 1, 'nothing was recorded')
+  t.match(await claim(path, signed(path, body)), { revision: 1 })
 })
 
 t.test('a merchant that does not require signatures can still send them, and a wrong one is refused', async (t) => {

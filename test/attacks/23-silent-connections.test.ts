@@ -125,3 +125,27 @@ t.test('a client that never reads its response does not prevent a stop', async (
   await stopped
   service.release()
 })
+
+t.test('a request in progress gets its response although an incomplete one follows it', async (t) => {
+  const service = await heldService(t)
+  const { secretKey, webApiKey } = await service.merchant()
+  const isHeld = service.hold()
+  const body = createBody('native', secretKey)
+  const create = `POST ${paths.native} HTTP/1.1\r\n${head}WebApiKey: ${webApiKey}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  const isPipelined = new Promise<void>((resolve) => {
+    let requests = 0
+    service.app.server.on('request', () => ++requests === 2 && resolve())
+  })
+  // A valid key, so that the service waits for the body.
+  const next = silent['half a body']!.replace(head, `${head}WebApiKey: ${webApiKey}\r\n`)
+  const { socket, closed } = await opened(service.port, `${create}${next}`)
+  let received = ''
+  socket.on('data', (data) => {
+    received += data
+  })
+  await Promise.all([isHeld, isPipelined])
+  const stopped = service.app.close()
+  service.release()
+  await Promise.all([closed, stopped])
+  t.match(received, /^HTTP\/1.1 200 OK.*"success":true/s)
+})

@@ -7,9 +7,13 @@ import { isInSandbox, type MerchantDirectory } from './merchant-directory.js'
 
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
-/** The addresses at which clouds give credentials to the programs of a machine: AWS and others, AWS over IPv6, Azure, Alibaba, Oracle. */
+/**
+ * The addresses at which clouds give credentials to the programs of a machine, besides link-local ones: AWS (machines, and pods of EKS),
+ * Google, Oracle and Scaleway over IPv6; Azure, Alibaba and Oracle's first cloud over IPv4.
+ */
 const cloudMetadata: ReadonlySet<string> = new Set([
-  ...['169.254.169.254', 'fd00:ec2::254', '168.63.129.16', '100.100.100.200', '192.0.0.192'],
+  ...['fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254', 'fd00:c1::a9fe:a9fe', 'fd00:42::42'],
+  ...['168.63.129.16', '100.100.100.200', '192.0.0.192'],
 ])
 const maxUrlLength = 2_048
 const maxLookupMs = 2_000
@@ -50,7 +54,8 @@ export class CallbackNetworks {
     if (!ipaddr.isValid(address)) return false
     // The operating system connects to 10.0.0.1 for `::ffff:10.0.0.1`.
     const parsed = ipaddr.process(address)
-    if (cloudMetadata.has(parsed.toString())) return false
+    // No endpoint of a merchant is link-local, where most clouds give credentials.
+    if (parsed.range() === 'linkLocal' || cloudMetadata.has(parsed.toString())) return false
     if (this.#named.holds(parsed.toString(), true)) return true
     if (parsed.range() === 'loopback') return this.allowsLoopback(sandbox)
     // ipaddr.js classifies every range that it does not know as unicast, for example `::127.0.0.1`.

@@ -77,26 +77,40 @@ export const connections = fp<{ readonly proxies: TrustedProxies }>(async (app, 
 })
 
 /**
+ * The responses to the last two requests of a connection. A client can send a request before the previous one has its response
+ * (pipelining). Responses are sent in order, so the previous one is the last of those to complete requests.
+ */
+interface LastResponses {
+  readonly previous?: ServerResponse | undefined
+  readonly latest?: ServerResponse
+}
+
+function isBusy({ previous, latest }: LastResponses): boolean {
+  if (previous && !previous.writableFinished) return true
+  return latest !== undefined && !latest.writableFinished && (latest.req.complete || latest.headersSent)
+}
+
+/**
  * Closes the connections of a server that stops: immediately those without a complete request, the others after their responses. Node
  * waits for a request that never becomes complete, because a server that closes no longer checks for late requests. A client that does not
  * read its response is disconnected after {@link lastRequestsMs}.
  */
 function closeAtStop(app: FastifyInstance): void {
   const { server, services } = app
-  const latest = new Map<Socket, ServerResponse | undefined>()
+  const responses = new Map<Socket, LastResponses>()
   server.on('connection', (socket) => {
-    latest.set(socket, undefined)
-    socket.once('close', () => latest.delete(socket))
+    responses.set(socket, {})
+    socket.once('close', () => responses.delete(socket))
   })
-  server.prependListener('request', (request, response) => latest.set(request.socket, response))
-  const isBusy = (response: ServerResponse | undefined) =>
-    response && !response.writableFinished && (response.req.complete || response.headersSent)
+  server.prependListener('request', (request, latest) => {
+    responses.set(request.socket, { previous: responses.get(request.socket)?.latest, latest })
+  })
   app.addHook('preClose', (done) => {
     if (!server.listening) return done()
     const stoppedMs = services.monotonicMs()
     const close = () => {
       const isOverdue = services.monotonicMs() - stoppedMs > lastRequestsMs
-      for (const [socket, response] of latest) if (isOverdue || !isBusy(response)) socket.destroy()
+      for (const [socket, last] of responses) if (isOverdue || !isBusy(last)) socket.destroy()
     }
     close()
     const timer = setInterval(close, idleCheckIntervalMs)

@@ -15,7 +15,8 @@ export function isSignatureValid(request: FastifyRequest, secrets: readonly stri
   const [, seconds, hex] = (typeof signature === 'string' && signatureHeader.exec(signature)) || []
   if (!seconds || !hex || Math.abs(Number(seconds) * 1000 - nowMs) > signatureWindowMs) return false
   const received = Buffer.from(hex, 'hex')
-  const target = url.startsWith('/v1/') ? `${method} ${url}.` : ''
+  // The route decides, because the same route can be requested as `http://host/v1/…` (RFC 9112, 3.2.2).
+  const target = request.routeOptions.url?.startsWith('/v1/') ? `${method} ${url}.` : ''
   let valid = false
   for (const secret of secrets) {
     const hmac = createHmac('sha256', secret).update(`${seconds}.${target}`)

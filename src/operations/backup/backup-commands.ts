@@ -239,7 +239,7 @@ function notesOf(
   const last = log?.lastEventAt && `The last event is at position ${log.position}, from ${log.lastEventAt}.`
   const unsigned =
     checkpoint === null
-      ? 'The backup has no tree of the log, so nothing shows whether the log was changed.'
+      ? `The backup has no tree of the log, so nothing shows whether ${log === null ? 'the log was changed' : 'events are missing at its end'}.`
       : found.length === 0 && `The ${log === null ? 'tree' : 'log'} is what the master key has signed.`
   return [
     log === null

@@ -1,6 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Static } from '@sinclair/typebox'
+import type { LogEnd } from '@transferd/event-log'
+import { parseTime } from '../../kernel/time.js'
 import { Type, Value } from '../../kernel/typebox.js'
 import { BackupError, readTargetFile } from './target-files.js'
 
@@ -76,6 +78,15 @@ export type Manifest = Static<typeof Manifest>
 export type Chunk = Static<typeof Chunk>
 export type PartName = Static<typeof PartName>
 
+/** Returns the end of a log as a manifest states it. */
+export function statedEnd({ position, recordedAtMs }: LogEnd): NonNullable<Manifest['log']> {
+  return {
+    events: position,
+    position: position === 0 ? null : String(position),
+    lastEventAt: recordedAtMs === undefined ? null : new Date(recordedAtMs).toISOString(),
+  }
+}
+
 export function chunksOf({ parts }: Manifest): Chunk[] {
   return parts.flatMap(({ chunks }) => chunks)
 }
@@ -116,6 +127,8 @@ export function readManifest(path: string): Manifest {
     const at = Value.Errors(Manifest, manifest).First()?.path
     throw new BackupError(`${path} is not a manifest that this version of transferd can read (at ${at || '/'})`)
   }
+  if (parseTime(manifest.createdAt) !== manifest.createdAt)
+    throw new BackupError(`${path} states a time of the backup that does not exist: ${manifest.createdAt}`)
   if (new Set(manifest.parts.map(({ name }) => name)).size < manifest.parts.length)
     throw new BackupError(`${path} names a part twice`)
   if ((manifest.log === null) === manifest.parts.some(({ name }) => name === 'events'))

@@ -161,9 +161,17 @@ export const writePart: {
 
   async files(directory, chunks) {
     for (const { value, content } of readRecords(chunks)) {
-      const place = join(directory, pathIn(value))
-      mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
-      writeFileSync(place, content, { flag: 'wx', mode: 0o600 })
+      const path = pathIn(value)
+      const place = join(directory, path)
+      if (existsSync(place)) throw new BackupError(`the backup is damaged: it contains ${path} twice`)
+      try {
+        mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
+        writeFileSync(place, content, { flag: 'wx', mode: 0o600 })
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException
+        if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error
+        throw new BackupError(`the backup is damaged: a directory of ${path} is a file`)
+      }
     }
   },
 
@@ -180,7 +188,7 @@ export const writePart: {
     const readModels = await openReadModels({ engine: 'embedded', directory })
     try {
       for (const { value } of readRecords(chunks)) {
-        const [storedAt, base64] = strings(value)
+        const [storedAt, base64] = strings(value, 2)
         await storeReceipt(readModels, Buffer.from(base64!, 'base64'), storedAt!)
       }
     } finally {
@@ -193,7 +201,7 @@ export const writePart: {
     let keys: KeptKey[] = []
     try {
       for (const { value } of readRecords(chunks)) {
-        const [id, merchantId, owner, sealed] = strings(value)
+        const [id, merchantId, owner, sealed] = strings(value, 4)
         keys.push({ id: id!, merchantId: merchantId!, owner: owner!, sealed: sealed! })
         if (keys.length < keysPerWrite) continue
         await store.ensure(keys)
@@ -208,7 +216,7 @@ export const writePart: {
 
 function* logRows(chunks: Iterable<Buffer>): Generator<LogRow> {
   for (const { value } of readRecords(chunks)) {
-    const [position, stream, revision, recordedAtMs, name, body] = value as EventRecord
+    const [position, stream, revision, recordedAtMs, name, body] = eventRecord(value)
     const stored = typeof body === 'string' ? body : Buffer.from(body.base64, 'base64')
     yield { position, stream, revision, recordedAtMs, name, body: stored }
   }
@@ -223,7 +231,21 @@ function pathIn(value: unknown): string {
   throw new BackupError('the backup is damaged: it contains a file that does not belong in a data directory')
 }
 
-function strings(value: unknown): string[] {
-  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value
-  throw new BackupError('the backup is damaged: a record has the wrong type')
+function strings(value: unknown, count: number): string[] {
+  if (Array.isArray(value) && value.length === count && value.every((each) => typeof each === 'string')) return value
+  throw wrongType()
+}
+
+/** A damaged row can have a text or null in a column of numbers. The restored row is damaged in the same way. */
+function eventRecord(value: unknown): EventRecord {
+  const columns: readonly unknown[] = Array.isArray(value) ? value : []
+  const body = columns[5] as { readonly base64?: unknown } | string | null | undefined
+  const isBody = typeof (typeof body === 'string' ? body : body?.base64) === 'string'
+  const isColumn = (each: unknown) => each === null || ['number', 'string'].includes(typeof each)
+  if (isBody && columns.length === 6 && columns.slice(0, 5).every(isColumn)) return value as EventRecord
+  throw wrongType()
+}
+
+function wrongType(): BackupError {
+  return new BackupError('the backup is damaged: a record has the wrong type')
 }

@@ -15,6 +15,7 @@ import {
   manifestsIn,
   maxManifestBytes,
   readManifest,
+  statedEnd,
 } from './backup-manifest.js'
 import { partsOf, type Snapshot, type Sources } from './backup-parts.js'
 import { BackupError } from './target-files.js'
@@ -142,13 +143,9 @@ async function store(
   }
   if (parts.every(({ chunks }) => chunks.length === 0))
     throw new BackupError('there is nothing to back up on this machine: the log, read models and keys are on servers')
-  const log = end && {
-    events: end.position,
-    position: end.position === 0 ? null : String(end.position),
-    lastEventAt: end.recordedAtMs === undefined ? null : new Date(end.recordedAtMs).toISOString(),
-  }
+  const log = end ? statedEnd(end) : null
   const checkpoint = snapshot.tree?.checkpoint ?? null
-  const common = { format, createdAt: at, log: log ?? null, checkpoint, problems } as const
+  const common = { format, createdAt: at, log, checkpoint, problems } as const
   const manifest: Manifest = { ...common, encryptedTo: to, parts }
   const text = `${JSON.stringify(manifest)}\n`
   if (text.length > maxManifestBytes) throw new BackupError(`${target} cannot contain more: choose another target`)

@@ -10,8 +10,8 @@ const eventsPerRead = 500
 
 /**
  * Reads the withdrawals of an embedded log that can still be paid, oldest first, without the master key: personal data stays encrypted and
- * the codes of events are not checked. Only unfinished withdrawals are in memory. `currency` is that of the log, or `undefined` before the
- * first transfer. `unreadable` are streams with an unreadable event.
+ * the codes of events are not checked. Only unfinished withdrawals are in memory. `currency` is that of the log, or `undefined` if it
+ * records none. `unreadable` are streams with an unreadable event.
  */
 export async function payableWithdrawals(directory: string) {
   const log = await openEventLog({ directory, writerThread: false })

@@ -11,12 +11,21 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { BrokenLogError, readLogEnd } from '@transferd/event-log'
 import Database from 'better-sqlite3'
 import { syncToDisk } from '../files/durable-file.js'
 import { markRestored, type RestoredMark } from '../files/restored-mark.js'
 import { type ChunkKey, type OpenWith, openChunkKey, readChunk } from './backup-chunks.js'
-import { bytesOf, type Chunk, chunksOf, type Manifest, manifestsIn, readManifest } from './backup-manifest.js'
+import {
+  bytesOf,
+  type Chunk,
+  chunksOf,
+  type Manifest,
+  manifestsIn,
+  readManifest,
+  statedEnd,
+} from './backup-manifest.js'
 import { writePart } from './backup-parts.js'
 import { BackupError } from './target-files.js'
 
@@ -93,9 +102,11 @@ function* contentsOf(chunks: readonly Chunk[], target: string, keys: ReadonlyMap
 function requireLog({ log }: Manifest, directory: string): void {
   if (log === null) return
   if (!existsSync(join(directory, 'events.db'))) throw new BackupError('the backup is incomplete: it has no log')
-  const { position } = readLogEnd(directory)
-  if (position !== log.events)
-    throw new BackupError(`the restored log ends at position ${position}, and the manifest states ${log.events}`)
+  const end = statedEnd(readLogEnd(directory))
+  if (isDeepStrictEqual(end, log)) return
+  throw new BackupError(
+    `the restored log ends at position ${end.events} (${end.lastEventAt}), and the manifest states ${log.events} (${log.lastEventAt})`,
+  )
 }
 
 function requireIntactDatabases(directory: string): void {

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DirectoryTiles, type NoteVerifier, TreeReader, VerificationError } from '@transferd/transparency-log'
+import { isForged } from '../../audit/integrity/log-comparison.js'
 import { checkpointPath, signedCheckpoint } from '../../audit/integrity/log-sealer.js'
 import { AuditTreeCommands } from '../../commands/integrity/audit-tree-commands.js'
 import { giveUpPosition } from '../../event-store/event-codes.js'
-import type { EventStore } from '../../event-store/event-store.js'
+import { type EventStore, unparsedPages } from '../../event-store/event-store.js'
 import { systemClock } from '../../kernel/time.js'
 import { keyFileIn } from '../../privacy/embedded/embedded-key-store.js'
 import { lostKeys } from '../../privacy/lost-keys.js'
@@ -112,10 +113,18 @@ async function problemsOfLog(restored: Restored, isSigned: boolean): Promise<str
       problems.push('audit.key is missing, or it is not the key of the tree that the log records')
     // A new log has no tree yet.
     const hasTree = tree && (tree.isSealed || manifest.checkpoint !== null)
-    return hasTree && !isSigned ? [...problems, ...(await treeProblems(restored))] : problems
+    if (hasTree) return isSigned ? problems : [...problems, ...(await treeProblems(restored))]
+    const forged = await listed(forgedEvents(store))
+    return forged === undefined ? problems : [...problems, `events have no valid authentication code: ${forged}`]
   } finally {
     await raw.close()
   }
+}
+
+/** Yields the places of the events that the service did not write. Without a sealed tree, only their codes show it. */
+async function* forgedEvents(store: EventStore): AsyncGenerator<string> {
+  for await (const { events } of unparsedPages(store, undefined))
+    for (const event of events) if (isForged(event)) yield `${event.stream}@${event.revision}`
 }
 
 async function problemsOfFiles(restored: Restored, keys: MasterKeys['keys'], isSigned: boolean): Promise<string[]> {

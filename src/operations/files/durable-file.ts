@@ -74,7 +74,8 @@ function writeDraft(draft: string, content: string | Uint8Array): void {
   mkdirSync(dirname(draft), { recursive: true, mode: 0o700 })
   // A killed process can have left a draft. In a backup's target, it can also be a link or a FIFO of another program.
   rmSync(draft, { force: true })
-  const file = openSync(draft, 'w', 0o600)
+  // Unlike `w`, `wx` follows no link that another program creates after the removal.
+  const file = openSync(draft, 'wx', 0o600)
   try {
     writeFileSync(file, content)
     fsyncSync(file)
