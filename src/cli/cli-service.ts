@@ -3,8 +3,11 @@ import { defineBareCommand, defineCommand, Refused, UsageError } from './command
 import { waitForStopSignal } from './long-running.js'
 import { table } from './readable.js'
 
-/** The time to stop in addition to the slowest callback attempt, so that stopping is bounded. */
-const stopAllowanceMs = 15_000
+/**
+ * The time to stop in addition to the slowest callback attempt: 10 seconds for the requests in progress, 2 for the reports of the last
+ * attempts, 10 for a store that does not respond, and a reserve.
+ */
+const stopAllowanceMs = 30_000
 
 export function addServiceCommands(program: Command): void {
   program

@@ -145,7 +145,8 @@ class TreeKeeper {
     const verifyNewest = () => this.#verify(newest, this.#signal)
     if (hasTree) await whileUnavailable(this.options, this.#signal, verifyNewest)
     await Promise.all([this.#keepSealing(), this.#keepVerifying(hasTree)])
-    if (this.stopping.aborted) await this.#sealLast()
+    // After a failure, another attempt would only delay the stop.
+    if (this.stopping.aborted && this.#sealTrouble === undefined) await this.#sealLast()
   }
 
   async #keepSealing(): Promise<void> {
