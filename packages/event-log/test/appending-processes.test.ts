@@ -91,7 +91,19 @@ t.test('two processes that open a new directory simultaneously both append witho
   t.teardown(() => store.close())
   const events = await readWhole(store)
   t.ok(hasNoGaps(events))
-  t.same(new Set(events.map(show)), new Set(children.flatMap((child) => child.acknowledged)))
+  const [stored, acknowledged] = [events.map(show), children.flatMap((child) => child.acknowledged)]
+  const isAcknowledged = new Set(acknowledged)
+  t.same(
+    stored.filter((event) => !isAcknowledged.has(event)),
+    [],
+    'no event is stored that was not acknowledged',
+  )
+  const isStored = new Set(stored)
+  t.same(
+    acknowledged.filter((event) => !isStored.has(event)),
+    [],
+    'every acknowledged event is stored in its position',
+  )
   t.equal(events.length, 2 * appends)
 })
 

@@ -24,4 +24,6 @@ async function caller(): Promise<void> {
 }
 await Promise.all(Array.from({ length: Number(callers) }, caller))
 await store.close()
+// Writes to a full pipe wait for the reader, and an exit would lose them.
+await new Promise((written) => process.stdout.write('', written))
 process.exit(0)
