@@ -26,12 +26,16 @@ else {
   t.teardown(() => browser.close())
   const world = await startDashboard(t, browser, { approvalAboveMinor: 500_00n })
   const { pages } = await createEveryPage(world)
+  let loads = 0
 
   for (const viewport of [narrow, wide]) {
     t.test(`no page at ${viewport.width} px moves by more than ${maxShift} while it loads`, async (t) => {
       for (const [role, path] of pages) {
         const load = async (): Promise<Page> => {
-          const page = await world.openBlankAs(role, { viewport })
+          loads++
+          // Each page has its own context. In a shared one, the requests of a page that was closed on a slow network can keep connections.
+          const extraHTTPHeaders = { 'x-request-id': `load-${loads}` }
+          const page = await world.openBlankAs(role, { viewport, extraHTTPHeaders })
           await page.addInitScript(observe)
           const session = await page.context().newCDPSession(page)
           await session.send('Network.enable')
