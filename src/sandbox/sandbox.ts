@@ -82,8 +82,9 @@ export async function offerSandbox(parts: SandboxParts, accounts: WalletAccounts
 export function refusedEndpoints(networks: CallbackNetworks, merchants: readonly Merchant[]): readonly string[] {
   const isRefused = ({ settings, suspended, callbacksDisabled }: Merchant) =>
     settings.sandbox && !suspended && !callbacksDisabled && networks.warningOf(settings.callbackUrl, true) === 'refused'
-  return merchants.filter(isRefused).map(({ merchantId, settings }) => {
-    return `callbacks of the sandbox merchant ${merchantId} to ${settings.callbackUrl} are refused (CALLBACK_ALLOWED_NETWORKS)`
+  // The URL is omitted, because it can contain a token.
+  return merchants.filter(isRefused).map(({ merchantId }) => {
+    return `callbacks of the sandbox merchant ${merchantId} are refused: its URL leads to an address that is neither public nor in CALLBACK_ALLOWED_NETWORKS`
   })
 }
 

@@ -295,7 +295,7 @@ t.test("a restore requires the customers' keys that the log names, and accepts n
     content.replace(/.+/g, (line) => JSON.stringify(change(JSON.parse(line))))
   const [own, foreign] = [Buffer.from(environment.TRANSFERD_MASTER_KEY, 'hex'), randomBytes(32)].map(createSecretBox)
   const secret = JSON.stringify([randomBytes(32).toString('base64url'), merchantId, 'ada'])
-  const forged = /customers' keys are forged or damaged, or need another master key: 1 \(/
+  const forged = /customers' keys are forged or damaged, or need a different master key: 1 \(/
   const cases: [string, (content: string) => string, RegExp][] = [
     ['a foreign key', rows(([id, m, owner]) => [id, m, owner, foreign!.seal(secret, `customer-key ${id}`)]), forged],
     ['the key of another id', rows(([id, m, owner]) => [id, m, owner, own!.seal(secret, 'customer-key x')]), forged],

@@ -66,7 +66,7 @@ t.test('concurrent uses of one code sign in once, and the others are refused as 
   t.strictSame(new Set(both), new Set([used, null]))
 })
 
-t.test('a used code is no oracle: the password comes first, and each use counts as a failed attempt', async (t) => {
+t.test('a used code reveals nothing without the password, and each use counts as a failed attempt', async (t) => {
   const { code, purposes, failures, logLines, time } = await service(t)
   t.equal(await errorOf(purposes['sign-in'](code(), 'not the password')), wrong, 'reveals nothing without the password')
   t.equal(await failures(), 1)

@@ -103,7 +103,9 @@ function closeAtStop(app: FastifyInstance): void {
     socket.once('close', () => responses.delete(socket))
   })
   server.prependListener('request', (request, latest) => {
-    responses.set(request.socket, { previous: responses.get(request.socket)?.latest, latest })
+    const last = responses.get(request.socket)
+    // A request can still be parsed after its connection was closed.
+    if (last) responses.set(request.socket, { previous: last.latest, latest })
   })
   app.addHook('preClose', (done) => {
     if (!server.listening) return done()

@@ -147,7 +147,7 @@ async function keyProblems(configuration: Configuration, box: SecretBox, store: 
     const invalid = await listed(customerKeys.invalid(withOwners))
     const lost = store ? await listed(lostKeys(store, customerKeys.store)) : undefined
     return [
-      invalid && `customers' keys are forged or damaged, or need another master key: ${invalid}`,
+      invalid && `customers' keys are forged or damaged, or need a different master key: ${invalid}`,
       lost && `the log names customers' keys that are missing: ${lost}. If they are on MongoDB, set KEY_STORE_URL`,
     ].filter((problem) => problem !== undefined)
   } finally {
