@@ -2,12 +2,13 @@ import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { AuditRecord } from '../audit/history/records.js'
 import { parseTime } from '../kernel/time.js'
+import { storedUuid } from '../kernel/uuid.js'
 import type { PointInTime } from '../queries/walk-log.js'
 import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant, Refused, UsageError } from './command.js'
 import { interruptSignal, percentOf, progressReporter } from './long-running.js'
-import { choice, defaulting, matching, option, pageOptions, path, required, time, trackingId } from './options.js'
+import { choice, defaulting, matching, option, pageOptions, path, required, time } from './options.js'
 import { cell, detailed, jsonLine, localTime, shortId, table } from './readable.js'
 
 /** Positions and times stay text here, because parsing a position loads the log. */
@@ -31,7 +32,7 @@ export function addAuditCommands(program: Command): void {
       const { eventStore } = stores
       const time = await pointInTimeOf(at)
       const story =
-        (await auditedHistory(eventStore, trackingId(id), time)) ??
+        (await auditedHistory(eventStore, storedUuid(id), time)) ??
         (await auditedHistory(eventStore, await byReference(stores, id), time))
       if (!story) throw new Refused('The transfer did not exist at that time.')
       return story
@@ -46,7 +47,7 @@ export function addAuditCommands(program: Command): void {
   const named = 'a trackingId, a merchantId, or <merchantId>[/<day>] for a statement'
   const computing = 'the state of a transfer, a merchant or a statement at a time, computed from the log'
   defineCommand(audit, 'state <of> <id>', computing, {
-    args: { of: { choices: anyOf }, id: { description: named, parse: trackingId } },
+    args: { of: { choices: anyOf }, id: { description: named, parse: String } },
     options: { at: option('<time>', 'a time or a position in the log (default: now)', at) },
     async run({ eventStore }, { at }, of: string, id: string) {
       const { stateAsOf } = await import('../queries/state-as-of.js')
@@ -92,7 +93,7 @@ export function addAuditCommands(program: Command): void {
     options: {
       out: required(option('<path>', target, path)),
       format: defaulting('ndjson', choice('<format>', 'one line per event', ['ndjson', 'csv'] as const)),
-      merchant: option('<id>', 'events of this merchant'),
+      merchant: option('<id>', 'events of this merchant', storedUuid),
       from: option('<time>', 'recorded at or after', time),
       to: option('<time>', 'recorded before', time),
     },

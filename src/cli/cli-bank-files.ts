@@ -2,10 +2,11 @@ import { rmSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
 import type { BankFileProblem } from '../domain/bank-file.js'
+import { storedUuid } from '../kernel/uuid.js'
 import { writeFileDurably } from '../operations/files/durable-file.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, Refused, UsageError } from './command.js'
-import { choice, flag, option, path, reason, repeatable, required, trackingId, type Values } from './options.js'
+import { choice, flag, option, path, reason, repeatable, required, type Values } from './options.js'
 
 const maxWithdrawals = 200
 
@@ -24,7 +25,7 @@ export function addBankFileCommand(transfers: Command): void {
   defineCommand(transfers, 'bank-file <trackingIds...>', 'write a file from which a bank pays withdrawals', {
     options,
     async run(stores, given, trackingIds: readonly string[]) {
-      const wanted = [...new Set(trackingIds.map(trackingId))]
+      const wanted = [...new Set(trackingIds.map(storedUuid))]
       if (wanted.length > maxWithdrawals) throw new UsageError(`a file has at most ${maxWithdrawals} withdrawals`)
       for (const each of wanted)
         if (!(await stores.transfers.find(each))) throw new Refused(`Transfer ${each} not found.`)

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { statusCodes } from '../domain/transfer/transfer.js'
+import { storedUuid } from '../kernel/uuid.js'
 import type { ListedCallback } from '../queries/callback-queries.js'
 import type { SortKey } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand, findMerchant, Refused, UsageError } from './command.js'
-import { choice, cursor, option, pageOptions, trackingId } from './options.js'
+import { choice, cursor, option, pageOptions } from './options.js'
 import { age, dueIn, shortId } from './readable.js'
 
 const parkedPage = 500
@@ -13,8 +14,8 @@ export function addCallbackCommands(program: Command): void {
   const callbacks = program.command('callbacks').description('deliveries of status callbacks')
   defineCommand(callbacks, 'list', 'callbacks, newest first', {
     options: {
-      transfer: option('<trackingId>', 'of this transfer, read from the log', trackingId),
-      merchant: option('<id>', 'of this merchant'),
+      transfer: option('<trackingId>', 'of this transfer, read from the log', storedUuid),
+      merchant: option('<id>', 'of this merchant', storedUuid),
       status: choice('<status>', 'in this state', ['waiting', 'delivered', 'parked'] as const),
       ...pageOptions(cursor),
     },
@@ -56,8 +57,8 @@ export function addCallbackCommands(program: Command): void {
   })
   defineCommand(callbacks, 'replay-parked', 'deliver parked callbacks again', {
     options: {
-      merchant: option('<id>', 'only of this merchant'),
-      transfer: option('<trackingId>', 'only of this transfer', trackingId),
+      merchant: option('<id>', 'only of this merchant', storedUuid),
+      transfer: option('<trackingId>', 'only of this transfer', storedUuid),
     },
     async run(stores, options) {
       const { merchant, transfer } = options
@@ -92,7 +93,7 @@ async function checkOwner(stores: CommandStores, { merchant, transfer }: Owner):
 /** Completes a webhook id that was shortened as in the table. */
 async function wholeId({ callbacks }: CommandStores, trackingId: string, given: string): Promise<string> {
   const { deliveries } = await callbacks.lane(trackingId)
-  return deliveries.find(({ webhookId }) => shortId(webhookId) === given)?.webhookId ?? given
+  return deliveries.find(({ webhookId }) => shortId(webhookId) === given)?.webhookId ?? storedUuid(given)
 }
 
 /** Replays transfer events that the recorder parked. The sweep has recorded their callbacks since. */

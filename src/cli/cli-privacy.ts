@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { storedUuid } from '../kernel/uuid.js'
 import type { PrivacyParts } from '../privacy/customer-erasure.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant, Refused } from './command.js'
@@ -61,7 +62,7 @@ export function addPrivacyCommands(program: Command): void {
   defineCommand(privacy, 'retain', retaining, {
     options: {
       after: required(option('<period>', 'days, months or years: 90d, 18m, 10y', period)),
-      merchant: option('<id>', 'only of this merchant'),
+      merchant: option('<id>', 'only of this merchant', storedUuid),
       reason: option('<text>', 'for auditors (default: the rule)', reason),
       dryRun: flag('print the number of customers and change nothing'),
     },

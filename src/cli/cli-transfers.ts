@@ -4,6 +4,7 @@ import { type Action, hasEffect, type TransferResult } from '../commands/transfe
 import { formatTwoDecimals, toJsonNumber } from '../domain/money.js'
 import { type Status, statusCodes, type Transfer } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
+import { storedUuid } from '../kernel/uuid.js'
 import type { FoundTransfer } from '../queries/transfer-queries.js'
 import { addBankFileCommand } from './cli-bank-files.js'
 import type { CommandStores } from './cli-stores.js'
@@ -40,7 +41,7 @@ export function addTransferCommands(program: Command): void {
   const attention = 'only transfers whose money needs a decision; cannot be combined with other filters'
   defineCommand(transfers, 'list', 'transfers, newest first', {
     options: {
-      merchant: option('<id>', 'of this merchant'),
+      merchant: option('<id>', 'of this merchant', storedUuid),
       referenceId: option('<id>', 'with this referenceId'),
       status: choice('<status>', 'with this status', Object.keys(statusCodes) as Status[]),
       kind: choice('<kind>', 'of this kind', ['deposit', 'withdrawal'] as const),

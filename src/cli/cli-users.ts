@@ -2,13 +2,14 @@ import type { Command } from 'commander'
 import type { UserCommands, UserResult } from '../commands/user/user-commands.js'
 import { roles } from '../domain/user/permissions.js'
 import type { User } from '../domain/user/user.js'
+import { storedUuid } from '../kernel/uuid.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand } from './command.js'
 import { choice, email, option, repeatable, required, seenRevision, text } from './options.js'
 
 const position = {
   role: required(choice('<role>', 'the permissions of the user', roles)),
-  merchant: option('<id>', 'a merchant of a viewer, operator or approver; repeatable', repeatable()),
+  merchant: option('<id>', 'a merchant of a viewer, operator or approver; repeatable', repeatable(storedUuid)),
 }
 
 export function addUserCommands(program: Command): void {

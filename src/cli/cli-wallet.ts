@@ -4,6 +4,7 @@ import { deviceIdOf } from '../commands/ids.js'
 import { toJsonNumber } from '../domain/money.js'
 import { isEasyPassword, isPassword, isPhone, maxAccountNumber } from '../domain/password-rules.js'
 import type { Movement, WalletAccount } from '../domain/wallet-account.js'
+import { storedUuid } from '../kernel/uuid.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand, findMerchant, Refused, UsageError } from './command.js'
 import { amount, email, flag, integer, matching, option, required, text, tolerance } from './options.js'
@@ -76,7 +77,7 @@ export function addWalletCommands(program: Command): void {
   defineCommand(wallets, 'trust-device <accountNumber>', trusting, {
     args,
     options: {
-      merchant: required(option('<id>', 'the merchant')),
+      merchant: required(option('<id>', 'the merchant', storedUuid)),
       user: required(option('<userId>', "the merchant's userId of the customer", text(128))),
     },
     async run(stores, { merchant, user }, accountNumber: number) {

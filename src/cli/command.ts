@@ -4,10 +4,11 @@ import { settlementAmountProblem } from '../commands/transfer/transfer-requests.
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Refusal } from '../kernel/rules.js'
 import { escapeHidden } from '../kernel/text.js'
+import { isStoredUuid, storedUuid, storedUuidPrefix } from '../kernel/uuid.js'
 import type { CommandStores, Output } from './cli-stores.js'
 import { type Logging, securityLogIn, withSecurityLog } from './operator-log.js'
-import { flagOf, type OptionSpecs, trackingId, type Values } from './options.js'
-import { type Columns, jsonLine, readable, table } from './readable.js'
+import { flagOf, type OptionSpecs, type Values } from './options.js'
+import { type Columns, jsonLine, readable, shortIdLength, table } from './readable.js'
 
 /** The command is valid but rejected: exit status 1. */
 export class Refused extends Error {
@@ -54,7 +55,8 @@ type ArgumentSpecs = {
   }
 }
 
-const usualArgs: ArgumentSpecs = { trackingId: { parse: trackingId } }
+const id = { parse: storedUuid }
+const usualArgs: ArgumentSpecs = { trackingId: id, merchantId: id, id }
 
 interface Definition<Opened, Options extends OptionSpecs, Arguments extends unknown[], Result> {
   readonly args?: ArgumentSpecs
@@ -131,7 +133,7 @@ export const defineCommand = definer(
   },
   async (command, stores) => {
     requireWholeAmounts(command, stores)
-    await completeShortId(command, stores)
+    await completeShortIds(command, stores)
   },
 )
 
@@ -183,19 +185,38 @@ function requireWholeAmounts(command: Command, { configuration: { currency } }: 
   }
 }
 
-/** Completes a trackingId that was shortened to its first characters, as tables show it. @throws Refused if it is ambiguous */
-async function completeShortId(command: Command, { readModels }: CommandStores): Promise<void> {
-  const nameOf = command.processedArgs[0] === 'transfer' ? 'id' : 'trackingId'
-  const index = command.registeredArguments.findIndex((argument) => argument.name() === nameOf)
-  const { transfer } = command.opts<{ readonly transfer?: string }>()
-  const start = index < 0 ? transfer : (command.processedArgs[index] as string)
-  if (start === undefined || !/^[0-9a-f]{8}[0-9a-f-]{0,27}$/.test(start)) return
+/** Completes the ids of transfers and merchants that were shortened to their first characters, as tables show them. @throws Refused */
+async function completeShortIds(command: Command, stores: CommandStores): Promise<void> {
+  const { processedArgs, registeredArguments } = command
+  const of = registeredArguments[0]?.name() === 'of' ? processedArgs[0] : 'merchant'
+  for (const [n, argument] of registeredArguments.entries()) {
+    const kind = { trackingId: 'transfer', merchantId: 'merchant', id: of }[argument.name()]
+    processedArgs[n] = await completed(stores, kind, processedArgs[n])
+  }
+  const options = command.opts<{ readonly [name: string]: unknown }>()
+  for (const kind of ['transfer', 'merchant'])
+    if (options[kind] !== undefined) command.setOptionValue(kind, await completed(stores, kind, options[kind]))
+}
+
+async function completed(stores: CommandStores, kind: string | undefined, given: unknown): Promise<unknown> {
+  if (Array.isArray(given)) return Promise.all(given.map((each) => completed(stores, kind, each)))
+  if (typeof given !== 'string' || (kind !== 'transfer' && kind !== 'merchant')) return given
+  const prefix = storedUuidPrefix(given)
+  if (prefix === undefined || prefix.length < shortIdLength || isStoredUuid(prefix)) return given
+  const [only, another] = await (kind === 'transfer' ? transfersWith : merchantsWith)(stores, prefix)
+  const ids = kind === 'transfer' ? 'trackingIds' : 'merchantIds'
+  if (another !== undefined) throw new Refused(`Several ${ids} start with ${given}. Add more characters.`)
+  return only ?? given
+}
+
+async function transfersWith({ readModels }: CommandStores, prefix: string): Promise<readonly string[]> {
   const { transfersByIdPrefix } = await import('../queries/transfer-queries.js')
-  const [only, another] = await transfersByIdPrefix(await readModels(), start, 2)
-  if (another !== undefined) throw new Refused(`Several trackingIds start with ${start}. Add more characters.`)
-  if (only === undefined) return
-  if (index < 0) command.setOptionValue('transfer', only._id)
-  else command.processedArgs[index] = only._id
+  return (await transfersByIdPrefix(await readModels(), prefix, 2)).map(({ _id }) => _id)
+}
+
+async function merchantsWith(stores: CommandStores, prefix: string): Promise<readonly string[]> {
+  const all = await stores.allMerchants()
+  return all.flatMap(({ merchantId }) => (merchantId.startsWith(prefix) ? [merchantId] : []))
 }
 
 /** @throws Refused if the merchant does not exist */

@@ -130,9 +130,6 @@ export const reason = (text: string) => message(notBlank(text))
 /** Rejects an empty path, which usually comes from an unset variable in a script and would mean the current directory. */
 export const path = matching((text) => text !== '', 'It must not be empty.')
 
-/** Accepts a trackingId in either case, because databases and spreadsheets often print UUIDs in upper case. */
-export const trackingId = (text: string) => text.toLowerCase()
-
 /** Parses an ISO 8601 time. A date means its start in UTC. */
 export const time = parsed(parseTime, 'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z.')
 

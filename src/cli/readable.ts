@@ -98,9 +98,11 @@ function duration(ms: number): string {
   return `${Math.trunc(seconds / size)}${unit}`
 }
 
+export const shortIdLength = 8
+
 /** Returns the first characters of an id, which commands accept instead of the whole id. */
 export function shortId(id: string): string {
-  return id.slice(0, 8)
+  return id.slice(0, shortIdLength)
 }
 
 /** Wraps a text at spaces. A word that is longer than `width` gets its own line. */

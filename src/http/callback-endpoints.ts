@@ -1,5 +1,6 @@
 import { type NamedCallback, type ResendRequest, resendCallbacks } from '../commands/callback/callback-commands.js'
 import type { CommandContext } from '../commands/handle-command.js'
+import { storedUuid } from '../kernel/uuid.js'
 import type { ReadBy } from '../readers/readers.js'
 import { RequestError } from './refusals.js'
 import type { HttpServices } from './services.js'
@@ -29,7 +30,7 @@ export async function takeUp(
 ): Promise<{ readonly requeued: number; readonly more: boolean }> {
   const { callbacks, more } =
     'callbacks' in wanted
-      ? { callbacks: wanted.callbacks.map(inSmallLetters), more: false }
+      ? { callbacks: wanted.callbacks.map(storedCallback), more: false }
       : await readers.page(reader, 'parkedSince', wanted.merchantId, wanted.parkedSince, maxTakenUp)
   const result = await resendCallbacks(commands, { callbacks, ...who }, context)
   if (result.accepted) return { requeued: result.requeued, more }
@@ -37,7 +38,7 @@ export async function takeUp(
   throw new RequestError('resent-too-often', { retryAfterSeconds: result.retryAfterSeconds })
 }
 
-/** Databases and spreadsheets often print UUIDs in upper case. */
-function inSmallLetters({ trackingId, webhookId }: NamedCallback): NamedCallback {
-  return { trackingId: trackingId.toLowerCase(), webhookId: webhookId.toLowerCase() }
+/** Returns the ids of a callback as they are stored. */
+export function storedCallback({ trackingId, webhookId }: NamedCallback): NamedCallback {
+  return { trackingId: storedUuid(trackingId), webhookId: storedUuid(webhookId) }
 }

@@ -1,9 +1,9 @@
 import { isSEPACountry, isValidIBAN } from 'ibantools'
+import { plainAccountNumber } from './account-number.js'
 
 /** Returns an IBAN in electronic form, without spaces and in capitals, or `undefined` if it is not valid in its country. */
 export function parseIban(text: string): string | undefined {
-  if (!/^[A-Za-z0-9 ]*$/.test(text)) return undefined
-  const iban = text.replaceAll(' ', '').toUpperCase()
+  const iban = plainAccountNumber(text)
   return isValidIBAN(iban) ? iban : undefined
 }
 

@@ -27,15 +27,30 @@ export function escapeHidden(text: string): string {
   })
 }
 
-/** Returns the form in which a text is searched: without case, marks and hidden characters. All Turkish letters i are the same. */
+/** Returns the form in which a text is searched: without case, marks and hidden characters, and with the digits 0 to 9. All Turkish letters i are the same. */
 export function folded(text: string): string {
   // Most texts are plain ASCII. The general case takes ten times as long.
   if (plain.test(text)) return text.toLowerCase()
   const spaced = text.normalize('NFKD').toLowerCase().replace(whiteSpace, ' ')
-  return spaced.replace(ignored, '').replaceAll('ı', 'i').replaceAll('ς', 'σ')
+  return asciiDigits(spaced.replace(ignored, '').replaceAll('ı', 'i').replaceAll('ς', 'σ'))
 }
 
 const plain = /^[\x20-\x7e]*$/
 const whiteSpace = /\p{White_Space}/gu
 /** Characters from U+E000 are not letters. Without them, the order of UTF-16 (JavaScript) is that of UTF-8 (the stores). */
 const ignored = /[\p{M}\p{Cc}\p{Cf}\p{Cs}\ue000-\uffff]/gu
+
+/** Returns the text with the digits of other scripts as 0 to 9. */
+export function asciiDigits(text: string): string {
+  return text.replaceAll(otherDigits, (digit) => String(digitOf(digit.codePointAt(0)!)))
+}
+
+const otherDigits = /(?![0-9])\p{Nd}/gu
+const isDigit = (codePoint: number) => /^\p{Nd}$/u.test(String.fromCodePoint(codePoint))
+
+/** The digits of a script are ten characters in a row. */
+function digitOf(codePoint: number): number {
+  let before = 0
+  while (isDigit(codePoint - before - 1)) before++
+  return before % 10
+}

@@ -4,6 +4,7 @@ import { merchantStream, transferStream } from '../domain/streams.js'
 import { transferDecider } from '../domain/transfer/transfer-decider.js'
 import { type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
 import { parseTime } from '../kernel/time.js'
+import { storedUuid } from '../kernel/uuid.js'
 import { withTexts } from './overview.js'
 import { shownFields } from './recent-changes.js'
 import { statementFromLog } from './statement.js'
@@ -57,12 +58,14 @@ export async function stateAsOf(
   asOf?: PointInTime,
 ) {
   if (of !== 'statement') {
-    const found = await (of === 'transfer' ? transferAsOf : merchantAsOf)(store, id, asOf)
-    return found && { of, id, ...found, statement: null }
+    const stored = storedUuid(id)
+    const found = await (of === 'transfer' ? transferAsOf : merchantAsOf)(store, stored, asOf)
+    return found && { of, id: stored, ...found, statement: null }
   }
-  const [merchantId = '', day, ...rest] = id.split('/')
+  const [merchant = '', day, ...rest] = id.split('/')
   if (rest.length > 0 || (day !== undefined && (!/^\d{4}-\d\d-\d\d$/.test(day) || !parseTime(day))))
     return 'malformed' as const
+  const merchantId = storedUuid(merchant)
   if (!(await merchantAsOf(store, merchantId, asOf))) return undefined
   const { lines, ...last } = await statementFromLog(store, merchantId, day, asOf)
   return { of, id, ...last, state: null, statement: lines.map(withTexts) }

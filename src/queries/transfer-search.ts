@@ -1,6 +1,7 @@
 import type { Status } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { type Violation, violate } from '../kernel/rules.js'
+import { storedUuidPrefix } from '../kernel/uuid.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels, WordSearch } from '../read-models/read-models.js'
 import { queriedWords } from '../read-models/transfer-words.js'
@@ -102,7 +103,7 @@ async function byText(readModels: ReadModels, search: TransferSearch, text: stri
   const others = ['status', 'from', 'to', 'attention', 'method', 'minAmountMinor', 'maxAmountMinor', 'sort'] as const
   rejectFields(search, others, 'text')
   const { merchantIds, kind, limit, cursor } = search
-  const found = await byTrackingId(readModels, text.toLowerCase())
+  const found = await byTrackingId(readModels, text)
   const byId = found.filter(
     (each) => (merchantIds ?? [each.merchantId]).includes(each.merchantId) && (kind ?? each.kind) === each.kind,
   )
@@ -166,9 +167,10 @@ const maxRead = 1_000
 const minIdDigits = 6
 const maxById = 20
 
-/** Ignores texts with fewer digits, which are unlikely to be a copied id. */
-async function byTrackingId(readModels: ReadModels, prefix: string): Promise<readonly TransferDocument[]> {
-  if (prefix.length < minIdDigits || prefix.length > 36 || !/^[0-9a-f-]+$/.test(prefix)) return []
+/** Ignores a text with fewer digits, which is unlikely to be a copied id. */
+async function byTrackingId(readModels: ReadModels, text: string): Promise<readonly TransferDocument[]> {
+  const prefix = storedUuidPrefix(text)
+  if (prefix === undefined || prefix.length < minIdDigits) return []
   return transfersByIdPrefix(readModels, prefix, maxById)
 }
 

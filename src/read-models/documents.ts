@@ -47,6 +47,8 @@ export interface TransferDocument extends Document, Omit<Pick<Transfer, CommonFi
   readonly accountNumber?: string
   readonly identityNumber?: string
   readonly payout?: PayoutOf<number>
+  /** The ids of the bank files that contain it, with spaces between them: an index serves a field without structure only. */
+  readonly bankFiles?: string
   /** Absent unless it is Completed. */
   readonly completedAt?: string
   /** Equals `expiresAt` while the deposit is Pending. */
@@ -275,6 +277,7 @@ const declarations: { readonly [collection: string]: Declaration } = {
       paymentMethod: 'number',
       accountNumber: 'text',
       identityNumber: 'text',
+      bankFiles: 'text',
       channel: ['hosted', 'native'],
       expiresAt: 'time',
       openUntil: 'time',

@@ -35,6 +35,7 @@ function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
       accountNumber,
       ...(identityNumber !== null && { identityNumber }),
       ...(payout.steps.length > 0 && { payout: payoutWith(payout, Number) }),
+      ...(payout.files.length > 0 && { bankFiles: payout.files.map(({ messageId }) => messageId).join(' ') }),
     }
   }
   const { channel, expiresAt, funds, autoCancelledAmountMinor, cancelReason, reopened } = transfer

@@ -1,60 +1,103 @@
 import { erasedText } from '../domain/erased-data.js'
+import { sepaText } from '../domain/sepa-text.js'
+import { plainAccountNumber } from '../kernel/account-number.js'
+import { parseIban } from '../kernel/iban.js'
 import { folded } from '../kernel/text.js'
 
 /** The fields from which {@link transferWords} derives. */
-export const searchedFields = ['referenceId', 'userId', 'name', 'accountNumber'] as const
+export const searchedFields = ['referenceId', 'userId', 'name', 'accountNumber', 'bankFiles'] as const
 
 type Searched = { readonly [field in (typeof searchedFields)[number]]?: string | null }
 
 const maxCharacters = 60
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
-/** The beginning of an IBAN in groups of four characters. */
-const iban = /^[a-z]{2}\d\d( [a-z\d]{4})*( [a-z\d]{1,4})?$/
-const separators = /[^\p{L}\p{N}]+/u
-const aroundWord = /^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu
+const lettersAndDigits = /[\p{L}\p{N}]+/gu
+/** {@link folded} drops the characters from U+E000. */
+const symbols = /(?:[^\p{L}\p{N}]|[\ue000-\uffff])*/uy
+/** Some of them stand for letters, which are words of their own: № is No. */
+const otherSymbol = /(?!\p{ASCII})[\p{S}\p{P}]/gu
+const hidden = /[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}]/gu
 
 /**
- * Returns the words by which a transfer is found: the words of its name, its other texts without spaces, and the letters and digits between
- * other characters within all of them. A UUID has no words within it.
+ * Returns the words by which a transfer is found: the {@link textWords} of its texts, of the forms in which a bank file and a bank statement
+ * have them, and the ids of the bank files that contain it.
  */
-export function transferWords({
-  referenceId = '',
-  userId = '',
-  name = '',
-  accountNumber = '',
-}: Searched): readonly string[] {
+export function transferWords({ referenceId, userId, name, accountNumber, bankFiles }: Searched): readonly string[] {
   const words = new Set<string>()
-  for (const word of name === erasedText ? [] : folded(name ?? '').split(' ')) addWords(words, word)
-  for (const text of [referenceId, userId, accountNumber]) if (text !== erasedText) addWords(words, folded(text ?? ''))
-  words.delete('')
+  const add = (text: string) => {
+    for (const word of textWords(text)) words.add(word)
+  }
+  for (const text of [name, referenceId, userId, accountNumber]) if (text && text !== erasedText) add(text)
+  if (accountNumber && accountNumber !== erasedText) {
+    add(plainAccountNumber(accountNumber))
+    // Of ASCII texts, a payment has all letters and digits.
+    for (const text of [name, referenceId])
+      if (text && text !== erasedText && !ascii.test(text)) add(sepaText(text, Number.POSITIVE_INFINITY))
+  }
+  for (const id of bankFiles?.split(' ') ?? []) if (id !== '') words.add(id)
   return [...words]
 }
 
-function addWords(words: Set<string>, text: string): void {
-  const whole = shortened(text)
-  words.add(whole)
-  if (uuid.test(text)) return
-  const parts = text.split(separators)
-  // The first part is found by a prefix of the whole word.
-  for (let n = whole.startsWith(parts[0]!) && parts[0] !== '' ? 1 : 0; n < parts.length; n++)
-    words.add(shortened(parts[n]!))
+const startsWithWord = /^[A-Za-z0-9]/
+const ascii = /^[\x20-\x7e]*$/
+
+/**
+ * Returns the words of a text: from each of its letters or digits that follows another character, all letters and digits up to its end. So
+ * any part of the text that starts there is a prefix of a word, with whatever between. A UUID is one word. The characters before the first
+ * letter are a word as well, because a reference may consist of nothing else. {@link queriedWords} splits a query in the same way.
+ */
+function textWords(text: string): readonly string[] {
+  const form = formOf(text)
+  if (uuid.test(form)) return [form.replaceAll('-', '')]
+  const parts = form.match(lettersAndDigits) ?? []
+  const words: string[] = []
+  for (let [n, rest] = [parts.length - 1, '']; n >= 0; n--) {
+    rest = parts[n]! + rest
+    words.push(shortened(rest))
+  }
+  words.reverse()
+  const before = startsWithWord.test(text) ? '' : symbolsBefore(text)
+  return before === '' ? words : [...words, before]
 }
 
-function shortened(text: string): string {
-  const word = text.replaceAll(' ', '')
+const formOf = (text: string) => folded(ascii.test(text) ? text : text.replaceAll(otherSymbol, '-$&-')).trim()
+
+/** Returns the code points before the first letter or digit, because {@link folded} drops marks, of which a symbol such as ¨ consists. */
+function symbolsBefore(text: string): string {
+  symbols.lastIndex = 0
+  const shown = symbols.exec(text.normalize('NFKD'))![0].replaceAll(hidden, '')
+  if (shown === '') return ''
+  return shortened(`#${Array.from(shown, (each) => each.codePointAt(0)!.toString(16).padStart(6, '0')).join('')}`)
+}
+
+function shortened(word: string): string {
   // A text never has more characters than UTF-16 units.
   return word.length <= maxCharacters ? word : Array.from(word).slice(0, maxCharacters).join('')
 }
 
-/** Returns the word as which a whole userId, referenceId or account number is found. */
+/** Returns the word as which a whole userId is found. */
 export function wholeWord(text: string): string {
-  return shortened(folded(text))
+  return textWords(text)[0] ?? ''
 }
 
-/** Returns the prefixes of words that a transfer must all have to be found by a text; none if the text has no visible characters. */
+/** People write several words with these characters between them. */
+const betweenWords = /[\s,;]+/
+const digitGroups = /^\d+( \d+)+$/
+/** The beginning of an IBAN in groups of four characters. */
+const ibanGroups = /^[a-z]{2}\d\d( [a-z\d]{4})*( [a-z\d]{1,4})?$/
+
+/**
+ * Returns the prefixes of words that a transfer must all have to be found by a text; none if the text has no visible characters. An account
+ * number in groups is one word.
+ */
 export function queriedWords(text: string): readonly string[] {
-  const query = folded(text).trim()
-  const parts = iban.test(query) ? [query] : query.split(' ')
-  const words = parts.map((part) => shortened(part.replace(aroundWord, '') || part))
-  return [...new Set(words)].filter((word) => word !== '')
+  const query = formOf(text)
+  const isOne = parseIban(text) !== undefined || ibanGroups.test(query) || digitGroups.test(query)
+  const words = (isOne ? [query] : query.split(betweenWords)).map((part) =>
+    shortened((part.match(lettersAndDigits) ?? []).join('')),
+  )
+  const found = [...new Set(words)].filter((word) => word !== '')
+  if (found.length > 0) return found
+  const only = symbolsBefore(text)
+  return only === '' ? [] : [only]
 }

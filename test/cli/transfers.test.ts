@@ -267,7 +267,7 @@ t.test('prints lists as tables of 100 columns without --json', async (t) => {
   t.same([empty.status, empty.stdout, empty.stderr], [0, 'No transfers found.\n', ''])
 })
 
-t.test('accepts a shortened id from a table if it is unique', async (t) => {
+t.test('accepts an id as tables and banks print it, if it is unique', async (t) => {
   const trackingId = await deposit('short-id', '12.50')
   const short = trackingId.slice(0, 8)
   let line: string | undefined
@@ -280,6 +280,11 @@ t.test('accepts a shortened id from a table if it is unique', async (t) => {
   t.match(line, new RegExp(`^${short}  deposit +Pending +12\\.50 TRY  short-id +${merchant}  \\d+[sm]$`))
   t.match(await transfers('show', short), { trackingId, referenceId: 'short-id' })
   t.match(await transfers('complete', short.toUpperCase()), { trackingId, changed: true })
+  const fromBank = trackingId.replaceAll('-', '').toUpperCase()
+  for (const each of [fromBank, fromBank.slice(0, 13)]) t.match(await transfers('show', each), { trackingId }, each)
+  const listed = await cliItems<TransferAnswer>(directory, 'transfers', 'list', '--merchant', merchant.toUpperCase())
+  t.ok(listed.some((each) => each.trackingId === trackingId))
+  t.match(await cliJson(directory, 'merchants', 'show', merchant), { id: service.sandbox!.merchantId })
   const { stdout } = await runCli(directory, ['audit', 'state', 'transfer', short, '--json'])
   t.match(JSON.parse(stdout), { id: trackingId, state: { referenceId: 'short-id' } })
   const history = await runCli(directory, ['events', 'show', short])

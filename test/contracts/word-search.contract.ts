@@ -38,6 +38,22 @@ const reference = fc.oneof(
   fc.nat(30).map((n) => `order-2026-0000000${n}`),
   fc.nat(9).map((n) => `O${n}`),
 )
+/** Texts of words with every separator between and around them, among them none. */
+const separators = [...`!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~ §¨€·×–—…№、・’`, '\u00a0', ' - ', '\u2800', '']
+const separated = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom('', 'INV', '2026', '0042', 'ß', 'İş', 'Ὀδυσσεύς', '٤٢', '李', 'x'),
+      fc.constantFrom(...separators),
+    ),
+    {
+      minLength: 1,
+      maxLength: 6,
+    },
+  )
+  .map((parts) => parts.flat().join('').trim())
+  .filter((text) => text !== '')
+
 const searched = fc.record({
   name: text,
   referenceId: reference,
@@ -90,7 +106,7 @@ const query = fc.record({
     text,
     fc.constant(''),
   ),
-  wholeWord: fc.constantFrom('', '', '', 'ada', 'user.1@example.com', 'o1'),
+  wholeWord: fc.constantFrom('', '', '', 'ada', 'user1examplecom', 'o1'),
   merchantId: fc.option(fc.subarray(merchants), { nil: undefined, freq: 2 }),
   kind: fc.option(fc.constantFrom(...transferKinds), { nil: undefined, freq: 1 }),
   paymentMethod: fc.option(fc.constantFrom(1, 2, 20_000, 3), { nil: undefined, freq: 1 }),
@@ -187,6 +203,33 @@ export function wordSearches(test: DefineTest): void {
     )
     await fc.assert(property, { numRuns: 25 })
     t.ok(found > 100, `the searches found ${found} transfers`)
+    await readModels.drop(name)
+  })
+
+  test('the exact text, every word and every beginning of a text finds its transfer', async (t, { readModels }) => {
+    const { name, collection } = await transfers(readModels)
+    let n = 0
+    const property = fc.asyncProperty(
+      fc.constantFrom('referenceId', 'userId', 'name', 'accountNumber'),
+      separated,
+      fc.nat(),
+      async (field, text, at) => {
+        const document = transfer(n++, { kind: 'withdrawal', accountNumber: 'none', [field]: text })
+        await collection.put([document])
+        const queries = [text, ...text.split(/[^\p{L}\p{N}]+/u), text.slice(0, 1 + (at % text.length))]
+        for (const query of queries) {
+          const words = queriedWords(query)
+          if (words.length === 0) continue
+          const { documents } = await collection.search({ words, direction: -1, limit: 1 })
+          if (documents[0]?._id !== document._id) {
+            t.fail(`${JSON.stringify(query)} does not find ${field} ${JSON.stringify(text)}`)
+            return false
+          }
+        }
+        return queriedWords(text).length > 0
+      },
+    )
+    await fc.assert(property, { numRuns: 300 })
     await readModels.drop(name)
   })
 

@@ -4,6 +4,7 @@ import type { HistoryEntry } from '../../commands/handle-command.js'
 import type { CallbackEvent, Requeued } from '../../domain/callback.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'
+import { storedUuid } from '../../kernel/uuid.js'
 import { endpointHealth } from '../../queries/endpoint-queries.js'
 import { TokenBuckets } from '../../security/token-buckets.js'
 import { takeUp, tested } from '../callback-endpoints.js'
@@ -57,7 +58,11 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     }),
     async (request, reply) => {
       const { transfer } = await ownTransfer(request)
-      const requeued = await resend(request, transfer.trackingId, request.body?.webhookId?.toLowerCase())
+      const requeued = await resend(
+        request,
+        transfer.trackingId,
+        request.body?.webhookId && storedUuid(request.body.webhookId),
+      )
       return reply.code(202).send({ requeued })
     },
   )

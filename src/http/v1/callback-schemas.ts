@@ -50,10 +50,13 @@ export const CallbacksAnswer = Type.Object(
 )
 export type CallbackView = Static<typeof CallbacksAnswer>['items'][number]
 
+/** In either case, with or without hyphens. */
+const anyUuid = '^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$'
+
 /** The body can be omitted. */
 export const ResendRequest = Type.Unsafe<{ readonly webhookId?: string } | null>({
   type: ['object', 'null'],
-  properties: { webhookId: { type: 'string', pattern: '^[0-9a-fA-F-]{36}$', description: 'Only this callback.' } },
+  properties: { webhookId: { type: 'string', pattern: anyUuid, description: 'Only this callback.' } },
   title: 'ResendRequest',
 })
 
@@ -62,7 +65,7 @@ export const ResendAnswer = Type.Object(
   { title: 'Resent', description: 'Accepted; delivery follows.' },
 )
 
-const WebhookId = Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' })
+const WebhookId = Type.String({ pattern: anyUuid })
 const DeliveryStatus = Type.Unsafe<(typeof callbackStatuses)[number]>({ type: 'string', enum: [...callbackStatuses] })
 /** A body of 16 KiB has room for this many. */
 const maxNamed = 100

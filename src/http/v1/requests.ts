@@ -2,14 +2,13 @@ import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import { parseTime } from '../../kernel/time.js'
+import { isStoredUuid, storedUuid } from '../../kernel/uuid.js'
 import { parseCursor, type SortKey } from '../../queries/list-page.js'
 import type { ReadBy } from '../../readers/readers.js'
 import { invalid, keyFailures, RequestError } from '../refusals.js'
 
 export const maxLimit = 100
 export const defaultLimit = 50
-
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 interface Documentation extends FastifySchema {
   readonly description?: string
@@ -41,9 +40,9 @@ export async function ownTransfer(request: FastifyRequest<{ Params: { trackingId
 
 /** @throws RequestError if it is not a trackingId */
 export function streamId(trackingId: string): string {
-  const lowerCase = trackingId.toLowerCase()
-  if (!uuid.test(lowerCase)) throw new RequestError('unknown-transfer')
-  return lowerCase
+  const stored = storedUuid(trackingId)
+  if (!isStoredUuid(stored)) throw new RequestError('unknown-transfer')
+  return stored
 }
 
 /** @throws RequestError that names the parameter, as do the other functions here */

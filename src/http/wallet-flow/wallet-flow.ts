@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from '../../kernel/typebox.js'
+import { storedUuid } from '../../kernel/uuid.js'
 import type { WalletFailure } from '../../wallet/payments/wallet-failure.js'
 import {
   Envelope,
@@ -140,7 +141,7 @@ export const walletFlow: FastifyPluginAsyncTypebox = async (app) => {
 
 function stepOf(request: FastifyRequest, { trackingId }: { readonly trackingId: string }) {
   const { merchantId } = request.merchant!
-  return { merchantId, trackingId: trackingId.toLowerCase(), channel: 'native' } as const
+  return { merchantId, trackingId: storedUuid(trackingId), channel: 'native' } as const
 }
 
 /** Returns the error of a failed step. `underWay`: the refusal of this route while a payment is in progress. */

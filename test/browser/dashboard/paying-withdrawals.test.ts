@@ -329,9 +329,9 @@ else {
     },
   )
 
-  t.test('keys copy plain text for the bank, and earlier payouts to the account are listed', onPages, async (t) => {
+  t.test('keys copy plain text for the bank, and earlier payouts to the account are listed, however it was written', onPages, async (t) => {
     const accountNumber = 'TR93 0099 0010 0530 2950 4333 28'
-    const earlier = await create('withdrawal', '75.00', { accountNumber })
+    const earlier = await create('withdrawal', '75.00', { accountNumber: 'tr930099001005302950433328' })
     await service.transfers.act(earlier, { type: 'Complete' }, context)
     await listed(earlier)
     const trackingId = await create('withdrawal', '1234.50', { accountNumber, name: 'Grace Hopper' })

@@ -46,7 +46,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
   )
   app.get('/audit/state', read({ querystring: AuditStateQuery }, AuditStateAnswer), async (request, reply) => {
     const { of, at } = request.query
-    const wanted = [of, request.query.id.toLowerCase(), pointInTimeOf(at)] as const
+    const wanted = [of, request.query.id, pointInTimeOf(at)] as const
     const by = readBy(request)
     // Only a statement is counted from the start of the log.
     const found = await (of === 'statement'

@@ -1,9 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { callbackBody } from '../../../domain/callback.js'
 import { type Status, statusCodes } from '../../../domain/transfer/transfer.js'
+import { storedUuid } from '../../../kernel/uuid.js'
 import { type ListedCallback, listCallbacksOfTransfer } from '../../../queries/callback-queries.js'
 import { attemptsOf } from '../../../read-models/endpoint-attempts.js'
-import { takeUp, tested } from '../../callback-endpoints.js'
+import { storedCallback, takeUp, tested } from '../../callback-endpoints.js'
 import { accepted, RequestError } from '../../refusals.js'
 import { endDeadline } from '../../server/request-deadline.js'
 import { cursorOf, limitOf, timeOf } from '../../v1/requests.js'
@@ -44,14 +45,14 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const { items, nextCursor } = await readers.page(readBy(request), 'callbacks', filter)
       return { items: items.map(listed), nextCursor }
     }
-    const id = trackingId.toLowerCase()
+    const id = storedUuid(trackingId)
     requireOwn(request, (await transfers.find(id))?.transfer.merchantId, 'unknown-transfer')
     const { items, nextCursor } = await listCallbacksOfTransfer(callbacks, id, filter)
     return { items: items.map(listed), nextCursor }
   })
   const ofCallback = read({ params: CallbackParams }, CallbackContent)
   app.get('/callbacks/:trackingId/:webhookId', ofCallback, async (request) => {
-    const [trackingId, webhookId] = [request.params.trackingId.toLowerCase(), request.params.webhookId]
+    const { trackingId, webhookId } = storedCallback(request.params)
     const { deliveries, merchantId } = await callbacks.lane(trackingId)
     const owner = requireOwn(request, merchantId ?? undefined, 'unknown-callback')
     const payload = deliveries.find((each) => each.webhookId === webhookId)?.payload

@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { isAllowed } from '../../../domain/user/permissions.js'
 import { Type } from '../../../kernel/typebox.js'
+import { storedUuid } from '../../../kernel/uuid.js'
 import { withTexts } from '../../../queries/overview.js'
 import { transferHistory } from '../../../queries/transfer-history.js'
 import { SearchError, type TransferSearch } from '../../../queries/transfer-search.js'
@@ -47,7 +48,7 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return sendPages(reply, 'transfers', 'csv', pages)
   })
   app.get('/transfers/:trackingId/story', read({ params }, StoryAnswer), async (request) => {
-    const trackingId = request.params.trackingId.toLowerCase()
+    const trackingId = storedUuid(request.params.trackingId)
     requireOwn(request, (await transfers.find(trackingId))?.transfer.merchantId, 'unknown-transfer')
     const nameOf = actorNames(request)
     const showsAccounts = request.viewer.merchantIds === null

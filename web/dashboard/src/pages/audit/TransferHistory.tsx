@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useEffect, useEffectEvent } from 'react'
+import { isStoredUuid, storedUuid } from '../../../../../src/kernel/uuid'
 import { api } from '../../api/api-client'
 import type { AuditStory, TransfersAnswer } from '../../api/contract'
 import { useMerchantName } from '../../app/merchant-names'
@@ -48,7 +49,7 @@ export function TransferHistory() {
       </div>
       {id === undefined ? (
         <Empty title={text('audit.whichTransfer')}>{text('audit.whichTransferHelp')}</Empty>
-      ) : !trackingIdForm.test(id) ? (
+      ) : !isStoredUuid(storedUuid(id)) ? (
         <ByReference key={id} reference={id} onFound={(next) => go({ id: next, at: undefined })} />
       ) : (
         <History key={id} id={id} at={at} onSelect={(next) => go({ at: next })} />
@@ -128,5 +129,3 @@ function ByReference({ reference, onFound }: { readonly reference: string; reado
     </Loaded>
   )
 }
-
-const trackingIdForm = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { plainAccountNumber } from '../../../../../src/kernel/account-number'
 import { api } from '../../api/api-client'
 import type { TransferDetail, TransfersAnswer } from '../../api/contract'
 import { useMerchantName } from '../../app/merchant-names'
@@ -14,15 +15,16 @@ export function EarlierPayouts({ transfer }: { readonly transfer: TransferDetail
   const text = useText()
   const merchantName = useMerchantName()
   const { trackingId, accountNumber } = transfer
-  const account = (accountNumber ?? '').replace(/\s/g, '')
+  const account = plainAccountNumber(accountNumber ?? '')
   const query = useQuery({
     queryKey: ['earlier', account, trackingId],
     queryFn: ({ signal }) =>
       api.get<TransfersAnswer>('/transfers', { kind: 'withdrawal', text: account, limit: 20 }, signal),
     enabled: account !== '',
   })
-  const isSame = (other: string | null) => other?.replace(/\s/g, '') === account
-  const others = query.data?.items.filter((row) => row.trackingId !== trackingId && isSame(row.accountNumber))
+  const others = query.data?.items.filter(
+    (row) => row.trackingId !== trackingId && plainAccountNumber(row.accountNumber ?? '') === account,
+  )
   if (!others) return null
   return (
     <section className="EarlierPayouts" aria-label={text('paying.earlier')}>
