@@ -87,7 +87,7 @@ export class CallbackMemory {
     for (const event of events) {
       if (event.stream.startsWith(streamPrefix.transfer)) this.#takeOfTransfer(event)
       else if (event.stream.startsWith(streamPrefix.callback)) this.#takeOfLane(event)
-      else {
+      else if (event.stream === skippedEventsStream) {
         // A decision to skip an event changes the meaning of its stream.
         this.#transfers.clear()
         this.#lanes.clear()

@@ -242,6 +242,8 @@ export const endpointEvents = {
   /** Every attempt has failed since `since`. A single failure is not recorded. */
   CallbackEndpointFailing: Data({ ...endpoint, since: Time }),
   CallbackEndpointRecovered: Data(endpoint),
+  /** A user requested it, or a test event was delivered: callbacks that wait after a failed attempt are sent again. */
+  CallbackRetryRequested: Data(endpoint),
 }
 
 export type EndpointEvent = EventsOf<typeof endpointEvents>
@@ -249,10 +251,16 @@ export type EndpointEvent = EventsOf<typeof endpointEvents>
 export type EndpointCommand =
   | ({ readonly type: 'NoteFailing' } & DataOf<EndpointEvent, 'CallbackEndpointFailing'>)
   | ({ readonly type: 'NoteRecovered' } & DataOf<EndpointEvent, 'CallbackEndpointRecovered'>)
+  | ({ readonly type: 'RequestRetry' } & DataOf<EndpointEvent, 'CallbackRetryRequested'>)
 
-/** `failingSince` is null while the endpoint accepts callbacks. */
-export const endpointDecider: Decider<{ readonly failingSince: string | null }, EndpointCommand, EndpointEvent> = {
-  initialState: { failingSince: null },
+export interface EndpointState {
+  /** Null while the endpoint accepts callbacks. */
+  readonly failingSince: string | null
+  readonly retryRequestedAt: string | null
+}
+
+export const endpointDecider: Decider<EndpointState, EndpointCommand, EndpointEvent> = {
+  initialState: { failingSince: null, retryRequestedAt: null },
   decide(command, { failingSince }) {
     switch (command.type) {
       case 'NoteFailing': {
@@ -263,11 +271,18 @@ export const endpointDecider: Decider<{ readonly failingSince: string | null }, 
         const { type: _, ...data } = command
         return failingSince === null ? accept() : accept({ type: 'CallbackEndpointRecovered', data })
       }
+      case 'RequestRetry': {
+        const { type: _, ...data } = command
+        return accept({ type: 'CallbackRetryRequested', data })
+      }
       default:
         return command satisfies never
     }
   },
-  evolve: (_state, { type, data }) => ({ failingSince: type === 'CallbackEndpointFailing' ? data.since : null }),
+  evolve(state, { type, data }) {
+    if (type === 'CallbackRetryRequested') return { ...state, retryRequestedAt: data.at }
+    return { ...state, failingSince: type === 'CallbackEndpointFailing' ? data.since : null }
+  },
 }
 
 const statusNames = new Map<number, string>(

@@ -5,7 +5,7 @@ import { attemptsOf } from '../read-models/endpoint-attempts.js'
 import type { ReadModels } from '../read-models/read-models.js'
 
 interface Sources {
-  readonly callbacks: Pick<CallbackCommands, 'endpointFailingSince'>
+  readonly callbacks: Pick<CallbackCommands, 'endpointState'>
   readonly readModels: ReadModels
 }
 
@@ -16,8 +16,8 @@ export const maxCounted = 1_000
  * that lasts, and keeps it if the read models are lost. @throws StoreUnavailableError, ReadModelsUnavailableError
  */
 export async function failingSinceOf({ callbacks, readModels }: Sources, merchantId: string) {
-  const [recorded, seen] = await Promise.all([
-    callbacks.endpointFailingSince(merchantId),
+  const [{ failingSince: recorded }, seen] = await Promise.all([
+    callbacks.endpointState(merchantId),
     attemptsOf(readModels, merchantId),
   ])
   const isSeenWell = seen?.attempts.at(-1)?.failure === null

@@ -33,6 +33,7 @@ const shown: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['ty
   CallbackEndpointEnabled: [],
   CallbackEndpointFailing: ['since'],
   CallbackEndpointRecovered: [],
+  CallbackRetryRequested: [],
   UserCreated: ['name', 'role', 'merchantIds'],
   UserRoleChanged: ['role', 'merchantIds'],
   UserDisabled: [],

@@ -223,6 +223,7 @@ const subjects: { readonly [type in (MerchantEvent | EndpointEvent)['type']]: st
   CallbackEndpointEnabled: 'endpoint disabled',
   CallbackEndpointFailing: 'endpoint failing',
   CallbackEndpointRecovered: 'endpoint failing',
+  CallbackRetryRequested: 'callback retry',
 }
 const ending: ReadonlySet<string> = new Set([
   ...['ApiKeyRevoked', 'MerchantResumed', 'CallbackEndpointEnabled', 'CallbackEndpointRecovered'],

@@ -307,7 +307,7 @@ t.test('disables an endpoint that only fails for 120 hours, across restarts', as
   const one = await world.completed(id)
   await until(async () => (await failures(one)()) >= 1)
   world.clock.forward(15 * 60_000)
-  await until(async () => (await world.callbacks.endpointFailingSince(id)) !== null)
+  await until(async () => (await world.callbacks.endpointState(id)).failingSince !== null)
   await part.stop()
   world.clock.forward(119 * hour)
   const before = await failures(one)()
@@ -328,7 +328,7 @@ t.test('disables an endpoint that only fails for 120 hours, across restarts', as
 
   receiver.behave = accepts
   world.clock.forward(10_000)
-  await until(async () => (await world.callbacks.endpointFailingSince(id)) === null)
+  await until(async () => (await world.callbacks.endpointState(id)).failingSince === null)
   t.pass('a success ends the 120 hours')
 })
 

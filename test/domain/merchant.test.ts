@@ -48,8 +48,17 @@ t.test('a new merchant is not suspended, receives callbacks, and has one of each
     suspended: false,
     proposedThreshold: null,
     callbacksDisabled: null,
+    endpointChangedAt: registeredAt,
     createdAt: registeredAt,
   })
+})
+
+t.test('the endpoint is changed by another URL and by enabling it, and by nothing else', async (t) => {
+  const changed = (changes: object) => ({ type: 'MerchantSettingsChanged', data: { merchantId, changes, at } }) as const
+  const disabled = { type: 'CallbackEndpointDisabled', data: { merchantId, reason: 'failing', at } } as const
+  t.equal(merchant(changed({ callbackUrl: 'https://shop.example/other' })).endpointChangedAt, at)
+  t.equal(merchant(disabled, { type: 'CallbackEndpointEnabled', data: { merchantId, at } }).endpointChangedAt, at)
+  for (const event of [changed({ name: 'Other' }), disabled]) t.equal(merchant(event).endpointChangedAt, registeredAt)
 })
 
 t.test('rejects every command for a nonexistent merchant as not found', async () => {

@@ -1,4 +1,5 @@
 import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
+import type { Delivery } from '../../domain/callback.js'
 import { merchantStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { hourMs, minuteMs } from '../../kernel/time.js'
@@ -121,7 +122,7 @@ export class EndpointHealth {
   }
 
   async #read(): Promise<void> {
-    const since = await this.commands.endpointFailingSince(this.merchantId)
+    const { failingSince: since } = await this.commands.endpointState(this.merchantId)
     this.#isRecorded = since !== null
     if (since === null) return
     this.#failingSinceMs = Math.min(Date.parse(since), this.#failingSinceMs ?? Number.POSITIVE_INFINITY)
@@ -183,6 +184,11 @@ export class LaneQueue {
     if (this.#postponed.size < maxLanes) this.#postponed.set(lane, dueMs)
   }
 
+  /** Ends the wait of every lane. */
+  endWaits(): void {
+    for (const lane of this.#postponed.keys()) this.#postponed.set(lane, 0)
+  }
+
   offerDue(nowMs: number): void {
     for (const [lane, dueMs] of this.#postponed) {
       if (dueMs > nowMs) continue
@@ -213,19 +219,29 @@ export class LaneQueue {
   }
 }
 
+/** Before every time of the log. */
+export const never = new Date(0).toISOString()
+
 const rescanEveryMs = 60_000
 /** How far, and how often, the search steps back for callbacks that a lagging read model received late. */
 const overlapMs = 15_000
 const overlapEveryMs = 5_000
 
 /**
+ * The callbacks that a search reads, one kind after the other: those whose wait began in the future, because the clock was set back; those
+ * whose wait began before their endpoint was changed; and those whose time has come.
+ */
+const phases = ['from the future', 'before a change', 'due'] as const
+
+/**
  * Finds a merchant's due callbacks in the read model: after a restart, and those that do not fit in memory. The search proceeds by due
  * time, so that it does not find callbacks again that wait for an earlier one of their lane. It steps back every few seconds, and restarts
- * every minute, because the read model may lag. It starts with the callbacks whose wait began in the future: the clock was set back, so
- * they are due as well. The log decides which callback is sent.
+ * every minute, because the read model may lag. The log decides which callback is sent.
  */
 export class WaitingCallbacks {
-  #field: 'dueSince' | 'dueAt' = 'dueSince'
+  #phase: (typeof phases)[number] = phases[0]
+  /** Callbacks whose wait began earlier are due. */
+  #retryFrom = never
   #after: { readonly at: string; readonly position: number } | undefined
   #startedMs = 0
   #steppedBackMs = 0
@@ -240,9 +256,15 @@ export class WaitingCallbacks {
 
   /** Continues from the earliest callback. */
   restart(): void {
-    this.#field = 'dueSince'
+    this.#phase = phases[0]
     this.#after = undefined
     this.hasMore = true
+  }
+
+  /** Continues with the callbacks that have waited since before this time (ISO 8601). */
+  retryFrom(at: string): void {
+    this.#retryFrom = at
+    this.restart()
   }
 
   /** Returns the trackingIds of the next due callbacks, possibly with duplicates. @throws ReadModelsUnavailableError */
@@ -253,15 +275,16 @@ export class WaitingCallbacks {
     // Set before the query, so that it is false if the read model is unavailable. The next search sets it again.
     this.hasMore = false
     const field = this.#field
+    const phase = this.#phase
     const found = (await this.readModels.collection(collections.callbacks).find(this.#filter(at), {
       sort: { [field]: 1, position: 1 },
       limit,
     })) as readonly CallbackDocument[]
     const last = found.at(-1)
     this.#after = last?.[field] ? { at: last[field], position: last.position } : this.#after
-    this.hasMore = found.length === limit || field === 'dueSince'
-    if (field === 'dueSince' && found.length < limit) {
-      this.#field = 'dueAt'
+    this.hasMore = found.length === limit || phase !== 'due'
+    if (phase !== 'due' && found.length < limit) {
+      this.#phase = phases[phases.indexOf(phase) + 1]!
       this.#after = undefined
     }
     return found.map(({ trackingId }) => trackingId)
@@ -274,10 +297,16 @@ export class WaitingCallbacks {
     this.#after = { at: new Date(Date.parse(this.#after.at) - overlapMs).toISOString(), position: -1 }
   }
 
+  get #field(): 'dueSince' | 'dueAt' {
+    return this.#phase === 'due' ? 'dueAt' : 'dueSince'
+  }
+
   #filter(at: string): Filter {
     const merchantId = this.merchantId
     const field = this.#field
-    const isDue = field === 'dueAt' ? { $lte: at } : { $gt: at }
+    const isDue = { 'from the future': { $gt: at }, 'before a change': { $lt: this.#retryFrom }, due: { $lte: at } }[
+      this.#phase
+    ]
     if (!this.#after) return { merchantId, [field]: isDue }
     const { at: after, position } = this.#after
     const isAfter: Filter = { $or: [{ [field]: { $gt: after } }, { [field]: after, position: { $gt: position } }] }
@@ -285,11 +314,21 @@ export class WaitingCallbacks {
   }
 }
 
-/** Whether the merchant has a callback that is due. @throws ReadModelsUnavailableError */
-export async function hasDueCallbacks(readModels: ReadModels, merchantId: string, at: string): Promise<boolean> {
+/**
+ * Returns whether the merchant has a callback that is due. `retryFrom` returns the time of the latest change that ends every wait before it.
+ * @throws ReadModelsUnavailableError
+ */
+export async function hasDueCallbacks(
+  readModels: ReadModels,
+  merchantId: string,
+  at: string,
+  retryFrom: () => Promise<string>,
+): Promise<boolean> {
   const callbacks = readModels.collection(collections.callbacks)
-  const find = (due: Filter) => callbacks.findOne({ merchantId, ...due })
-  return ((await find({ dueAt: { $lte: at } })) ?? (await find({ dueSince: { $gt: at } }))) !== null
+  const has = async (due: Filter) => (await callbacks.findOne({ merchantId, ...due })) !== null
+  if (!(await has({ dueAt: { $gt: never } }))) return false
+  if ((await has({ dueAt: { $lte: at } })) || (await has({ dueSince: { $gt: at } }))) return true
+  return has({ dueSince: { $lt: await retryFrom() } })
 }
 
 export const maxAttemptsPerEndpoint = 16
@@ -309,6 +348,8 @@ export class CallbackEndpoint {
   /** Attempts without a response. Their lanes stay in flight longer: until the attempt is reported. */
   sending = 0
   #heldUntilMs = 0
+  #changedAt = never
+  #retryFrom = never
   refilledMs = Number.NEGATIVE_INFINITY
   isRefilling = false
 
@@ -333,6 +374,24 @@ export class CallbackEndpoint {
     return this.waiting.hasMore
   }
 
+  /**
+   * Notes the latest change or request after which callbacks that wait after a failed attempt are sent again, and the current time; both are
+   * ISO 8601. A node whose clock is ahead can have made it in the future. Later failures must not count as earlier.
+   */
+  retryFrom(changedAt: string, now: string): void {
+    if (changedAt <= this.#changedAt) return
+    this.#changedAt = changedAt
+    this.#retryFrom = changedAt < now ? changedAt : now
+    this.breaker.probeNow()
+    this.lanes.endWaits()
+    this.waiting.retryFrom(this.#retryFrom)
+  }
+
+  /** Whether the wait of a callback ends early. If the clock was set back since the change, its later failures would count as earlier. */
+  endsWaitOf({ attempts, waitingSince }: Delivery, now: string): boolean {
+    return attempts > 0 && waitingSince < this.#retryFrom && this.#retryFrom <= now
+  }
+
   /** Prevents attempts until the merchant directory knows that the endpoint was disabled. */
   holdUntilKnownDisabled(): void {
     this.#heldUntilMs = this.nowMs() + directoryLagMs
@@ -340,6 +399,6 @@ export class CallbackEndpoint {
 
   /** Whether it can be dropped without losing state. */
   get isIdle(): boolean {
-    return this.lanes.isEmpty && !this.breaker.isOpen && !this.health.isFailing
+    return this.lanes.isEmpty && !this.waiting.hasMore && !this.breaker.isOpen && !this.health.isFailing
   }
 }

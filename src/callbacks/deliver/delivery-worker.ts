@@ -3,6 +3,7 @@ import type { LoadedLane } from '../../commands/callback/callback-commands.js'
 import type { CallbackNetworks, ResolveHost } from '../../commands/merchant/callback-networks.js'
 import { nextDelivery, untilDueMs } from '../../domain/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
+import { endpointStream } from '../../domain/streams.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { Batcher } from '../../kernel/concurrency.js'
 import { steadyClock } from '../../kernel/time.js'
@@ -14,9 +15,11 @@ import { type CallbackMemory, rememberedPrefixes } from '../callback-memory.js'
 import { type Attempt, type AttemptDependencies, attemptCallback } from './callback-attempt.js'
 import {
   CallbackEndpoint,
+  contextOf,
   EndpointHealth,
   hasDueCallbacks,
   maxAttemptsPerEndpoint,
+  never,
   WaitingCallbacks,
 } from './callback-endpoint.js'
 import { EndpointConnection } from './endpoint-connection.js'
@@ -42,6 +45,7 @@ const maxUnreported = 4_096
 const maxReportsTogether = 128
 const merchantsPerSearch = 500
 const refillBelow = 64
+const followedPrefixes = [...rememberedPrefixes, endpointStream('')]
 /** Following each create separately would cost more than everything else that this part does for it. */
 const gatherMs = { calm: 20, busy: 20 } as const
 
@@ -60,6 +64,8 @@ export class DeliveryWorker {
   #sending = 0
   /** Endpoints that can start another attempt at the end of this turn of the event loop. */
   readonly #freed = new Set<CallbackEndpoint>()
+  /** When a user requested to send the waiting callbacks of each merchant. */
+  readonly #requestedRetries = new Map<string, Promise<string>>()
   /** The index of the merchant where the next search continues. */
   #searchFrom = 0
   /** The clock of everything that waits in memory. */
@@ -99,7 +105,7 @@ export class DeliveryWorker {
   async #followCallbacks(): Promise<void> {
     const { store, memory, onUnavailable } = this.deps
     await follow({
-      ...{ store, after: memory.through, streamPrefixes: rememberedPrefixes, signal: this.stop, gatherMs },
+      ...{ store, after: memory.through, streamPrefixes: followedPrefixes, signal: this.stop, gatherMs },
       isRetried: () => true,
       onUnavailable,
       handle: (page) => {
@@ -111,7 +117,13 @@ export class DeliveryWorker {
   }
 
   /** Returns the endpoint if the event gives it something to send. */
-  #take({ type, data: { merchantId, trackingId } }: RecordedEvent): CallbackEndpoint | undefined {
+  #take({ type, data: { merchantId, trackingId, at } }: RecordedEvent): CallbackEndpoint | undefined {
+    if (type === 'CallbackRetryRequested' && typeof merchantId === 'string' && typeof at === 'string') {
+      this.#requestedRetries.set(merchantId, Promise.resolve(at))
+      const endpoint = this.#endpoints.get(merchantId)
+      endpoint?.retryFrom(at, this.deps.clock())
+      return endpoint
+    }
     if (type !== 'CallbackRecorded' && type !== 'CallbackRequeued') return undefined
     if (typeof merchantId !== 'string' || typeof trackingId !== 'string') return undefined
     const endpoint = this.#endpointOf(merchantId)
@@ -126,6 +138,7 @@ export class DeliveryWorker {
     while (!this.stop.aborted) {
       const nowMs = this.#nowMs()
       for (const endpoint of this.#endpoints.values()) {
+        endpoint.retryFrom(this.deps.merchants.byId(endpoint.merchantId)?.endpointChangedAt ?? never, this.deps.clock())
         endpoint.lanes.offerDue(nowMs)
         this.#pump(endpoint)
       }
@@ -167,11 +180,31 @@ export class DeliveryWorker {
     if (!this.#deliverable(merchantId)) {
       if (endpoint) this.#drop(endpoint)
     } else if (endpoint) {
+      endpoint.retryFrom(await this.#retryFrom(merchantId), this.deps.clock())
       await this.#refill(endpoint)
       if (endpoint.isIdle) this.#drop(endpoint)
-    } else if (await hasDueCallbacks(this.deps.readModels, merchantId, this.deps.clock())) {
-      await this.#refill(this.#endpointOf(merchantId))
+    } else {
+      const { readModels, clock } = this.deps
+      const retryFrom = () => this.#retryFrom(merchantId)
+      if (!(await hasDueCallbacks(readModels, merchantId, clock(), retryFrom))) return
+      const since = await retryFrom()
+      const added = this.#endpointOf(merchantId)
+      added.retryFrom(since, clock())
+      await this.#refill(added)
     }
+  }
+
+  /** Returns the time of the latest change of the endpoint, or of the latest request to send its waiting callbacks. @throws StoreUnavailableError */
+  async #retryFrom(merchantId: string): Promise<string> {
+    const { commands, merchants } = this.deps
+    let requested = this.#requestedRetries.get(merchantId)
+    if (!requested) {
+      requested = commands.endpointState(merchantId).then(({ retryRequestedAt }) => retryRequestedAt ?? never)
+      this.#requestedRetries.set(merchantId, requested)
+      requested.catch(() => this.#requestedRetries.delete(merchantId))
+    }
+    const [requestedAt, changedAt] = [await requested, merchants.byId(merchantId)?.endpointChangedAt ?? never]
+    return requestedAt > changedAt ? requestedAt : changedAt
   }
 
   /** Takes lanes from the read model while there is room. */
@@ -273,6 +306,12 @@ export class DeliveryWorker {
     const merchant = this.#deliverable(endpoint.merchantId)
     if (!delivery || !merchant) return false
     const waitMs = untilDueMs(delivery, Date.parse(this.deps.clock()))
+    if (waitMs > 0 && endpoint.endsWaitOf(delivery, this.deps.clock())) {
+      // Its attempts count from zero again, and the event offers the lane.
+      const { webhookId } = delivery
+      await this.deps.commands.requeue(trackingId, { webhookId }, contextOf(endpoint.merchantId))
+      return false
+    }
     if (waitMs > 0) {
       endpoint.lanes.postpone(trackingId, this.#nowMs() + waitMs)
       return false

@@ -4,6 +4,7 @@ import {
   type CallbackEvent,
   callbackDecider,
   type EndpointCommand,
+  type EndpointState,
   endpointDecider,
   type Lane,
   type Requeued,
@@ -95,9 +96,8 @@ export class CallbackCommands {
     return { ...loaded, causes }
   }
 
-  /** Returns the time (ISO 8601) since which the merchant's endpoint fails, or `null` if it does not. */
-  async endpointFailingSince(merchantId: string): Promise<string | null> {
-    return (await loadStream(this.store, endpointDecider, endpointStream(merchantId))).state.failingSince
+  async endpointState(merchantId: string): Promise<EndpointState> {
+    return (await loadStream(this.store, endpointDecider, endpointStream(merchantId))).state
   }
 
   noteEndpointFailing(merchantId: string, since: string, context: CommandContext) {
@@ -106,6 +106,11 @@ export class CallbackCommands {
 
   noteEndpointRecovered(merchantId: string, context: CommandContext) {
     return this.#executeOnEndpoint({ type: 'NoteRecovered', merchantId, at: this.clock() }, context)
+  }
+
+  /** Sends the merchant's callbacks that wait after a failed attempt again. */
+  requestRetry(merchantId: string, context: CommandContext) {
+    return this.#executeOnEndpoint({ type: 'RequestRetry', merchantId, at: this.clock() }, context)
   }
 
   #executeOnEndpoint(command: EndpointCommand, context: CommandContext) {

@@ -38,6 +38,8 @@ export interface Merchant {
   readonly proposedThreshold: OfMerchant<'ApprovalThresholdProposed'> | null
   /** Why callbacks are held back; null while they are sent. */
   readonly callbacksDisabled: string | null
+  /** When its URL was last changed or its endpoint enabled. Callbacks that have failed before are sent again. */
+  readonly endpointChangedAt: string
   readonly createdAt: string
 }
 
@@ -187,15 +189,17 @@ function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
       ...{ merchantId, settings, apiKeys: [mainKey(apiKeySha256, at)] },
       secretKeys: { all: [{ number: 0, sealed: secretKey, validUntil: null }], takenUp: 0 },
       webhookSecret: { current: webhookSecret },
-      ...{ suspended: false, logoSha256: null, proposedThreshold: null, callbacksDisabled: null, createdAt: at },
+      ...{ suspended: false, logoSha256: null, proposedThreshold: null, callbacksDisabled: null },
+      ...{ endpointChangedAt: at, createdAt: at },
     }
   }
   if (state.merchantId === null) throw new Error('a merchant changed before it was registered')
   switch (event.type) {
     case 'MerchantSettingsChanged': {
-      const { changes } = event.data
+      const { changes, at } = event.data
       const proposedThreshold = changes.approvalAboveMinor === undefined ? state.proposedThreshold : null
-      return { ...state, settings: { ...state.settings, ...changes }, proposedThreshold }
+      const endpointChangedAt = changes.callbackUrl === undefined ? state.endpointChangedAt : at
+      return { ...state, settings: { ...state.settings, ...changes }, proposedThreshold, endpointChangedAt }
     }
     case 'ApprovalThresholdProposed':
       return { ...state, proposedThreshold: event.data }
@@ -233,7 +237,7 @@ function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
     case 'CallbackEndpointDisabled':
       return { ...state, callbacksDisabled: event.data.reason }
     case 'CallbackEndpointEnabled':
-      return { ...state, callbacksDisabled: null }
+      return { ...state, callbacksDisabled: null, endpointChangedAt: event.data.at }
     default:
       return event satisfies never
   }

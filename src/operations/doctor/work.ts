@@ -112,7 +112,7 @@ export async function endpointCheck(
       const { merchantId, callbacksDisabled } = merchant
       if (callbacksDisabled !== null) return `${merchantId} (disabled)`
       if (isRefused(merchant)) return `${merchantId} (its address is refused: see CALLBACK_ALLOWED_NETWORKS)`
-      const since = await commands.endpointFailingSince(merchantId)
+      const { failingSince: since } = await commands.endpointState(merchantId)
       return since === null ? [] : `${merchantId} (failing since ${since})`
     }),
   )

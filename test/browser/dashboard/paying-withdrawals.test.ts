@@ -329,25 +329,29 @@ else {
     },
   )
 
-  t.test('keys copy plain text for the bank, and earlier payouts to the account are listed, however it was written', onPages, async (t) => {
-    const accountNumber = 'TR93 0099 0010 0530 2950 4333 28'
-    const earlier = await create('withdrawal', '75.00', { accountNumber: 'tr930099001005302950433328' })
-    await service.transfers.act(earlier, { type: 'Complete' }, context)
-    await listed(earlier)
-    const trackingId = await create('withdrawal', '1234.50', { accountNumber, name: 'Grace Hopper' })
-    const page = await openAs('approver', '/dashboard/pay', { permissions: ['clipboard-read', 'clipboard-write'] })
-    await page.locator(`[data-row="${trackingId}"]`).click()
-    const panel = page.getByRole('region', { name: `Withdrawal ${await reference(trackingId)}` })
-    await panel.getByText('₺75.00 Completed').waitFor()
-    const copied: string[] = []
-    for (const key of ['1', '2', '3', '4']) {
-      await page.keyboard.press(key)
-      await panel.getByText('copied').nth(copied.length).waitFor()
-      copied.push(await page.evaluate<string>('navigator.clipboard.readText()'))
-    }
-    t.strictSame(copied, ['1234.50', 'TR930099001005302950433328', 'Grace Hopper', await reference(trackingId)])
-    await service.transfers.act(trackingId, { type: 'Cancel', message: null }, context)
-  })
+  t.test(
+    'keys copy plain text for the bank, and earlier payouts to the account are listed, however it was written',
+    onPages,
+    async (t) => {
+      const accountNumber = 'TR93 0099 0010 0530 2950 4333 28'
+      const earlier = await create('withdrawal', '75.00', { accountNumber: 'tr930099001005302950433328' })
+      await service.transfers.act(earlier, { type: 'Complete' }, context)
+      await listed(earlier)
+      const trackingId = await create('withdrawal', '1234.50', { accountNumber, name: 'Grace Hopper' })
+      const page = await openAs('approver', '/dashboard/pay', { permissions: ['clipboard-read', 'clipboard-write'] })
+      await page.locator(`[data-row="${trackingId}"]`).click()
+      const panel = page.getByRole('region', { name: `Withdrawal ${await reference(trackingId)}` })
+      await panel.getByText('₺75.00 Completed').waitFor()
+      const copied: string[] = []
+      for (const key of ['1', '2', '3', '4']) {
+        await page.keyboard.press(key)
+        await panel.getByText('copied').nth(copied.length).waitFor()
+        copied.push(await page.evaluate<string>('navigator.clipboard.readText()'))
+      }
+      t.strictSame(copied, ['1234.50', 'TR930099001005302950433328', 'Grace Hopper', await reference(trackingId)])
+      await service.transfers.act(trackingId, { type: 'Cancel', message: null }, context)
+    },
+  )
 
   t.test('on a phone, a tap opens the withdrawal over the whole screen, and back closes it', onPages, async (t) => {
     const trackingId = await create('withdrawal', '64.20')

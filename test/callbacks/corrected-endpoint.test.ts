@@ -1,0 +1,136 @@
+import t from 'tap'
+import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { accepts, startReceiver, type Teardown } from './receiver.js'
+import { context, openWorld, until, type World } from './world.js'
+
+// A merchant who corrects an endpoint expects the waiting callbacks at once, and not after the delay of up to a day.
+
+const hour = 3_600_000
+
+/** Returns a world with a callback that failed twice, so that its next attempt is five minutes away. */
+async function openFailing(t: Teardown) {
+  const world = await openWorld(t)
+  const receiver = await startReceiver(t, (_received, response) => void response.writeHead(500).end())
+  const { id } = await world.merchant(receiver.url)
+  const part = world.start()
+  const trackingId = await world.completed(id)
+  await until(async () => (await failures(world, trackingId)) === 1)
+  world.clock.forward(6_000)
+  await until(async () => (await failures(world, trackingId)) === 2)
+  return { world, receiver, id, part, trackingId }
+}
+
+async function typesOf(world: World, trackingId: string): Promise<readonly string[]> {
+  return (await world.deliveryLog(trackingId)).map(({ type }) => type)
+}
+
+async function failures(world: World, trackingId: string): Promise<number> {
+  return (await typesOf(world, trackingId)).filter((type) => type === 'CallbackAttemptFailed').length
+}
+
+const delivered = ['CallbackRequeued', 'CallbackDelivered']
+
+t.test('a changed URL receives the waiting callbacks at once', async (t) => {
+  const { world, receiver, id, trackingId } = await openFailing(t)
+  await world.dueChecks()
+  t.equal(receiver.received.length, 2, 'it waits')
+  const corrected = await startReceiver(t)
+  await world.merchants.execute(id, { type: 'ChangeSettings', changes: { callbackUrl: corrected.url } }, context)
+  await until(() => corrected.received.length === 1)
+  await until(async () => (await typesOf(world, trackingId)).at(-1) === 'CallbackDelivered')
+  t.same((await typesOf(world, trackingId)).slice(-2), delivered)
+  t.equal((await world.deliveryLog(trackingId)).at(-2)?.metadata.actor, 'system:callbacks')
+})
+
+t.test('an enabled endpoint receives them, and one that was tested', async (t) => {
+  const { world, receiver, id, trackingId } = await openFailing(t)
+  await world.merchants.execute(id, { type: 'DisableCallbacks', reason: 'test' }, context)
+  await until(() => world.directory.byId(id)?.callbacksDisabled === 'test')
+  await world.merchants.execute(id, { type: 'EnableCallbacks' }, context)
+  await until(async () => (await failures(world, trackingId)) === 3)
+  receiver.behave = accepts
+  await world.callbacks.requestRetry(id, context)
+  await until(async () => (await typesOf(world, trackingId)).at(-1) === 'CallbackDelivered')
+  t.same((await typesOf(world, trackingId)).slice(-4), ['CallbackRequeued', 'CallbackAttemptFailed', ...delivered])
+})
+
+t.test('a correction ends one wait, and after another failure the schedule starts again', async (t) => {
+  const { world, receiver, id, trackingId } = await openFailing(t)
+  await world.merchants.execute(
+    id,
+    { type: 'ChangeSettings', changes: { callbackUrl: `${receiver.url}?corrected` } },
+    context,
+  )
+  await until(async () => (await failures(world, trackingId)) === 3)
+  await world.dueChecks()
+  await world.dueChecks()
+  t.same((await typesOf(world, trackingId)).slice(-2), ['CallbackRequeued', 'CallbackAttemptFailed'])
+  world.clock.forward(4_000)
+  await world.dueChecks()
+  t.equal(receiver.received.length, 3, 'it waits five seconds again')
+  world.clock.forward(2_000)
+  await until(async () => (await failures(world, trackingId)) === 4)
+})
+
+t.test('a correction is in effect after a restart, also by a node whose clock is ahead', async (t) => {
+  for (const aheadMs of [0, hour]) {
+    const { world, receiver, id, part, trackingId } = await openFailing(t)
+    await part.stop()
+    const clock = () => new Date(world.clock.nowMs() + aheadMs).toISOString()
+    const merchants = new MerchantCommands(world.store, clock, createSecretBox(world.masterKey))
+    await merchants.execute(
+      id,
+      { type: 'ChangeSettings', changes: { callbackUrl: `${receiver.url}?corrected` } },
+      context,
+    )
+    const restarted = world.start()
+    await until(async () => (await failures(world, trackingId)) === 3)
+    await world.dueChecks()
+    await world.dueChecks()
+    t.equal(receiver.received.length, 3, 'one attempt, and no more until it is due')
+    await restarted.stop()
+  }
+})
+
+t.test('a request is in effect after a restart', async (t) => {
+  const { world, receiver, id, part, trackingId } = await openFailing(t)
+  await part.stop()
+  await world.callbacks.requestRetry(id, context)
+  receiver.behave = accepts
+  world.start()
+  await until(async () => (await typesOf(world, trackingId)).at(-1) === 'CallbackDelivered')
+  t.same((await typesOf(world, trackingId)).slice(-2), delivered)
+})
+
+t.test('a clock that is set back after a correction causes no endless attempts', async (t) => {
+  const { world, receiver, id, trackingId } = await openFailing(t)
+  await world.merchants.execute(
+    id,
+    { type: 'ChangeSettings', changes: { callbackUrl: `${receiver.url}?corrected` } },
+    context,
+  )
+  await until(async () => (await failures(world, trackingId)) === 3)
+  world.clock.forward(-hour)
+  // The callback is due, because its wait began in the future.
+  await until(async () => (await failures(world, trackingId)) === 4)
+  await world.dueChecks()
+  await world.dueChecks()
+  t.equal(await failures(world, trackingId), 4)
+})
+
+t.test('a correction reaches more callbacks than memory holds', async (t) => {
+  const world = await openWorld(t)
+  const receiver = await startReceiver(t, (_received, response) => void response.writeHead(500).end())
+  const { id } = await world.merchant(receiver.url)
+  world.start()
+  const count = 600
+  const trackingIds = []
+  for (let n = 0; n < count; n += 50)
+    trackingIds.push(...(await Promise.all(Array.from({ length: 50 }, () => world.completed(id)))))
+  await until(async () => world.counts.attempts.failed >= count)
+  const corrected = await startReceiver(t)
+  await world.merchants.execute(id, { type: 'ChangeSettings', changes: { callbackUrl: corrected.url } }, context)
+  await until(() => new Set(corrected.received.map((each) => each.trackingId)).size === count)
+  t.equal(trackingIds.length, count)
+})
