@@ -193,7 +193,7 @@ t.test('a line names its merchant, its period and its late money', async (t) => 
     )
   }
   const transfers = linesOf(await body(auditor, `/transfers.csv?merchantId=${shop.id}&text=1E5-hosted-8`), ',')
-  t.match(transfers, [
+  t.hasStrict(transfers, [
     {
       ...{ merchant: '007', merchantId: shop.id, referenceId: '1E5-hosted-8', userId: '000123', name: '=1+1' },
       ...{ status: 'Cancelled', completedAt: '', received: '77.77', booked: '0.00', returned: '30.00' },
@@ -201,5 +201,8 @@ t.test('a line names its merchant, its period and its late money', async (t) => 
     },
   ])
   const [reopened] = linesOf(await body(auditor, `/transfers.csv?merchantId=${shop.id}&text=1E5-hosted-7`), ',')
-  t.match(reopened, { status: 'Completed', completedAt: /^2026-1/, received: '91.01', booked: '90.00', late: '91.01' })
+  const [reviewed] = linesOf(await body(auditor, `/transfers.csv?merchantId=${shop.id}&text=1E5-hosted-10`), ',')
+  t.hasStrict(reviewed, { status: 'Completed', received: '100.50', late: '0.00' }, 'money before the end is not late')
+  t.match(reopened?.completedAt, /^2026-1/)
+  t.hasStrict(reopened, { status: 'Completed', received: '91.01', booked: '90.00', late: '91.01' })
 })

@@ -190,7 +190,7 @@ t.test('the file for programs has exact texts, amounts and times in UTC, and say
   t.match(body, /^createdAt,updatedAt,completedAt,timeZone,/)
   const [header, row] = rawCells(body, ',')
   const line = Object.fromEntries(header!.map((name, index) => [name, row![index]]))
-  t.match(line, { name: formula, userId: '+90 555', amount: '100.50', accountNumber, timeZone: 'UTC' })
+  t.hasStrict(line, { name: formula, userId: '+90 555', amount: '100.50', accountNumber, timeZone: 'UTC' })
   t.equal(line.createdAt, (await ask(operator, '?kind=withdrawal')).items[0]!.createdAt)
 })
 
