@@ -1,22 +1,21 @@
 import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { AuditRecord } from '../audit/history/records.js'
-import { parseTime } from '../kernel/time.js'
 import { storedUuid } from '../kernel/uuid.js'
 import type { PointInTime } from '../queries/walk-log.js'
 import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant, Refused, UsageError } from './command.js'
 import { interruptSignal, percentOf, progressReporter } from './long-running.js'
-import { choice, defaulting, matching, option, pageOptions, path, required, time } from './options.js'
-import { cell, detailed, jsonLine, localTime, shortId, table } from './readable.js'
+import { choice, defaulting, matching, option, pageOptions, parsed, path, required, time, timeIn } from './options.js'
+import { cell, detailed, jsonLine, shortId, shownTime, table } from './readable.js'
 
 /** Positions and times stay text here, because parsing a position loads the log. */
 const isPosition = (text: string) => /^\d{1,19}(\/\d{1,19})?$/.test(text)
 const position = matching(isPosition, 'It must be the nextCursor of an earlier page.')
-const at = matching(
-  (text) => isPosition(text) || parseTime(text) !== undefined,
-  'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z, or a position.',
+const at = parsed(
+  (text) => (isPosition(text) ? text : timeIn(text)),
+  'It must be a time such as 2026-11-21 (midnight UTC) or 2026-11-21T10:00:00Z, or a position.',
 )
 const anyOf = ['transfer', 'merchant', 'statement'] as const
 
@@ -44,7 +43,7 @@ export function addAuditCommands(program: Command): void {
         ({ data, correlationId }) => ({ ...data, correlationId }),
       ),
   })
-  const named = 'a trackingId, a merchantId, or <merchantId>[/<day>] for a statement'
+  const named = 'a trackingId, a merchantId, or <merchantId>[/<day>] for a statement (days in UTC)'
   const computing = 'the state of a transfer, a merchant or a statement at a time, computed from the log'
   defineCommand(audit, 'state <of> <id>', computing, {
     args: { of: { choices: anyOf }, id: { description: named, parse: String } },
@@ -92,7 +91,10 @@ export function addAuditCommands(program: Command): void {
   defineCommand(audit, 'export', exporting, {
     options: {
       out: required(option('<path>', target, path)),
-      format: defaulting('ndjson', choice('<format>', 'one line per event', ['ndjson', 'csv'] as const)),
+      format: defaulting(
+        'ndjson',
+        choice('<format>', 'one line per event, exact values for programs', ['ndjson', 'csv'] as const),
+      ),
       merchant: option('<id>', 'events of this merchant', storedUuid),
       from: option('<time>', 'recorded at or after', time),
       to: option('<time>', 'recorded before', time),
@@ -186,7 +188,7 @@ async function follow({ eventStore, notify, write }: CommandStores, lineOf: (rec
 
 function textLine({ recordedAt, stream, revision, type, actor, data, unreadable }: AuditRecord): string {
   const said = unreadable === undefined ? cell(data) : `unreadable: ${cell(unreadable)}`
-  return `${localTime(recordedAt)}  ${cell(type)}  ${cell(`${stream}@${revision}`)}  ${cell(actor)}  ${said}\n`
+  return `${shownTime(recordedAt)}  ${cell(type)}  ${cell(`${stream}@${revision}`)}  ${cell(actor)}  ${said}\n`
 }
 
 type Replayed = { readonly [place in 'at' | 'end']: { readonly commit: bigint } }

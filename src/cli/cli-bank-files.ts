@@ -57,7 +57,7 @@ async function produce(stores: CommandStores, given: Values<typeof options>, wan
     const file = await transfers.produceBankFile(request, configuration.currency, context)
     if (file.accepted) {
       const { messageId, date, sha256, text } = file
-      return { messageId, date, sha256, trackingIds, leftOut, text }
+      return { messageId, date, timeZone, sha256, trackingIds, leftOut, text }
     }
     const texts = file.problems.map(textOf)
     const refused = new Set(file.problems.map((each) => (each.about === 'trackingIds' ? each.transfer.trackingId : '')))

@@ -101,7 +101,8 @@ function definer<Opened extends Parts>(
       if (choices) argument.choices(choices)
     }
     for (const [name, { form, description, complete }] of Object.entries<OptionSpecs[string]>(options)) {
-      command.addOption(complete(new Option(`${flagOf(name)} ${form}`.trim(), description)))
+      const zone = form === '<time>' ? ' (UTC)' : ''
+      command.addOption(complete(new Option(`${flagOf(name)} ${form}`.trim(), `${description}${zone}`)))
     }
     command.option('--json', 'print exactly one JSON document on stdout').action(async () => {
       const opened = await open(command, log)

@@ -130,8 +130,9 @@ export const reason = (text: string) => message(notBlank(text))
 /** Rejects an empty path, which usually comes from an unset variable in a script and would mean the current directory. */
 export const path = matching((text) => text !== '', 'It must not be empty.')
 
-/** Parses an ISO 8601 time. A date means its start in UTC. */
-export const time = parsed(parseTime, 'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z.')
+/** Parses an ISO 8601 time, or one as commands print it. A date means its start in UTC. */
+export const timeIn = (text: string) => parseTime(text.replace(' ', 'T'))
+export const time = parsed(timeIn, 'It must be a time such as 2026-11-21 (midnight UTC) or 2026-11-21T10:00:00Z.')
 
 /** Parses the nextCursor of a list. */
 export const cursor = parsed(parseCursor, 'It must be the nextCursor of an earlier page.')

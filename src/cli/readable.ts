@@ -63,21 +63,20 @@ export function readable(value: unknown): string {
     .join('')
 }
 
-/** Returns a value on one line, with times in the terminal's zone. */
+/** Returns a value on one line, with times in UTC. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-'
   if (Array.isArray(value)) return value.map(cell).join(', ') || '-'
-  if (typeof value === 'string' && isoTime.test(value)) return localTime(value)
+  if (typeof value === 'string' && isoTime.test(value)) return shownTime(value)
   if (typeof value !== 'object') return escapeHidden(String(value))
   return Object.entries(value)
     .map(([name, field]) => `${name}=${cell(field)}`)
     .join(' ')
 }
 
-/** Returns a time such as `2026-11-21 23:10` in the terminal's zone (TZ). */
-export function localTime(iso: string): string {
-  // The Swedish format is that of ISO 8601.
-  return new Date(iso).toLocaleString('sv').slice(0, 16)
+/** Returns a time such as `2026-11-21 20:10Z`. Commands print and read times in one zone, UTC, which is also that of statements. */
+export function shownTime(iso: string): string {
+  return `${iso.slice(0, 16).replace('T', ' ')}Z`
 }
 
 /** Returns the age of a time in its largest whole unit: `45s`, `12m`, `5h`, `3d`. */

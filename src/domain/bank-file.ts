@@ -1,4 +1,4 @@
-import { bankCsv } from '../kernel/csv.js'
+import { exactCsv } from '../kernel/csv.js'
 import { countryOutsideSepa, parseIban } from '../kernel/iban.js'
 import { type Violation, violate } from '../kernel/rules.js'
 import { type Currency, formatAmount } from './money.js'
@@ -93,7 +93,7 @@ function csv({ withdrawals, currency }: Batch): string {
     const amount = formatAmount(currency, amountMinor)
     return [trackingId, referenceId, name, accountOf(transfer), amount, currency.code]
   })
-  return bankCsv([head, ...rows])
+  return exactCsv([head, ...rows])
 }
 
 /** Returns a SEPA credit transfer initiation, ISO 20022 pain.001.001.09. */

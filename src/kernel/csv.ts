@@ -1,42 +1,94 @@
-/** CSV (RFC 4180) for two kinds of readers, whose types keep it apart: spreadsheets calculate a text, and banks pay to it as it is written. */
+/** CSV for two kinds of readers: people open a file in a spreadsheet, and programs read it exactly (docs/decisions/0046-csv-files.md). */
 
-export type Cell = string | number
-declare const reader: unique symbol
-type CsvFor<Reader> = string & { readonly [reader]: Reader }
-export type PeopleCsv = CsvFor<'people'>
-export type BankCsv = CsvFor<'bank'>
+/** The type of every cell of a column. A `word` is one of the service's own, such as a status. A `day` is `2026-11-21`. */
+export type ColumnType = 'text' | 'word' | 'number' | 'time' | 'day'
 
-/**
- * The places at which a spreadsheet starts to read a formula, because customers choose texts. Where a semicolon separates cells, quotes do
- * not protect a semicolon or a line break. East Asian spreadsheets accept the wide and small forms of the operators.
- */
-const formulas = /(?<=^|[;\t\r\n])(?=[\s"]*[=+\-@\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20\t\r])/g
-const plainNumber = /^-?\d+(\.\d+)?$/
+export interface Column<Row> {
+  readonly name: string
+  readonly type: ColumnType
+  /** Returns the exact value: a number with a decimal point, a time in ISO 8601 in UTC. The text is empty without a value. */
+  readonly of: (row: Row) => string
+}
 
-/** Returns the first line of a file for spreadsheets. The byte order mark makes them read UTF-8. */
-export function peopleCsvHead(columns: readonly string[]): PeopleCsv {
-  return `\ufeff${peopleCsv([columns])}` as PeopleCsv
+/** The language and the time zone in which people read a file. */
+export interface People {
+  /** A BCP 47 tag, such as `tr` or `en-GB`. */
+  readonly language: string
+  readonly timeZone: string
+}
+
+export type CsvReader = 'programs' | People
+
+/** The columns, written for a reader. */
+export interface Csv<Row> {
+  readonly head: string
+  readonly lines: (rows: readonly Row[]) => string
 }
 
 /**
- * Returns lines whose cells are all quoted. An apostrophe precedes each text that a spreadsheet would calculate. The first cell of a row
- * cannot be a negative number: where a comma does not separate cells, the rest of the row belongs to it.
+ * Returns the writer of a file. For people, a spreadsheet of their language that opens the file shows every text, number and time as
+ * stored, and calculates nothing. @throws RangeError for an invalid language or zone
  */
-export function peopleCsv(rows: readonly (readonly Cell[])[]): PeopleCsv {
-  const cell = (value: Cell, column: number) => {
-    const text = String(value)
-    return quoted(column > 0 && plainNumber.test(text) ? text : text.replace(formulas, "'"))
+export function csvOf<Row>(columns: readonly Column<Row>[], reader: CsvReader): Csv<Row> {
+  const names = columns.map(({ name }) => name)
+  if (reader === 'programs') {
+    return { head: exactCsv([names]), lines: (rows) => exactCsv(rows.map((row) => columns.map(({ of }) => of(row)))) }
   }
-  return linesOf(rows, cell) as PeopleCsv
+  const mark = decimalMark(reader.language)
+  const separator = separatorOf(reader.language)
+  const timeIn = timeFormat(reader.timeZone)
+  const cell = (type: ColumnType, value: string) => {
+    if (type === 'text') return value === '' || isPlain(value) ? value : textFormula(value)
+    if (type === 'number') return value.replace('.', mark)
+    return type === 'time' && value !== '' ? timeIn(value) : value
+  }
+  const lineOf = (cells: readonly string[]) => `${cells.map(quoted).join(separator)}\r\n`
+  return {
+    // The byte order mark makes spreadsheets read UTF-8.
+    head: `\ufeff${lineOf(names)}`,
+    lines: (rows) => rows.map((row) => lineOf(columns.map(({ type, of }) => cell(type, of(row))))).join(''),
+  }
 }
 
-/** Returns lines whose cells are the given texts, unchanged. Only a text that needs quotes has them. */
-export function bankCsv(rows: readonly (readonly string[])[]): BankCsv {
-  return linesOf(rows, (text) => (/[",\r\n]/.test(text) ? quoted(text) : text)) as BankCsv
+/** Returns lines of RFC 4180 whose cells are the given texts, unchanged. Only a text that needs quotes has them. */
+export function exactCsv(rows: readonly (readonly string[])[]): string {
+  const cell = (text: string) => (/[",\r\n]/.test(text) ? quoted(text) : text)
+  return rows.map((cells) => `${cells.map(cell).join(',')}\r\n`).join('')
 }
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-function linesOf<Value>(rows: readonly (readonly Value[])[], write: (cell: Value, column: number) => string): string {
-  return rows.map((cells) => `${cells.map(write).join(',')}\r\n`).join('')
+export function decimalMark(language: string): '.' | ',' {
+  const parts = new Intl.NumberFormat(language).formatToParts(1.5)
+  return parts.find(({ type }) => type === 'decimal')?.value === '.' ? '.' : ','
+}
+
+/** Spreadsheets separate cells with a semicolon in the languages in which a comma separates decimals. */
+function separatorOf(language: string): ',' | ';' {
+  return decimalMark(language) === ',' ? ';' : ','
+}
+
+/** Returns a function that writes times such as `2026-11-21 23:10:05`, which spreadsheets of all languages read alike. */
+function timeFormat(timeZone: string): (time: string) => string {
+  // The Swedish format is that of ISO 8601.
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' })
+  return (time) => format.format(Date.parse(time))
+}
+
+const letter = '(?:(?!\\P{L})\\p{Script=Latin})'
+const plain = new RegExp(`^${letter}+(?:(?: |['’_&-]|\\. ?)${letter}+)+\\.?$`, 'u')
+
+/**
+ * Returns whether every spreadsheet reads the text as a text: two or more words of Latin letters. Numbers and dates have digits, also in
+ * other scripts, and a single word can be a logical value in some language.
+ */
+const isPlain = (text: string): boolean => plain.test(text)
+
+/**
+ * Returns a formula whose result is the text. Its literals are shorter than the 255 characters that Excel allows. Each separator ends a
+ * literal: an application that expects a different separator starts its next cell there, with a quote instead of the customer's `=`.
+ */
+function textFormula(text: string): string {
+  const literals = text.match(/[^,;\t\r\n]{1,120}[,;\t\r\n]?|[,;\t\r\n]/gu) ?? []
+  return `=${literals.map(quoted).join('&')}`
 }

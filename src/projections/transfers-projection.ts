@@ -1,5 +1,5 @@
 import { streamPrefix } from '../domain/streams.js'
-import { evolve, initialState } from '../domain/transfer/transfer.js'
+import { evolve, initialState, isTerminal } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import {
   collections,
@@ -38,8 +38,18 @@ function next(before: TransferDocument | undefined, projected: ProjectedEvent): 
   const after = evolve(before ? transferOf(before) : initialState, event)
   if (after.kind === 'none') throw new Error('its event created no transfer')
   const completedAt = event.type === 'TransferCompleted' ? event.data.at : before?.completedAt
+  const lateMinor = (before?.lateMinor ?? 0) + lateAmountMinor(before, event)
   const position = before?.position ?? sortablePosition(projected.position)
-  return { ...documentOf(after, position, revision), ...(completedAt !== undefined && { completedAt }) }
+  return {
+    ...documentOf(after, position, revision),
+    ...(completedAt !== undefined && { completedAt }),
+    ...(lateMinor > 0 && { lateMinor }),
+  }
+}
+
+function lateAmountMinor(before: TransferDocument | undefined, event: TransferEvent): number {
+  const isLate = event.type === 'LateFundsReceived' && before !== undefined && isTerminal(before.status)
+  return isLate ? Number(event.data.receivedAmountMinor) : 0
 }
 
 /** The merchants' feeds: the place of every event of every transfer, in the order of the log. */

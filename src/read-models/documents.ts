@@ -51,6 +51,8 @@ export interface TransferDocument extends Document, Omit<Pick<Transfer, CommonFi
   readonly bankFiles?: string
   /** Absent unless it is Completed. */
   readonly completedAt?: string
+  /** The part of the received money that arrived after the deposit had ended. */
+  readonly lateMinor?: number
   /** Equals `expiresAt` while the deposit is Pending. */
   readonly openUntil?: string
   /** Present while its money needs a decision. */

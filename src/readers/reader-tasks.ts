@@ -3,6 +3,7 @@ import { type ActionsQuery, actionsPage } from '../audit/history/records.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import type { EventStore } from '../event-store/event-store.js'
+import type { CsvReader } from '../kernel/csv.js'
 import { systemClock } from '../kernel/time.js'
 import { type CallbackFilter, listCallbacks, listParkedSince } from '../queries/callback-queries.js'
 import { endpointHealth, failingSinceOf } from '../queries/endpoint-queries.js'
@@ -99,11 +100,12 @@ export const files = {
     sources: ReaderSources,
     wanted: Omit<TransferSearch, 'limit' | 'cursor'>,
     catalogue: Pick<TransferNames, 'currency' | 'paymentMethods'>,
+    reader: CsvReader,
   ) => {
     const merchantName = (id: string) => sources.merchants.byId(id)?.settings.name ?? id
     const pageAfter = (cursor: string | undefined) =>
       pages.transfers(sources, { ...wanted, limit: filePageSize, cursor })
-    return transfersCsv(pageAfter, { ...catalogue, merchantName })
+    return transfersCsv(pageAfter, { ...catalogue, merchantName }, reader)
   },
   async *events({ store }: ReaderSources, query: ExportQuery): AsyncGenerator<string> {
     yield headOf(query.format)

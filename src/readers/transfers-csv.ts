@@ -1,49 +1,87 @@
 import { type Currency, formatAmount } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
-import { type Cell, type PeopleCsv, peopleCsv, peopleCsvHead } from '../kernel/csv.js'
+import { returnedMinor, unsettledMinor } from '../domain/transfer/transfer.js'
+import { type Column, type CsvReader, csvOf } from '../kernel/csv.js'
 import type { Page } from '../queries/list-page.js'
 import type { TransferDocument } from '../read-models/documents.js'
+import { transferOf } from '../read-models/transfer-document.js'
 
-/** The catalogue and the names that the file shows, because people read it. */
+/** The catalogue and the names that the file shows. */
 export interface TransferNames {
   readonly currency: Currency
   readonly paymentMethods: readonly PaymentMethod[]
   readonly merchantName: (merchantId: string) => string
 }
 
-const header = [
-  ...['createdAt', 'updatedAt', 'kind', 'status', 'amount', 'transactionAmount', 'currency', 'hasAmountMismatch'],
-  ...['needsAttention', 'paymentMethod', 'referenceId', 'trackingId', 'merchant', 'userId', 'name', 'username'],
-  'accountNumber',
-]
-
 /** Yields the lines of each page. */
 export async function* transfersCsv(
   pageAfter: (cursor: string | undefined) => Promise<Page<TransferDocument>>,
   names: TransferNames,
-): AsyncGenerator<PeopleCsv> {
+  reader: CsvReader,
+): AsyncGenerator<string> {
+  const { head, lines } = csvOf(columnsOf(names, reader === 'programs' ? 'UTC' : reader.timeZone), reader)
   let page = await pageAfter(undefined)
-  yield peopleCsvHead(header)
+  yield head
   for (;;) {
-    yield peopleCsv(page.items.map((row) => cellsOf(row, names)))
+    yield lines(page.items.map(rowOf))
     if (page.nextCursor === null) return
     page = await pageAfter(page.nextCursor)
   }
 }
 
-function cellsOf(row: TransferDocument, { currency, paymentMethods, merchantName }: TransferNames): readonly Cell[] {
-  const amount = (minor: number) => formatAmount(currency, BigInt(minor))
-  const methodName = paymentMethods.find(({ code }) => code === row.paymentMethod)?.name ?? row.paymentMethod
+type Row = ReturnType<typeof rowOf>
+
+/** The money of a deposit adds up: received = booked + returned + resolved + held. `late` is a part of the received amount. */
+function rowOf(document: TransferDocument) {
+  const transfer = transferOf(document)
+  const bookedMinor = transfer.status === 'Completed' ? transfer.transactionAmountMinor : 0n
+  const heldMinor = unsettledMinor(transfer)
+  const lateMinor = BigInt(document.lateMinor ?? 0)
+  if (transfer.kind === 'withdrawal') {
+    return { document, bookedMinor, heldMinor, lateMinor, receivedMinor: 0n, returnedMinor: 0n, resolvedMinor: 0n }
+  }
+  const { receivedMinor, resolvedMinor } = transfer.funds
+  const returned = returnedMinor(transfer.funds)
+  return { document, bookedMinor, heldMinor, lateMinor, receivedMinor, returnedMinor: returned, resolvedMinor }
+}
+
+function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, timeZone: string): Column<Row>[] {
+  const amount = (name: string, of: (row: Row) => bigint): Column<Row> => {
+    return { name, type: 'number', of: (row) => formatAmount(currency, of(row)) }
+  }
+  const field = (type: Column<Row>['type'], name: string, of: (document: TransferDocument) => string): Column<Row> => {
+    return { name, type, of: ({ document }) => of(document) }
+  }
+  const methodName = (code: number) => paymentMethods.find((each) => each.code === code)?.name ?? String(code)
   return [
-    ...[row.createdAt, row.updatedAt, row.kind, row.status, amount(row.amountMinor)],
-    ...[
-      amount(row.transactionAmountMinor),
-      currency.code,
-      String(row.hasAmountMismatch),
-      String(row.attention === 'open'),
-    ],
-    ...[methodName, row.referenceId, row._id, merchantName(row.merchantId)],
-    ...[row.userId, row.name, row.username],
-    row.accountNumber ?? '',
+    field('time', 'createdAt', ({ createdAt }) => createdAt),
+    field('time', 'updatedAt', ({ updatedAt }) => updatedAt),
+    field('time', 'completedAt', ({ completedAt = '' }) => completedAt),
+    field('word', 'timeZone', () => timeZone),
+    field('word', 'kind', ({ kind }) => kind),
+    field('word', 'status', ({ status }) => status),
+    amount('amount', ({ document }) => BigInt(document.amountMinor)),
+    amount('transactionAmount', ({ document }) => BigInt(document.transactionAmountMinor)),
+    amount('received', ({ receivedMinor }) => receivedMinor),
+    amount('booked', ({ bookedMinor }) => bookedMinor),
+    amount('returned', (row) => row.returnedMinor),
+    amount('resolved', ({ resolvedMinor }) => resolvedMinor),
+    amount('held', ({ heldMinor }) => heldMinor),
+    amount('late', ({ lateMinor }) => lateMinor),
+    field('word', 'currency', () => currency.code),
+    field('word', 'hasAmountMismatch', ({ hasAmountMismatch }) => yesNo(hasAmountMismatch)),
+    field('word', 'needsAttention', ({ attention }) => yesNo(attention === 'open')),
+    field('text', 'paymentMethod', ({ paymentMethod }) => methodName(paymentMethod)),
+    field('text', 'referenceId', ({ referenceId }) => referenceId),
+    field('text', 'trackingId', ({ _id }) => _id),
+    field('text', 'merchant', ({ merchantId }) => merchantName(merchantId)),
+    field('text', 'merchantId', ({ merchantId }) => merchantId),
+    field('text', 'userId', ({ userId }) => userId),
+    field('text', 'name', ({ name }) => name),
+    field('text', 'username', ({ username }) => username),
+    field('text', 'accountNumber', ({ accountNumber = '' }) => accountNumber),
   ]
 }
+
+/** Spreadsheets translate true and false. */
+const yesNo = (value: boolean): string => (value ? 'yes' : 'no')

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { age, cell, dueIn, jsonLine, localTime, readable, table } from '../../src/cli/readable.js'
+import { time } from '../../src/cli/options.js'
+import { age, cell, dueIn, jsonLine, readable, shownTime, table } from '../../src/cli/readable.js'
 
 t.test('prints an object as aligned names and values, with a dash for a missing value', async (t) => {
   t.equal(
@@ -38,17 +39,19 @@ t.test('prints nested objects as tables, or below each other if they are wide', 
   t.equal(readable([wide, wide]), `${readable(wide)}\n${readable(wide)}`)
 })
 
-t.test('prints times in the zone of TZ, and ages in one unit', async (t) => {
+t.test('prints times in UTC regardless of TZ and names the zone, and ages in one unit', async (t) => {
   const before = process.env.TZ
   t.teardown(() => {
     if (before === undefined) delete process.env.TZ
     else process.env.TZ = before
   })
   process.env.TZ = 'Europe/Istanbul'
-  t.equal(localTime('2026-11-21T20:10:59.000Z'), '2026-11-21 23:10')
-  t.equal(readable({ at: '2026-11-21T22:10:00.000Z' }), 'at  2026-11-22 01:10\n')
+  t.equal(shownTime('2026-11-21T20:10:59.000Z'), '2026-11-21 20:10Z')
+  t.equal(readable({ at: '2026-11-21T22:10:00.000Z' }), 'at  2026-11-21 22:10Z\n')
   process.env.TZ = 'America/New_York'
-  t.equal(cell('2026-11-21T04:10:00.000Z'), '2026-11-20 23:10')
+  t.equal(cell('2026-11-21T04:10:00.000Z'), '2026-11-21 04:10Z')
+  t.equal(time('2026-11-21'), '2026-11-21T00:00:00.000Z')
+  t.equal(time(cell('2026-11-21T04:10:00.000Z')), '2026-11-21T04:10:00.000Z', 'options accept a printed time')
   t.equal(cell('at 2026-11-21T04:10:00.000Z'), 'at 2026-11-21T04:10:00.000Z', 'leaves a time within a text unchanged')
   const nowMs = Date.parse('2026-11-21T12:00:00Z')
   const ages: [string, string][] = [

@@ -288,7 +288,7 @@ t.test('accepts an id as tables and banks print it, if it is unique', async (t) 
   const { stdout } = await runCli(directory, ['audit', 'state', 'transfer', short, '--json'])
   t.match(JSON.parse(stdout), { id: trackingId, state: { referenceId: 'short-id' } })
   const history = await runCli(directory, ['events', 'show', short])
-  t.match(history.stdout, /^REV +AT +TYPE +BY\n0 +20\d\d-\d\d-\d\d \d\d:\d\d +DepositCreated +merchant:/)
+  t.match(history.stdout, /^REV +AT +TYPE +BY\n0 +20\d\d-\d\d-\d\d \d\d:\d\dZ +DepositCreated +merchant:/)
   t.match(history.stdout, /\n1 +\S+ \S+ +TransferCompleted +cli:/)
   for (const each of history.stdout.split('\n')) t.ok(each.length <= 100, each)
   await until(async () => {

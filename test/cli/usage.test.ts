@@ -47,6 +47,21 @@ t.test('docs/reference/cli.md lists exactly the existing commands and options', 
   }
 })
 
+t.test('the help of every option and argument that takes a time or a day names the zone', async (t) => {
+  let found = 0
+  for (const { path, command } of commands)
+    for (const description of [
+      ...command.options.flatMap(({ flags, description }) => (/<(time|day|date)>/.test(flags) ? [description] : [])),
+      ...command.registeredArguments.flatMap(({ description }) =>
+        /<(time|day|date)>/.test(description) ? [description] : [],
+      ),
+    ]) {
+      found++
+      t.match(description, 'UTC', path)
+    }
+  t.ok(found >= 9, String(found))
+})
+
 t.test('wrong usage exits with status 2 and the reason on stderr, and opens no store', async (t) => {
   const directory = temporaryDirectory(t)
   const noCheckpoint = join(directory, 'text')

@@ -81,6 +81,15 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     const { trackingId, ...rest } = state
     const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...fields } = { ...initialFields, ...rest }
     const completion = stream.find(({ event }) => event.type === 'TransferCompleted')
+    const lateMinor = stream.reduce((late, { event }, index) => {
+      if (event.type !== 'LateFundsReceived') return late
+      const before = stream
+        .slice(0, index)
+        .reduce((state, one) => transfer.evolve(state, one.event), transfer.initialState)
+      return before.kind !== 'none' && transfer.isTerminal(before.status)
+        ? late + Number(event.data.receivedAmountMinor)
+        : late
+    }, 0)
     return {
       _id: trackingId,
       position: Number(stream[0]!.recorded.position.commit),
@@ -91,6 +100,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...(cancelReason !== null && { cancelReason }),
       ...(reopened && { reopened }),
       ...(completion && { completedAt: completion.event.data.at }),
+      ...(lateMinor > 0 && { lateMinor }),
       ...(transfer.needsAttention(state) && { attention: 'open', attentionOf: state.merchantId }),
       ...(state.kind === 'deposit' && state.status === 'Pending' && { openUntil: state.expiresAt }),
       revision: stream.at(-1)!.recorded.revision,

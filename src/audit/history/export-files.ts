@@ -7,6 +7,7 @@ import {
   type Exported,
   type ExportedFile,
   type ExportQuery,
+  exportName,
   exportPages,
   headOf,
   type Manifest,
@@ -131,7 +132,7 @@ function placesOf({ path, isDirectory }: ExportTarget, { format }: Pick<ExportQu
   const metadata = { directory, manifest: fileOf('manifest.json'), progress: fileOf('progress.json') }
   if (!isDirectory) return { ...metadata, nameOf: () => basename(path), eventsPerFile: Number.POSITIVE_INFINITY }
   // From 1.
-  const nameOf = (number: number) => `events-${String(number).padStart(6, '0')}.${format}`
+  const nameOf = (number: number) => `${exportName(format)}-${String(number).padStart(6, '0')}.${format}`
   return { ...metadata, nameOf, eventsPerFile: limits.eventsPerFile }
 }
 

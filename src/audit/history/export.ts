@@ -6,7 +6,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { peopleCsv, peopleCsvHead } from '../../kernel/csv.js'
+import { exactCsv } from '../../kernel/csv.js'
 import { walkLog } from '../../queries/walk-log.js'
 import { auditRecord, merchantIdOf, trackingIdOf } from './records.js'
 
@@ -26,6 +26,9 @@ export interface ExportQuery {
   readonly until: Position | null
 }
 
+/** Returns the name of the files without their numbers and extension. A CSV file is for programs, not for spreadsheets. */
+export const exportName = (format: ExportFormat): string => (format === 'csv' ? 'events-exact' : 'events')
+
 const csvColumns = [
   ...['position', 'recordedAt', 'at', 'stream', 'revision', 'type', 'actor', 'correlationId', 'causationId', 'id'],
   ...['merchantId', 'trackingId', 'amountMinor', 'schemaVersion', 'skipped', 'unreadable', 'data'],
@@ -33,7 +36,7 @@ const csvColumns = [
 
 /** Returns the first line of every file of the format. */
 export function headOf(format: ExportFormat): string {
-  return format === 'csv' ? peopleCsvHead(csvColumns) : ''
+  return format === 'csv' ? exactCsv([csvColumns]) : ''
 }
 
 /**
@@ -70,9 +73,17 @@ function lineOf(recorded: RecordedEvent, merchantId: string | null, format: Expo
   const text = (name: string) => (typeof data?.[name] === 'string' ? data[name] : '')
   const cells: { readonly [column: string]: unknown } = {
     ...{ ...record, at: text('at'), amountMinor: text('amountMinor') },
-    ...{ skipped: skipped ? 'true' : '', data: data === null ? '' : JSON.stringify(data) },
+    ...{ skipped: skipped ? 'true' : '', data: data === null ? '' : safeJson(data) },
   }
-  return peopleCsv([csvColumns.map((column) => String(cells[column] ?? ''))])
+  return exactCsv([csvColumns.map((column) => String(cells[column] ?? ''))])
+}
+
+/**
+ * Returns JSON that a spreadsheet does not divide, if it ignores quotes and expects semicolons: a customer's `;=…` would be a formula.
+ * JSON has semicolons in texts only, where an escape is the same character.
+ */
+function safeJson(data: object): string {
+  return JSON.stringify(data).replaceAll(';', '\\u003b')
 }
 
 export interface ExportedFile {

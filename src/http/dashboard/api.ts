@@ -170,6 +170,13 @@ export const TransfersQuery = Type.Object({
   cursor: Cursor,
 })
 
+/** The language and the time zone of the page that requests a file for people: English and UTC by default. */
+export const FileForPeople = Type.Object({
+  language: Type.Optional(Type.String({ pattern: '^[a-z]{2}(-[A-Z]{2})?$' })),
+  timeZone: Type.Optional(Type.String({ maxLength: 64 })),
+})
+export const TransfersFileQuery = Type.Composite([Type.Omit(TransfersQuery, ['limit', 'cursor']), FileForPeople])
+
 export const ClaimView = Type.Object({
   /** Empty for a program of a merchant. */
   userId: Text,
@@ -522,6 +529,7 @@ export const StatementQuery = Type.Object({
   ...RangeQuery.properties,
   timeZone: Type.Optional(Type.String({ maxLength: 64 })),
 })
+export const StatementFileQuery = Type.Composite([StatementQuery, FileForPeople])
 /** The transfers that reached a status in an hour, or in a day if the range is long. */
 export const Bucket = Type.Object({
   start: Time,

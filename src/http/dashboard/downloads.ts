@@ -1,12 +1,22 @@
 import { Readable } from 'node:stream'
+import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { People } from '../../kernel/csv.js'
 import { RequestError } from '../refusals.js'
 import { endDeadline } from '../server/request-deadline.js'
+import { knownZone } from '../v1/requests.js'
+import type { FileForPeople } from './api.js'
 
 /** The time after which a reader that does not read is disconnected. */
 const stalledAfterMs = 60_000
 
-const types = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson' }
+export const csvType = 'text/csv; charset=utf-8'
+const types = { csv: csvType, ndjson: 'application/x-ndjson' }
+
+/** Returns the language and the zone of the page that requests a file. @throws RequestError for an unknown zone */
+export function peopleOf({ language = 'en', timeZone = 'UTC' }: Static<typeof FileForPeople>): People {
+  return { language, timeZone: knownZone(timeZone) }
+}
 
 /** The options of a route whose response can be long: a HEAD request would produce it in vain. */
 export const withoutHead = { exposeHeadRoute: false } as const

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
@@ -14,6 +14,7 @@ import { type AuditRecord, withheldFields } from '../../../src/audit/history/rec
 import { eventSchemas } from '../../../src/event-store/event-codec.js'
 import { endOfLog, type RecordedEvent } from '../../../src/event-store/event-store.js'
 import { logOf, longLog, steps } from '../../support/random-log.js'
+import { cellOf, rawCells } from '../../support/spreadsheet.js'
 import { type GivenLog, givenLog } from './given-log.js'
 
 const limits = { eventsPerFile: 10, pagesPerSave: 3 }
@@ -114,7 +115,7 @@ t.test('the manifest describes the files, and a measurement without writing retu
     })
     const query = { ...criteria, until }
     t.strictSame(manifestOf(query, await measuredExport(store, query, 'x')), manifest)
-    if (format === 'csv') t.match(text, /^\ufeff"position","recordedAt","at","stream",.*\r\n/)
+    if (format === 'csv') t.match(text, /^position,recordedAt,at,stream,.*\r\n/)
     else {
       const records = text
         .trimEnd()
@@ -127,6 +128,40 @@ t.test('the manifest describes the files, and a measurement without writing retu
     }
   }
 })
+
+t.test(
+  'CSV is for programs: it has the same values as NDJSON, and no separator lets a text start a cell',
+  async (t) => {
+    const message = '007;=1+1;\n"=2'
+    const log = longLog(11).map((recorded) => {
+      return 'message' in recorded.data ? { ...recorded, data: { ...recorded.data, message } } : recorded
+    })
+    const directory = t.testdir()
+    const write = async (format: ExportFormat) => {
+      await exportToFiles(givenLog(log, 3), { ...everything, format }, { path: directory, isDirectory: true }, quiet)
+      const names = readdirSync(directory).filter((name) => name.endsWith(`.${format}`))
+      const texts = names.sort().map((name) => readFileSync(join(directory, name), 'utf8'))
+      rmSync(join(directory, 'manifest.json'))
+      return { names, texts }
+    }
+    const csv = await write('csv')
+    t.ok(csv.names.every((name) => /^events-exact-\d{6}\.csv$/.test(name)))
+    const rows = csv.texts.flatMap((text) => {
+      const [head = [], ...rows] = rawCells(text, ',')
+      return rows.map((row) => Object.fromEntries(head.map((name, index) => [name, row[index]!])))
+    })
+    const { texts } = await write('ndjson')
+    const records = texts.flatMap((text) => text.trimEnd().split('\n')).map((line) => JSON.parse(line))
+    t.ok(records.some(({ data }) => data.message === message))
+    t.strictSame(
+      rows.map(({ position, stream, revision, data }) => ({ position, stream, revision, data: JSON.parse(data!) })),
+      records.map(({ position, stream, revision, data }) => ({ position, stream, revision: String(revision), data })),
+    )
+    for (const separator of [';', '\t'])
+      for (const text of csv.texts)
+        for (const raw of rawCells(text, separator).flat()) t.not(cellOf(raw).is, 'formula', raw)
+  },
+)
 
 t.test('an export overwrites no file and does not resume a different export', async (t) => {
   const store = givenLog(logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }]), 1)

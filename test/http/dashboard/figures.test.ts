@@ -86,7 +86,7 @@ t.test('a merchant sees its own figures and nothing about the operation of the s
   t.equal(own.oldestPending.length, 1)
   t.same((await operator.get('/open')).json(), { pending: own.pending, toPay: 0, failingEndpoints: 0 })
   t.same(own.buckets, (await overview(house, `${range}&merchantId=${blue.id}`)).buckets)
-  for (const path of ['/overview', '/statement', '/statement.csv'])
+  for (const path of ['/overview', '/statement', '/statement.csv', '/statement-exact.csv'])
     t.equal((await operator.get(`${path}?${range}&merchantId=${red.id}`)).statusCode, 404, path)
 })
 
@@ -133,12 +133,15 @@ t.test('shows the statement and returns it as a file', async (t) => {
   const { headers, body } = await operator.get(`/statement.csv?${range}`)
   t.equal(headers['content-disposition'], 'attachment; filename="statement.csv"')
   t.equal(body[0], '\ufeff')
-  t.same(body.slice(1).replaceAll('"', '').split('\r\n'), [
-    'day,kind,currency,requestedCount,requested,opening,received,completedCount,completed,mismatch,returned,resolved,held,openCount,open',
-    '2026-11-20,deposit,TRY,2,150.00,0.00,0.00,0,0.00,0.00,0.00,0.00,0.00,2,150.00',
-    '2026-11-21,deposit,TRY,0,0.00,0.00,99.00,1,99.00,-1.00,0.00,0.00,0.00,1,50.00',
+  t.same(body.slice(1).replaceAll('"', '').replaceAll(blue.id, '<id>').split('\r\n'), [
+    'day,timeZone,periodFrom,periodTo,merchant,merchantId,kind,currency,requestedCount,requested,opening,received,completedCount,booked,mismatch,returned,resolved,held,openCount,open',
+    '2026-11-20,UTC,2026-11-20,2026-11-21,=Blue,=<id>,deposit,TRY,2,150.00,0.00,0.00,0,0.00,0.00,0.00,0.00,0.00,2,150.00',
+    '2026-11-21,UTC,2026-11-20,2026-11-21,=Blue,=<id>,deposit,TRY,0,0.00,0.00,99.00,1,99.00,-1.00,0.00,0.00,0.00,1,50.00',
     '',
   ])
+  const exact = await operator.get(`/statement-exact.csv?${range}`)
+  t.equal(exact.headers['content-disposition'], 'attachment; filename="statement-exact.csv"')
+  t.match(exact.body.split('\r\n')[1], `2026-11-20,UTC,2026-11-20,2026-11-21,Blue,${blue.id},deposit,TRY,2,150.00`)
 })
 
 t.test('rejects an invalid range and names the field', async (t) => {
@@ -148,7 +151,7 @@ t.test('rejects an invalid range and names the field', async (t) => {
     ['from=2024-11-20&to=2026-11-20', 'The range must not be longer than 400 days.'],
     ['from=x&to=2026-11-20', 'from must be an ISO 8601 date, or a time with a time zone.'],
   ] as const) {
-    for (const path of ['/overview', '/statement', '/statement.csv']) {
+    for (const path of ['/overview', '/statement', '/statement.csv', '/statement-exact.csv']) {
       const { statusCode, body } = await house.get(`${path}?${query}`)
       t.equal(statusCode, 400, query)
       if (!message.includes('required')) t.match(JSON.parse(body).error.validationErrors, [{ message }])

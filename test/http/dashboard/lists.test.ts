@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Session } from '../../../src/http/dashboard/api.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
+import { cellOf, rawCells } from '../../support/spreadsheet.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 
 const service = await startTestService({ projections: true })
@@ -74,7 +75,7 @@ t.test('shows every transfer to staff, and only the transfers of their merchant 
   t.same(await ofMerchant(operator, '?limit=100'), [blue.id])
   t.same((await ofMerchant(both, '?limit=100')).sort(), [blue.id, red.id].sort())
   t.same(await ofMerchant(both, `?merchantId=${red.id}`), [red.id])
-  for (const path of ['/transfers', '/transfers.csv']) {
+  for (const path of ['/transfers', '/transfers.csv', '/transfers-exact.csv']) {
     const { statusCode, body } = await operator.get(`${path}?merchantId=${red.id}`)
     t.equal(statusCode, 404)
     t.match(JSON.parse(body), { error: { code: 40405 } })
@@ -126,21 +127,6 @@ t.test('rejects a filter without an index and names its parameter', async (t) =>
   }
 })
 
-/** Parses a CSV file as RFC 4180 specifies. */
-function parseCsv(text: string): string[][] {
-  const rows: string[][] = []
-  for (const line of text
-    .replace(/^\ufeff/, '')
-    .split('\r\n')
-    .slice(0, -1))
-    rows.push(
-      [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(
-        ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain!,
-      ),
-    )
-  return rows
-}
-
 t.test('the exported file has the rows of the page in the same order', async (t) => {
   for (const query of [
     '?sort=oldest',
@@ -161,11 +147,11 @@ t.test('the exported file has the rows of the page in the same order', async (t)
     t.equal(statusCode, 200)
     t.equal(headers['content-type'], 'text/csv; charset=utf-8')
     t.equal(headers['content-disposition'], 'attachment; filename="transfers.csv"')
-    const [header, ...rows] = parseCsv(body)
+    const [header, ...rows] = rawCells(body, ',')
     const column = (name: string) => rows.map((row) => row[header!.indexOf(name)])
     t.same(
-      column('trackingId'),
-      shown.map(({ trackingId }) => trackingId),
+      column('trackingId').map((raw) => cellOf(raw!)),
+      shown.map(({ trackingId }) => ({ is: 'text', text: trackingId })),
       query,
     )
     t.same(
@@ -174,7 +160,7 @@ t.test('the exported file has the rows of the page in the same order', async (t)
     )
     t.same(
       column('createdAt'),
-      shown.map(({ createdAt }) => createdAt),
+      shown.map(({ createdAt }) => createdAt.slice(0, 19).replace('T', ' ')),
     )
     t.ok(rows.every((row) => row.length === header!.length))
   }
@@ -182,19 +168,36 @@ t.test('the exported file has the rows of the page in the same order', async (t)
 
 t.test('the name of a customer never becomes a formula in a spreadsheet', async (t) => {
   const { body } = await operator.get('/transfers.csv?kind=withdrawal')
-  const [header, row] = parseCsv(body)
-  t.equal(row![header!.indexOf('name')], `'${formula}`)
-  t.equal(row![header!.indexOf('userId')], "'+90 555")
+  const [header, row] = rawCells(body, ',')
+  t.same(cellOf(row![header!.indexOf('name')]!), { is: 'text', text: formula })
+  t.same(cellOf(row![header!.indexOf('userId')]!), { is: 'text', text: '+90 555' })
   t.equal(row![header!.indexOf('amount')], '100.50')
 })
 
 t.test('the exported file names the merchant and the payment method', async (t) => {
   const { body } = await operator.get('/transfers.csv?kind=withdrawal')
   t.equal(body[0], '\ufeff')
-  const [header, row] = parseCsv(body)
-  t.equal(row![header!.indexOf('merchant')], service.directory.byId(blue.id)!.settings.name)
-  t.equal(row![header!.indexOf('paymentMethod')], service.app.services.paymentMethods[0]!.name)
-  t.notOk(body.includes(blue.id))
+  const [header, row] = rawCells(body, ',')
+  const cell = (column: string) => cellOf(row![header!.indexOf(column)]!)
+  t.same(cell('merchant'), { is: 'text', text: service.directory.byId(blue.id)!.settings.name })
+  t.same(cell('merchantId'), { is: 'text', text: blue.id })
+  t.same(cell('paymentMethod'), { is: 'text', text: service.app.services.paymentMethods[0]!.name })
+})
+
+t.test('the file for programs has exact texts, amounts and times in UTC, and says so in its name', async (t) => {
+  const { headers, body } = await operator.get('/transfers-exact.csv?kind=withdrawal&language=tr')
+  t.equal(headers['content-disposition'], 'attachment; filename="transfers-exact.csv"')
+  t.match(body, /^createdAt,updatedAt,completedAt,timeZone,/)
+  const [header, row] = rawCells(body, ',')
+  const line = Object.fromEntries(header!.map((name, index) => [name, row![index]]))
+  t.hasStrict(line, { name: formula, userId: '+90 555', amount: '100.50', accountNumber, timeZone: 'UTC' })
+  t.equal(line.createdAt, (await ask(operator, '?kind=withdrawal')).items[0]!.createdAt)
+})
+
+t.test('rejects an unknown language or zone of a file', async (t) => {
+  for (const query of ['language=x', 'language=tr-', 'timeZone=Nowhere'])
+    for (const path of ['/transfers.csv?', '/statement.csv?from=2026-11-20&to=2026-11-21&'])
+      t.equal((await operator.get(`${path}${query}`)).statusCode, 400, `${path}${query}`)
 })
 
 t.test('limits a user to two concurrent exports, without a limit on sequential ones', async (t) => {

@@ -311,7 +311,7 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   t.equal(csv.statusCode, 200)
   t.match(csv.headers, {
     'content-type': 'text/csv; charset=utf-8',
-    'content-disposition': /^attachment; filename="withdrawals-\d{4}-\d\d-\d\d-[0-9a-f]{32}.csv"$/,
+    'content-disposition': /^attachment; filename="withdrawals-for-bank-\d{4}-\d\d-\d\d-[0-9a-f]{32}.csv"$/,
   })
   t.match(csv.body, `,=1+1,DE89370400440532013000,100.50,EUR`)
   t.equal(csv.body.trimEnd().split('\r\n').length, 2, 'a withdrawal is included once, regardless of the case of its id')

@@ -1,6 +1,8 @@
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { context, startDashboard } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
+import { cellOf, rawCells } from '../../support/spreadsheet.js'
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()
@@ -43,22 +45,29 @@ else {
   t.test('the downloaded file contains the rows on the screen', async (t) => {
     const page = await openAs('viewer', '/dashboard/deposits?text=grace')
     await page.getByText('order-3').first().waitFor()
-    const link = page.getByRole('link', { name: 'Download CSV' })
-    const saved = page.waitForEvent('download')
-    await link.click()
-    const csv = await (await saved).createReadStream()
-    let text = ''
-    for await (const chunk of csv) text += String(chunk)
+    const download = async (entry: string) => {
+      await page.getByRole('button', { name: 'Download CSV' }).click()
+      const saved = page.waitForEvent('download')
+      await page.getByRole('menuitem', { name: entry }).click()
+      const file = await saved
+      let text = ''
+      for await (const chunk of await file.createReadStream()) text += String(chunk)
+      return { text, name: file.suggestedFilename() }
+    }
+    const exact = await download('For programs')
+    t.equal(exact.name, 'transfers-exact.csv')
+    t.match(exact.text, /^createdAt,.*\r\n\d{4}-\d\d-\d\dT/)
+    const { text, name } = await download('For spreadsheets')
+    t.equal(name, 'transfers.csv')
     t.equal(text[0], '\ufeff', 'spreadsheets read it as UTF-8')
-    t.match(text, /"Wallet"/, 'payment methods have their names')
-    const [head = '', ...lines] = text.trim().split(/\r?\n/)
-    const column = head.split(',').indexOf('"referenceId"')
-    t.ok(column >= 0, head)
+    const [head = [], ...rows] = rawCells(text, ',')
+    const column = (name: string) => rows.map((row) => cellOf(row[head.indexOf(name)]!))
+    t.same(column('paymentMethod')[0], { is: 'text', text: 'Wallet' }, 'payment methods have their names')
     const onScreen = (await page.locator('tbody tr').allInnerTexts()).map((row) => /order-\d/.exec(row)?.[0])
     t.same([...onScreen].sort(), ['order-1', 'order-3'])
     t.same(
-      lines.map((line) => line.split(',')[column]),
-      onScreen.map((reference) => `"${reference}"`),
+      column('referenceId'),
+      onScreen.map((reference) => ({ is: 'text', text: reference })),
     )
     t.match(text, /150\.25/, 'amounts are not in minor units')
   })
@@ -107,10 +116,16 @@ else {
     await abroad.getByText('days in the time zone Pacific/Chatham').waitFor()
     const day = new Date().toLocaleDateString('en-GB', { timeZone: 'Pacific/Chatham', dateStyle: 'medium' })
     await abroad.getByRole('rowheader', { name: day }).first().waitFor()
-    const link = await abroad.getByRole('link', { name: 'Download CSV' }).getAttribute('href')
-    t.equal(new URL(link!, baseUrl).searchParams.get('timeZone'), 'Pacific/Chatham')
+    const linkOf = async (page: Page, button: string, entry: string) => {
+      await page.getByRole('button', { name: button }).click()
+      const link = await page.getByRole('menuitem', { name: entry }).getAttribute('href')
+      return Object.fromEntries(new URL(link!, baseUrl).searchParams)
+    }
+    const chatham = { timeZone: 'Pacific/Chatham' }
+    t.match(await linkOf(abroad, 'Download CSV', 'For spreadsheets'), { ...chatham, language: 'en-GB' })
     const turkish = await openAs('viewer', '/dashboard/statement', { timezoneId: 'Pacific/Chatham', locale: 'tr-TR' })
     await turkish.getByText('günler Pacific/Chatham saat dilimine göredir').waitFor()
+    t.match(await linkOf(turkish, 'CSV indir', 'Hesap tabloları için'), { ...chatham, language: 'tr-TR' })
   })
 
   t.test('the overview updates automatically', async (t) => {

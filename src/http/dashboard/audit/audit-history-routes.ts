@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
-import { type ExportQuery, manifestOf } from '../../../audit/history/export.js'
+import { type ExportQuery, exportName, manifestOf } from '../../../audit/history/export.js'
 import type { ExportSealing } from '../../../audit/proofs/export-signature.js'
 import { formatPosition, type Position, parsePosition } from '../../../event-store/event-store.js'
 import { type PointInTime, parsePointInTime } from '../../../queries/walk-log.js'
@@ -74,11 +74,11 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/audit/export', file, async (request, reply) => {
     const query = await queryOf(exportSealing, request.query)
     const pages = await readers.file(readBy(request), closeOf(reply), 'events', query)
-    return sendPages(reply, 'events', query.format, pages)
+    return sendPages(reply, exportName(query.format), query.format, pages)
   })
   app.get('/audit/manifest', read({ querystring: AuditExportQuery }, AuditManifestAnswer), async (request, reply) => {
     const query = await queryOf(exportSealing, request.query)
-    const name = `events.${query.format}`
+    const name = `${exportName(query.format)}.${query.format}`
     const measured = await readers.walk(readBy(request), closeOf(reply), 'manifest', query, name)
     await checkSession(request)
     return exportSealing.sign(manifestOf(query, measured))

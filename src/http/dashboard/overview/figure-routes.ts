@@ -1,24 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import { type Currency, formatAmount } from '../../../domain/money.js'
-import { peopleCsv, peopleCsvHead } from '../../../kernel/csv.js'
-import { dayMs } from '../../../kernel/time.js'
+import type { CsvReader } from '../../../kernel/csv.js'
+import { dateIn, dayMs } from '../../../kernel/time.js'
 import { Type } from '../../../kernel/typebox.js'
 import { type OverviewRange, withTexts } from '../../../queries/overview.js'
-import type { StatementLine } from '../../../queries/statement.js'
 import { invalid } from '../../refusals.js'
 import { knownZone, timeOf } from '../../v1/requests.js'
-import { OpenAnswer, OverviewAnswer, RangeQuery, StatementAnswer, StatementQuery } from '../api.js'
-import { sendFile } from '../downloads.js'
+import { OpenAnswer, OverviewAnswer, RangeQuery, StatementAnswer, StatementFileQuery, StatementQuery } from '../api.js'
+import { csvType, peopleOf, sendFile } from '../downloads.js'
 import { merchantsOf, readBy } from '../session-guard.js'
 import { rowOf } from '../transfers/dashboard-transfer-view.js'
+import { statementCsv } from './statement-csv.js'
 
 const maxRangeMs = 400 * dayMs
 const OfMerchant = Type.Object({ merchantId: Type.Optional(Type.String()) })
 
 export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { readers, currency, clock } = app.services
+  const { readers, currency, clock, directory } = app.services
   const read = app.viewers.allow('transfers:read')
   app.get('/overview', read({ querystring: RangeQuery }, OverviewAnswer), async (request) => {
     const { oldestPending, compared, ...figures } = await readers.page(
@@ -42,16 +41,32 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/open', read({ querystring: OfMerchant }, OpenAnswer), async (request) =>
     readers.page(readBy(request), 'open', merchantsOf(request, request.query.merchantId)),
   )
-  const statement = (request: FastifyRequest<{ Querystring: Static<typeof StatementQuery> }>) => {
+  const statement = async (request: FastifyRequest<{ Querystring: Static<typeof StatementQuery> }>) => {
     const range = rangeOf(request, request.query)
-    const period = { ...range, timeZone: knownZone(request.query.timeZone ?? 'UTC'), now: clock() }
-    return readers.page(readBy(request), 'statement', range.merchantIds, period)
+    const timeZone = knownZone(request.query.timeZone ?? 'UTC')
+    const period = { ...range, timeZone, now: clock() }
+    return { range, timeZone, lines: await readers.page(readBy(request), 'statement', range.merchantIds, period) }
   }
   app.get('/statement', read({ querystring: StatementQuery }, StatementAnswer), async (request) => {
-    return { items: (await statement(request)).map(withTexts) }
+    return { items: (await statement(request)).lines.map(withTexts) }
   })
-  app.get('/statement.csv', read({ querystring: StatementQuery }), async (request, reply) =>
-    sendFile(reply, 'statement.csv', 'text/csv; charset=utf-8', statementCsv(await statement(request), currency)),
+  const file = async (request: Parameters<typeof statement>[0], reader: CsvReader) => {
+    const { range, timeZone, lines } = await statement(request)
+    const [merchantId, ...others] = range.merchantIds ?? []
+    const merchant = others.length === 0 && merchantId !== undefined ? directory.byId(merchantId) : undefined
+    const lastMs = Date.parse(range.to) - 1
+    const head = {
+      merchant: merchant && { merchantId: merchant.merchantId, name: merchant.settings.name },
+      ...{ timeZone, currency, firstDay: dateIn(timeZone, range.from) },
+      lastDay: dateIn(timeZone, new Date(lastMs).toISOString()),
+    }
+    return statementCsv(lines, head, reader)
+  }
+  app.get('/statement.csv', read({ querystring: StatementFileQuery }), async (request, reply) =>
+    sendFile(reply, 'statement.csv', csvType, await file(request, peopleOf(request.query))),
+  )
+  app.get('/statement-exact.csv', read({ querystring: StatementQuery }), async (request, reply) =>
+    sendFile(reply, 'statement-exact.csv', csvType, await file(request, 'programs')),
   )
 }
 
@@ -64,20 +79,4 @@ function rangeOf(request: FastifyRequest, query: Static<typeof RangeQuery>): Ove
     throw invalid('to', 'range-too-long', { days: maxRangeMs / dayMs })
   }
   return { merchantIds, from, to }
-}
-
-const statementHeader = [
-  ...['day', 'kind', 'currency', 'requestedCount', 'requested', 'opening', 'received', 'completedCount', 'completed'],
-  ...['mismatch', 'returned', 'resolved', 'held', 'openCount', 'open'],
-]
-
-function statementCsv(lines: readonly StatementLine[], currency: Currency): string {
-  const amount = (minor: bigint) => (minor < 0n ? '-' : '') + formatAmount(currency, minor < 0n ? -minor : minor)
-  const rows = lines.map((line) => [
-    ...[line.day, line.kind, currency.code, line.requestedCount, amount(line.requestedMinor)],
-    ...[amount(line.openingMinor), amount(line.receivedMinor), line.completedCount, amount(line.completedMinor)],
-    ...[amount(line.mismatchMinor), amount(line.returnedMinor), amount(line.resolvedMinor), amount(line.heldMinor)],
-    ...[line.openCount, amount(line.openMinor)],
-  ])
-  return peopleCsvHead(statementHeader) + peopleCsv(rows)
 }

@@ -31,6 +31,7 @@ type Outcome = Static<typeof BulkAnswer>['items'][number]
 /** Allows 200 withdrawals with a receipt URL each. */
 const bodyLimit = 512 * 1024
 
+/** A file for a bank is exact, and not for spreadsheets. */
 const fileTypes = {
   csv: ['csv', 'text/csv; charset=utf-8'],
   'pain.001': ['xml', 'application/xml; charset=utf-8'],
@@ -68,7 +69,7 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/withdrawals/bank-file', { bodyLimit, ...pay({ body: BankFileRequest }) }, async (request, reply) => {
     const { date, messageId, text } = await fileFor(request, request.body)
     const [extension, type] = fileTypes[request.body.format]
-    return sendFile(reply, `withdrawals-${date}-${messageId}.${extension}`, type, text)
+    return sendFile(reply, `withdrawals-for-bank-${date}-${messageId}.${extension}`, type, text)
   })
   app.get(
     '/withdrawals/queue',

@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAllowed } from '../../../domain/user/permissions.js'
+import type { CsvReader } from '../../../kernel/csv.js'
 import { Type } from '../../../kernel/typebox.js'
 import { storedUuid } from '../../../kernel/uuid.js'
 import { withTexts } from '../../../queries/overview.js'
@@ -16,10 +17,11 @@ import {
   StoryAnswer,
   TransferDetail,
   TransfersAnswer,
+  TransfersFileQuery,
   TransfersQuery,
   TransfersSum,
 } from '../api.js'
-import { closeOf, sendPages, withoutHead } from '../downloads.js'
+import { closeOf, peopleOf, sendPages, withoutHead } from '../downloads.js'
 import { actorNames, merchantsOf, readBy, requireOwn, seenMerchants, withNamedActors } from '../session-guard.js'
 import { detailOf, rowOf, seenTransfer } from './dashboard-transfer-view.js'
 
@@ -40,13 +42,18 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/transfers/sum', read({ querystring: TransfersQuery }, TransfersSum), async (request) =>
     withTexts(await named(readers.page(readBy(request), 'transfersSum', searchOf(request, request.query)))),
   )
-  const csv = { ...withoutHead, ...read({ querystring: TransfersQuery }) }
-  app.get('/transfers.csv', csv, async (request, reply) => {
+  const sendCsv = async (request: Searching, reply: FastifyReply, name: string, reader: CsvReader) => {
     const wanted = searchOf(request, request.query)
     const catalogue = { currency, paymentMethods }
-    const pages = await named(readers.file(readBy(request), closeOf(reply), 'transfers', wanted, catalogue))
-    return sendPages(reply, 'transfers', 'csv', pages)
-  })
+    const pages = await named(readers.file(readBy(request), closeOf(reply), 'transfers', wanted, catalogue, reader))
+    return sendPages(reply, name, 'csv', pages)
+  }
+  app.get('/transfers.csv', { ...withoutHead, ...read({ querystring: TransfersFileQuery }) }, (request, reply) =>
+    sendCsv(request, reply, 'transfers', peopleOf(request.query)),
+  )
+  app.get('/transfers-exact.csv', { ...withoutHead, ...read({ querystring: TransfersQuery }) }, (request, reply) =>
+    sendCsv(request, reply, 'transfers-exact', 'programs'),
+  )
   app.get('/transfers/:trackingId/story', read({ params }, StoryAnswer), async (request) => {
     const trackingId = storedUuid(request.params.trackingId)
     requireOwn(request, (await transfers.find(trackingId))?.transfer.merchantId, 'unknown-transfer')
@@ -78,6 +85,8 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return { items: found.map((each) => ({ ...each, transfer: each.transfer && rowOf(request, each.transfer) })) }
   })
 }
+
+type Searching = FastifyRequest<{ Querystring: Static<typeof TransfersQuery> }>
 
 const parameterOf: { readonly [field in keyof TransferSearch]?: string } = {
   merchantIds: 'merchantId',

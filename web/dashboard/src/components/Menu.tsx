@@ -4,11 +4,11 @@ import { Menu as AriaMenu, MenuItem, MenuTrigger, Popover } from 'react-aria-com
 import { TriggerButton } from './TriggerButton'
 import './Select.css'
 
-export interface MenuEntry {
-  readonly id: string
-  readonly label: string
-  readonly onAction: () => void
-}
+export type MenuEntry = { readonly id: string; readonly label: string } & (
+  | { readonly onAction: () => void }
+  /** The address of a file to save. */
+  | { readonly download: string }
+)
 
 interface MenuProps {
   /** The label of the button. */
@@ -31,8 +31,13 @@ export function Menu({ label, items, name }: MenuProps) {
       </TriggerButton>
       <Popover className="Popover">
         <AriaMenu className="Options">
-          {items.map(({ id, label: itemLabel, onAction }) => (
-            <MenuItem key={id} id={id} onAction={onAction} className="Option">
+          {items.map(({ id, label: itemLabel, ...entry }) => (
+            <MenuItem
+              key={id}
+              id={id}
+              className="Option"
+              {...('download' in entry ? { href: entry.download, download: true } : entry)}
+            >
               {itemLabel}
             </MenuItem>
           ))}

@@ -7,6 +7,7 @@ import { useSession } from '../../app/current-session'
 import { useMerchant, useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
+import { CsvDownload } from '../../components/CsvDownload'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
@@ -58,9 +59,7 @@ function MerchantStatement({ merchantId }: { readonly merchantId: string }) {
       title={text('statement.title')}
       actions={
         <div className="row screen-only">
-          <a className="Button Button-plain" href={api.href('/statement.csv', range)} download>
-            {text('common.downloadCsv')}
-          </a>
+          <CsvDownload path="/statement" question={range} />
           <Button onPress={() => window.print()}>{text('common.print')}</Button>
         </div>
       }

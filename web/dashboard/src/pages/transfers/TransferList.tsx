@@ -1,9 +1,8 @@
 import './TransfersPage.css'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { ArrowUp, Banknote, Download } from 'lucide-react'
+import { ArrowUp, Banknote } from 'lucide-react'
 import { FormattedMessage, FormattedNumber } from 'react-intl'
-import { api } from '../../api/api-client'
 import type { Kind, TransferRow } from '../../api/contract'
 import { usePages } from '../../api/use-pages'
 import { usePermission, useSession } from '../../app/current-session'
@@ -12,6 +11,7 @@ import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Button, ButtonLink } from '../../components/Button'
 import { CappedCount } from '../../components/CappedCount'
+import { CsvDownload } from '../../components/CsvDownload'
 import { DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
 import { Filters } from '../../components/Filters'
@@ -51,10 +51,9 @@ export function TransferList({ kind, search, onSearch }: TransferListProps) {
       title={text(`transfers.${kind}s`)}
       actions={
         <>
-          <a className="Button Button-plain wide-only" href={api.href('/transfers.csv', question)} download>
-            <Download />
-            {text('common.downloadCsv')}
-          </a>
+          <div className="wide-only">
+            <CsvDownload path="/transfers" question={question} />
+          </div>
           {canPay && (
             <ButtonLink to="/pay" look="primary">
               <Banknote />
