@@ -1,5 +1,5 @@
 import { bankCsv } from '../kernel/csv.js'
-import { countryOutsideEea, parseIban } from '../kernel/iban.js'
+import { countryOutsideEea, countryOutsideSepa, parseIban } from '../kernel/iban.js'
 import { type Violation, violate } from '../kernel/rules.js'
 import { isDate } from '../kernel/time.js'
 import { type Currency, formatAmount } from './money.js'
@@ -26,19 +26,21 @@ export interface Batch {
 export type BankFileProblem =
   | DebtorProblem
   | (Violation & { readonly about: 'format' | 'debtor' | 'date' })
-  | (Violation & { readonly about: 'trackingIds'; readonly transfer: Transfer })
+  | WithdrawalProblem
+type WithdrawalProblem = Violation & { readonly about: 'trackingIds'; readonly transfer: Transfer }
 
 /** Returns the whole batch or none of it, so that no one has to search an uploaded file for missing withdrawals. */
 export function bankFile(batch: Batch) {
   const isSepa = batch.addition.format === 'pain.001'
-  const problems = [...notPayable(batch), ...(isSepa ? notSepa(batch) : [])]
+  const unpayable = notPayable(batch)
+  const problems = isSepa ? [...unpayable, ...notSepa(batch, unpayable)] : unpayable
   if (problems.length > 0) return { accepted: false, problems } as const
   return { accepted: true, text: isSepa ? sepa(batch) : csv(batch) } as const
 }
 
 /** The bank pays every withdrawal in the file, so it holds only those that the actor can pay now. */
-function notPayable({ addition, withdrawals }: Batch): BankFileProblem[] {
-  return withdrawals.flatMap(({ transfer, approvalAboveMinor }): BankFileProblem[] => {
+function notPayable({ addition, withdrawals }: Batch): WithdrawalProblem[] {
+  return withdrawals.flatMap(({ transfer, approvalAboveMinor }): WithdrawalProblem[] => {
     const decision = decide({ ...addition, approvalAboveMinor, sha256: '' }, transfer)
     if (decision.accepted) return []
     const { rule, values } = decision.refusal
@@ -48,33 +50,38 @@ function notPayable({ addition, withdrawals }: Batch): BankFileProblem[] {
 
 const maxSepaMinor = 999_999_999_99n
 
-function notSepa({ addition, debtor, currency, withdrawals, date }: Batch): BankFileProblem[] {
-  const problems: BankFileProblem[] = []
-  if (currency.code !== 'EUR') {
-    problems.push({ about: 'format', ...violate('sepa-euros-only', { currency: currency.code }) })
-  }
-  if (debtor) problems.push(...debtorProblems(debtor, countriesOutsideEea(debtor, withdrawals)))
-  else problems.push({ about: 'debtor', ...violate('required') })
-  const wrongDate = executionDateProblem(date, addition.at)
-  if (wrongDate) problems.push({ about: 'date', ...wrongDate })
-  for (const { transfer } of withdrawals) {
+function notSepa(
+  { addition, debtor, currency, withdrawals, date }: Batch,
+  unpayable: readonly WithdrawalProblem[],
+): BankFileProblem[] {
+  const ofWithdrawals = withdrawals.flatMap(({ transfer }): WithdrawalProblem[] => {
     const isTooLarge = transfer.amountMinor > maxSepaMinor
     const violations = [
       isTooLarge ? violate('sepa-amount-too-large', { largest: maxSepaMinor }) : undefined,
       transfer.kind === 'withdrawal' ? ibanProblem(transfer.accountNumber, violate('account-not-iban')) : undefined,
       payeeNameProblem(currency, transfer.name),
     ]
-    for (const each of violations) if (each) problems.push({ about: 'trackingIds', transfer, ...each })
+    return violations.flatMap((each) => (each ? [{ about: 'trackingIds', transfer, ...each }] : []))
+  })
+  const ofRequest: BankFileProblem[] = []
+  if (currency.code !== 'EUR') {
+    ofRequest.push({ about: 'format', ...violate('sepa-euros-only', { currency: currency.code }) })
   }
-  return problems
+  if (debtor) {
+    // A withdrawal that cannot be in the file needs no address, because the user can leave it out.
+    const refused = new Set([...unpayable, ...ofWithdrawals].map(({ transfer }) => transfer))
+    const payees = withdrawals.map(({ transfer }) => transfer).filter((transfer) => !refused.has(transfer))
+    ofRequest.push(...debtorProblems(debtor, countriesOutsideEea([debtor.iban, ...payees.map(accountOf)])))
+  } else ofRequest.push({ about: 'debtor', ...violate('required') })
+  const wrongDate = executionDateProblem(date, addition.at)
+  if (wrongDate) ofRequest.push({ about: 'date', ...wrongDate })
+  return [...ofRequest, ...ofWithdrawals]
 }
 
-/** Returns the countries whose banks need the payer's address, in alphabetical order. Unpayable accounts need none. */
-function countriesOutsideEea(debtor: Debtor, withdrawals: Batch['withdrawals']): string[] {
-  const accounts = [debtor.iban, ...withdrawals.map(({ transfer }) => accountOf(transfer))]
-  const payable = accounts.filter((account) => !ibanProblem(account, violate('iban-invalid')))
-  const countries = payable.flatMap((account) => countryOutsideEea(parseIban(account)!) ?? [])
-  return [...new Set(countries)].sort()
+/** Returns the countries whose banks need the payer's address, in alphabetical order. */
+function countriesOutsideEea(accounts: readonly string[]): string[] {
+  const ibans = accounts.flatMap((account) => parseIban(account) ?? []).filter((iban) => !countryOutsideSepa(iban))
+  return [...new Set(ibans.flatMap((iban) => countryOutsideEea(iban) ?? []))].sort()
 }
 
 /** Banks reject days that are further away, which are usually a mistyped year. */

@@ -198,6 +198,15 @@ t.test('requires the address of the payer between countries of which one is outs
   )
   t.strictSame(about(file('pain.001', [german])), [])
   t.strictSame(about(file('csv', [swiss])), [])
+  const unclaimed = withdrawal({ accountNumber: 'GB82WEST12345698765432' })
+  const turkish = withdrawal({ accountNumber: 'TR330006100519786457841326' }, claimed)
+  const rules = about(file('pain.001', [german, unclaimed, turkish])).map(({ rule }) => rule)
+  const turkishPayer = file('pain.001', [german], { debtor: { ...debtor, iban: 'TR330006100519786457841326' } })
+  t.strictSame(
+    about(turkishPayer).map(({ rule }) => rule),
+    ['iban-not-sepa'],
+  )
+  t.strictSame(rules, ['claim-needed', 'iban-not-sepa'], 'a withdrawal that is left out needs no address')
   const address = { street: 'Königsallee', building: '5 a', postcode: '40212', town: 'Düsseldorf', country: 'de' }
   t.match(file('pain.001', [swiss], { debtor: { ...debtor, address } }), {
     text:
