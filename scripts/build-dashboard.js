@@ -13,6 +13,7 @@ const sources = [
   'src/http/dashboard/api.ts',
   'src/http/refusals.ts',
   'src/domain',
+  'src/kernel',
   'tsconfig.base.json',
   'package-lock.json',
   'scripts/build-dashboard.js',

@@ -2,11 +2,12 @@ import { rmSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
 import type { BankFileProblem } from '../domain/bank-file.js'
+import type { Debtor } from '../domain/sepa-debtor.js'
 import { storedUuid } from '../kernel/uuid.js'
 import { writeFileDurably } from '../operations/files/durable-file.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, Refused, UsageError } from './command.js'
-import { choice, flag, option, path, reason, repeatable, required, type Values } from './options.js'
+import { choice, date, flag, option, path, reason, repeatable, required, type Values } from './options.js'
 
 const maxWithdrawals = 200
 
@@ -16,6 +17,15 @@ const options = {
   debtorName: option('<name>', 'pain.001: the owner of the account that pays'),
   debtorIban: option('<iban>', 'pain.001: the account that pays'),
   debtorBic: option('<bic>', 'pain.001: its bank'),
+  debtorStreet: option('<street>', 'pain.001: the street of its owner'),
+  debtorBuilding: option('<number>', 'pain.001: the number in the street'),
+  debtorPostcode: option('<postcode>', 'pain.001: the postcode of its owner'),
+  debtorTown: option('<town>', 'pain.001: the town of its owner, required for accounts outside the EEA'),
+  debtorCountry: option(
+    '<code>',
+    'pain.001: the country of its owner, such as DE, required for accounts outside the EEA',
+  ),
+  date: option('<date>', 'pain.001: the day on which the bank pays; the next TARGET day if omitted', date),
   again: option('<reason>', 'why withdrawals that are in a file already are in another one', reason),
   earlierFile: option('<messageId>', 'with --again: a file that contains them already; repeatable', repeatable()),
   leaveOut: flag('leave out the withdrawals that cannot be in the file, and make the rest'),
@@ -46,14 +56,15 @@ export function addBankFileCommand(transfers: Command): void {
 /** @throws Refused that names every problem */
 async function produce(stores: CommandStores, given: Values<typeof options>, wanted: readonly string[]) {
   const { transfers, configuration, context, notify } = stores
-  const { format, debtorName: name, debtorIban: iban, debtorBic: bic } = given
+  const { format, date: day } = given
+  if (format === 'csv' && day !== undefined) throw new UsageError('--date requires --format pain.001')
   const again = againOf(given)
-  const debtor = name === undefined || iban === undefined ? undefined : { name, iban, bic }
+  const debtor = debtorOf(given)
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions()
   const leftOut: string[] = []
   for (;;) {
     const trackingIds = wanted.filter((each) => !leftOut.includes(each))
-    const request = { format, trackingIds, debtor, timeZone, again, underClaim: false }
+    const request = { format, trackingIds, debtor, date: day, timeZone, again, underClaim: false }
     const file = await transfers.produceBankFile(request, configuration.currency, context)
     if (file.accepted) {
       const { messageId, date, sha256, text } = file
@@ -65,6 +76,15 @@ async function produce(stores: CommandStores, given: Values<typeof options>, wan
     for (const each of texts) notify(`omitted: ${each}`)
     leftOut.push(...refused)
   }
+}
+
+function debtorOf(given: Values<typeof options>): Debtor | undefined {
+  const { debtorName: name, debtorIban: iban, debtorBic: bic } = given
+  if (name === undefined || iban === undefined) return undefined
+  const { debtorStreet: street, debtorBuilding: building, debtorPostcode: postcode } = given
+  const { debtorTown: town = '', debtorCountry: country = '' } = given
+  const address = { street, building, postcode, town, country }
+  return { name, iban, bic, address: Object.values(address).some(Boolean) ? address : undefined }
 }
 
 /** @throws UsageError */
@@ -80,6 +100,12 @@ const fields = {
   name: '--debtor-name',
   iban: '--debtor-iban',
   bic: '--debtor-bic',
+  street: '--debtor-street',
+  building: '--debtor-building',
+  postcode: '--debtor-postcode',
+  town: '--debtor-town',
+  country: '--debtor-country',
+  date: '--date',
 }
 
 function textOf(problem: BankFileProblem): string {

@@ -5,7 +5,7 @@ import { parseAmount } from '../domain/money.js'
 import { normalEmail } from '../domain/password-rules.js'
 import { violate } from '../kernel/rules.js'
 import { isVisible } from '../kernel/text.js'
-import { parseTime } from '../kernel/time.js'
+import { isDate, parseTime } from '../kernel/time.js'
 import { parseCursor } from '../queries/list-page.js'
 
 /** Parses the value of an option or an argument. Commander adds the name and the text to the message of an InvalidArgumentError. */
@@ -133,6 +133,8 @@ export const path = matching((text) => text !== '', 'It must not be empty.')
 /** Parses an ISO 8601 time, or one as commands print it. A date means its start in UTC. */
 export const timeIn = (text: string) => parseTime(text.replace(' ', 'T'))
 export const time = parsed(timeIn, 'It must be a time such as 2026-11-21 (midnight UTC) or 2026-11-21T10:00:00Z.')
+
+export const date = matching(isDate, 'It must be a date such as 2026-11-23.')
 
 /** Parses the nextCursor of a list. */
 export const cursor = parsed(parseCursor, 'It must be the nextCursor of an earlier page.')

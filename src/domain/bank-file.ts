@@ -1,13 +1,15 @@
 import { exactCsv } from '../kernel/csv.js'
-import { countryOutsideSepa, parseIban } from '../kernel/iban.js'
+import { countryOutsideEea, countryOutsideSepa, parseIban } from '../kernel/iban.js'
 import { type Violation, violate } from '../kernel/rules.js'
+import { isDate } from '../kernel/time.js'
 import { type Currency, formatAmount } from './money.js'
+import { type Debtor, type DebtorProblem, debtorProblems, ibanProblem, sepaDebtor } from './sepa-debtor.js'
+import { type SepaPayment, sepaFile } from './sepa-file.js'
 import { sepaName, sepaText } from './sepa-text.js'
+import { addDays, isTargetDay, targetDate, targetDayFrom } from './target-days.js'
 import type { Transfer } from './transfer/transfer.js'
 import type { AddToBankFile } from './transfer/transfer-commands.js'
 import { decide } from './transfer/transfer-decider.js'
-
-export type Debtor = { readonly name: string; readonly iban: string; readonly bic?: string | undefined }
 
 export interface Batch {
   /** How each withdrawal is added to the file; `messageId` has at most 35 characters. */
@@ -16,28 +18,29 @@ export interface Batch {
   /** The account that pays, which pain.001 requires. */
   readonly debtor: Debtor | undefined
   readonly currency: Currency
-  /** The day on which the bank pays, such as `2026-03-01`. */
+  /** The day on which the bank pays, such as `2026-03-02`, which only pain.001 states. */
   readonly date: string
 }
 
 /** A rule that the batch violates, and what violates it: a field of the request or a withdrawal. */
-export type BankFileProblem = Violation &
-  (
-    | { readonly about: 'format' | 'debtor' | 'name' | 'iban' | 'bic' }
-    | { readonly about: 'trackingIds'; readonly transfer: Transfer }
-  )
+export type BankFileProblem =
+  | DebtorProblem
+  | (Violation & { readonly about: 'format' | 'debtor' | 'date' })
+  | WithdrawalProblem
+type WithdrawalProblem = Violation & { readonly about: 'trackingIds'; readonly transfer: Transfer }
 
 /** Returns the whole batch or none of it, so that no one has to search an uploaded file for missing withdrawals. */
 export function bankFile(batch: Batch) {
   const isSepa = batch.addition.format === 'pain.001'
-  const problems = [...notPayable(batch), ...(isSepa ? notSepa(batch) : [])]
+  const unpayable = notPayable(batch)
+  const problems = isSepa ? [...unpayable, ...notSepa(batch, unpayable)] : unpayable
   if (problems.length > 0) return { accepted: false, problems } as const
   return { accepted: true, text: isSepa ? sepa(batch) : csv(batch) } as const
 }
 
 /** The bank pays every withdrawal in the file, so it holds only those that the actor can pay now. */
-function notPayable({ addition, withdrawals }: Batch): BankFileProblem[] {
-  return withdrawals.flatMap(({ transfer, approvalAboveMinor }): BankFileProblem[] => {
+function notPayable({ addition, withdrawals }: Batch): WithdrawalProblem[] {
+  return withdrawals.flatMap(({ transfer, approvalAboveMinor }): WithdrawalProblem[] => {
     const decision = decide({ ...addition, approvalAboveMinor, sha256: '' }, transfer)
     if (decision.accepted) return []
     const { rule, values } = decision.refusal
@@ -45,39 +48,53 @@ function notPayable({ addition, withdrawals }: Batch): BankFileProblem[] {
   })
 }
 
-const bic = /^[A-Z]{6}[A-Z2-9][A-NP-Z0-9]([A-Z0-9]{3})?$/
 const maxSepaMinor = 999_999_999_99n
 
-function notSepa({ debtor, currency, withdrawals }: Batch): BankFileProblem[] {
-  const problems: BankFileProblem[] = []
-  if (currency.code !== 'EUR') {
-    problems.push({ about: 'format', ...violate('sepa-euros-only', { currency: currency.code }) })
-  }
-  if (!debtor) problems.push({ about: 'debtor', ...violate('required') })
-  else {
-    const name = payeeNameProblem(currency, debtor.name)
-    if (name) problems.push({ about: 'name', ...name })
-    const iban = ibanProblem(debtor.iban, violate('iban-invalid'))
-    if (iban) problems.push({ about: 'iban', ...iban })
-    if (debtor.bic && !bic.test(debtor.bic)) problems.push({ about: 'bic', ...violate('bic-invalid') })
-  }
-  for (const { transfer } of withdrawals) {
+function notSepa(
+  { addition, debtor, currency, withdrawals, date }: Batch,
+  unpayable: readonly WithdrawalProblem[],
+): BankFileProblem[] {
+  const ofWithdrawals = withdrawals.flatMap(({ transfer }): WithdrawalProblem[] => {
     const isTooLarge = transfer.amountMinor > maxSepaMinor
     const violations = [
       isTooLarge ? violate('sepa-amount-too-large', { largest: maxSepaMinor }) : undefined,
       transfer.kind === 'withdrawal' ? ibanProblem(transfer.accountNumber, violate('account-not-iban')) : undefined,
       payeeNameProblem(currency, transfer.name),
     ]
-    for (const each of violations) if (each) problems.push({ about: 'trackingIds', transfer, ...each })
+    return violations.flatMap((each) => (each ? [{ about: 'trackingIds', transfer, ...each }] : []))
+  })
+  const ofRequest: BankFileProblem[] = []
+  if (currency.code !== 'EUR') {
+    ofRequest.push({ about: 'format', ...violate('sepa-euros-only', { currency: currency.code }) })
   }
-  return problems
+  if (debtor) {
+    // A withdrawal that cannot be in the file needs no address, because the user can leave it out.
+    const refused = new Set([...unpayable, ...ofWithdrawals].map(({ transfer }) => transfer))
+    const payees = withdrawals.map(({ transfer }) => transfer).filter((transfer) => !refused.has(transfer))
+    ofRequest.push(...debtorProblems(debtor, countriesOutsideEea([debtor.iban, ...payees.map(accountOf)])))
+  } else ofRequest.push({ about: 'debtor', ...violate('required') })
+  const wrongDate = executionDateProblem(date, addition.at)
+  if (wrongDate) ofRequest.push({ about: 'date', ...wrongDate })
+  return [...ofRequest, ...ofWithdrawals]
 }
 
-function ibanProblem(text: string, invalid: Violation): Violation | undefined {
-  const iban = parseIban(text)
-  const country = iban && countryOutsideSepa(iban)
-  if (!iban) return invalid
-  return country ? violate('iban-not-sepa', { country }) : undefined
+/** Returns the countries whose banks need the payer's address, in alphabetical order. */
+function countriesOutsideEea(accounts: readonly string[]): string[] {
+  const ibans = accounts.flatMap((account) => parseIban(account) ?? []).filter((iban) => !countryOutsideSepa(iban))
+  return [...new Set(ibans.flatMap((iban) => countryOutsideEea(iban) ?? []))].sort()
+}
+
+/** Banks reject days that are further away, which are usually a mistyped year. */
+const maxDaysAhead = 365
+
+/** Returns the rule that the day violates on which a SEPA file of this time is paid. Today is possible, until the bank's cut-off time. */
+function executionDateProblem(date: string, at: string): Violation | undefined {
+  if (!isDate(date)) return violate('date-invalid')
+  const today = targetDate(at)
+  if (date < today) return violate('date-passed', { next: targetDayFrom(today) })
+  const latest = addDays(today, maxDaysAhead)
+  if (date > latest) return violate('date-too-late', { latest })
+  return isTargetDay(date) ? undefined : violate('not-target-day', { next: targetDayFrom(date) })
 }
 
 /** Returns the rule that a name violates of which nothing is left in a payment. In euros, that is a payment in SEPA characters. */
@@ -96,47 +113,21 @@ function csv({ withdrawals, currency }: Batch): string {
   return exactCsv([head, ...rows])
 }
 
-/** Returns a SEPA credit transfer initiation, ISO 20022 pain.001.001.09. */
-function sepa({ addition: { messageId, at }, debtor, currency, withdrawals, date }: Batch): string {
-  const { name, iban, bic } = debtor!
-  const totalMinor = withdrawals.reduce((sum, { transfer }) => sum + transfer.amountMinor, 0n)
-  const totals = [
-    element('NbOfTxs', String(withdrawals.length)),
-    element('CtrlSum', formatAmount(currency, totalMinor)),
-  ]
-  const agent = bic ? element('BICFI', bic) : element('Othr', element('Id', 'NOTPROVIDED'))
-  const owner = element('Nm', sepaName(name)!)
-  const header = [element('MsgId', messageId), element('CreDtTm', at), ...totals, element('InitgPty', owner)]
-  const information = element(
-    'PmtInf',
-    ...[element('PmtInfId', messageId), element('PmtMtd', 'TRF'), ...totals],
-    element('PmtTpInf', element('SvcLvl', element('Cd', 'SEPA'))),
-    element('ReqdExctnDt', element('Dt', date)),
-    element('Dbtr', owner),
-    element('DbtrAcct', element('Id', element('IBAN', parseIban(iban)!))),
-    element('DbtrAgt', element('FinInstnId', agent)),
-    element('ChrgBr', 'SLEV'),
-    ...withdrawals.map(({ transfer }) => creditTransfer(transfer, currency)),
-  )
-  const namespace = 'urn:iso:std:iso:20022:tech:xsd:pain.001.001.09'
-  const initiation = element('CstmrCdtTrfInitn', element('GrpHdr', ...header), information)
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${namespace}">${initiation}</Document>\n`
-}
-
-function creditTransfer(transfer: Transfer, currency: Currency): string {
-  const { trackingId, amountMinor, name, referenceId } = transfer
-  return element(
-    'CdtTrfTxInf',
-    // At most 35 characters: a UUID with its hyphens is one too long.
-    element('PmtId', element('EndToEndId', trackingId.replaceAll('-', ''))),
-    element('Amt', `<InstdAmt Ccy="${currency.code}">${formatAmount(currency, amountMinor)}</InstdAmt>`),
-    element('Cdtr', element('Nm', sepaName(name)!)),
-    element('CdtrAcct', element('Id', element('IBAN', parseIban(accountOf(transfer))!))),
-    element('RmtInf', element('Ustrd', sepaText(referenceId, maxRemittance))),
-  )
+function sepa({ addition: { messageId, at }, debtor, withdrawals, date }: Batch): string {
+  const payments = withdrawals.map(({ transfer }): SepaPayment => {
+    const { trackingId, amountMinor, name, referenceId } = transfer
+    return {
+      // At most 35 characters: a UUID with its hyphens is one too long.
+      endToEndId: trackingId.replaceAll('-', ''),
+      amountMinor,
+      name: sepaName(name)!,
+      iban: parseIban(accountOf(transfer))!,
+      // A merchant may use references without any character that a bank accepts.
+      remittance: sepaText(referenceId, maxRemittance) ?? trackingId,
+    }
+  })
+  return sepaFile({ messageId, at, date, debtor: sepaDebtor(debtor!), payments })
 }
 
 const accountOf = (transfer: Transfer): string => (transfer.kind === 'withdrawal' ? transfer.accountNumber : '')
-/** Nothing needs an escape: SEPA characters include none of markup. */
-const element = (name: string, ...inner: readonly string[]): string => `<${name}>${inner.join('')}</${name}>`
 const maxRemittance = 140

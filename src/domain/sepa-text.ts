@@ -14,10 +14,14 @@ const table =
   "€E &+ ;, ¿? [( ]) {( }) \\/ |/ _- ~- ‐- ‑- –- —- `' ´' ‘' ’' ʼ'"
 const conversions = new Map(table.split(' ').map((pair) => [pair[0], pair.slice(1)]))
 
-/** Returns the text in SEPA characters, with at most this many of them. */
-export function sepaText(text: string, maxLength: number): string {
+/**
+ * Returns the text in SEPA characters, with at most this many of them, or `undefined` if no letter or digit is left. Banks reject an empty
+ * text, and punctuation alone says nothing to the person who reads it.
+ */
+export function sepaText(text: string, maxLength: number): string | undefined {
   const converted = Array.from(text.normalize('NFC'), convert).join('')
-  return converted.replaceAll(/ +/g, ' ').trim().slice(0, maxLength).trimEnd()
+  const fitting = converted.replaceAll(/ +/g, ' ').trim().slice(0, maxLength).trimEnd()
+  return /[A-Za-z0-9]/.test(fitting) ? fitting : undefined
 }
 
 function convert(character: string): string {
@@ -29,10 +33,5 @@ function convert(character: string): string {
   return parts === character ? '.' : Array.from(parts, convert).join('')
 }
 
-const maxName = 70
-
 /** Returns the name of a payer or payee, or `undefined` if nothing is left of it by which a bank can know the person. */
-export function sepaName(name: string): string | undefined {
-  const text = sepaText(name, maxName)
-  return /[A-Za-z0-9]/.test(text) ? text : undefined
-}
+export const sepaName = (name: string): string | undefined => sepaText(name, 70)

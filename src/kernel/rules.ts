@@ -83,6 +83,7 @@ export const ruleTexts = {
   'sepa-amount-too-large': 'The amount is above {largest}, the largest SEPA payment.',
   'account-not-iban': 'The account number is not a valid IBAN.',
   'iban-not-sepa': 'SEPA payments cannot reach the country {country}.',
+  'qr-iban': 'SEPA payments cannot use a QR-IBAN. Use the ordinary IBAN of the account.',
   'name-not-payable': 'The name must contain a letter or digit that banks accept in payments in {currency}.',
   // Callbacks
   'unknown-callback': 'Callback not found.',
@@ -160,6 +161,10 @@ export const ruleTexts = {
   unchanged: '{field} must be different from the current one.',
   'email-invalid':
     '{field} must be an email address such as name@example.com, in ASCII characters. Enter an internationalized domain in its xn-- form.',
+  'not-sepa-text': '{field} must contain a letter or digit that banks accept in SEPA payments.',
+  'country-invalid': '{field} must be a country code of two letters, such as DE.',
+  'address-needed':
+    '{field} is required, because payments from or to accounts in {countries} need the address of the payer.',
   'iban-invalid': '{field} must be a valid IBAN.',
   'bic-invalid': '{field} must be a valid BIC of 8 or 11 characters.',
   'api-key-name-invalid': '{field} must have 1 to {most} of the characters A-Z a-z 0-9 . _ -',
@@ -177,6 +182,11 @@ export const ruleTexts = {
   'min-above-max': 'The minimum amount must not be greater than the maximum amount.',
   // Times and places in a list
   'time-invalid': '{field} must be an ISO 8601 date, or a time with a time zone.',
+  'date-invalid': '{field} must be a date such as 2026-11-23.',
+  'date-passed': '{field} must not be in the past. The next possible day is {next}.',
+  'date-too-late': '{field} must be {latest} or earlier.',
+  'not-target-day':
+    '{field} must be a day on which banks make SEPA payments, not a weekend or a TARGET holiday. The next possible day is {next}.',
   'time-zone-invalid': '{field} must be a time zone, such as Europe/Istanbul.',
   'time-passed': '{field} must be in the future.',
   'not-after': '{field} must be after {other}.',

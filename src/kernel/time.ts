@@ -63,3 +63,6 @@ export function parseTime(text: string): string | undefined {
   // A zone can lead to a year that is not written with four digits. Such times do not sort as text.
   return time.length === 'yyyy-mm-ddThh:mm:ss.mmmZ'.length ? time : undefined
 }
+
+/** Returns whether the text is a date of the calendar, such as `2026-03-01`. */
+export const isDate = (text: string): boolean => parseTime(text) === `${text}T00:00:00.000Z`

@@ -32,7 +32,7 @@ export function transferWords({ referenceId, userId, name, accountNumber, bankFi
     add(plainAccountNumber(accountNumber))
     // Of ASCII texts, a payment has all letters and digits.
     for (const text of [name, referenceId])
-      if (text && text !== erasedText && !ascii.test(text)) add(sepaText(text, Number.POSITIVE_INFINITY))
+      if (text && text !== erasedText && !ascii.test(text)) add(sepaText(text, Number.POSITIVE_INFINITY) ?? '')
   }
   for (const id of bankFiles?.split(' ') ?? []) if (id !== '') words.add(id)
   return [...words]

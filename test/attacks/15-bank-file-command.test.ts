@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import { addDays, targetDate, targetDayFrom } from '../../src/domain/target-days.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { runCli } from '../cli/in-process.js'
@@ -64,4 +65,39 @@ t.test('the command writes a file once, and another one only with --again', asyn
   t.match(await transfers.act(good, { type: 'Claim' }, ada), { refusal: { rule: 'held-in-bank-file' } })
   t.match(await run('transfers', 'release', good, '--json'), { status: 0, stdout: /"changed":true/ })
   t.match(await transfers.act(good, { type: 'Claim' }, ada), { changed: true })
+
+  const third = join(directory, 'third.xml')
+  const sepa = (ids: string[], ...more: string[]) => write(ids, ...debtor, '--out', third, ...more)
+  const unreadable = await withdrawal('\u00a8', 'DE89370400440532013000')
+  const qr = await withdrawal('qr', 'CH4431999123000889012')
+  const british = await withdrawal('british', 'GB82WEST12345698765432')
+  t.match(await sepa([unreadable, qr]), { status: 1, stderr: `${qr}: SEPA payments cannot use a QR-IBAN.` })
+  for (const [date, status, problem] of [
+    ['2026-02-30', 2, '--date'],
+    ['2020-01-02', 1, '--date must not be in the past. The next possible day is'],
+    ['9999-01-04', 1, '--date must be'],
+    [nextSaturday(), 1, '--date must be a day on which banks make SEPA payments'],
+  ] as const)
+    t.match(await sepa([unreadable], '--date', date), { status, stderr: problem }, date)
+  t.match(await sepa([unreadable], '--format', 'csv', '--date', nextSaturday()), {
+    status: 2,
+    stderr: '--date requires',
+  })
+  t.match(await sepa([unreadable, british]), {
+    status: 1,
+    stderr: '--debtor-town is required, because payments from or to accounts in GB need the address of the payer.',
+  })
+  const files = await Promise.all([unreadable, qr, british].map(async (id) => (await transfers.find(id))!.revision))
+  t.same(files, [0, 0, 0], 'nothing is recorded')
+  const address = ['--debtor-town', 'Köln', '--debtor-country', 'de']
+  const paid = await sepa([unreadable, qr, british], ...address, '--leave-out')
+  t.match(JSON.parse(paid.stdout), { leftOut: [qr], date: targetDayFrom(targetDate(clock())) })
+  const text = readFileSync(third, 'utf8')
+  t.match(text, `<Ustrd>${unreadable}</Ustrd>`)
+  t.match(text, '<PstlAdr><TwnNm>Koln</TwnNm><Ctry>DE</Ctry></PstlAdr>')
 })
+
+function nextSaturday(): string {
+  const today = targetDate(new Date().toISOString())
+  return addDays(today, 6 - new Date(today).getUTCDay())
+}

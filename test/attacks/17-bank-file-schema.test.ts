@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
@@ -11,41 +12,85 @@ import { specification } from '../support/given-when-then.js'
 
 const { fold } = specification(transferDecider)
 const ibans = ['DE89370400440532013000', 'GB82 WEST 1234 5698 7654 32', 'no9386011117947', 'RS35260005601001611379']
-const name = fc.oneof(fc.constantFrom('Ayşe Yılmaz', `O'Neil & <Söhne> "KG"`, 'Γιώργος'), anyText())
+const qrIban = 'CH4431999123000889012'
+/** Texts that SEPA can write, texts that it cannot, and any others. */
+const text = (maxLength: number) =>
+  fc.oneof(
+    fc.constantFrom(
+      'Ayşe Yılmaz',
+      `O'Neil & <Söhne> "KG"`,
+      'Γιώργος',
+      '\u00a8',
+      '李明',
+      '😀',
+      '...',
+      ' ',
+      '\u0301',
+      '/',
+    ),
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength }),
+    anyText({ minLength: 1, maxLength }),
+  )
+/** Mostly a usual value, so that many batches lead to a file. */
+const often = (usual: string, any: fc.Arbitrary<string>) =>
+  fc.oneof({ arbitrary: fc.constant(usual), weight: 3 }, { arbitrary: any, weight: 1 })
 const withdrawal = fc.record({
-  name: name.map((each) => `${each}A`),
-  referenceId: fc.oneof(
-    fc.uuid(),
-    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 128 }).map((each) => `_${each}`),
-  ),
-  accountNumber: fc.constantFrom(...ibans),
+  name: often('Ayşe Yılmaz', text(128)),
+  referenceId: fc.oneof(fc.uuid(), text(128)),
+  accountNumber: fc.oneof({ arbitrary: fc.constantFrom(...ibans), weight: 9 }, fc.constantFrom(qrIban, '481920375566')),
   amountMinor: fc.bigInt(1n, 999_999_999_99n),
 })
+const address = fc.record(
+  {
+    street: often('Königsallee', text(70)),
+    building: often('5a', fc.constant('Щ'.repeat(16))),
+    postcode: fc.constant('80331'),
+    town: often('München', text(35)),
+    country: often('DE', fc.constantFrom('gb', 'ZZ', '')),
+  },
+  { requiredKeys: ['town', 'country'] },
+)
 const batches = fc.record({
-  withdrawals: fc.array(withdrawal, { minLength: 1, maxLength: 5 }),
+  withdrawals: fc.array(withdrawal, { minLength: 1, maxLength: 3 }),
   debtor: fc.record(
     {
-      name: fc.constantFrom('Shop & Söhne', 'x'.repeat(70)),
+      name: often('Shop & Söhne', text(70)),
       iban: fc.constantFrom(...ibans),
-      bic: fc.constant('BYLADEM1001'),
+      bic: fc.constantFrom('BYLADEM1001', ''),
+      address,
     },
     { requiredKeys: ['name', 'iban'] },
   ),
-  date: fc.constantFrom('2026-03-01', '2028-02-29'),
+  date: often('2026-03-02', fc.constantFrom('2026-04-07', '2026-04-06')),
 })
 
+const plain = { name: 'Ada', referenceId: 'r', accountNumber: ibans[0]!, amountMinor: 1n }
+const debtor = { name: 'Shop', iban: ibans[0]! }
 const messageId = 'a'.repeat(32)
-/** Files of random batches, as the service writes them. */
-const files = fc.sample(batches, { numRuns: 100, seed: 17 }).map(({ withdrawals, ...rest }) => {
+const written = ({ withdrawals, ...rest }: typeof batches extends fc.Arbitrary<infer Each> ? Each : never) => {
   const settler = { by: 'cli:root', underClaim: false, at: later }
   const addition = { type: 'AddToBankFile', ...settler, format: 'pain.001', messageId, again: null } as const
   const transfers = withdrawals.map((fields) => {
-    const created = { ...withdrawalCreated, data: { ...withdrawalCreated.data, ...fields } }
+    const trackingId = randomUUID()
+    const created = { ...withdrawalCreated, data: { ...withdrawalCreated.data, ...fields, trackingId } }
     return { transfer: fold([created]) as Transfer, approvalAboveMinor: null }
   })
-  const file = bankFile({ addition, withdrawals: transfers, currency: { code: 'EUR', decimals: 2 }, ...rest })
-  if (!file.accepted) throw new Error(JSON.stringify(file.problems.map(({ rule }) => rule)))
-  return file.text
+  return bankFile({ addition, withdrawals: transfers, currency: { code: 'EUR', decimals: 2 }, ...rest })
+}
+
+/** Files of random batches, as the service writes them. A batch without a file has a problem for each input that cannot be in one. */
+const results = fc.sample(batches, { numRuns: 1_000, seed: 17 }).map(written)
+const files = results.flatMap((file) => (file.accepted ? [file.text] : []))
+
+t.test('the batches lead to files, and every input that cannot be in one to a problem', async (t) => {
+  t.ok(files.length > 50, `${files.length} files`)
+  const rules = new Set(results.flatMap((file) => (file.accepted ? [] : file.problems.map(({ rule }) => rule))))
+  t.same([...rules].sort(), [
+    ...['account-not-iban', 'address-needed', 'country-invalid', 'name-not-payable', 'not-sepa-text'],
+    ...['not-target-day', 'qr-iban', 'required', 'too-long'],
+  ])
+  for (const empty of ['\u00a8', '李明', '...'])
+    t.equal(written({ withdrawals: [{ ...plain, referenceId: empty }], debtor, date: '2026-03-02' }).accepted, true)
 })
 
 async function problemsOf(schemaPath: string, texts: readonly string[]) {
@@ -68,6 +113,8 @@ t.test('the schema finds a wrong file', async (t) => {
     ['Ccy="EUR"', 'Ccy="TRY"'],
     [/<IBAN>../, '<IBAN>DE99'],
     ['</InstdAmt>', '5</InstdAmt>'],
+    [/<Ustrd>[^<]*/, '<Ustrd>'],
+    ['</CreDtTm>', '.000Z</CreDtTm>'],
   ] as const)
     t.not((await problemsOf(restricted, [text.replace(right, wrong)])).length, 0, String(right))
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { getCountrySpecifications } from 'ibantools'
 import t from 'tap'
 import { sepaName, sepaText } from '../../src/domain/sepa-text.js'
-import { countryOutsideSepa, parseIban } from '../../src/kernel/iban.js'
+import { countryOutsideEea, countryOutsideSepa, isQrIban, parseIban } from '../../src/kernel/iban.js'
 import { dateIn } from '../../src/kernel/time.js'
 import { anyText } from '../support/any-text.js'
 
@@ -25,17 +25,48 @@ t.test('converts names to the characters that every bank in SEPA accepts', async
   for (const nothing of ['', ' ', '***', '李明', '😀', '...']) t.equal(sepaName(nothing), undefined, nothing)
 })
 
-t.test('no text leads to a character outside SEPA, nor to spaces at the ends', async () => {
-  fc.assert(
-    fc.property(anyText({ maxLength: 200 }), fc.integer({ min: 1, max: 140 }), (text, most) => {
-      const converted = sepaText(text, most)
-      return isSepa(converted) && converted.length <= most && converted.trim() === converted
-    }),
-    { numRuns: 2000 },
-  )
-  fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom(..."aZ09/-?:().,'+") }), (text) => sepaText(text, 999) === text),
-  )
+t.test(
+  'no text leads to a character outside SEPA, to spaces at the ends, or to a text without a letter or digit',
+  async () => {
+    fc.assert(
+      fc.property(anyText({ maxLength: 200 }), fc.integer({ min: 1, max: 140 }), (text, most) => {
+        const converted = sepaText(text, most)
+        if (converted === undefined) return true
+        const isTrimmed = converted.trim() === converted
+        return isSepa(converted) && converted.length <= most && isTrimmed && /[A-Za-z0-9]/.test(converted)
+      }),
+      { numRuns: 2000 },
+    )
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(..."aZ09/-?:().,'+") }), (text) => {
+        return sepaText(text, 999) === (/[aZ09]/.test(text) ? text : undefined)
+      }),
+    )
+  },
+)
+
+t.test('a text of which no letter or digit is left is none', async (t) => {
+  for (const nothing of [
+    '',
+    ' ',
+    '\u00a8',
+    '\u00b4',
+    '***',
+    '...',
+    '李明',
+    '😀',
+    '\u0301',
+    '¿?',
+    '—',
+    `${'.'.repeat(70)}a`,
+  ])
+    t.equal(sepaText(nothing, 70), undefined, nothing)
+  for (const [text, converted] of [
+    ['\u00a8a', 'a'],
+    ['李明 1', '.. 1'],
+    ['—7', '-7'],
+  ] as const)
+    t.equal(sepaText(text, 70), converted)
 })
 
 /** Returns the IBAN of an account with these check digits. */
@@ -81,6 +112,30 @@ t.test('accepts only the structure of the country, in any case and as people wri
   ]
   for (const text of [...wrong, 'DЕ89370400440532013000', 'DE89_370400440532013000'])
     t.equal(parseIban(text), undefined, text)
+})
+
+t.test(
+  'knows the countries outside the European Economic Area, whose banks need the address of the payer',
+  async (t) => {
+    const inSepa = Object.keys(getCountrySpecifications()).filter(
+      (country) => countryOutsideSepa(`${country}00`) === undefined,
+    )
+    const outside = inSepa.filter((country) => countryOutsideEea(`${country}00`) !== undefined)
+    t.same(outside.sort(), 'AD AL CH GB GI MC MD ME MK RS SM VA'.split(' '))
+  },
+)
+
+t.test('knows QR-IBANs, whose institutions have the numbers 30000 to 31999', async (t) => {
+  for (const [country, institution, isQr] of [
+    ['CH', '30000', true],
+    ['CH', '31999', true],
+    ['LI', '30808', true],
+    ['CH', '29999', false],
+    ['CH', '32000', false],
+    ['CH', '00762', false],
+    ['DE', '30000', false],
+  ] as const)
+    t.equal(isQrIban(`${country}00${institution}000000000000`), isQr, `${country} ${institution}`)
 })
 
 t.test('knows the countries of SEPA', async (t) => {

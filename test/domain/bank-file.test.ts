@@ -130,3 +130,123 @@ t.test(
     t.strictSame(about({ debtor: { ...debtor, name: ' ' } }), ['name'])
   },
 )
+
+const about = (written: ReturnType<typeof file>) =>
+  written.accepted ? [] : written.problems.map(({ about, rule, values }) => ({ about, rule, values }))
+
+t.test('states the time of creation in the 19 characters that every bank accepts', async (t) => {
+  t.match(file('pain.001', [withdrawal({ accountNumber: iban }, claimed)]), {
+    text: '<CreDtTm>2026-03-01T10:05:00</CreDtTm>',
+  })
+})
+
+t.test('states the trackingId if no letter or digit of the reference is left', async (t) => {
+  const remittances = (referenceId: string) => {
+    const written = file('pain.001', [withdrawal({ accountNumber: iban, referenceId }, claimed)])
+    return written.accepted && [...written.text.matchAll(/<Ustrd>([^<]*)<\/Ustrd>/g)].map(([, text]) => text)
+  }
+  const { trackingId } = withdrawalCreated.data
+  for (const referenceId of ['\u00a8', ' ', '李明', '😀', '...', '\u0301', '.'.repeat(128)])
+    t.strictSame(remittances(referenceId), [trackingId], referenceId)
+  t.strictSame(remittances('李-1'), ['.-1'])
+})
+
+t.test('rejects a day on which no bank pays', async (t) => {
+  const own = withdrawal({ accountNumber: iban }, claimed)
+  // 1 March 2026 is a Sunday, and 6 April 2026 is Easter Monday.
+  for (const [date, rule, values] of [
+    ['2026-03-01', 'not-target-day', { next: '2026-03-02' }],
+    ['2026-03-07', 'not-target-day', { next: '2026-03-09' }],
+    ['2026-04-03', 'not-target-day', { next: '2026-04-07' }],
+    ['2026-12-25', 'not-target-day', { next: '2026-12-28' }],
+    ['2026-02-27', 'date-passed', { next: '2026-03-02' }],
+    ['2027-03-02', 'date-too-late', { latest: '2027-03-01' }],
+    ['2026-02-30', 'date-invalid', {}],
+    ['02.03.2026', 'date-invalid', {}],
+    ['', 'date-invalid', {}],
+  ] as const)
+    t.strictSame(about(file('pain.001', [own], { date })), [{ about: 'date', rule, values }], date)
+  for (const date of ['2026-03-02', '2026-04-02', '2027-03-01'])
+    t.match(file('pain.001', [own], { date }), { text: `<ReqdExctnDt><Dt>${date}</Dt>` })
+  t.equal(file('csv', [own], { date: '2026-03-01' }).accepted, true, 'CSV states no day')
+})
+
+t.test('rejects QR-IBANs of payees and of the payer', async (t) => {
+  const own = withdrawal({ trackingId: 'own', accountNumber: 'CH93 0076 2011 6238 5295 7' }, claimed)
+  const qr = withdrawal({ trackingId: 'qr', accountNumber: 'ch44 3199 9123 0008 8901 2' }, claimed)
+  const payer = { ...debtor, address: { town: 'Berlin', country: 'DE' } }
+  t.equal(file('pain.001', [own], { debtor: payer }).accepted, true)
+  t.match(file('pain.001', [own, qr], { debtor: payer }), {
+    problems: [{ transfer: { trackingId: 'qr' }, rule: 'qr-iban' }],
+  })
+  t.strictSame(about(file('pain.001', [own], { debtor: { ...payer, iban: 'CH4431999123000889012' } })), [
+    { about: 'iban', rule: 'qr-iban', values: {} },
+  ])
+  t.equal(file('csv', [qr]).accepted, true)
+})
+
+t.test('requires the address of the payer between countries of which one is outside the EEA', async (t) => {
+  const german = withdrawal({ accountNumber: iban }, claimed)
+  const british = withdrawal({ accountNumber: 'GB82WEST12345698765432' }, claimed)
+  const swiss = withdrawal({ accountNumber: 'CH9300762011623852957' }, claimed)
+  const needed = (countries: string) =>
+    ['town', 'country'].map((field) => ({ about: field, rule: 'address-needed', values: { countries } }))
+  t.strictSame(about(file('pain.001', [swiss, german, british])), needed('CH, GB'))
+  t.strictSame(
+    about(file('pain.001', [german], { debtor: { ...debtor, iban: 'GB82WEST12345698765432' } })),
+    needed('GB'),
+  )
+  t.strictSame(about(file('pain.001', [german])), [])
+  t.strictSame(about(file('csv', [swiss])), [])
+  const unclaimed = withdrawal({ accountNumber: 'GB82WEST12345698765432' })
+  const turkish = withdrawal({ accountNumber: 'TR330006100519786457841326' }, claimed)
+  const rules = about(file('pain.001', [german, unclaimed, turkish])).map(({ rule }) => rule)
+  const turkishPayer = file('pain.001', [german], { debtor: { ...debtor, iban: 'TR330006100519786457841326' } })
+  t.strictSame(
+    about(turkishPayer).map(({ rule }) => rule),
+    ['iban-not-sepa'],
+  )
+  t.strictSame(rules, ['claim-needed', 'iban-not-sepa'], 'a withdrawal that is left out needs no address')
+  const address = { street: 'Königsallee', building: '5 a', postcode: '40212', town: 'Düsseldorf', country: 'de' }
+  t.match(file('pain.001', [swiss], { debtor: { ...debtor, address } }), {
+    text:
+      '<Dbtr><Nm>Shop + Sons .GmbH.</Nm><PstlAdr><StrtNm>Konigsallee</StrtNm><BldgNb>5 a</BldgNb>' +
+      '<PstCd>40212</PstCd><TwnNm>Dusseldorf</TwnNm><Ctry>DE</Ctry></PstlAdr></Dbtr>',
+  })
+  t.match(file('pain.001', [swiss], { debtor: { ...debtor, address: { town: 'Bern', country: 'CH', street: ' ' } } }), {
+    text: '<PstlAdr><TwnNm>Bern</TwnNm><Ctry>CH</Ctry></PstlAdr>',
+  })
+})
+
+t.test('rejects a payer of whom a bank cannot read a text', async (t) => {
+  const own = withdrawal({ accountNumber: iban }, claimed)
+  const address = { town: 'Berlin', country: 'DE' }
+  for (const [changes, problem] of [
+    [{ name: '李明' }, ['name', 'not-sepa-text']],
+    [{ name: '\u00a8' }, ['name', 'not-sepa-text']],
+    [{ bic: 'bylademm' }, ['bic', 'bic-invalid']],
+    [{ bic: '\u00a8' }, ['bic', 'bic-invalid']],
+    [{ address: { ...address, town: '' } }, ['town', 'required']],
+    [{ address: { ...address, town: '東京' } }, ['town', 'not-sepa-text']],
+    [{ address: { ...address, town: 'x'.repeat(36) } }, ['town', 'too-long']],
+    [{ address: { ...address, street: '...' } }, ['street', 'not-sepa-text']],
+    [{ address: { ...address, building: 'x'.repeat(17) } }, ['building', 'too-long']],
+    [{ address: { ...address, postcode: '\u00a8' } }, ['postcode', 'not-sepa-text']],
+    [{ address: { ...address, country: '' } }, ['country', 'required']],
+    [{ address: { ...address, country: 'ZZ' } }, ['country', 'country-invalid']],
+    [{ address: { ...address, country: 'Germany' } }, ['country', 'country-invalid']],
+  ] as const)
+    t.strictSame(
+      about(file('pain.001', [own], { debtor: { ...debtor, ...changes } })).map(({ about, rule }) => [about, rule]),
+      [problem],
+    )
+  t.equal(file('pain.001', [own], { debtor: { ...debtor, bic: '' } }).accepted, true)
+})
+
+t.test('never returns a file that a bank would reject, even if a check of an input is missing', async (t) => {
+  const own = withdrawal({ accountNumber: iban }, claimed)
+  const settler = { by: actor.by, underClaim: true, at: later }
+  const addition = { type: 'AddToBankFile', ...settler, format: 'pain.001', messageId: '', again: null } as const
+  t.throws(() => file('pain.001', [own], { addition }), { message: 'the content of MsgId is invalid in a SEPA file' })
+  t.throws(() => file('pain.001', []), { message: 'the content of NbOfTxs is invalid in a SEPA file' })
+})

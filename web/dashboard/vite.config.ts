@@ -15,6 +15,19 @@ const onlyOurLanguages: Plugin = {
 }
 
 /**
+ * Empties React Aria's announcer without `innerHTML`, which the pages' policy forbids. The error ended the page when a user typed a second
+ * digit of a date.
+ */
+const announcerWithoutMarkup: Plugin = {
+  name: 'announcer-without-markup',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!/\/LiveAnnouncer\.m?js$/.test(id)) return null
+    return { code: code.replaceAll(".innerHTML = ''", '.replaceChildren()'), map: null }
+  },
+}
+
+/**
  * Puts each style sheet into the cascade layer of its folder, so that a page can adjust a component regardless of the order in which the
  * sheets load. Each sheet states the order of the layers, because any of them may load first.
  */
@@ -150,7 +163,7 @@ export default defineConfig({
   // Relative to the base path that the server writes into the page, because PUBLIC_URL may have a path.
   base: './',
   resolve: { alias: { '@formatjs/icu-messageformat-parser': '@formatjs/icu-messageformat-parser/no-parser.js' } },
-  plugins: [onlyOurLanguages, textModules, layerOfFolder, iconsByFile, react(), preloadMain],
+  plugins: [onlyOurLanguages, announcerWithoutMarkup, textModules, layerOfFolder, iconsByFile, react(), preloadMain],
   build: {
     outDir: '../../dist/web/dashboard',
     emptyOutDir: true,

@@ -1,5 +1,6 @@
-import type { BankFileProblem, Debtor } from '../../domain/bank-file.js'
+import type { BankFileProblem } from '../../domain/bank-file.js'
 import { type Currency, isPayable } from '../../domain/money.js'
+import type { Debtor } from '../../domain/sepa-debtor.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import type {
   BankFileAgain,
@@ -45,13 +46,15 @@ export interface BankFileRequest {
   /** Existing transfers, each once. */
   readonly trackingIds: readonly string[]
   readonly debtor?: Debtor | undefined
-  /** The time zone of the day on which the bank pays. */
+  /** The day on which the bank pays a SEPA file; defaults to the next day of TARGET. */
+  readonly date?: string | undefined
+  /** The time zone of the day on which a CSV file is produced. */
   readonly timeZone: string
   readonly again?: BankFileAgain | undefined
   readonly underClaim: boolean
 }
 
-/** `sha256` is the digest of the text, in hex. */
+/** `date` is the day on which the bank pays a SEPA file or on which a CSV file was produced, `sha256` the digest of the text in hex. */
 export type ProducedFile =
   | {
       readonly accepted: true

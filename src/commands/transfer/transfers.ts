@@ -5,6 +5,7 @@ import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import type { Currency } from '../../domain/money.js'
 import { openCollection, paymentDecider } from '../../domain/payment.js'
 import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
+import { targetDate, targetDayFrom } from '../../domain/target-days.js'
 import type { Transfer, TransferState } from '../../domain/transfer/transfer.js'
 import type { MismatchPolicy, TransferCommand } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
@@ -127,7 +128,7 @@ export class TransferCommands {
    * every record is in the log, so no two files contain the same withdrawal without a reason.
    */
   produceBankFile(request: BankFileRequest, currency: Currency, context: CommandContext): Promise<ProducedFile> {
-    const { format, trackingIds, debtor, timeZone, again = null, underClaim } = request
+    const { format, trackingIds, debtor, again = null, underClaim } = request
     return retryOnConflict('bank file', async () => {
       const [at, payoutsStopped] = [this.clock(), await this.arePayoutsStopped()]
       const found = await Promise.all(trackingIds.map((trackingId) => this.find(trackingId)))
@@ -143,7 +144,7 @@ export class TransferCommands {
       const messageId = uuidV5(JSON.stringify([format, debtor?.iban, seen]), trackingIds[0]!).replaceAll('-', '')
       const settler = { by: context.actor, underClaim, payoutsStopped, at }
       const addition = { type: 'AddToBankFile', ...settler, messageId, format, again } as const
-      const date = dateIn(timeZone, at)
+      const date = dateOf(request, at)
       const file = bankFile({ addition, withdrawals, debtor, currency, date })
       if (!file.accepted) return file
       const sha256 = hash('sha256', file.text)
@@ -226,6 +227,10 @@ export class TransferCommands {
     const stream = transferStream(trackingId)
     return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
   }
+}
+
+function dateOf({ format, date, timeZone }: BankFileRequest, at: string): string {
+  return format === 'csv' ? dateIn(timeZone, at) : (date ?? targetDayFrom(targetDate(at)))
 }
 
 type ActionOptions = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>

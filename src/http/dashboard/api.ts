@@ -326,15 +326,32 @@ export const BulkAnswer = Items(
     ),
   }),
 )
+const AddressText = Type.String({ maxLength: 70 })
 /** For withdrawals that the viewer has claimed. pain.001 requires IBANs of SEPA countries. */
 export const BankFileRequest = Type.Object({
   format: OneOf(['csv', 'pain.001']),
   trackingIds: Type.Array(Text, { minItems: 1, maxItems: 200 }),
-  /** The debtor, for pain.001. */
+  /** The debtor, for pain.001. Accounts outside the European Economic Area need the address. */
   debtor: Type.Optional(
-    Type.Object({ name: Type.String({ minLength: 1, maxLength: 70 }), iban: Text, bic: Type.Optional(Text) }),
+    Type.Object({
+      name: Type.String({ minLength: 1, maxLength: 70 }),
+      iban: Text,
+      bic: Type.Optional(Text),
+      address: Type.Optional(
+        Type.Object({
+          street: Type.Optional(AddressText),
+          building: Type.Optional(AddressText),
+          postcode: Type.Optional(AddressText),
+          town: AddressText,
+          /** ISO 3166, such as DE. */
+          country: AddressText,
+        }),
+      ),
+    }),
   ),
-  /** The time zone of the day on which the bank pays; defaults to that of the server. */
+  /** The day on which the bank pays, such as 2026-11-23, for pain.001; defaults to the next TARGET day. */
+  date: Type.Optional(Type.String({ maxLength: 10 })),
+  /** The time zone of the day in the name of a CSV file; defaults to that of the server. */
   timeZone: Type.Optional(Type.String({ maxLength: 64 })),
   /** Why withdrawals that are in a file already are in another one, and the files (`messageId`) that the user saw. */
   again: Type.Optional(

@@ -8,6 +8,7 @@ import { startCallbacks } from '../../../src/callbacks/callbacks.js'
 import { CallbackNetworks } from '../../../src/commands/merchant/callback-networks.js'
 import type { IssuedCredentials } from '../../../src/commands/merchant/merchant-commands.js'
 import type { MerchantSettings } from '../../../src/domain/merchant/merchant-events.js'
+import type { Currency } from '../../../src/domain/money.js'
 import { isMerchantRole, type Role, roles } from '../../../src/domain/user/permissions.js'
 import { quickTiming } from '../../callbacks/world.js'
 import { type CreateKind, createBody, paths, post } from '../../support/merchant-requests.js'
@@ -30,12 +31,18 @@ export async function startDashboard(
   browser: Browser,
   settings: Partial<MerchantSettings> = {},
   now = Date.now(),
+  currency: Currency = { code: 'TRY', decimals: 2 },
 ) {
   const { port, release } = await reservePort()
   const baseUrl = `http://127.0.0.1:${port}`
   const time = { aheadMs: now - Date.now() }
   const clock = () => new Date(Date.now() + time.aheadMs).toISOString()
-  const service = await startTestService({ projections: true, clock, configuration: { publicUrl: baseUrl } })
+  const service = await startTestService({
+    projections: true,
+    clock,
+    configuration: { publicUrl: baseUrl },
+    overrides: { currency },
+  })
   t.teardown(() => destroyTestService(service))
   const callbacks = startCallbacks({
     store: service.store,

@@ -326,9 +326,22 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   const sepa = await ada.post('/withdrawals/bank-file', { ...batch, again })
   t.match(sepa.headers, { 'content-type': 'application/xml; charset=utf-8' })
   t.match(sepa.body, /<CtrlSum>201.00<\/CtrlSum>/)
-  t.match(sepa.body, /<Dt>2026-11-21<\/Dt>/)
+  // 21 November 2026 is a Saturday.
+  t.match(sepa.body, /<Dt>2026-11-23<\/Dt>/)
+  t.match(sepa.headers['content-disposition'], 'withdrawals-2026-11-23-')
   const zone = await ada.post('/withdrawals/bank-file', { ...batch, again, timeZone: 'Mars/Olympus' })
   t.match(zone.json(), { error: { validationErrors: [{ members: ['timeZone'], rule: 'time-zone-invalid' }] } })
+  const wrong = { date: '2026-11-22', debtor: { ...debtor, address: { town: '\u00a8', country: 'DE' } } }
+  t.match((await ada.post('/withdrawals/bank-file', { ...batch, ...wrong })).json(), {
+    error: {
+      validationErrors: [
+        { members: ['trackingIds/0'], rule: 'in-bank-file' },
+        { members: ['trackingIds/1'], rule: 'in-bank-file' },
+        { members: ['town'], rule: 'not-sepa-text' },
+        { members: ['date'], rule: 'not-target-day', values: { next: '2026-11-23' } },
+      ],
+    },
+  })
   const others = await bob.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one] })
   t.match(others.body, /Ada holds the withdrawal, because it is in the bank file/)
   t.match(await seen(bob, one), { bankFile: { name: 'Ada', at: now }, claim: { name: 'Ada', until: null } })

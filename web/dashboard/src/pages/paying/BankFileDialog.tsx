@@ -1,11 +1,12 @@
 import { useState } from 'react'
+import { targetDate, targetDayFrom } from '../../../../../src/domain/target-days'
 import { api } from '../../api/api-client'
 import type { BankFileRequest, TransferRow } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useSession } from '../../app/current-session'
-import { preference, setPreference } from '../../app/preferences'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
+import { DateField } from '../../components/DateField'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { fieldText } from '../../components/form-data'
@@ -13,31 +14,9 @@ import { Select } from '../../components/Select'
 import { TextField } from '../../components/TextField'
 import { notify } from '../../components/Toasts'
 import { FileRefusals } from './FileRefusals'
+import { debtorOf, PayerFields, rememberPayer } from './PayerFields'
 
 type Format = BankFileRequest['format']
-type Debtor = NonNullable<BankFileRequest['debtor']>
-
-const preferenceName = 'paying.debtor'
-
-/** Returns the payer stored in this browser, so that the IBAN is not typed again for every batch. */
-function rememberedDebtor(): Partial<Debtor> {
-  try {
-    const { name, iban, bic } = JSON.parse(preference(preferenceName) ?? '{}')
-    return { name: String(name ?? ''), iban: String(iban ?? ''), bic: String(bic ?? '') }
-  } catch {
-    return {}
-  }
-}
-
-function debtorOf(data: FormData): Debtor {
-  const bic = fieldText(data, 'bic')
-  return {
-    name: fieldText(data, 'name'),
-    iban: fieldText(data, 'iban').replace(/\s/g, ''),
-    ...(bic !== '' && { bic }),
-  }
-}
-
 interface BankFileDialogProps {
   /** The withdrawals claimed by the user. */
   readonly transfers: readonly TransferRow[]
@@ -53,7 +32,6 @@ export function BankFileDialog({ transfers: claimed, onSaved, onClose }: BankFil
   const text = useText()
   const { currency } = useSession()
   const [format, setFormat] = useState<Format>('csv')
-  const [debtor] = useState(rememberedDebtor)
   // The selection when the dialog opened, because the queue changes while the dialog is open.
   const [transfers, setTransfers] = useState(claimed)
   const action = useAction({
@@ -64,12 +42,12 @@ export function BankFileDialog({ transfers: claimed, onSaved, onClose }: BankFil
         format,
         trackingIds: transfers.map(({ trackingId }) => trackingId),
         timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
-        ...(format === 'pain.001' && { debtor: debtorOf(data) }),
+        ...(format === 'pain.001' && { debtor: debtorOf(data), date: fieldText(data, 'date') }),
         ...(again !== '' && { again: { reason: again, files: seenFiles } }),
         ...(transfers.some(({ status }) => status === 'ManualControl') && { manualControl: true }),
       }
       await api.download('/withdrawals/bank-file', body)
-      if (body.debtor) setPreference(preferenceName, JSON.stringify(body.debtor))
+      if (body.debtor) rememberPayer(data)
     },
     onSuccess: () => {
       onSaved(transfers)
@@ -115,15 +93,14 @@ export function BankFileDialog({ transfers: claimed, onSaved, onClose }: BankFil
         {refused.length > 0 && <FileRefusals refused={refused} count={transfers.length} onLeaveOut={leaveOut} />}
         {format === 'pain.001' && (
           <>
-            <TextField
-              name="name"
-              label={text('paying.debtorName')}
-              defaultValue={debtor.name ?? ''}
-              maxLength={70}
+            <DateField
+              name="date"
+              label={text('paying.fileDate')}
+              description={text('paying.fileDateHelp')}
+              defaultValue={targetDayFrom(targetDate(new Date().toISOString()))}
               required
             />
-            <TextField name="iban" label={text('paying.debtorIban')} defaultValue={debtor.iban ?? ''} required />
-            <TextField name="bic" label={text('paying.debtorBic')} defaultValue={debtor.bic ?? ''} />
+            <PayerFields />
           </>
         )}
       </Form>

@@ -1,0 +1,64 @@
+import { useState } from 'react'
+import type { BankFileRequest } from '../../api/contract'
+import { preference, setPreference } from '../../app/preferences'
+import { useText } from '../../app/texts'
+import { fieldText } from '../../components/form-data'
+import { TextField } from '../../components/TextField'
+
+type Debtor = NonNullable<BankFileRequest['debtor']>
+
+const preferenceName = 'paying.debtor'
+const fieldNames = ['name', 'iban', 'bic', 'street', 'building', 'postcode', 'town', 'country'] as const
+type PayerTexts = { readonly [field in (typeof fieldNames)[number]]: string }
+
+function payerTexts(textOf: (field: (typeof fieldNames)[number]) => unknown): PayerTexts {
+  return Object.fromEntries(fieldNames.map((field) => [field, String(textOf(field) ?? '')])) as PayerTexts
+}
+
+/** Returns the payer stored in this browser, so that the fields are not typed again for every batch. */
+function rememberedPayer(): PayerTexts {
+  try {
+    const stored = JSON.parse(preference(preferenceName) ?? '{}')
+    return payerTexts((field) => stored[field])
+  } catch {
+    return payerTexts(() => '')
+  }
+}
+
+export function rememberPayer(data: FormData): void {
+  setPreference(preferenceName, JSON.stringify(payerTexts((field) => fieldText(data, field))))
+}
+
+export function debtorOf(data: FormData): Debtor {
+  const { name, iban, bic, ...address } = payerTexts((field) => fieldText(data, field))
+  return {
+    name,
+    iban: iban.replace(/\s/g, ''),
+    ...(bic !== '' && { bic }),
+    ...(Object.values(address).some((each) => each !== '') && { address }),
+  }
+}
+
+/** The account from which the bank pays a SEPA file, and the address of its owner. */
+export function PayerFields() {
+  const text = useText()
+  const [payer] = useState(rememberedPayer)
+  return (
+    <>
+      <TextField name="name" label={text('paying.debtorName')} defaultValue={payer.name} maxLength={70} required />
+      <TextField name="iban" label={text('paying.debtorIban')} defaultValue={payer.iban} required />
+      <TextField name="bic" label={text('paying.debtorBic')} defaultValue={payer.bic} />
+      <fieldset className="PayerAddress" aria-describedby="payer-address-help">
+        <legend className="Field-label">{text('paying.debtorAddress')}</legend>
+        <p id="payer-address-help" className="Field-help">
+          {text('paying.debtorAddressHelp')}
+        </p>
+        <TextField name="street" label={text('paying.debtorStreet')} defaultValue={payer.street} maxLength={70} />
+        <TextField name="building" label={text('paying.debtorBuilding')} defaultValue={payer.building} maxLength={16} />
+        <TextField name="postcode" label={text('paying.debtorPostcode')} defaultValue={payer.postcode} maxLength={16} />
+        <TextField name="town" label={text('paying.debtorTown')} defaultValue={payer.town} maxLength={35} />
+        <TextField name="country" label={text('paying.debtorCountry')} defaultValue={payer.country} maxLength={2} />
+      </fieldset>
+    </>
+  )
+}
