@@ -25,7 +25,7 @@ const options = {
     '<code>',
     'pain.001: the country of its owner, such as DE, required for accounts outside the EEA',
   ),
-  date: option('<date>', 'pain.001: the day on which the bank pays; the next TARGET day if omitted', date),
+  date: option('<date>', 'pain.001: the day on which the bank pays; the next TARGET day in Frankfurt if omitted', date),
   again: option('<reason>', 'why withdrawals that are in a file already are in another one', reason),
   earlierFile: option('<messageId>', 'with --again: a file that contains them already; repeatable', repeatable()),
   leaveOut: flag('leave out the withdrawals that cannot be in the file, and make the rest'),

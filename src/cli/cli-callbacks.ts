@@ -5,7 +5,7 @@ import type { ListedCallback } from '../queries/callback-queries.js'
 import type { SortKey } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand, findMerchant, Refused, UsageError } from './command.js'
-import { choice, cursor, option, pageOptions } from './options.js'
+import { choice, cursor, flag, option, pageOptions } from './options.js'
 import { age, dueIn, shortId } from './readable.js'
 
 const parkedPage = 500
@@ -45,9 +45,20 @@ export function addCallbackCommands(program: Command): void {
           : undefined,
     },
   })
-  defineCommand(callbacks, 'resend <trackingId>', "send a transfer's latest callback again", {
-    options: { webhookId: option('<id>', 'this callback instead of the latest') },
-    async run(stores, { webhookId }, trackingId: string) {
+  const resending = "send a transfer's latest callback again, or those of a merchant that wait after a failed attempt"
+  defineCommand(callbacks, 'resend [trackingId]', resending, {
+    options: {
+      webhookId: option('<id>', 'this callback instead of the latest'),
+      waiting: flag('with --merchant: all callbacks that wait after a failed attempt'),
+      merchant: option('<id>', 'with --waiting: the merchant', storedUuid),
+    },
+    async run(stores, { webhookId, waiting, merchant }, ...[trackingId]: string[]) {
+      if (waiting || merchant !== undefined) {
+        if (!waiting || merchant === undefined || trackingId !== undefined || webhookId !== undefined)
+          throw new UsageError('name either a transfer, or --waiting and --merchant')
+        return resendWaiting(stores, merchant)
+      }
+      if (trackingId === undefined) throw new UsageError('name either a transfer, or --waiting and --merchant')
       await checkOwner(stores, { transfer: trackingId })
       const { callbacks, context } = stores
       const which = webhookId === undefined ? 'latest' : { webhookId: await wholeId(stores, trackingId, webhookId) }
@@ -81,6 +92,20 @@ export function addCallbackCommands(program: Command): void {
       return { id, changed }
     },
   })
+}
+
+/** The service sends them. @throws Refused while the endpoint is disabled */
+async function resendWaiting(stores: CommandStores, merchantId: string) {
+  const { callbacks, clock, context } = stores
+  const { callbacksDisabled } = await findMerchant(stores, merchantId)
+  if (callbacksDisabled !== null)
+    throw new Refused(
+      `The endpoint is disabled: ${callbacksDisabled}. Enable it: transferd callbacks enable ${merchantId}`,
+    )
+  const { isAnyRetried } = await import('../queries/callback-queries.js')
+  const requested = await isAnyRetried(await stores.readModels(), merchantId, clock())
+  if (requested) await callbacks.requestRetry(merchantId, context)
+  return { merchantId, requested }
 }
 
 type Owner = { readonly merchant?: string | undefined; readonly transfer?: string | undefined }

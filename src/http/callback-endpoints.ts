@@ -1,16 +1,25 @@
 import { type NamedCallback, type ResendRequest, resendCallbacks } from '../commands/callback/callback-commands.js'
 import type { CommandContext } from '../commands/handle-command.js'
 import { storedUuid } from '../kernel/uuid.js'
+import { isAnyRetried } from '../queries/callback-queries.js'
 import type { ReadBy } from '../readers/readers.js'
 import { RequestError } from './refusals.js'
 import type { HttpServices } from './services.js'
 
-/** @throws RequestError */
-export function tested(result: Awaited<ReturnType<HttpServices['testEndpoint']>>) {
+/** Sends a test event. If it is delivered, the callbacks that wait after a failed attempt are sent again. @throws RequestError */
+export async function testedEndpoint(
+  { testEndpoint, callbacks, readModels, clock }: HttpServices,
+  merchantId: string,
+  context: CommandContext,
+) {
+  const result = await testEndpoint(merchantId)
   if (!result) throw new RequestError('unknown-merchant')
   if (!result.sent) throw new RequestError('too-many-requests', { retryAfterSeconds: result.retryAfterSeconds })
-  const { httpStatus, failure, durationMs } = result.response
-  return { delivered: failure === null, httpStatus, durationMs, failure }
+  const { httpStatus, failure, durationMs, redirectsTo = null } = result.response
+  const delivered = failure === null
+  const resendsWaiting = delivered && (await isAnyRetried(readModels, merchantId, clock()))
+  if (resendsWaiting) await callbacks.requestRetry(merchantId, context)
+  return { delivered, httpStatus, durationMs, failure, redirectsTo, resendsWaiting }
 }
 
 /** One request requeues at most this many callbacks; another one requeues the rest. */

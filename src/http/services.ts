@@ -30,6 +30,7 @@ type TestEndpoint = (merchantId: string) => Promise<
         readonly httpStatus: number | null
         readonly failure: string | null
         readonly durationMs: number
+        readonly redirectsTo?: string
       }
     }
   | { readonly sent: false; readonly retryAfterSeconds: number }

@@ -56,6 +56,12 @@ export async function listCallbacks(readModels: ReadModels, { merchantIds, statu
   return { items: items.map(listed), nextCursor }
 }
 
+/** Returns whether a callback of the merchant waits for its next attempt after one that failed. @throws ReadModelsUnavailableError */
+export async function isAnyRetried(readModels: ReadModels, merchantId: string, now: string): Promise<boolean> {
+  // A callback that waits for its first attempt is due from the time at which it was recorded.
+  return (await readModels.collection(collections.callbacks).findOne({ merchantId, dueAt: { $gt: now } })) !== null
+}
+
 /** Lists the callbacks of one transfer from the log, newest first. @throws StoreUnavailableError */
 export async function listCallbacksOfTransfer(
   callbacks: Pick<CallbackCommands, 'lane'>,

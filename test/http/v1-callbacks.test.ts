@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import type { AttemptOutcome } from '../../src/domain/callback.js'
-import { startReceiver } from '../callbacks/receiver.js'
+import { accepts, startReceiver } from '../callbacks/receiver.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -185,6 +185,33 @@ t.test('sends a test event that is signed like a callback, is marked as a test a
   t.not(receiver.received[0]?.webhookId, receiver.received[1]?.webhookId, 'each test event has a new id')
   const after = await service.store.readAll({ maxCount: 10_000 })
   t.equal(after.events.length, before.events.length, 'a test event is not recorded and does not disable the endpoint')
+})
+
+t.test('a delivered test event sends waiting callbacks again, and a redirect shows its target', async (t) => {
+  const receiver = await startReceiver(
+    t,
+    (_received, response) => void response.writeHead(308, { location: 'https://shop.example/new?a=1' }).end(),
+  )
+  const own = await service.merchant({ callbackUrl: receiver.url })
+  const { get, post } = ask(own.webApiKey)
+  const { trackingId } = await callback(own.id, {
+    ...{ result: 'failed', reason: 'http 308' },
+    nextAttemptAt: new Date(nowMs + 3_600_000).toISOString(),
+  })
+  await until(async () => (await get('?status=waiting')).json().items[0]?.trackingId === trackingId)
+  const requests = async () =>
+    (await service.store.readStream(`callbacks-endpoint-${own.id}`)).map(({ type, metadata }) => [type, metadata.actor])
+  nowMs = Date.now()
+  t.match((await post('/endpoint/test')).json(), {
+    ...{ delivered: false, failure: 'http 308', redirectsTo: 'https://shop.example/new?a=1', resendsWaiting: false },
+  })
+  t.same(await requests(), [])
+  receiver.behave = accepts
+  nowMs += 5_000
+  t.match((await post('/endpoint/test')).json(), { delivered: true, redirectsTo: null, resendsWaiting: true })
+  t.same(await requests(), [['CallbackRetryRequested', `merchant:${own.id}`]])
+  const other = await service.merchant({ callbackUrl: receiver.url })
+  t.match((await ask(other.webApiKey).post('/endpoint/test')).json(), { delivered: true, resendsWaiting: false })
 })
 
 t.test('sends a test event only to addresses that callbacks can use', async (t) => {

@@ -328,9 +328,10 @@ export class DeliveryWorker {
       this.deps.memory.append(trackingId, (newest) => work(newest ?? lane))
     const attempt = { endpoint, merchant, trackingId, lane, delivery, appendToLane, onResponse }
     const { outcome, response, lane: reported } = await attemptCallback(this.deps, attempt, this.abort)
-    const { httpStatus, durationMs, failure, excerpt } = response
+    const { httpStatus, durationMs, failure, redirectsTo } = response
     const { webhookId, payload } = delivery
     const { referenceId, status: transferStatus } = payload
+    const excerpt = redirectsTo === undefined ? response.excerpt : `Location: ${redirectsTo}`
     const body = excerpt !== undefined && { body: excerpt }
     const [at, sent] = [this.deps.clock(), { webhookId, trackingId, referenceId, transferStatus }]
     this.#history.note(merchant.merchantId, { at, ...sent, httpStatus, durationMs, failure, ...body })

@@ -7,6 +7,7 @@ import {
   type CallbackNetworks,
   type ResolveHost,
 } from '../../commands/merchant/callback-networks.js'
+import { escapeHidden } from '../../kernel/text.js'
 
 /**
  * Creates a resolver that queries the name servers directly. `dns.lookup` uses libuv's four threads, so four slow names would delay every
@@ -54,6 +55,8 @@ export interface EndpointResponse {
   readonly excerpt?: string
   /** The `Retry-After` header of a 429 or 503. */
   readonly retryAfter?: string
+  /** The `Location` header of a redirect, for users: a visible text of at most 1,000 characters. */
+  readonly redirectsTo?: string
   readonly durationMs: number
 }
 
@@ -96,7 +99,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return
     const failure = status < 300 ? null : `http ${status}`
     const retryAfter = status === 429 || status === 503 ? headers['retry-after'] : undefined
-    this.#head = { httpStatus: status, failure, ...(typeof retryAfter === 'string' && { retryAfter }) }
+    const { location } = headers
+    this.#head = {
+      httpStatus: status,
+      failure,
+      ...(typeof retryAfter === 'string' && { retryAfter }),
+      ...(status >= 300 && status < 400 && typeof location === 'string' && { redirectsTo: shown(location) }),
+    }
     clearTimeout(this.#timer)
     this.#timer = setTimeout(this.#onAbort, maxBodyMs)
   }
@@ -136,6 +145,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     else if (isBug(error)) this.reject(error)
     else this.resolve({ httpStatus: null, failure: this.#hasTimedOut ? 'timeout' : failureCode(error), durationMs })
   }
+}
+
+function shown(location: string): string {
+  return escapeHidden(location).slice(0, maxExcerptBytes)
 }
 
 type Target = Pick<CallbackRequest, 'url' | 'sandbox'> & {

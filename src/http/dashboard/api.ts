@@ -454,6 +454,10 @@ export const TestAnswer = Type.Object({
   httpStatus: Nullable(Type.Integer()),
   durationMs: Type.Integer(),
   failure: Nullable(Text),
+  /** The target of a redirect, which is not followed. */
+  redirectsTo: Nullable(Text),
+  /** Whether callbacks that waited after a failed attempt are sent again. */
+  resendsWaiting: Type.Boolean(),
 })
 
 // ── Merchants ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ import { statusCodes } from '../../domain/transfer/transfer.js'
 import { storedUuid } from '../../kernel/uuid.js'
 import { endpointHealth } from '../../queries/endpoint-queries.js'
 import { TokenBuckets } from '../../security/token-buckets.js'
-import { takeUp, tested } from '../callback-endpoints.js'
+import { takeUp, testedEndpoint } from '../callback-endpoints.js'
 import { badRequest, bodyFailures, invalid, RequestError, unknownCallback, unknownTransfer } from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
 import { endDeadline } from '../server/request-deadline.js'
@@ -33,7 +33,7 @@ const maxAttemptsShown = 100
 
 /** Adds the routes for a merchant's callbacks and callback endpoint. */
 export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { callbacks, merchants, readers, testEndpoint, monotonicMs } = app.services
+  const { callbacks, merchants, readers, monotonicMs } = app.services
   const read = keyRoutes(app, 'read', 'Queries')
   const enables = new TokenBuckets(monotonicMs, enabling.maxKeys)
   app.get(
@@ -109,12 +109,13 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post(
     '/v1/callbacks/endpoint/test',
     read('testCallbackEndpoint', 'Send a test event to your callback endpoint', {
-      description: 'At most one every five seconds. It is signed like a callback and has the header `x-transfer-test`.',
+      description:
+        'At most one every five seconds. It is signed like a callback and has the header `x-transfer-test`. If it is delivered, callbacks that wait after a failed attempt are sent again.',
       response: { 200: EndpointTestAnswer },
     }),
     async (request) => {
       endDeadline(request)
-      return tested(await testEndpoint(request.merchant!.merchantId))
+      return testedEndpoint(app.services, request.merchant!.merchantId, contextOf(request))
     },
   )
   app.post(

@@ -148,6 +148,8 @@ export const EndpointTestAnswer = Type.Object(
     httpStatus: NullableInteger({ description: 'Null without a response.' }),
     durationMs: Type.Integer(),
     failure: NullableString({ description: 'The reason why the delivery failed, as in the list of attempts.' }),
+    redirectsTo: NullableString({ description: 'The target of a redirect, which is not followed.' }),
+    resendsWaiting: Type.Boolean({ description: 'Whether callbacks that waited are sent again now.' }),
   },
   { title: 'EndpointTest', description: 'The response of your endpoint.' },
 )

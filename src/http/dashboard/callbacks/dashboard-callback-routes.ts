@@ -4,7 +4,7 @@ import { type Status, statusCodes } from '../../../domain/transfer/transfer.js'
 import { storedUuid } from '../../../kernel/uuid.js'
 import { type ListedCallback, listCallbacksOfTransfer } from '../../../queries/callback-queries.js'
 import { attemptsOf } from '../../../read-models/endpoint-attempts.js'
-import { storedCallback, takeUp, tested } from '../../callback-endpoints.js'
+import { storedCallback, takeUp, testedEndpoint } from '../../callback-endpoints.js'
 import { accepted, RequestError } from '../../refusals.js'
 import { endDeadline } from '../../server/request-deadline.js'
 import { cursorOf, limitOf, timeOf } from '../../v1/requests.js'
@@ -28,7 +28,7 @@ const bodyLimit = 64 * 1024
 
 /** Adds the routes for callbacks and endpoints. */
 export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { transfers, callbacks, directory, merchants, readers, readModels, testEndpoint } = app.services
+  const { transfers, callbacks, directory, merchants, readers, readModels } = app.services
   /** Callbacks of a disabled endpoint wait until it is enabled. */
   const listed = (callback: ListedCallback) => {
     const isDisabled = (directory.byId(callback.merchantId)?.callbacksDisabled ?? null) !== null
@@ -86,7 +86,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   app.post('/merchants/:merchantId/endpoint/test', manage({ params }, TestAnswer), async (request) => {
     endDeadline(request)
-    return tested(await testEndpoint(requireOwn(request, request.params.merchantId)))
+    return testedEndpoint(app.services, requireOwn(request, request.params.merchantId), contextOf(request))
   })
   app.post('/merchants/:merchantId/endpoint/enable', manage({ params }, MerchantItem), async (request) => {
     const merchantId = requireOwn(request, request.params.merchantId)

@@ -44,7 +44,8 @@ export function TestEndpointDialog({ endpoint, onClose }: EndpointDialogProps) {
   )
 }
 
-function TestResult({ result: { delivered, httpStatus, durationMs, failure } }: { readonly result: TestAnswer }) {
+function TestResult({ result }: { readonly result: TestAnswer }) {
+  const { delivered, httpStatus, durationMs, failure, redirectsTo, resendsWaiting } = result
   const text = useText()
   const failureName = useFailureName()
   return (
@@ -61,6 +62,11 @@ function TestResult({ result: { delivered, httpStatus, durationMs, failure } }: 
         { label: text('fields.httpStatus'), value: httpStatus ?? text('callbacks.noResponse') },
         { label: text('fields.durationMs'), value: <Duration ms={durationMs} /> },
         { label: text('fields.lastFailure'), value: failure === null ? undefined : failureName(failure) },
+        {
+          label: text('callbacks.testRedirectsTo'),
+          value: redirectsTo === null ? undefined : <bdi className="EndpointList-url">{redirectsTo}</bdi>,
+        },
+        { label: text('callbacks.testWaiting'), value: resendsWaiting ? text('callbacks.testSentAgain') : undefined },
       ]}
     />
   )
