@@ -1,4 +1,5 @@
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
+import { messageWithRemedy } from '../operations/files/directory-access.js'
 import { version } from '../operations/version.js'
 import { addAuditCommands } from './cli-audit.js'
 import { addCallbackCommands } from './cli-callbacks.js'
@@ -40,7 +41,7 @@ export async function run(argv: readonly string[], output: OutputConfiguration =
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
-    outputOf(program).notify(message)
+    outputOf(program).notify(error instanceof Error ? messageWithRemedy(error) : message)
     if (error instanceof UsageError || name === 'ConfigurationError') return 2
     // The stack trace of a bug in transferd belongs in a report.
     if ([TypeError, RangeError, ReferenceError].some((bug) => error instanceof bug))

@@ -4,6 +4,7 @@ import { buildApp } from '../http/app.js'
 import { systemClock } from '../kernel/time.js'
 import { witnessesOf } from '../operations/audit/audit-tree.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
+import { explainedFullDisk } from '../operations/files/directory-access.js'
 import { installationMetrics, logMetrics, ServiceRegistry } from '../operations/metrics.js'
 import { startHeartbeat } from '../operations/node-heartbeat.js'
 import { openStores } from '../operations/stores/stores.js'
@@ -53,7 +54,7 @@ export async function startService(
     return { ...(await startParts(configuration, logger, options, (close) => closing.push(close))), stop }
   } catch (error) {
     await stop()
-    throw error
+    throw explainedFullDisk(error, configuration.dataDirectory)
   }
 }
 

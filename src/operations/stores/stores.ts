@@ -18,6 +18,7 @@ import { withReceipts } from '../../read-models/receipts.js'
 import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
 import { startFirstTree } from '../audit/audit-files.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
+import { checkDirectory } from '../files/directory-access.js'
 import { restoredMark } from '../files/restored-mark.js'
 import { eventKeyIn, type MasterKeys, masterKeysOf, openKeyRing, requireEventKey } from '../keys/key-ring.js'
 
@@ -29,9 +30,11 @@ export class NoLogError extends Error {
   override readonly name = 'NoLogError'
 }
 
-/** Requires an embedded log to exist. @throws NoLogError */
+/** Requires an embedded log to exist. @throws NoLogError, DirectoryError */
 export function requireLog({ eventStore }: Pick<Configuration, 'eventStore'>): void {
-  if (eventStore.engine !== 'embedded' || existsSync(logPath(eventStore.directory))) return
+  if (eventStore.engine !== 'embedded') return
+  checkDirectory(eventStore.directory)
+  if (existsSync(logPath(eventStore.directory))) return
   throw new NoLogError(
     `there is no log in ${eventStore.directory}: run this in the service's directory, or with its environment`,
   )
@@ -61,9 +64,11 @@ export async function openStores(configuration: Configuration) {
 
 /**
  * Opens the log with its keys. A false `writerThread` is for programs that append little: they end sooner without starting a thread.
- * @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError also if the log is in a different currency
+ * @throws DirectoryError, MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError also if the log is in a different currency
  */
 export async function openLog(configuration: Configuration, writerThread = true) {
+  const { eventStore: log, readModels, keyStore } = configuration
+  for (const each of [log, readModels, keyStore]) if (each.engine === 'embedded') checkDirectory(each.directory)
   // The key comes first: a log without its key looks like a log whose key is lost.
   const { keys, notices } = await masterKeysOf(configuration)
   const { eventStore, share: shareEventStore } = await openEventStore(configuration.eventStore, writerThread)

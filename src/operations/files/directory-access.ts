@@ -1,0 +1,128 @@
+import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+
+/** A directory of the installation cannot be used. The message says why, and what to do. */
+export class DirectoryError extends Error {
+  override readonly name = 'DirectoryError'
+}
+
+/** What is written in a directory. Keys are only read, and others, such as `lost+found` of a volume, may belong to someone else. */
+const written = /\.(db|db-wal|db-shm|lock)$|^(audit|locks)$/
+
+/**
+ * Checks that this process can use a directory, or create it, and can read and write the databases in it. Changes nothing.
+ * @throws DirectoryError
+ */
+export function checkDirectory(path: string): void {
+  const directory = resolve(path)
+  const existing = nearest(directory)
+  if (!existing.stats.isDirectory()) {
+    const problem = `${existing.path} is not a directory${existing.path === directory ? '' : `, so ${directory} cannot be created`}`
+    throw new DirectoryError(
+      `${problem}: remove it, or choose another data directory (EVENT_STORE_URL, READ_MODEL_URL)`,
+    )
+  }
+  requireAccess(existing.path, existing.stats, directory)
+  if (existing.path === directory) checkEntries(directory, directory)
+}
+
+/** Returns the path, or the lowest directory above it that exists. */
+function nearest(path: string): { readonly path: string; readonly stats: Stats } {
+  try {
+    return { path, stats: statSync(path) }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if ((code === 'ENOENT' || code === 'ENOTDIR') && dirname(path) !== path) return nearest(dirname(path))
+    throw new DirectoryError(accessProblem(code, dirname(path), path) ?? `${path}: ${(error as Error).message}`)
+  }
+}
+
+function checkEntries(folder: string, directory: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!written.test(name)) continue
+    const path = join(folder, name)
+    const stats = statSync(path, { throwIfNoEntry: false })
+    // Another process may have removed it just now.
+    if (!stats) continue
+    requireAccess(path, stats, directory)
+    if (stats.isDirectory() && folder === directory) checkEntries(path, directory)
+  }
+}
+
+function requireAccess(path: string, stats: Stats, directory: string): void {
+  const { R_OK, W_OK, X_OK } = constants
+  try {
+    accessSync(path, R_OK | W_OK | (stats.isDirectory() ? X_OK : 0))
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return
+    throw new DirectoryError(accessProblem(code, path, directory) ?? `${path}: ${message}`)
+  }
+}
+
+/** Returns why a path cannot be used and what to do, for an error of the file system that tells it; else `undefined`. */
+function accessProblem(code: string | undefined, path: string, directory: string): string | undefined {
+  if (code === 'EROFS')
+    return `${path} is on a read-only file system: mount it for writing (in a container, ${directory} must be a volume without :ro)`
+  if (code !== 'EACCES' && code !== 'EPERM') return undefined
+  const stats = statSync(path, { throwIfNoEntry: false })
+  // Windows has neither.
+  const [user, group] = [process.getuid?.(), process.getgid?.()]
+  if (!stats || user === undefined) return `${path} cannot be read and written by this user`
+  if (stats.uid === user)
+    return `${path} belongs to ${nameOf(user)}, who runs transferd, but its mode is ${modeOf(stats)}: run chmod -R u+rwX ${directory}`
+  const target = `-R ${user}:${group} ${directory}`
+  const command = statSync(directory, { throwIfNoEntry: false })
+    ? `chown ${target}`
+    : `mkdir -p ${directory} && chown ${target}`
+  const problem = `${path} belongs to ${nameOf(stats.uid)}, but transferd runs as ${nameOf(user)}, who must not write there`
+  const inContainer = `docker run --rm --user 0 --volume <volume>:${directory} --entrypoint chown <image> ${target}`
+  const asOwner = stats.uid === 0 ? '' : ` Or run transferd as the owner (docker run --user ${stats.uid}:${stats.gid}).`
+  return `${problem}. Run as root: ${command}. For the volume of a container: ${inContainer}.${asOwner}`
+}
+
+function nameOf(user: number): string {
+  if (user === 0) return 'root (0)'
+  return user === process.getuid?.() ? `${ownName()} (${user})` : `user ${user}`
+}
+
+function ownName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container can run as a user without an entry in /etc/passwd.
+    return 'user'
+  }
+}
+
+const modeOf = ({ mode }: Stats) => `0${(mode & 0o777).toString(8)}`
+
+/** Returns an error that says which disk is full, if the error is one of a full disk; else the error itself. */
+export function explainedFullDisk(error: unknown, directory: string): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code !== 'ENOSPC' && code !== 'EDQUOT' && !/database or disk is full/.test(message)) return error
+  return new DirectoryError(
+    `${message}: the disk of ${directory} is full (${freeSpace(directory)}): free some space, then start again`,
+  )
+}
+
+function freeSpace(directory: string): string {
+  try {
+    const { bavail, bsize } = statfsSync(nearest(resolve(directory)).path)
+    return `${Math.floor((bavail * bsize) / 1024)} KiB free`
+  } catch {
+    return 'its free space is unknown'
+  }
+}
+
+/** Returns the message of an error, with the remedy if the file system refused access to a path. */
+export function messageWithRemedy(error: Error): string {
+  const { code, path } = error as NodeJS.ErrnoException
+  const problem = path === undefined ? undefined : accessProblem(code, existing(path), dirname(path))
+  return problem ?? error.message
+}
+
+function existing(path: string): string {
+  return statSync(path, { throwIfNoEntry: false }) ? path : dirname(path)
+}
