@@ -221,6 +221,23 @@ t.test('lists, resends and enables callbacks', async (t) => {
   t.ok((await cliItems<unknown>(directory, 'callbacks', 'list', '--limit', '1000')).length > 60)
   t.same(await cliJson(directory, 'callbacks', 'replay-parked'), { requeued: [] })
   t.same(await cliJson(directory, 'callbacks', 'enable', issued.id), { id: issued.id, changed: false })
+
+  const resendWaiting = ['callbacks', 'resend', '--waiting', '--merchant', issued.id]
+  t.same(await cliJson(directory, ...resendWaiting), { merchantId: issued.id, requested: false }, 'nothing waits')
+  answer = 500
+  const second = await new MerchantClient(service.baseUrl, issued).hostedDeposit('waiting', '10.00')
+  const waiting = String(second.body.trackingId)
+  await transfers('complete', waiting)
+  const ofWaiting = async () =>
+    (
+      await cliItems<{ status: string; failedAttempts: number }>(directory, 'callbacks', 'list', '--transfer', waiting)
+    )[0]
+  await until(async () => (await ofWaiting())?.failedAttempts === 2)
+  answer = 200
+  await until(async () => (await cliJson<{ requested: boolean }>(directory, ...resendWaiting)).requested)
+  await until(async () => (await ofWaiting())?.status === 'delivered')
+  for (const wrong of [[], ['--waiting'], ['--merchant', issued.id], [waiting, '--waiting', '--merchant', issued.id]])
+    t.equal((await runCli(directory, ['callbacks', 'resend', ...wrong])).status, 2, wrong.join(' '))
 })
 
 t.test('keeps callbacks of the sandbox merchant until it has an endpoint that can verify them', async (t) => {
