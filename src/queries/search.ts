@@ -1,6 +1,6 @@
-import { folded } from '../kernel/text.js'
 import type { TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { queriedWords, textWords } from '../read-models/transfer-words.js'
 import { searchTransfers } from './transfer-search.js'
 
 export interface Found {
@@ -32,8 +32,8 @@ interface Sources {
 export const maxFound = 6
 
 /**
- * Finds transfers as {@link searchTransfers} does, and merchants and users by a prefix of a word of their name or of their other text.
- * Returns at most {@link maxFound} of each. @throws ReadModelsUnavailableError
+ * Finds transfers as {@link searchTransfers} does, and merchants and users by the words of their name and of their other text. Returns at
+ * most {@link maxFound} of each. @throws ReadModelsUnavailableError
  */
 export async function search(sources: Sources, given: string): Promise<readonly Found[]> {
   const text = given.trim()
@@ -62,10 +62,13 @@ async function transfersFor({ readModels, merchantIds }: Sources, text: string):
 }
 
 function named(type: 'merchant' | 'user', all: readonly Named[], text: string): Found[] {
-  const start = folded(text)
-  const matches = (name: string) => name.startsWith(start) || name.split(/\s+/).some((word) => word.startsWith(start))
+  const prefixes = queriedWords(text)
+  if (prefixes.length === 0) return []
   return all
-    .filter(({ name, also }) => matches(folded(name)) || folded(also).startsWith(start))
+    .filter(({ name, also }) => {
+      const words = [...textWords(name), ...textWords(also)]
+      return prefixes.every((prefix) => words.some((word) => word.startsWith(prefix)))
+    })
     .slice(0, maxFound)
     .map(({ id, name, also }) => ({ type, id, title: name, subtitle: also, transfer: null }))
 }

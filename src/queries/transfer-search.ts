@@ -4,7 +4,7 @@ import { type Violation, violate } from '../kernel/rules.js'
 import { storedUuidPrefix } from '../kernel/uuid.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels, WordSearch } from '../read-models/read-models.js'
-import { queriedWords } from '../read-models/transfer-words.js'
+import { queriedWords, searchedFields, wholeWord } from '../read-models/transfer-words.js'
 import { type Order, type Page, parseAmountCursor, parseCursor, type Run } from './list-page.js'
 import { firstTransfers, pageOfRuns, runsOf, transfersByIdPrefix } from './transfer-queries.js'
 
@@ -98,7 +98,10 @@ function byMethod(readModels: ReadModels, search: TransferSearch): Promise<Page<
   return byWords(readModels, search, [])
 }
 
-/** Returns the transfers that have all words of the text, newest first, after those whose trackingId starts with it. */
+/**
+ * Returns the transfers that have all words of the text, newest first, after those whose trackingId starts with it and those that have
+ * exactly this text: `order-1` would otherwise be behind thousands of newer references that start with it.
+ */
 async function byText(readModels: ReadModels, search: TransferSearch, text: string): Promise<Page<TransferDocument>> {
   const others = ['status', 'from', 'to', 'attention', 'method', 'minAmountMinor', 'maxAmountMinor', 'sort'] as const
   rejectFields(search, others, 'text')
@@ -107,12 +110,38 @@ async function byText(readModels: ReadModels, search: TransferSearch, text: stri
   const byId = found.filter(
     (each) => (merchantIds ?? [each.merchantId]).includes(each.merchantId) && (kind ?? each.kind) === each.kind,
   )
-  const shown = cursor === undefined ? byId : []
   const words = queriedWords(text)
-  if (words.length === 0) return { items: shown, nextCursor: null }
+  if (words.length === 0) return { items: cursor === undefined ? byId : [], nextCursor: null }
+  const exact = await withExactly(readModels, search, text)
+  const first = [...byId, ...exact.filter(({ _id }) => !byId.some((each) => each._id === _id))]
+  const shown = cursor === undefined ? first : []
   const page = await byWords(readModels, { ...search, limit: Math.max(1, limit - shown.length) }, words)
-  const ids = new Set(byId.map(({ _id }) => _id))
+  const ids = new Set(first.map(({ _id }) => _id))
   return { ...page, items: [...shown, ...page.items.filter(({ _id }) => !ids.has(_id))] }
+}
+
+/** Returns the newest transfers that have a field with this text, but for case, diacritics and separators. */
+async function withExactly(readModels: ReadModels, { merchantIds, kind, limit }: TransferSearch, text: string) {
+  const equal = equalTo({ merchantIds, kind, method: undefined })
+  const options = {
+    words: [],
+    wholeWord: wholeWord(text),
+    equal,
+    direction: -1,
+    limit: Math.min(limit, maxExact),
+  } as const
+  const { documents } = await readModels.collection(collections.transfers).search(options)
+  return (documents as readonly TransferDocument[]).filter((document) =>
+    searchedFields.some((field) => wholeWord(document[field] ?? '') === options.wholeWord),
+  )
+}
+
+function equalTo({ merchantIds, kind, method }: Pick<TransferSearch, 'merchantIds' | 'kind' | 'method'>) {
+  return {
+    ...(merchantIds && { merchantId: [...new Set(merchantIds)] }),
+    ...(kind && { kind: [kind] }),
+    ...(method !== undefined && { paymentMethod: [method] }),
+  }
 }
 
 /** A transfer is created this much earlier or later than one before it in the log, at most, because nodes have their own clocks. */
@@ -120,12 +149,8 @@ const maxDisorderMs = 60_000
 
 /** Returns a page in the order of the log. Unlike in other lists, a page can be short or empty although others follow. */
 async function byWords(readModels: ReadModels, search: TransferSearch, words: readonly string[]) {
-  const { merchantIds, kind, method, from = '', to = '~', sort, limit, cursor } = search
-  const equal = {
-    ...(merchantIds && { merchantId: [...new Set(merchantIds)] }),
-    ...(kind && { kind: [kind] }),
-    ...(method !== undefined && { paymentMethod: [method] }),
-  }
+  const { from = '', to = '~', sort, limit, cursor } = search
+  const equal = equalTo(search)
   const direction = sort === 'oldest' ? 1 : -1
   const [start, end] = direction === 1 ? [search.from, search.to] : [search.to, search.from]
   const isAfterEnd = ({ createdAt }: TransferDocument) =>
@@ -166,6 +191,7 @@ function parsePosition(cursor: string): number | undefined {
 const maxRead = 1_000
 const minIdDigits = 6
 const maxById = 20
+const maxExact = 20
 
 /** Ignores a text with fewer digits, which is unlikely to be a copied id. */
 async function byTrackingId(readModels: ReadModels, text: string): Promise<readonly TransferDocument[]> {

@@ -46,7 +46,7 @@ const ascii = /^[\x20-\x7e]*$/
  * any part of the text that starts there is a prefix of a word, with whatever between. A UUID is one word. The characters before the first
  * letter are a word as well, because a reference may consist of nothing else. {@link queriedWords} splits a query in the same way.
  */
-function textWords(text: string): readonly string[] {
+export function textWords(text: string): readonly string[] {
   const form = formOf(text)
   if (uuid.test(form)) return [form.replaceAll('-', '')]
   const parts = form.match(lettersAndDigits) ?? []

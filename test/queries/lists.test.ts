@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Status } from '../../src/domain/transfer/transfer.js'
 import type { RuleName, RuleValues } from '../../src/kernel/rules.js'
+import { folded } from '../../src/kernel/text.js'
 import { parseTime } from '../../src/kernel/time.js'
 import { listCallbacks } from '../../src/queries/callback-queries.js'
 import { formatCursor, parseCursor, type SortKey } from '../../src/queries/list-page.js'
@@ -70,6 +71,11 @@ t.test('every combination of filters returns the same as a full scan', async (t)
 
 const wordsOf = new Map(all.map((transfer) => [transfer, transferWords(transfer)]))
 
+function isExactly({ referenceId, userId, name, accountNumber }: TransferDocument, text: string): boolean {
+  const plain = (each = '') => folded(each).replaceAll(/[^\p{L}\p{N}]/gu, '')
+  return [referenceId, userId, name, accountNumber].some((each) => plain(each) === plain(text))
+}
+
 /** Returns the ordered result of a full scan. */
 function searched(search: TransferSearch): readonly string[] {
   const { merchantIds, kind, status, from = '', to = '~', attention, method, text, sort } = search
@@ -97,7 +103,11 @@ function searched(search: TransferSearch): readonly string[] {
   const isByAmount = sort === 'largest' || sort === 'smallest'
   matching.sort(isByAmount ? byAmount : byPosition)
   if (sort !== 'oldest' && sort !== 'smallest') matching.reverse()
-  if (text !== undefined) matching.sort((a, b) => Number(hasId(b)) - Number(hasId(a)))
+  if (text !== undefined) {
+    const exact = matching.filter((each) => isExactly(each, text)).slice(0, Math.min(search.limit, 20))
+    const rank = (each: TransferDocument) => (hasId(each) ? 2 : exact.includes(each) ? 1 : 0)
+    matching.sort((a, b) => rank(b) - rank(a))
+  }
   return matching.map(({ _id }) => _id)
 }
 
@@ -153,6 +163,10 @@ t.test('finds names by any word and references by their beginning, across all me
   t.same(await find(ada._id.slice(0, 6).toUpperCase()), [ada._id])
   t.same(await find(ada._id.slice(0, 5)), [])
   t.same(await find('\u00ad'), [], 'a text without visible characters finds nothing')
+  const newer = Array.from({ length: 30 }, (_, n) => ({ ...transferOf(n + 3), referenceId: `invoice-2026-17${n}` }))
+  await own.collection('transfers').put(newer)
+  t.same((await find('invoice-2026-17'))[0], ada._id, 'the exact text is first')
+  t.same((await find('INVOICE/2026/17'))[0], ada._id)
 })
 
 t.test('rejects a query without an index and names its filters', async (t) => {

@@ -96,6 +96,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...Object.fromEntries(Object.entries(asNumbers(fields) as object).filter(([, value]) => value !== null)),
       ...(funds.receivedMinor > 0n && { funds: asNumbers(funds) }),
       ...(payout.steps.length > 0 && { payout: asNumbers(payout) }),
+      ...(payout.files.length > 0 && { bankFiles: payout.files.map((file) => file.messageId).join(' ') }),
       ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
       ...(cancelReason !== null && { cancelReason }),
       ...(reopened && { reopened }),

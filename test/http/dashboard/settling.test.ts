@@ -328,7 +328,7 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   t.match(sepa.body, /<CtrlSum>201.00<\/CtrlSum>/)
   // 21 November 2026 is a Saturday.
   t.match(sepa.body, /<Dt>2026-11-23<\/Dt>/)
-  t.match(sepa.headers['content-disposition'], 'withdrawals-2026-11-23-')
+  t.match(sepa.headers['content-disposition'], 'withdrawals-for-bank-2026-11-23-')
   const zone = await ada.post('/withdrawals/bank-file', { ...batch, again, timeZone: 'Mars/Olympus' })
   t.match(zone.json(), { error: { validationErrors: [{ members: ['timeZone'], rule: 'time-zone-invalid' }] } })
   const wrong = { date: '2026-11-22', debtor: { ...debtor, address: { town: '\u00a8', country: 'DE' } } }
