@@ -29,7 +29,7 @@ export function Menu({ label, items, name }: MenuProps) {
         {isMore ? <Ellipsis /> : label}
         {!isMore && <ChevronDown />}
       </TriggerButton>
-      <Popover className="Popover">
+      <Popover className="Popover" placement="bottom end">
         <AriaMenu className="Options">
           {items.map(({ id, label: itemLabel, ...entry }) => (
             <MenuItem
