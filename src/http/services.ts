@@ -90,6 +90,8 @@ export interface HttpServices {
   readonly paymentMethods: readonly PaymentMethod[]
   /** The URL that merchants and customers use, without a trailing slash. It can contain a path. */
   readonly publicUrl: string
+  /** The name that distinguishes this installation from others in authenticators, page titles, emails and bank files. */
+  readonly installationName: string
   readonly connections: {
     /** The longest time from the first byte of a request to its last, headers and body. */
     readonly requestTimeoutMs: number

@@ -37,6 +37,7 @@ import { startTracing } from './start-tracing.js'
 /** The start data of a thread that opens its own stores. */
 export interface ThreadData {
   readonly configuration: Configuration
+  readonly installationName: string
   readonly keyRing: KeyRing
   /** Transferred to the thread; undefined if each thread has its own connection. */
   readonly eventStore: EventLogHandle | undefined
@@ -82,7 +83,8 @@ async function run(port: MessagePort, data: ThreadData): Promise<void> {
   send({ kind: 'started' })
 }
 
-async function start({ configuration, keyRing, eventStore }: ThreadData, stopping: AbortSignal): Promise<Running> {
+async function start(data: ThreadData, stopping: AbortSignal): Promise<Running> {
+  const { configuration, installationName, keyRing, eventStore } = data
   const logger = createLogger(configuration.logLevel, 'background')
   const clock = systemClock()
   const rawStore = await attachEventStore(configuration.eventStore, eventStore)
@@ -104,6 +106,7 @@ async function start({ configuration, keyRing, eventStore }: ThreadData, stoppin
   const wallet = () =>
     createWallet({
       configuration,
+      installationName,
       eventStore: store,
       readModels,
       box,

@@ -44,6 +44,7 @@ export interface Ports {
   readonly monotonicMs: () => number
   /** The URL that merchants and customers use, without a trailing slash. */
   readonly publicUrl: string
+  readonly installationName: string
   readonly logger: Logger
   readonly metrics: Registry
   /** The configured wallet by default. */
@@ -69,7 +70,7 @@ export async function composeService(
   ports: Ports,
   onStop: (close: () => Promise<void>) => void,
 ) {
-  const { stores, clock, monotonicMs, publicUrl, logger, metrics } = ports
+  const { stores, clock, monotonicMs, publicUrl, installationName, logger, metrics } = ports
   const { eventStore, rawEventStore, customerKeys, readModels, box } = stores
   const directory = new MerchantDirectory(eventStore, box, clock, (err) => logger.error({ err }, 'merchant directory'))
   await directory.start()
@@ -94,8 +95,8 @@ export async function composeService(
   const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
   const callbacks = new CallbackCommands(eventStore, clock)
   const inSandbox = () => isInSandbox(configuration, directory)
-  const walletParts = { configuration, eventStore, readModels, box, clock, passwords, isSandbox: inSandbox }
-  const configured = createWallet(walletParts)
+  const walletParts = { configuration, installationName, eventStore, readModels, box, clock, passwords }
+  const configured = createWallet({ ...walletParts, isSandbox: inSandbox })
   const wallet = ports.wallet ?? configured.wallet
   const settingsOf = async (merchantId: string) => directory.settingsOf(merchantId)
   const paying = { store: eventStore, wallet, transfers, settingsOf, clock }
@@ -126,7 +127,7 @@ export async function composeService(
   const { paymentMethods, currency, trustedProxies, roles, traced } = configuration
   const http: HttpServices = {
     ...{ ...commands, clock, monotonicMs, publicUrl, logger, metrics, securityLog, readModels, readers, inSandbox },
-    ...{ paymentMethods, currency, trustedProxies, traced, eventStore, secretBox: box },
+    ...{ installationName, paymentMethods, currency, trustedProxies, traced, eventStore, secretBox: box },
     connections: { ...configuration, requestTimeoutMs },
     merchantsServed: roles.has('api'),
     signIn: createSignIn(eventStore, box, clock, users),

@@ -13,6 +13,7 @@ import { Outbox } from '../wallet/messages/outbox.js'
 
 interface WalletDependencies {
   readonly configuration: Pick<Configuration, 'wallet' | 'messages' | 'currency'>
+  readonly installationName: string
   readonly eventStore: EventStore
   readonly readModels: ReadModels
   readonly box: SecretBox
@@ -25,7 +26,7 @@ interface WalletDependencies {
 
 /** Returns the wallet, its accounts except with a wallet core, which keeps them itself, and the messages of the sandbox. */
 export function createWallet(dependencies: WalletDependencies) {
-  const { configuration, box, isSandbox } = dependencies
+  const { configuration, installationName, box, isSandbox } = dependencies
   const { currency } = configuration
   const outbox = createOutbox(dependencies)
   if (configuration.wallet.engine === 'http')
@@ -34,7 +35,8 @@ export function createWallet(dependencies: WalletDependencies) {
   const gateways = { email: email && createSmtp(email), sms: sms && createSmsGateway(sms) }
   const messages = routeMessages({ ...gateways, outbox, isSandbox })
   const accounts = createWalletAccounts(dependencies)
-  return { wallet: createBuiltInWallet({ accounts, box, messages, currency, isSandbox }), accounts, outbox }
+  const parts = { accounts, box, messages, currency, installationName, isSandbox }
+  return { wallet: createBuiltInWallet(parts), accounts, outbox }
 }
 
 type AccountParts = Pick<WalletDependencies, 'eventStore' | 'clock' | 'box' | 'passwords'>

@@ -13,9 +13,16 @@ type Address = Awaited<ReturnType<typeof reserveAddress>>
  * Returns the address to listen on. With port 0, reserves a free port until `release` is called, because another program could take it.
  * The port must be known before the app is built, because `baseUrl`, which has no trailing slash, is in responses. @throws ServiceError
  */
-export async function reserveAddress({ host, port, publicUrl }: Configuration) {
+export async function reserveAddress({ host, port, publicUrl, installationName }: Configuration) {
   const reserved = port === 0 ? await reservePort(host) : { port, release: async () => undefined }
-  return { host, baseUrl: publicUrl ?? `http://${reachableHost(host)}:${reserved.port}`, ...reserved }
+  const baseUrl = publicUrl ?? `http://${reachableHost(host)}:${reserved.port}`
+  return { host, baseUrl, installationName: installationName ?? nameOf(baseUrl), ...reserved }
+}
+
+/** Returns the host with its port and path, such as `pay.example.com/payments`. */
+export function nameOf(baseUrl: string): string {
+  const { host, pathname } = new URL(baseUrl)
+  return `${host}${pathname}`.replace(/\/$/, '')
 }
 
 /** @throws ServiceError */

@@ -76,7 +76,7 @@ async function startParts(
   const { eventStore, readModels, box } = stores
   const address = await reserveAddress(configuration)
   onStop(address.release)
-  const { baseUrl } = address
+  const { baseUrl, installationName } = address
 
   let background: BackgroundThread | undefined
   let sandbox: SandboxCredentials | undefined
@@ -85,7 +85,7 @@ async function startParts(
   logMetrics(metrics)
   const threadData = () => {
     const eventStore = stores.shareEventStore()
-    const data = { configuration, keyRing: stores.keyRing, eventStore }
+    const data = { configuration, installationName, keyRing: stores.keyRing, eventStore }
     return { data, transfer: eventStore ? [eventStore.port] : [] }
   }
   const reader = new ReaderThread({ data: threadData, logger })
@@ -93,7 +93,8 @@ async function startParts(
   const service = await composeService(
     configuration,
     {
-      ...{ stores, clock, logger, metrics, publicUrl: baseUrl, monotonicMs: () => performance.now() },
+      ...{ stores, clock, logger, metrics, publicUrl: baseUrl, installationName },
+      monotonicMs: () => performance.now(),
       backgroundProblems: () => background?.problems() ?? [],
       outboxToken: () => sandbox?.outboxToken,
       startReader: () => reader.start(),

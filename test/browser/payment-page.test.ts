@@ -28,7 +28,7 @@ else {
       returnUrl: 'http://127.0.0.1:9/back?a=1',
     })
     const { page, problems } = await open(url, { viewport: phone, isMobile: true, hasTouch: true })
-    t.equal(await page.title(), 'Sign in to your wallet – Payment to Blue Shop')
+    t.equal(await page.title(), `Sign in to your wallet – Payment to Blue Shop · ${new URL(url).host}`)
     t.match(await page.locator('dl').innerText(), /1,234\.50[\s\S]*(30:00|29:\d\d)[\s\S]*until \d\d:\d\d/)
 
     await page.getByRole('button', { name: 'Continue' }).click()

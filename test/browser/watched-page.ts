@@ -12,20 +12,23 @@ const timeoutMs = 60_000
 const logViolations = `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
   console.error('Content Security Policy: ' + violatedDirective + ' ' + blockedURI))`
 
+/** The addresses that pages may request: those of this machine. */
+const onThisMachine = /^(http:\/\/(127\.0\.0\.1|localhost):|blob:|data:)/
+
 /** Opens a separate browser context, which is closed after the test. Problems of its pages are appended to `problems`. */
 export async function openContext(
   t: { teardown(work: () => unknown): unknown },
   browser: Browser,
   problems: string[],
   options: BrowserContextOptions,
+  allowed = onThisMachine,
 ): Promise<BrowserContext> {
   const context = await browser.newContext({ locale: 'en-GB', ...options })
   context.setDefaultTimeout(timeoutMs)
   t.teardown(() => context.close())
   await context.addInitScript(logViolations)
   context.on('request', (request) => {
-    if (!/^(http:\/\/(127\.0\.0\.1|localhost):|blob:|data:)/.test(request.url()))
-      problems.push(`requested ${request.url()}`)
+    if (!allowed.test(request.url())) problems.push(`requested ${request.url()}`)
   })
   context.on('page', (page) => watch(page, problems))
   return context

@@ -71,7 +71,7 @@ async function makeUser(environment: NodeJS.ProcessEnv): Promise<TOTP> {
   const ada = { email, name: 'Ada', role: 'administrator', merchantIds: null } as const
   const created = await users.create(ada, context, password)
   if (!created.accepted) throw new Error(created.refusal.rule)
-  const { secret } = users.offerSecondFactor(created.user)
+  const { secret } = users.offerSecondFactor(created.user, 'pay.example')
   const totp = new TOTP({ secret: Secret.fromBase32(secret) })
   const earlier = totp.generate({ timestamp: Date.now() - 30_000 })
   const set = await users.setSecondFactor(created.user.userId, secret, earlier, context)

@@ -22,6 +22,7 @@ async function start(t: Test): Promise<WalletUnderTest> {
   const clock = () => new Date().toISOString()
   const { wallet, accounts, outbox } = createWallet({
     configuration: readConfiguration({}),
+    installationName: 'pay.example',
     eventStore,
     readModels,
     box,

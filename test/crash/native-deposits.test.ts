@@ -59,6 +59,7 @@ t.test(
       box,
       messages,
       currency: { code: 'TRY', decimals: 2 },
+      installationName: 'pay.example',
       isSandbox: () => true,
     })
     // A repeated challenge sends the same code to the customer's phone.

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { parseAmount } from '../../src/domain/money.js'
@@ -61,5 +62,17 @@ t.test('uses the raw text of the amount over HTTP, although JSON.parse discards 
       t.equal(response.statusCode, 200, amountText)
       t.equal(response.json().amount, Number(amountText))
     }
+  }
+  for (const { amount, hashed, referenceId } of vectors.accepted.filter(({ referenceId }) =>
+    /\P{ASCII}/u.test(referenceId),
+  )) {
+    const body = { ...JSON.parse(createBody('hosted', secretKey, {}, amount)), referenceId }
+    const [utf8, latin1] = (['utf8', 'latin1'] as const).map((encoding) =>
+      createHash('md5').update(`${secretKey}${hashed}${referenceId}`, encoding).digest('hex'),
+    )
+    const create = (code?: string) => post(service.app, paths.hosted, JSON.stringify({ ...body, hashCode: code }))
+    t.equal((await create(latin1)).json().success, false)
+    const created = await create(utf8)
+    t.match([created.statusCode, created.json().referenceId], [200, referenceId])
   }
 })

@@ -29,7 +29,10 @@ async function thread(t: { teardown(work: () => unknown): unknown }, broken: () 
     const eventStore = stores.shareEventStore()
     // The key has the wrong length, so the thread fails at its start.
     const keyRing = broken() ? { current: Buffer.alloc(3) } : stores.keyRing
-    return { data: { configuration, keyRing, eventStore }, transfer: eventStore ? [eventStore.port] : [] }
+    return {
+      data: { configuration, installationName: 'pay.example', keyRing, eventStore },
+      transfer: eventStore ? [eventStore.port] : [],
+    }
   }
   return { stores, data }
 }

@@ -25,7 +25,11 @@ t.test('no file, log line or metric contains a secret of a wallet after every op
   const configuration = readConfiguration({ EVENT_STORE_URL: `embedded:${data}`, READ_MODEL_URL: `embedded:${data}` })
   const stores = await openStores(configuration)
   const clock = () => new Date().toISOString()
-  const { wallet, outbox } = createWallet({ ...stores, configuration, clock, isSandbox: () => true })
+  const { wallet, outbox } = createWallet({
+    ...{ ...stores, configuration, clock },
+    installationName: 'pay.example',
+    isSandbox: () => true,
+  })
   t.match(await wallet.logIn(email, password, 'merchant'), { outcome: 'accepted' })
   t.match(await wallet.logIn(email, wrongPassword, 'merchant'), { outcome: 'refused' })
   const challenge = { id: randomUUID(), accountNumber }

@@ -4,7 +4,7 @@ import type { Role } from '../../src/domain/user/permissions.js'
 import type { Session } from '../../src/http/dashboard/api.js'
 import type { TestService } from './test-service.js'
 
-const origin = 'https://pay.example'
+const originOf = (app: FastifyInstance) => new URL(app.services.publicUrl).origin
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 /** The password of every user that is created here. */
 export const password = 'correct horse battery staple'
@@ -43,7 +43,7 @@ export async function signIn(
   const session = answer.json<Session>()
   const { csrfToken } = session
   const cookie = answer.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
-  const headers = { cookie, origin, 'x-csrf-token': csrfToken }
+  const headers = { cookie, origin: originOf(app), 'x-csrf-token': csrfToken }
   const ask =
     (method: 'POST' | 'PUT' | 'PATCH') =>
     (path: string, body: unknown = {}) =>
@@ -65,7 +65,7 @@ export function postSession(
   payload: object,
   { cookie, ...rest }: { readonly cookie?: string; readonly origin?: string; readonly address?: string } = {},
 ) {
-  const headers = { origin: rest.origin ?? origin, ...(cookie !== undefined && { cookie }) }
+  const headers = { origin: rest.origin ?? originOf(app), ...(cookie !== undefined && { cookie }) }
   const remoteAddress = rest.address ?? '127.0.0.1'
   return app.inject({ method: 'POST', url: '/dashboard/api/session', headers, payload, remoteAddress })
 }

@@ -12,6 +12,7 @@ import type { EventStore, RecordedEvent } from '../../src/event-store/event-stor
 import { buildApp } from '../../src/http/app.js'
 import type { HttpServices } from '../../src/http/services.js'
 import { type ComposedService, composeService, type Ports } from '../../src/main/compose-service.js'
+import { nameOf } from '../../src/main/listening.js'
 import { type Configuration, readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openLogOver } from '../../src/operations/stores/stores.js'
 import { startProjections } from '../../src/projections/start-projections.js'
@@ -93,6 +94,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     {
       stores: { ...stores, eventStore, readModels },
       ...{ clock, takeCode, wallet, logger, publicUrl: configuration.publicUrl!, passwords: cheapPasswords },
+      installationName: configuration.installationName ?? nameOf(configuration.publicUrl!),
       monotonicMs: () => performance.now(),
       metrics: overrides.metrics ?? new Registry(),
       backgroundProblems: () => [],

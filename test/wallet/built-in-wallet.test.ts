@@ -40,6 +40,7 @@ function parts(store: EventStore, options: Options = {}) {
       box,
       messages,
       currency: { code: 'TRY', decimals: 2 },
+      installationName: 'pay.example',
       isSandbox: () => isSandbox,
     }),
     box,

@@ -18,7 +18,7 @@ import { MessageNotSentError } from '../../src/wallet/messages.js'
 const link = 'https://pay.example/device/canary-link?a=1&b=2'
 const lira: Currency = { code: 'TRY', decimals: 2 }
 const payment = { merchantName: 'Çiçek & <b>Söhne</b>', amountMinor: 123_450n }
-const email = deviceEmail('ada@example.com', link, payment, lira)
+const email = deviceEmail('ada@example.com', link, payment, lira, 'pay.example')
 const sms = codeSms('+905551234567', '730914', payment, lira)
 const secrets = /canary-link|730914/
 
@@ -223,6 +223,7 @@ t.test('limits the length of a merchant’s name in an email and removes its lin
     link,
     { merchantName: `Shop\r\nBcc: eve@example.com${'x'.repeat(500)}`, amountMinor: 1n },
     lira,
+    'pay.example',
   )
   t.notMatch(text, /^Bcc/m)
   t.notMatch(html, /^Bcc/m)

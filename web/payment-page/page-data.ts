@@ -16,6 +16,7 @@ export interface PageState {
 export interface PageData {
   readonly link: string
   readonly language: string
+  readonly installationName: string
   readonly trackingId: string
   readonly referenceId: string
   /** The deposit is paid outside the page, which shows the merchant's instructions and later the result. */

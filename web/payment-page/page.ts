@@ -108,7 +108,8 @@ function showTemplate(name: Step | Phase): HTMLElement {
   const template = element(`step-${name}`) as HTMLTemplateElement
   element('step').replaceChildren(template.content.cloneNode(true))
   const heading = element('step').querySelector('h2') as HTMLElement
-  document.title = `${heading.textContent} – ${document.querySelector('h1')?.textContent}`
+  const title = document.querySelector('h1')?.textContent
+  document.title = `${heading.textContent} – ${title} · ${data.installationName}`
   return heading
 }
 

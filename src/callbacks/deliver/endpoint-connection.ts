@@ -206,8 +206,7 @@ export class EndpointConnection {
       isResolved = true
       return this.options.resolve(hostname)
     })
-    const { origin, pathname, search } = new URL(url)
-    const target = { url, sandbox, isLoopbackAllowed, addresses, origin, path: `${pathname}${search}` }
+    const target = { url, sandbox, isLoopbackAllowed, addresses, origin: new URL(url).origin, path: requestTarget(url) }
     this.#literalTarget = isResolved ? undefined : target
     return target
   }
@@ -232,6 +231,17 @@ export class EndpointConnection {
     this.#pool = { key, pool }
     return pool
   }
+}
+
+/**
+ * Returns the path and the query as the merchant has written them. `URL` rewrites some characters and `/../`, which breaks a signature over
+ * the URL. Characters that a request cannot contain are percent-encoded.
+ */
+function requestTarget(url: string): string {
+  const [, written] = /^https?:\/\/[^/?#\\]+([/?][^#]*)/i.exec(url) ?? []
+  const { pathname, search } = new URL(url)
+  if (written === undefined) return `${pathname}${search}`
+  return `${written.startsWith('?') ? '/' : ''}${written}`.replaceAll(/[^\x21-\x7e]|["<>]/gu, encodeURIComponent)
 }
 
 function pinnedLookup(addresses: readonly string[]): LookupFunction {

@@ -66,7 +66,7 @@ export class CallbackNetworks {
   urlProblem(text: string, sandbox: boolean): Violation | undefined {
     if (text.length > maxUrlLength) return violate('too-long', { most: maxUrlLength })
     const url = URL.canParse(text) ? new URL(text) : undefined
-    if (!url) return violate('url-invalid')
+    if (!url || text.trim() !== text) return violate('url-invalid')
     const problem = schemeProblem(url, sandbox)
     if (problem) return problem
     if (url.username || url.password) return violate('url-with-credentials')

@@ -241,10 +241,10 @@ export class UserCommands {
     return this.execute(user.userId, { type: 'SetPassword', passwordHash }, context)
   }
 
-  /** Returns a new secret for an authenticator. Nothing changes before {@link setSecondFactor} receives a code. */
-  offerSecondFactor(user: User): { readonly secret: string; readonly uri: string } {
+  /** Returns a new secret for an authenticator, which lists it under the issuer. Nothing changes before {@link setSecondFactor} receives a code. */
+  offerSecondFactor(user: User, issuer: string): { readonly secret: string; readonly uri: string } {
     const secret = newTotpSecret()
-    return { secret, uri: totpUri(secret, this.emailOf(user)) }
+    return { secret, uri: totpUri(secret, issuer, this.emailOf(user)) }
   }
 
   /** Sets an offered secret, if the code shows that the user's authenticator has it. */

@@ -95,7 +95,7 @@ export function settingsProblem(settings: MerchantSettings): FieldViolation | un
 
 function returnUrlProblem(text: string, sandbox: boolean): Violation | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || text.length > maxUrlLength) return violate('url-invalid')
+  if (!url || text.trim() !== text || text.length > maxUrlLength) return violate('url-invalid')
   if (url.username || url.password) return violate('url-with-credentials')
   return schemeProblem(url, sandbox)
 }

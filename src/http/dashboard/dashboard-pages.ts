@@ -5,6 +5,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '../../kernel/typebox.js'
 import { escapeHtml, htmlHeaders } from '../html.js'
+import { pathOf } from '../public-url.js'
 import { RequestError } from '../refusals.js'
 import { readWebFiles, type WebFile } from '../web-files.js'
 
@@ -21,13 +22,14 @@ interface Asset extends WebFile {
 
 /** Serves the pages that `npm run build` builds from web/dashboard. Any other address is a page of the application. */
 export const dashboardPages: FastifyPluginAsyncTypebox = async (app) => {
-  const basePath = `${new URL(app.services.publicUrl).pathname.replace(/\/$/, '')}/dashboard`
+  const { publicUrl, installationName } = app.services
+  const place = { basePath: `${pathOf(publicUrl)}/dashboard`, installationName }
   const show = async (request: FastifyRequest, reply: FastifyReply) => {
     app.gate.chargeAddress(request)
     const nonce = randomBytes(16).toString('base64')
     // React Aria adds two style elements with the nonce of the page.
     const policy = { 'style-src': `'self' 'nonce-${nonce}'`, 'font-src': "'self'", 'trusted-types': "'none'" }
-    return reply.headers(htmlHeaders(policy)).send(shellAt(basePath, nonce))
+    return reply.headers(htmlHeaders(policy)).send(shellAt(place, nonce))
   }
   app.get('/dashboard', show)
   app.get('/dashboard/*', { schema: { params: Type.Object({ '*': Type.String() }) } }, async (request, reply) => {
@@ -57,12 +59,21 @@ function sendAsset(path: string, { headers }: FastifyRequest, reply: FastifyRepl
     .send(encoded ?? asset.content)
 }
 
-function shellAt(basePath: string, nonce: string): string {
-  const base = escapeHtml(basePath)
+interface Place {
+  readonly basePath: string
+  readonly installationName: string
+}
+
+function shellAt({ basePath, installationName }: Place, nonce: string): string {
+  const [base, name] = [escapeHtml(basePath), escapeHtml(installationName)]
+  const head = `<title>${name}</title>
+    <meta name="base-path" content="${base}" />
+    <meta name="application-name" content="${name}" />`
+  // Functions, because `$` in a replacement text has a meaning.
   return loadBuilt()
-    .shell.replaceAll('"./', `"${base}/`)
+    .shell.replaceAll('"./', () => `"${base}/`)
     .replace('nonce=""', `nonce="${nonce}"`)
-    .replace('</title>', `</title>\n    <meta name="base-path" content="${base}" />`)
+    .replace(/<title>.*<\/title>/, () => head)
 }
 
 let built: { readonly shell: string; readonly assets: ReadonlyMap<string, Asset> } | undefined

@@ -9,8 +9,8 @@ import type { User } from '../../domain/user/user.js'
 import { violate } from '../../kernel/rules.js'
 import type { ReadBy } from '../../readers/readers.js'
 import { TokenBuckets } from '../../security/token-buckets.js'
-import { isLoopback } from '../payment-page/device-cookie.js'
 import { refuseCrossSite } from '../payment-page/page-layout.js'
+import { cookieScope } from '../public-url.js'
 import { type RefusalName, RequestError } from '../refusals.js'
 import type { HttpServices } from '../services.js'
 import { isSame, type Session, Sessions, type Visit } from './sign-in/sessions.js'
@@ -129,16 +129,14 @@ class Viewers {
 }
 
 /**
- * The session, and the mark of a known browser (docs/decisions/0020-login-throttling.md). The prefix `__Host-` prevents other hosts of the
- * domain from setting them, and browsers accept it over HTTPS only. For trials without HTTPS on this machine the names have no prefix,
- * because not every browser accepts it there (docs/decisions/0026-dashboard.md).
+ * The session, and the mark of a known browser (docs/decisions/0020-login-throttling.md). For trials without
+ * HTTPS on this machine the names have no prefix, because not every browser accepts it there (docs/decisions/0026-dashboard.md).
  */
 function dashboardCookies(publicUrl: string) {
-  const secure = !isLoopback(publicUrl)
-  const prefix = secure ? '__Host-' : ''
+  const { prefix, path, secure } = cookieScope(publicUrl)
   const session = `${prefix}transferd`
   const device = `${prefix}transferd-device`
-  const options = { path: '/', httpOnly: true, secure, sameSite: 'strict' } as const
+  const options = { path, httpOnly: true, secure, sameSite: 'strict' } as const
   return {
     session: ({ cookies }: FastifyRequest) => cookies[session],
     device: ({ cookies }: FastifyRequest) => cookies[device],

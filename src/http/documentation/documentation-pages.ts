@@ -2,8 +2,11 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
+import { escapeHtml } from '../html.js'
+import { pathOf } from '../public-url.js'
 import { unknownTransfer } from '../refusals.js'
 import { setSchemaCompilers } from '../server/validation.js'
+import type { HttpServices } from '../services.js'
 import { webhooks } from '../v1/callback-schemas.js'
 import { defaultLimit, maxLimit } from '../v1/requests.js'
 import { asOpenApi30, completeDocument } from './openapi-document.js'
@@ -32,7 +35,7 @@ const serviceTags = [
  */
 export async function documentationPages(
   routes: FastifyInstance['knownRoutes'],
-  publicUrl: string,
+  { publicUrl, installationName }: Pick<HttpServices, 'publicUrl' | 'installationName'>,
   isService: boolean,
 ): Promise<FastifyInstance> {
   const tags = isService ? serviceTags : merchantTags
@@ -42,7 +45,7 @@ export async function documentationPages(
     openapi: {
       openapi: '3.1.0',
       info: {
-        title: isService ? 'transferd: pages and health' : 'transferd',
+        title: `${isService ? 'transferd: pages and health' : 'transferd'} · ${installationName}`,
         version: '1',
         description: isService ? serviceDescription : description,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
@@ -84,9 +87,11 @@ export async function documentationPages(
   ].join('; ')
   await app.register(swaggerUi, {
     routePrefix: isService ? '/documentation/service' : '/documentation',
+    indexPrefix: escapeHtml(pathOf(publicUrl)),
     staticCSP: policy,
-    theme: { title: 'transferd API' },
-    uiConfig: { validatorUrl: null },
+    theme: { title: escapeHtml(`transferd API · ${installationName}`) },
+    // The bar of the standalone layout has an inline style, which the policy forbids.
+    uiConfig: { validatorUrl: null, layout: 'BaseLayout' },
   })
   for (const { method, url, scope, schema } of routes) {
     if (method === 'HEAD' || !schema || !('operationId' in schema)) continue

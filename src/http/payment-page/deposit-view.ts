@@ -124,8 +124,15 @@ export function pageState({ deposit, completion, currency }: FoundDeposit, langu
  */
 export function returnAddress({ deposit, settings }: FoundDeposit): string | undefined {
   if (settings.returnUrl === null) return undefined
-  const url = new URL(settings.returnUrl)
-  url.searchParams.set('trackingId', deposit.trackingId)
-  url.searchParams.set('referenceId', deposit.referenceId)
-  return url.href
+  const { trackingId, referenceId } = deposit
+  return withQuery(settings.returnUrl, `trackingId=${trackingId}&referenceId=${encodeURIComponent(referenceId)}`)
+}
+
+/** Adds to a query without rewriting the rest of the URL, over which the merchant may have computed a signature. */
+function withQuery(url: string, added: string): string {
+  const end = url.includes('#') ? url.indexOf('#') : url.length
+  const before = url.slice(0, end)
+  const endsWithSeparator = /^[^?]*\?(.*&)?$/s.test(before)
+  const separator = before.includes('?') ? '&' : '?'
+  return `${before}${endsWithSeparator ? '' : separator}${added}${url.slice(end)}`
 }

@@ -6,8 +6,8 @@ import type { DeviceConfirmation } from '../../wallet/payments/wallet-payments.j
 import { html } from '../html.js'
 import { RequestError } from '../refusals.js'
 import { endDeadline } from '../server/request-deadline.js'
-import { fill, formatMoney, type Language, languages, requestLanguage } from './page-language.js'
-import { failurePage, notice, page, pageHeaders, refuseCrossSite } from './page-layout.js'
+import { fill, formatMoney, languages, requestLanguage } from './page-language.js'
+import { failurePage, notice, type PageParts, page, pageHeaders, refuseCrossSite } from './page-layout.js'
 import { customerContext, type PaymentLimits } from './payment-steps.js'
 
 const maxFormBytes = 1024
@@ -16,7 +16,7 @@ const statuses = { open: 200, confirmed: 200, expired: 410 } as const
 
 /** Adds the page at the link of the email about a new device. Only the form's POST confirms, because mail scanners open links. */
 export const devicePage: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { chargePayment }) => {
-  const { walletPayments, currency } = app.services
+  const { walletPayments, currency, installationName } = app.services
   const params = Type.Object({ link: Type.String({ description: 'The link in the email.' }) })
   const common = { tags: ['Payment page'], security: [], params }
   app.setErrorHandler(failurePage(app, assetsAt, 'confirmUnknown'))
@@ -24,7 +24,8 @@ export const devicePage: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, 
   const show = async (link: string, request: FastifyRequest, reply: FastifyReply) => {
     const confirmation = await walletPayments.deviceConfirmation(link)
     reply.code(confirmation ? statuses[confirmation.state] : 404).headers(pageHeaders())
-    return question(confirmation, requestLanguage(request), currency)
+    const parts = { language: requestLanguage(request), installationName, assetsAt, self: '' }
+    return question(confirmation, parts, currency)
   }
 
   // The content type of a form, whose fields are not read.
@@ -43,14 +44,18 @@ export const devicePage: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, 
     if (!result.ok && result.reason === 'wallet-unavailable') throw new RequestError('wallet-unavailable')
     if (!result.ok) return show(link, request, reply)
     reply.headers(pageHeaders())
-    return notice({ language: requestLanguage(request), assetsAt, self: '' }, 'confirmed')
+    return notice({ language: requestLanguage(request), installationName, assetsAt, self: '' }, 'confirmed')
   })
 }
 
 /** Returns the page that the email's button opens. The page's button confirms, with a form that needs no script. */
-function question(confirmation: DeviceConfirmation | undefined, language: Language, currency: Currency): string {
+function question(
+  confirmation: DeviceConfirmation | undefined,
+  parts: Omit<PageParts, 'title' | 'body'>,
+  currency: Currency,
+): string {
+  const { language } = parts
   const texts = languages[language]
-  const parts = { language, assetsAt, self: '' }
   if (!confirmation) return notice(parts, 'confirmUnknown')
   const { merchantName: merchant, amountMinor, state } = confirmation
   switch (state) {

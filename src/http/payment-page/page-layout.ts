@@ -52,9 +52,10 @@ export async function refuseCrossSite({ headers, server }: FastifyRequest): Prom
   if (!isOurs) throw new RequestError('cross-site')
 }
 
-interface PageParts {
+export interface PageParts {
   readonly language: Language
   readonly title: string
+  readonly installationName: string
   /** The relative path to the assets, such as `assets`. */
   readonly assetsAt: string
   /** The page's relative address without a query. */
@@ -65,14 +66,14 @@ interface PageParts {
 }
 
 /** Returns a complete page for customers. */
-export function page({ language, title, assetsAt, self, body, script = false }: PageParts): string {
+export function page({ language, title, installationName, assetsAt, self, body, script = false }: PageParts): string {
   const { version } = loadAssets()
   const texts = languages[language]
   const at = `${assetsAt}/${version}`
   const head = html`<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex, nofollow"><meta name="format-detection" content="telephone=no">
-<title>${title}</title><link rel="stylesheet" href="${at}/page.css">${script ? html`<script type="module" src="${at}/page.js"></script>` : undefined}
+<title>${title} · ${installationName}</title><link rel="stylesheet" href="${at}/page.css">${script ? html`<script type="module" src="${at}/page.js"></script>` : undefined}
 <link rel="icon" href="${at}/icon.svg" type="image/svg+xml"></head>`
   const switches = languageCodes.map(
     (code) =>
@@ -97,7 +98,8 @@ export function notice(parts: Omit<PageParts, 'body' | 'title'>, kind: Notice): 
 export function failurePage(app: FastifyInstance, assetsAt: string, unknown: Notice) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { refusal } = app.failWith(error, request, reply)
-    const parts = { language: requestLanguage(request), assetsAt, self: '' }
+    const { installationName } = app.services
+    const parts = { language: requestLanguage(request), installationName, assetsAt, self: '' }
     reply.headers(pageHeaders()).send(notice(parts, refusal === 'unknown-transfer' ? unknown : 'trouble'))
   }
 }

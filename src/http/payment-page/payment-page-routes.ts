@@ -33,7 +33,7 @@ export const paymentPageRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const phase = phaseOf(found.deposit, now)
     if (phase === 'expired' || phase === 'ended') reply.code(gone)
     reply.headers({ ...pageHeaders(framingOrigins(found.settings)), 'content-language': language })
-    return paymentPage(found, link, language, now)
+    return paymentPage(found, { link, installationName: app.services.installationName }, language, now)
   })
   const logo = {
     ...common,

@@ -15,12 +15,17 @@ interface Parts {
 }
 
 /** Returns the page at the `url` of a hosted create. Without its script it still shows the state and what to do. */
-export function paymentPage(found: FoundDeposit, link: string, language: Language, now: string): string {
+export function paymentPage(
+  found: FoundDeposit,
+  { link, installationName }: { readonly link: string; readonly installationName: string },
+  language: Language,
+  now: string,
+): string {
   const { deposit, settings, manual, logoSha256 } = found
   const state = pageState(found, language, now)
   const { phase } = state
   // An old link shows nothing about the deposit.
-  if (phase === 'ended') return notice({ language, assetsAt: 'assets', self: link }, 'ended')
+  if (phase === 'ended') return notice({ language, installationName, assetsAt: 'assets', self: link }, 'ended')
   const texts = languages[language]
   const amount = formatMoney(language, found.currency, deposit.amountMinor)
   const values = { merchant: settings.name, amount, reference: deposit.referenceId }
@@ -40,6 +45,7 @@ ${phase === 'open' && !manual ? steps(parts) : undefined}${resultTemplates(parts
 ${dataBlock('page-data', {
   link,
   language,
+  installationName,
   trackingId: deposit.trackingId,
   referenceId: deposit.referenceId,
   isManual: manual !== undefined,
@@ -49,7 +55,7 @@ ${dataBlock('page-data', {
   // The script replaces the remaining placeholders.
   texts: Object.fromEntries(scriptKeys.map((key) => [key, say(key)])),
 })}`
-  return page({ language, title: say('title'), assetsAt: 'assets', self: link, body, script: true })
+  return page({ language, title: say('title'), installationName, assetsAt: 'assets', self: link, body, script: true })
 }
 
 function minutes(language: Language, { secondsLeft }: PageState): string {

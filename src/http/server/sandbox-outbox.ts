@@ -39,7 +39,7 @@ export const sandboxOutbox: FastifyPluginAsyncTypebox = async (app) => {
     const messages = mayAsk ? await app.services.outbox(token) : undefined
     if (!messages) throw new RequestError('unknown-route')
     reply.headers({ ...pageHeaders(), 'referrer-policy': 'no-referrer', refresh: refreshSeconds })
-    return outboxPage(messages.slice(0, shown))
+    return outboxPage(messages.slice(0, shown), app.services.installationName)
   })
 }
 
@@ -49,7 +49,7 @@ function isOnThisMachine({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>
   return loopbackHost.test(headers.host ?? '') && proxyHeaders.every((name) => headers[name] === undefined)
 }
 
-function outboxPage(messages: readonly OutboxMessage[]): string {
+function outboxPage(messages: readonly OutboxMessage[], installationName: string): string {
   const rows = messages.map(
     ({ kind, to, code, link, at }) =>
       html`<tr><td><time datetime="${at}">${at.slice(11, 19)}</time></td><td>${kind === 'sms' ? 'SMS' : 'Email'}</td><td>${to}</td><td>${code === null ? undefined : html`<strong class="code">${code}</strong>`}${link === null ? undefined : html`<a href="${link}" target="_blank" rel="noopener">Confirm the device</a>`}</td></tr>`,
@@ -60,7 +60,7 @@ function outboxPage(messages: readonly OutboxMessage[]): string {
       : html`<div class="scroll"><table><thead><tr><th scope="col">Time (UTC)</th><th scope="col">Kind</th><th scope="col">To</th><th scope="col">Code or link</th></tr></thead><tbody>${rows}</tbody></table></div>`
   const assets = `../pay/assets/${loadAssets().version}`
   return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Sandbox outbox</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Sandbox outbox · ${installationName}</title>
 <link rel="stylesheet" href="${assets}/page.css"><link rel="icon" href="${assets}/icon.svg" type="image/svg+xml"></head>
 <body><main class="card wide"><h1>Sandbox outbox</h1><p>The messages that the wallet would have sent, newest first. The page reloads every ${refreshSeconds} seconds.</p>${table}</main></body></html>
 `.text

@@ -45,12 +45,20 @@ function matching(pattern: RegExp, problem: string): (text: string) => string {
   }
 }
 
+const maxNameLength = 64
+
 export const host = matching(/^[^\s/]+$/, 'must be an IP address or a host name')
 
 export const origin = matching(
   /^[^\s+\p{Cc}]{1,200}$/u,
   'must be a name such as pay.example.com/log, without spaces and plus signs',
 )
+
+export function installationName(text: string): string {
+  if (text.length > maxNameLength || !isVisible(text))
+    throw new Problem(`must be a name of at most ${maxNameLength} visible characters`)
+  return text
+}
 
 export const senderProblem = 'must be an address in ASCII characters such as Payments <no-reply@pay.example.com>'
 
@@ -79,8 +87,10 @@ const withoutSlash = ({ href }: URL) => href.replace(/\/+$/, '')
 
 /** Returns the URL without a trailing slash. */
 export function publicUrl(text: string): string {
-  const problem = 'must be an http or https URL without query, such as https://pay.example.com'
-  return withoutSlash(checkedUrl(text, (url) => isWeb(url) && isPlain(url) && !url.username, problem))
+  const problem = 'must be an http or https URL without query and semicolon, such as https://pay.example.com'
+  // A semicolon would end the path of a cookie.
+  const isUsable = (url: URL) => isWeb(url) && isPlain(url) && !url.username && !url.pathname.includes(';')
+  return withoutSlash(checkedUrl(text, isUsable, problem))
 }
 
 /** The URL of a collector. OpenTelemetry's own variables contain its credentials and other settings. */

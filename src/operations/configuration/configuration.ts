@@ -49,6 +49,10 @@ export const environmentSchema = Type.Object({
     'The URL that merchants and customers use, such as `https://pay.example.com`; links to payment pages start with it. Defaults to the address that the service listens on',
     parse.optional(parse.publicUrl),
   ),
+  INSTALLATION_NAME: variable(
+    'The name that distinguishes this installation from others: in authenticators, page titles, emails, the API documentation and the names of bank files. At most 64 characters. Defaults to the host of `PUBLIC_URL` with its port and path, such as `pay.example.com`',
+    parse.optional(parse.installationName),
+  ),
   EVENT_STORE_URL: variable(
     'The event log: `embedded:<directory>`, or an [EventStoreDB](eventstoredb.md): `esdb://<user>:<password>@<host>:2113`',
     parse.eventStore,
@@ -262,6 +266,8 @@ function arrange(values: StaticDecode<typeof environmentSchema>) {
     port: values.PORT,
     /** Without a trailing slash. `undefined` stands for the address that the service listens on. */
     publicUrl: values.PUBLIC_URL,
+    /** `undefined` stands for the host, port and path of the URL. */
+    installationName: values.INSTALLATION_NAME,
     eventStore,
     dataDirectory,
     readModels,

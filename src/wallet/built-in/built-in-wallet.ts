@@ -24,6 +24,8 @@ export interface BuiltInWalletDependencies {
   readonly box: Pick<SecretBox, 'mac'>
   readonly messages: Messages
   readonly currency: Currency
+  /** Shown in the subject of emails. */
+  readonly installationName: string
   /** Sandbox accounts hold no real money, so they are unusable outside the sandbox. */
   readonly isSandbox: () => boolean
 }
@@ -33,7 +35,7 @@ const collectPauseMs = 200
 const codes = 1_000_000
 
 export function createBuiltInWallet(parts: BuiltInWalletDependencies): Wallet {
-  const { accounts, box, messages, currency, isSandbox } = parts
+  const { accounts, box, messages, currency, installationName, isSandbox } = parts
   const usable = (account: WalletAccount | undefined) =>
     account && (!account.sandbox || isSandbox()) ? account : undefined
   const find = async (accountNumber: number) => usable(await accounts.find(accountNumber))
@@ -70,7 +72,7 @@ export function createBuiltInWallet(parts: BuiltInWalletDependencies): Wallet {
     askToTrust: ({ accountNumber, confirmUrl, ...payment }) =>
       available(async () => {
         const { email } = accounts.contact(await existing(accountNumber))
-        await messages.sendEmail(deviceEmail(email, confirmUrl, payment, currency))
+        await messages.sendEmail(deviceEmail(email, confirmUrl, payment, currency, installationName))
       }),
     trust: (accountNumber, device) =>
       available(async () => {

@@ -35,6 +35,7 @@ export function deviceEmail(
   link: string,
   { merchantName, amountMinor }: DescribedPayment,
   currency: Currency,
+  installationName: string,
 ): Email {
   const amount = formatWithCode(currency, amountMinor)
   const name = merchantName.replace(/\p{Cc}/gu, ' ').slice(0, maxNameLength)
@@ -47,17 +48,18 @@ export function deviceEmail(
     'Bu sizseniz cihazı onaylayın. Değilseniz hiçbir şey yapmayın: para çekilmez.',
   ]
   const text = [...english, '', link, '', ...turkish, '', link, ''].join('\n')
-  return { to, link, subject: 'Confirm a new device / Yeni cihazı onaylayın', text, html: html(link, english, turkish) }
+  const subject = `Confirm a new device / Yeni cihazı onaylayın · ${installationName}`
+  return { to, link, subject, text, html: html(link, subject, english, turkish) }
 }
 
-function html(link: string, english: readonly string[], turkish: readonly string[]): string {
+function html(link: string, subject: string, english: readonly string[], turkish: readonly string[]): string {
   const part = (language: string, lines: readonly string[], button: string) => `<div lang="${language}">
 ${lines.map((line) => `<p>${escaped(line)}</p>`).join('\n')}
 <p><a href="${escaped(link)}" style="${buttonStyle}">${button}</a></p>
 </div>`
   return `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Confirm a new device</title></head>
+<head><meta charset="utf-8"><title>${escaped(subject)}</title></head>
 <body style="font-family: sans-serif; line-height: 1.5">
 ${part('en', english, 'Confirm the device')}
 <hr>

@@ -10,11 +10,13 @@ export interface ApiResponse<Body> {
 export class DashboardClient {
   readonly cookie: { readonly name: string; readonly value: string }
   readonly #baseUrl: string
+  readonly #origin: string
   readonly #csrfToken: string
 
   private constructor(baseUrl: string, cookie: DashboardClient['cookie'], csrfToken: string) {
     this.cookie = cookie
     this.#baseUrl = baseUrl
+    this.#origin = new URL(baseUrl).origin
     this.#csrfToken = csrfToken
   }
 
@@ -25,7 +27,7 @@ export class DashboardClient {
   ): Promise<DashboardClient> {
     const response = await fetch(`${baseUrl}/dashboard/api/session`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', origin: baseUrl, ...headers },
+      headers: { 'content-type': 'application/json', origin: new URL(baseUrl).origin, ...headers },
       body: JSON.stringify({ email, password }),
     })
     if (response.status !== 200) throw new Error(`${email} could not sign in: ${await response.text()}`)
@@ -46,20 +48,29 @@ export class DashboardClient {
     path: string,
     body?: object,
   ): Promise<ApiResponse<Body>> {
-    return this.#request(method, path, body)
+    return this.#request(method, path, undefined, body && JSON.stringify(body))
   }
 
-  async #request<Body>(method: string, path: string, body?: object): Promise<ApiResponse<Body>> {
+  upload<Body>(method: 'POST' | 'PUT', path: string, type: string, content: Buffer): Promise<ApiResponse<Body>> {
+    return this.#request(method, path, type, content)
+  }
+
+  async #request<Body>(
+    method: string,
+    path: string,
+    type = 'application/json',
+    body?: string | Buffer,
+  ): Promise<ApiResponse<Body>> {
     const { name, value } = this.cookie
     const response = await fetch(`${this.#baseUrl}/dashboard/api${path}`, {
       method,
       headers: {
         cookie: `${name}=${value}`,
-        origin: this.#baseUrl,
+        origin: this.#origin,
         'x-csrf-token': this.#csrfToken,
-        ...(body && { 'content-type': 'application/json' }),
+        ...(body && { 'content-type': type }),
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && { body }),
     })
     const text = await response.text()
     return { status: response.status, body: (text === '' ? undefined : JSON.parse(text)) as Body }

@@ -10,8 +10,11 @@ import type { IssuedCredentials } from '../../../src/commands/merchant/merchant-
 import type { MerchantSettings } from '../../../src/domain/merchant/merchant-events.js'
 import type { Currency } from '../../../src/domain/money.js'
 import { isMerchantRole, type Role, roles } from '../../../src/domain/user/permissions.js'
+import type { HttpServices } from '../../../src/http/services.js'
+import type { Wallet } from '../../../src/wallet/wallet.js'
 import { quickTiming } from '../../callbacks/world.js'
 import { type CreateKind, createBody, paths, post } from '../../support/merchant-requests.js'
+import { startPathProxy } from '../../support/path-proxy.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 import { reservePort } from '../payment-page-service.js'
 import { openContext } from '../watched-page.js'
@@ -24,7 +27,8 @@ export const context = { actor: 'test', $correlationId: 'test', $causationId: 't
 
 /**
  * Starts a service with projections and callbacks, a shop, and one user for each role. Users with a merchant role belong
- * to the shop. `problems` collects the errors and forbidden requests of all pages. The clock of the service starts at `now`.
+ * to the shop. `problems` collects the errors and forbidden requests of all pages. The clock of the service starts at `now`. `path`: the
+ * path below which a proxy serves everything; pages request nothing else.
  */
 export async function startDashboard(
   t: Test,
@@ -32,16 +36,21 @@ export async function startDashboard(
   settings: Partial<MerchantSettings> = {},
   now = Date.now(),
   currency: Currency = { code: 'TRY', decimals: 2 },
+  { path, wallet, outbox }: { path?: string; wallet?: Wallet; outbox?: HttpServices['outbox'] } = {},
 ) {
   const { port, release } = await reservePort()
-  const baseUrl = `http://127.0.0.1:${port}`
+  const proxy = path === undefined ? undefined : await startPathProxy(t, path)
+  proxy?.forwardTo(port)
+  const baseUrl = proxy?.baseUrl ?? `http://127.0.0.1:${port}`
+  const allowed = proxy && new RegExp(`^(${baseUrl.replaceAll('.', '\\.')}(/|\\?|$)|blob:|data:)`)
   const time = { aheadMs: now - Date.now() }
   const clock = () => new Date(Date.now() + time.aheadMs).toISOString()
   const service = await startTestService({
     projections: true,
     clock,
     configuration: { publicUrl: baseUrl },
-    overrides: { currency },
+    overrides: { currency, ...(outbox && { outbox }) },
+    ...(wallet && { wallet }),
   })
   t.teardown(() => destroyTestService(service))
   const callbacks = startCallbacks({
@@ -67,7 +76,7 @@ export async function startDashboard(
     await service.users.create({ email: emailOf(role), name: nameOf(role), role, merchantIds }, context, password)
   }
 
-  const problems: string[] = []
+  const problems: string[] = proxy?.outside ?? []
   const clients = new Map<Role, Promise<DashboardClient>>()
   const contexts = new Map<string, Promise<BrowserContext>>()
 
@@ -91,7 +100,7 @@ export async function startDashboard(
     const context =
       contexts.get(key) ??
       as(role).then(async ({ cookie }) => {
-        const opened = await openContext(t, browser, problems, { viewport: wide, ...options })
+        const opened = await openContext(t, browser, problems, { viewport: wide, ...options }, allowed)
         opened.setDefaultTimeout(timeoutMs)
         await opened.addCookies([{ ...cookie, url: baseUrl, httpOnly: true, sameSite: 'Strict' }])
         return opened
@@ -102,7 +111,7 @@ export async function startDashboard(
 
   /** Opens a page in a browser that is not signed in. */
   async function openSignedOut(path = '/dashboard', options: BrowserContextOptions = {}): Promise<Page> {
-    const opened = await openContext(t, browser, problems, { viewport: wide, ...options })
+    const opened = await openContext(t, browser, problems, { viewport: wide, ...options }, allowed)
     opened.setDefaultTimeout(timeoutMs)
     const page = await opened.newPage()
     await page.goto(`${baseUrl}${path}`)

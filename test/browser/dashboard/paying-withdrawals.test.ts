@@ -103,7 +103,7 @@ else {
       const dialog = page.getByRole('dialog', { name: 'Bank file' })
       const saved = page.waitForEvent('download')
       await dialog.getByRole('button', { name: 'Save file' }).click()
-      t.match((await saved).suggestedFilename(), /^withdrawals-for-bank-[-0-9]{10}-[0-9a-f]{32}\.csv$/)
+      t.match((await saved).suggestedFilename(), /^withdrawals-for-bank-127\.0\.0\.1-\d+-[-0-9]{10}-[0-9a-f]{32}\.csv$/)
       await waitForText(page, `Saved a file with ${count} withdrawal`)
     }
     const openFileOf = async (count: number) => {

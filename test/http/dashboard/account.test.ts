@@ -67,7 +67,7 @@ t.test('requires a second factor once it is set, and accepts each code once', as
   const { app, time, codeAt } = running
   const user = await signInAs(running, 'operations')
   const offer = (await user.post('/session/second-factor')).json()
-  t.match(offer.uri, `otpauth://totp/transferd:${encodeURIComponent(user.email)}?`)
+  t.match(offer.uri, `otpauth://totp/pay.example:${encodeURIComponent(user.email)}?issuer=pay.example&`)
   t.equal((await user.put('/session/second-factor', { code: '000000' })).json().error.code, 40001)
   t.equal((await user.get('/session')).json().user.hasSecondFactor, false, 'an unconfirmed offer changes nothing')
   const code = codeAt(offer.secret)

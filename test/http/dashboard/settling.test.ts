@@ -311,7 +311,7 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   t.equal(csv.statusCode, 200)
   t.match(csv.headers, {
     'content-type': 'text/csv; charset=utf-8',
-    'content-disposition': /^attachment; filename="withdrawals-for-bank-\d{4}-\d\d-\d\d-[0-9a-f]{32}.csv"$/,
+    'content-disposition': /^attachment; filename="withdrawals-for-bank-pay.example-\d{4}-\d\d-\d\d-[0-9a-f]{32}.csv"$/,
   })
   t.match(csv.body, `,=1+1,DE89370400440532013000,100.50,EUR`)
   t.equal(csv.body.trimEnd().split('\r\n').length, 2, 'a withdrawal is included once, regardless of the case of its id')
@@ -328,7 +328,7 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   t.match(sepa.body, /<CtrlSum>201.00<\/CtrlSum>/)
   // 21 November 2026 is a Saturday.
   t.match(sepa.body, /<Dt>2026-11-23<\/Dt>/)
-  t.match(sepa.headers['content-disposition'], 'withdrawals-for-bank-2026-11-23-')
+  t.match(sepa.headers['content-disposition'], 'withdrawals-for-bank-pay.example-2026-11-23-')
   const zone = await ada.post('/withdrawals/bank-file', { ...batch, again, timeZone: 'Mars/Olympus' })
   t.match(zone.json(), { error: { validationErrors: [{ members: ['timeZone'], rule: 'time-zone-invalid' }] } })
   const wrong = { date: '2026-11-22', debtor: { ...debtor, address: { town: '\u00a8', country: 'DE' } } }

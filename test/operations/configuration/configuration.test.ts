@@ -68,6 +68,7 @@ t.test('reports all problems together, each with its variable', async (t) => {
     HOST: 'a b',
     PORT: '70000',
     PUBLIC_URL: 'ftp://example.com',
+    INSTALLATION_NAME: 'pay\u200b',
     EVENT_STORE_URL: './data',
     READ_MODEL_URL: 'embedded:',
     KEY_STORE_URL: 'embedded://keys',
@@ -221,7 +222,12 @@ t.test('accepts one source of the master key', async (t) => {
 
 t.test('keeps the path of PUBLIC_URL and removes its trailing slash', async (t) => {
   t.equal(readConfiguration({ PUBLIC_URL: 'https://example.com/pay/' }).publicUrl, 'https://example.com/pay')
-  for (const wrong of ['example.com', 'https://u:p@example.com', 'https://example.com/?a=1']) {
+  for (const wrong of [
+    'example.com',
+    'https://u:p@example.com',
+    'https://example.com/?a=1',
+    'https://example.com/a;b',
+  ]) {
     t.equal(problemsOf({ PUBLIC_URL: wrong }).length, 1, wrong)
   }
 })

@@ -39,7 +39,7 @@ const fileTypes = {
 
 /** Pays withdrawals as a batch. Each is decided individually. */
 export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  const { transfers } = app.services
+  const { transfers, installationName } = app.services
   const claim = app.viewers.allow('transfers:settle')
   const pay = app.viewers.allow('transfers:settle', { recent: 'large payments' })
   app.post('/withdrawals/claim', { bodyLimit, ...claim({ body: BulkAction }, BulkAnswer) }, (request) =>
@@ -69,7 +69,8 @@ export const payingRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/withdrawals/bank-file', { bodyLimit, ...pay({ body: BankFileRequest }) }, async (request, reply) => {
     const { date, messageId, text } = await fileFor(request, request.body)
     const [extension, type] = fileTypes[request.body.format]
-    return sendFile(reply, `withdrawals-for-bank-${date}-${messageId}.${extension}`, type, text)
+    const from = installationName.replaceAll(/[^\p{L}\p{M}\p{N}.-]+/gu, '-')
+    return sendFile(reply, `withdrawals-for-bank-${from}-${date}-${messageId}.${extension}`, type, text)
   })
   app.get(
     '/withdrawals/queue',

@@ -73,7 +73,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
   )
   app.post('/session/second-factor', recently({}, SecondFactorOffer), async ({ visit }) => {
     const { user, session } = visit!
-    const offer = users.offerSecondFactor(user)
+    const offer = users.offerSecondFactor(user, app.services.installationName)
     await viewers.sessions.offerSecret(session, secretBox.seal(offer.secret, offered(session.sessionId)))
     return offer
   })

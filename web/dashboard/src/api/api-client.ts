@@ -114,7 +114,9 @@ async function request(url: string, init: RequestInit, timeoutMs: number, signal
 }
 
 async function save(response: Response): Promise<void> {
-  const [, name = 'transferd'] = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
+  const [, ascii = 'transferd', exact = ascii] =
+    /filename="([^"]+)"(?:; filename\*=UTF-8''(.+))?/.exec(response.headers.get('content-disposition') ?? '') ?? []
+  const name = decodeURIComponent(exact)
   const href = URL.createObjectURL(await response.blob())
   Object.assign(document.createElement('a'), { href, download: name }).click()
   URL.revokeObjectURL(href)

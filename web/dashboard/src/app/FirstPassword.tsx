@@ -1,15 +1,13 @@
-import { useEffect } from 'react'
 import { ChangePassword } from './ChangePassword'
 import { EntryLayout } from './EntryLayout'
+import { useDocumentTitle } from './page-title'
 import { SignOut } from './SignOut'
 import { useText } from './texts'
 
 /** Shown after a sign-in with a temporary password, which allows only choosing a new one. */
 export function FirstPassword() {
   const text = useText()
-  useEffect(() => {
-    document.title = text('shell.titleOf', { page: text('shell.choosePassword') })
-  }, [text])
+  useDocumentTitle(text('shell.choosePassword'))
   return (
     <EntryLayout>
       <h1>{text('shell.choosePassword')}</h1>

@@ -9,6 +9,7 @@ import { AppCodeField, PasswordField } from '../components/SignInFields'
 import { TextField } from '../components/TextField'
 import { onSignInElsewhere, sessionQuery, setSession } from './current-session'
 import { EntryLayout } from './EntryLayout'
+import { useDocumentTitle } from './page-title'
 import { onConfirmationNeeded, onSessionEnded } from './session-link'
 import { useText } from './texts'
 
@@ -47,9 +48,7 @@ function SignInForm({
 
 export function SignIn({ hasSignedOut }: { readonly hasSignedOut: boolean }) {
   const text = useText()
-  useEffect(() => {
-    document.title = text('shell.titleOf', { page: text('shell.signIn') })
-  }, [text])
+  useDocumentTitle(text('shell.signIn'))
   return (
     <EntryLayout>
       <h1>{text('shell.signIn')}</h1>

@@ -1,4 +1,7 @@
-import { useSyncExternalStore } from 'react'
+import { useEffect, useSyncExternalStore } from 'react'
+
+/** The name of this installation, which the server writes into the page. */
+const installation = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'transferd'
 
 let title = ''
 const listeners = new Set<() => void>()
@@ -12,6 +15,13 @@ function subscribe(listener: () => void) {
 export function setPageTitle(next: string): void {
   title = next
   for (const listener of listeners) listener()
+}
+
+/** Sets the title of the browser's tab, which tells the tabs of two installations apart. */
+export function useDocumentTitle(page: string): void {
+  useEffect(() => {
+    document.title = `${page} · ${installation}`
+  }, [page])
 }
 
 /** Returns the title of the shown page, for the header. */

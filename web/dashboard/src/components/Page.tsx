@@ -1,7 +1,6 @@
 import { useRouterState } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { setPageTitle } from '../app/page-title'
-import { useText } from '../app/texts'
+import { setPageTitle, useDocumentTitle } from '../app/page-title'
 import './Page.css'
 
 interface PageProps {
@@ -16,15 +15,11 @@ interface PageProps {
 let shownPath: string | undefined
 
 export function Page({ title, badge, actions, children }: PageProps) {
-  const text = useText()
   const heading = useRef<HTMLHeadingElement>(null)
   // The resolved location: while the next page is being fetched, the previous page is still shown.
   const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname })
-  const documentTitle = text('shell.titleOf', { page: title })
-  useEffect(() => {
-    document.title = documentTitle
-    setPageTitle(title)
-  }, [documentTitle, title])
+  useDocumentTitle(title)
+  useEffect(() => setPageTitle(title), [title])
   useEffect(() => {
     if (path === undefined) return
     if (shownPath !== undefined && shownPath !== path) heading.current?.focus({ preventScroll: true })
