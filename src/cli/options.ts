@@ -6,6 +6,7 @@ import { normalEmail } from '../domain/password-rules.js'
 import { violate } from '../kernel/rules.js'
 import { isVisible } from '../kernel/text.js'
 import { isDate, parseTime } from '../kernel/time.js'
+import { typedAmount } from '../kernel/typed-text.js'
 import { parseCursor } from '../queries/list-page.js'
 
 /** Parses the value of an option or an argument. Commander adds the name and the text to the message of an InvalidArgumentError. */
@@ -96,11 +97,17 @@ export function integer({ min, max }: { readonly min: number; readonly max: numb
 export const seenRevision = integer({ min: 0, max: Number.MAX_SAFE_INTEGER })
 
 /** Parses an amount such as 95.00 into minor units. */
-export const amount = parsed(parseAmount, 'It must be an amount above 0 with at most two decimals.')
+export const amount = parsed(
+  (text) => parseAmount(typed(text)),
+  'It must be an amount above 0 with at most two decimals, such as 1234.50.',
+)
+
+/** The command line has no language, so a comma may be a decimal or a group and is rejected. */
+const typed = (text: string) => typedAmount(text, { decimal: '.' }) ?? ''
 
 /** Parses an amount that may be 0. */
 export function tolerance(text: string): bigint {
-  return /^0(\.0{1,2})?$/.test(text) ? 0n : amount(text)
+  return /^0(\.0{1,2})?$/.test(typed(text)) ? 0n : amount(text)
 }
 
 export const url = matching(
@@ -139,4 +146,4 @@ export const date = matching(isDate, 'It must be a date such as 2026-11-23.')
 /** Parses the nextCursor of a list. */
 export const cursor = parsed(parseCursor, 'It must be the nextCursor of an earlier page.')
 
-export const email = matching((text) => normalEmail(text) !== undefined, refusalText(violate('email-invalid')))
+export const email = parsed(normalEmail, refusalText(violate('email-invalid')))

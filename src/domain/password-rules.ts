@@ -1,14 +1,15 @@
 import { type Violation, violate } from '../kernel/rules.js'
+import { typedEmail } from '../kernel/typed-text.js'
 
 /** The form that browsers accept, with the limits of RFC 5321. It is ASCII only, because other characters are invisible or look alike. */
 const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
-const emailForm = new RegExp(`^ *([A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${label}(?:\\.${label})+) *$`)
+const emailForm = new RegExp(`^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${label}(?:\\.${label})+$`)
 const maxEmailLength = 254
 
 /** Returns the form in which emails are compared, or `undefined` if the text is not an email. */
 export function normalEmail(text: string): string | undefined {
   // The form is checked before the change to lower case, which turns the Kelvin sign into a k.
-  const email = emailForm.exec(text)?.[1]?.toLowerCase()
+  const email = emailForm.exec(typedEmail(text))?.[0].toLowerCase()
   return email !== undefined && email.length <= maxEmailLength ? email : undefined
 }
 

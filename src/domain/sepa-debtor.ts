@@ -1,3 +1,4 @@
+import { plainAccountNumber } from '../kernel/account-number.js'
 import { countryOutsideSepa, isCountry, isQrIban, parseIban } from '../kernel/iban.js'
 import { type Violation, violate } from '../kernel/rules.js'
 import { isBic, type SepaDebtor } from './sepa-file.js'
@@ -32,7 +33,7 @@ export function debtorProblems({ name, iban, bic, address }: Debtor, countries: 
   const violations: readonly (readonly [DebtorProblem['about'], Violation | undefined])[] = [
     ['name', sepaName(name) === undefined ? violate('not-sepa-text') : undefined],
     ['iban', ibanProblem(iban, violate('iban-invalid'))],
-    ['bic', bic && !isBic(bic) ? violate('bic-invalid') : undefined],
+    ['bic', bic && !isBic(plainAccountNumber(bic)) ? violate('bic-invalid') : undefined],
     ...addressFields.map((field) => [field, addressProblem(field, address, countries)] as const),
   ]
   return violations.flatMap(([about, violation]) => (violation ? [{ about, ...violation }] : []))
@@ -68,7 +69,7 @@ function addressProblem(
 export function sepaDebtor({ name, iban, bic, address }: Debtor): SepaDebtor {
   const converted = (field: keyof typeof addressTexts) => sepaText(address?.[field] ?? '', addressTexts[field])
   return {
-    ...{ name: sepaName(name)!, iban: parseIban(iban)!, bic: bic || undefined },
+    ...{ name: sepaName(name)!, iban: parseIban(iban)!, bic: bic && plainAccountNumber(bic) },
     address: address && {
       ...{ street: converted('street'), building: converted('building'), postcode: converted('postcode') },
       town: converted('town')!,

@@ -1,7 +1,7 @@
-import { asciiDigits } from './text.js'
+import { asciiDigits } from './typed-text.js'
 
-/** What people write between the groups of an account number. */
-const separators = /[\s\p{Dash_Punctuation}\p{Cf}./]/gu
+/** What people write between the groups of an account number, and the invisible marks that they copy with it. */
+const separators = /[\s\p{Dash}\p{Cf}\p{Default_Ignorable_Code_Point}./]/gu
 
 /**
  * Returns the form in which account numbers are compared, which the forms of one account share: in capitals, without spaces, hyphens, full

@@ -149,7 +149,8 @@ export const ruleTexts = {
   'excludes-field': '{field} cannot be combined with {other}.',
   // Texts
   blank: '{field} must not be blank.',
-  'hidden-characters': '{field} must not contain control, invisible or direction-changing characters.',
+  'hidden-characters':
+    '{field} must not contain characters that are not displayed as they are stored, such as control, invisible or direction-changing ones.',
   'control-characters': '{field} must not contain control characters.',
   'blank-or-control-characters': '{field} must not be blank or contain control characters.',
   'too-short': '{field} must have at least {least} characters.',
@@ -215,7 +216,7 @@ export const ruleTexts = {
   'instructions-repeated': '{field} must have one entry per payment method.',
   'instructions-length': 'The instructions for payment method {method} must have 1 to {most} characters.',
   'instructions-hidden-characters':
-    'The instructions for payment method {method} must not contain control, invisible or direction-changing characters.',
+    'The instructions for payment method {method} must not contain characters that are not displayed as they are stored, such as control, invisible or direction-changing ones.',
 } as const satisfies { readonly [rule: string]: string }
 
 export type RuleName = keyof typeof ruleTexts

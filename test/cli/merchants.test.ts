@@ -70,6 +70,29 @@ t.test('set changes the named settings, resets them with --no-…, and reports a
   })
 })
 
+t.test('reads amounts as people type them, and rejects those that could be two', async (t) => {
+  const directory = temporaryDirectory(t)
+  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
+  const set = (amount: string) => runCli(directory, ['merchants', 'set', id, '--max-amount', amount])
+  const typed = {
+    '1 234.50': 1234.5,
+    "1\u202f234'567": undefined,
+    '1’235': 1235,
+    '١٬٢٣٦٫٥٠': 1236.5,
+    '１２３７\u200b': 1237,
+  }
+  for (const [text, amount] of Object.entries({
+    ...typed,
+    '1,234': undefined,
+    '1.234': undefined,
+    '12,50': undefined,
+  })) {
+    const { status, stdout, stderr } = await set(text)
+    if (amount === undefined) t.match({ status, stderr }, { status: 2, stderr: /such as 1234\.50/ }, text)
+    else t.match(stdout, `→ ${amount}\n`, text)
+  }
+})
+
 t.test('set shows the previous and the new values', async (t) => {
   const directory = temporaryDirectory(t)
   const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')

@@ -224,7 +224,7 @@ t.test('rejects a payer of whom a bank cannot read a text', async (t) => {
   for (const [changes, problem] of [
     [{ name: '李明' }, ['name', 'not-sepa-text']],
     [{ name: '\u00a8' }, ['name', 'not-sepa-text']],
-    [{ bic: 'bylademm' }, ['bic', 'bic-invalid']],
+    [{ bic: 'bylademmx' }, ['bic', 'bic-invalid']],
     [{ bic: '\u00a8' }, ['bic', 'bic-invalid']],
     [{ address: { ...address, town: '' } }, ['town', 'required']],
     [{ address: { ...address, town: '東京' } }, ['town', 'not-sepa-text']],

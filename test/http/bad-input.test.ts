@@ -85,7 +85,7 @@ t.test('rejects invisible characters in human-readable texts and names the field
     for (const character of hidden) {
       const body = createBody('withdrawal', secretKey, { [field]: `TR33${character}0006` })
       const response = await post(app, paths.withdrawal, body, { key })
-      const message = `${field} must not contain control, invisible or direction-changing characters.`
+      const message = `${field} must not contain characters that are not displayed as they are stored, such as control, invisible or direction-changing ones.`
       t.match(response.json(), { error: { code: 40001, validationErrors: [{ message, members: [field] }] } })
     }
   }

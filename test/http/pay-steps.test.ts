@@ -42,6 +42,15 @@ async function world(
   return { ...service, wallet, hosted, step, merchantId }
 }
 
+t.test('accepts an email and a code as people type them', async (t) => {
+  const { wallet, hosted, step } = await world(t)
+  const { path } = await hosted()
+  const { token } = (await step(path, 'login', { ...customer, email: ' Ada＠Example.com\u200b' })).json()
+  const code = wallet.lastCode()
+  const typed = `${code.slice(0, 3)}\u2013${code.slice(3)}`
+  t.match((await step(path, 'code', { token, code: typed })).json(), { next: 'device' })
+})
+
 t.test('pays a deposit from the login to the result', async (t) => {
   const { wallet, hosted, step, transfers, app } = await world(t)
   const { path, trackingId } = await hosted()

@@ -528,7 +528,21 @@ const wrongs: { readonly [field: string]: readonly unknown[] } = {
     true,
   ],
   token: [undefined, null, 5, '', 'x'.repeat(1025), [], {}, true],
-  code: [undefined, null, 123456, '', '12345', '1234567', '12345a', '١٢٣٤٥٦', '123456\n', ['123456'], {}, true],
+  code: [
+    undefined,
+    null,
+    123456,
+    '',
+    '12345',
+    '1234567',
+    '12345a',
+    '１２３４５',
+    '12345½',
+    '123456 7',
+    ['123456'],
+    {},
+    true,
+  ],
 }
 
 const fieldsOf = {
@@ -536,6 +550,22 @@ const fieldsOf = {
   code: ['trackingId', 'token', 'code'],
   device: ['token', 'trackingId'],
 }
+
+t.test('accepts an email and a code as customers type them into the form of a merchant', async (t) => {
+  const { flow, wallet } = await scene(t)
+  const typed = (code: string) => [
+    ...[`${code.slice(0, 3)} ${code.slice(3)}`, `${code.slice(0, 3)}-${code.slice(3)}\n`, `\u200b${code}\u00a0`],
+    code.replaceAll(/[0-9]/g, (digit) => String.fromCodePoint(0x660 + Number(digit))),
+    code.replaceAll(/[0-9]/g, (digit) => String.fromCodePoint(0xff10 + Number(digit))),
+  ]
+  for (let form = 0; form < typed('123456').length; form++) {
+    const trackingId = await flow.create(String(20 + form))
+    const login = { trackingId, userName: ` <mailto:${email.toUpperCase()}>\u200b`, password }
+    const { result: token } = (await flow.send(walletPaths.logIn, login)).body
+    const code = typed(wallet.lastCode())[form]!
+    t.match(await flow.verify(trackingId, token, code), { status: 200 }, JSON.stringify(code))
+  }
+})
 
 t.test('names each field with a wrong or missing value, for every content type', async (t) => {
   const { flow, service, merchant } = await scene(t)

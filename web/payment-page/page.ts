@@ -1,3 +1,4 @@
+import { typedCode, typedEmail } from '../../src/kernel/typed-text.js'
 import { setSecondsLeft, startClock, stopClock } from './clock.js'
 import { addCopyButtons } from './copy-buttons.js'
 import { data, duration, element, locale, type PageState, type Phase, text } from './page-data.js'
@@ -140,13 +141,13 @@ function prepareLogin(form: StepForm): void {
     password.type = show.checked ? 'text' : 'password'
   })
   form.onSubmit(async () => {
-    const digits = password.value.replace(/\s/g, '')
+    const [address, digits] = [typedEmail(email.value), typedCode(password.value)]
     const problems = [
-      ...(/^\S+@\S+$/.test(email.value.trim()) ? [] : [{ field: 'email', problem: text('emailMissing') }]),
+      ...(/^\S+@\S+$/.test(address) ? [] : [{ field: 'email', problem: text('emailMissing') }]),
       ...(sixDigits.test(digits) ? [] : [{ field: 'password', problem: text('passwordMissing') }]),
     ]
     if (form.showErrors(problems)) return
-    const result = await sendStep('login', { email: email.value.trim(), password: digits })
+    const result = await sendStep('login', { email: address, password: digits })
     if (!('reason' in result)) return proceed(result)
     await explain(form, result)
     if (result.reason !== 'wrongLogin' || shown !== 'login') return
@@ -158,8 +159,7 @@ function prepareLogin(form: StepForm): void {
 function prepareCode(form: StepForm): void {
   const code = form.field('code')
   form.onSubmit(async () => {
-    // Customers may type or paste the code with a gap, such as `123 456`.
-    const digits = code.value.replace(/[\s-]/g, '')
+    const digits = typedCode(code.value)
     if (!sixDigits.test(digits)) {
       form.showErrors([{ field: 'code', problem: text('codeMissing') }])
       return

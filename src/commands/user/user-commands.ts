@@ -15,6 +15,7 @@ import { type Append, comparePositions, type EventStore } from '../../event-stor
 import { type Refused, refuse, refuseField, type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import type { Clock } from '../../kernel/time.js'
+import { typedCode } from '../../kernel/typed-text.js'
 import { isCommonPassword } from '../../security/common-passwords.js'
 import { createPasswords, type Passwords } from '../../security/passwords.js'
 import { type SecretBox, SecretBoxError } from '../../security/secret-box.js'
@@ -354,7 +355,7 @@ export class UserCommands {
 
   /** A keyed digest is enough, because a code is random. */
   #recoveryCodeDigest(userId: string, code: string): string {
-    return this.parts.box.mac('user recovery code', `${userId}:${code.toLowerCase().replaceAll(/[ -]/g, '')}`)
+    return this.parts.box.mac('user recovery code', `${userId}:${typedCode(code)}`)
   }
 
   #hash(userId: string, password: string): Promise<string> {

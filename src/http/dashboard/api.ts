@@ -5,6 +5,7 @@ import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
 import type { RuleName } from '../../kernel/rules.js'
 import { Type } from '../../kernel/typebox.js'
+import { typedAs } from '../../kernel/typed-text.js'
 import type { CommonRefusalName } from '../refusals.js'
 
 /**
@@ -37,9 +38,10 @@ export const Kind = OneOf<readonly TransferKind[]>(['deposit', 'withdrawal'])
 export const StatusName = OneOf(Object.keys(statusCodes) as Status[])
 const RoleName = OneOf<readonly Role[]>(roles)
 const PermissionName = OneOf(Object.keys(permissions) as Permission[])
-const SixDigits = Type.String({ pattern: '^[0-9]{6}$' })
-/** Six digits, or a recovery code with or without its hyphens, in any case. */
-const Code = Type.String({ pattern: '^([0-9]{6}|[A-Za-z2-9 -]{20,32})$' })
+const SixDigits = Type.String({ [typedAs]: 'code', pattern: '^[0-9]{6}$' })
+/** Six digits, or a recovery code. */
+const Code = Type.String({ [typedAs]: 'code', pattern: '^([0-9]{6}|[a-z2-9]{20})$' })
+const Email = Type.String({ [typedAs]: 'email', minLength: 1, maxLength: 254 })
 const Password = Type.String({ minLength: 1, maxLength: 256 })
 const Limit = Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,2}$' }))
 const Cursor = Type.Optional(Type.String({ maxLength: 400 }))
@@ -53,7 +55,7 @@ export const MerchantParams = Type.Object({ merchantId: Text })
 // ── People ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export const SignInRequest = Type.Object({
-  email: Type.String({ minLength: 1, maxLength: 254 }),
+  email: Email,
   password: Password,
   /** Required after the refusal `second-factor-needed`. */
   code: Type.Optional(Code),
@@ -132,7 +134,7 @@ export const SessionAnswer = Type.Object({
 
 export const UsersAnswer = Items(UserItem)
 export const CreateUserRequest = Type.Object({
-  email: Type.String({ minLength: 3, maxLength: 254 }),
+  email: Email,
   name: Type.String({ minLength: 1, maxLength: 128 }),
   role: RoleName,
   /** Required for the roles of merchants, and rejected for other roles. */

@@ -1,4 +1,5 @@
 import { statusCodes } from '../../domain/transfer/transfer.js'
+import { typedAs } from '../../kernel/typed-text.js'
 import { refusals } from '../refusals.js'
 
 /** A part of a document: a JSON object whose fields are not known. */
@@ -107,9 +108,13 @@ function namedSchemas() {
   return { schemas, visit }
 }
 
-/** Omits patterns with classes of Unicode, which Python and Go reject. The service still checks them. */
-function portable({ pattern, ...schema }: Part): Part {
-  return pattern === undefined || String(pattern).includes('\\p{') ? schema : { ...schema, pattern }
+/**
+ * Omits patterns that generated clients must not check: those with classes of Unicode, which Python and Go reject, and those of values that the
+ * service cleans first.
+ */
+function portable({ pattern, [typedAs]: typed, ...schema }: Part): Part {
+  const isOmitted = pattern === undefined || typed !== undefined || String(pattern).includes('\\p{')
+  return isOmitted ? schema : { ...schema, pattern }
 }
 
 /** Without formats, generators choose `int` and `float` of 32 bits. For an enum of one value, they create a separate type. */

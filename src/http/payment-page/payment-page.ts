@@ -80,12 +80,12 @@ ${instructions === undefined ? html`<p>${say('manualAsk')}</p>` : html`<p class=
 function steps({ texts, say }: Parts): Html {
   const trouble = html`<div class="trouble" role="alert"></div>`
   return html`<template id="step-login"><form novalidate><p class="eyebrow">${texts.loginStep}</p><h2 tabindex="-1">${texts.loginHeading}</h2>${trouble}
-${field('email', texts.email, undefined, html`type="email" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="254"`)}
-${field('password', texts.password, texts.passwordHint, html`type="password" inputmode="numeric" autocomplete="current-password" maxlength="64"`)}
+${field('email', texts.email, undefined, html`type="email" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false"`)}
+${field('password', texts.password, texts.passwordHint, html`type="password" inputmode="numeric" autocomplete="current-password"`)}
 <label class="check"><input type="checkbox" name="show"> ${texts.showPassword}</label>
 <button type="submit">${texts.loginSubmit}</button></form></template>
 <template id="step-code"><form novalidate><p class="eyebrow">${texts.codeStep}</p><h2 tabindex="-1">${texts.codeHeading}</h2><p>${say('codeHelp')}</p>${trouble}
-${field('code', texts.code, texts.codeHint, html`type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false" maxlength="32"`)}
+${field('code', texts.code, texts.codeHint, html`type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false"`)}
 <button type="submit">${say('codeSubmit')}</button></form>
 <p class="aside">${texts.noCode}</p><button type="button" class="quiet" data-go="login">${texts.logInAgain}</button></template>
 <template id="step-device"><form novalidate><p class="eyebrow">${texts.deviceStep}</p><h2 tabindex="-1">${texts.deviceHeading}</h2><p>${texts.deviceHelp}</p>${trouble}

@@ -3,6 +3,7 @@ import type { Static, TSchema } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CommandContext } from '../../commands/handle-command.js'
 import { Type } from '../../kernel/typebox.js'
+import { typedAs } from '../../kernel/typed-text.js'
 import type { WalletFailure } from '../../wallet/payments/wallet-failure.js'
 import { type RefusalName, RequestError, refusals } from '../refusals.js'
 import { endDeadline } from '../server/request-deadline.js'
@@ -101,7 +102,7 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
     return pageState(await depositOfLink(app.services, request.params.link), requestLanguage(request), clock())
   })
   const credentials = Type.Object(
-    { email: Type.String({ maxLength: 254 }), password: Type.String({ maxLength: 64 }) },
+    { email: Type.String({ [typedAs]: 'email', maxLength: 254 }), password: Type.String({ maxLength: 64 }) },
     { title: 'PaymentLogIn' },
   )
   app.post('/pay/:link/login', step('payLogIn', 'Log in to the wallet', credentials), async (request, reply) => {
@@ -114,7 +115,10 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
     setDeviceCookie(reply, publicUrl, result.deviceCookie)
     return { next: 'code', token: result.token } satisfies Next
   })
-  const proof = Type.Object({ token: Token, code: Type.String({ maxLength: 32 }) }, { title: 'PaymentCode' })
+  const proof = Type.Object(
+    { token: Token, code: Type.String({ [typedAs]: 'code', maxLength: 32 }) },
+    { title: 'PaymentCode' },
+  )
   app.post('/pay/:link/code', step('payVerifyCode', 'Verify the code and pay', proof), async (request, reply) => {
     chargePayment(request)
     const deposit = await payableDeposit(request)

@@ -7,10 +7,19 @@ import type {
   FastifySerializerCompiler,
 } from 'fastify'
 import { type FieldViolation, type Violation, violate } from '../../kernel/rules.js'
+import { typedAs, typedForms } from '../../kernel/typed-text.js'
 
 type Validate = ReturnType<FastifySchemaCompiler<unknown>>
 
-const ajv = { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } }
+const ajv = {
+  customOptions: {
+    keywords: [typedAs],
+    coerceTypes: false,
+    removeAdditional: false,
+    useDefaults: false,
+    allErrors: true,
+  },
+}
 
 // Shared by all applications of the process, so that each schema is compiled once.
 const compileValidator: ValidatorCompiler = validators()({}, ajv)
@@ -28,7 +37,7 @@ const validator: FastifySchemaCompiler<unknown> = (route) => {
   const isBody = route.httpPart === 'body'
   let compiled: Validate | undefined
   const validate: Validate = (data) => {
-    if (isBody) removeNulls(route.schema as ObjectSchema, data)
+    if (isBody) prepare(route.schema as ObjectSchema, data)
     compiled ??= compileValidator(route) as Validate
     const holds = compiled(data)
     if (holds === false) validate.errors = compiled.errors ?? null
@@ -42,18 +51,21 @@ interface ObjectSchema {
   readonly properties?: { readonly [name: string]: ObjectSchema }
   readonly required?: readonly string[]
   readonly items?: ObjectSchema
+  readonly [typedAs]?: keyof typeof typedForms
 }
 
-/** Removes optional fields that are null, because some serializers write null for a field that is not set. */
-function removeNulls({ properties = {}, required = [], items }: ObjectSchema, data: unknown): void {
+/** Cleans what people typed, and removes optional fields that are null, because some serializers write null for a field that is not set. */
+function prepare({ properties = {}, required = [], items }: ObjectSchema, data: unknown): void {
   if (Array.isArray(data)) {
-    if (items) for (const each of data) removeNulls(items, each)
+    if (items) for (const each of data) prepare(items, each)
   } else if (typeof data === 'object' && data !== null) {
     const fields = data as Record<string, unknown>
     for (const [name, schema] of Object.entries(properties)) {
-      const isNull = fields[name] === null
+      const [value, kind] = [fields[name], schema[typedAs]]
+      if (kind && typeof value === 'string') fields[name] = typedForms[kind](value)
+      const isNull = value === null
       if (isNull && !required.includes(name) && ![schema.type].flat().includes('null')) delete fields[name]
-      else if (schema.properties || schema.items) removeNulls(schema, fields[name])
+      else if (schema.properties || schema.items) prepare(schema, value)
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from '../../kernel/typebox.js'
+import { typedAs } from '../../kernel/typed-text.js'
 import { storedUuid } from '../../kernel/uuid.js'
 import type { WalletFailure } from '../../wallet/payments/wallet-failure.js'
 import {
@@ -27,6 +28,7 @@ const LogInRequest = Type.Object(
   {
     trackingId: TrackingId,
     userName: Type.String({
+      [typedAs]: 'email',
       maxLength: 254,
       pattern: '^[^\\s@]+@[^\\s@]+$',
       description: "The email of the customer's wallet account.",
@@ -41,7 +43,12 @@ const CodeRequest = Type.Object(
   {
     trackingId: TrackingId,
     token: Token('WalletCustomerLogin'),
-    code: Type.String({ pattern: '^[0-9]{6}$', description: 'The six digits that the customer received.' }),
+    code: Type.String({
+      [typedAs]: 'code',
+      pattern: '^[0-9]{6}$',
+      description:
+        'The six digits that the customer received. Spaces, hyphens and digits of other scripts are accepted as typed.',
+    }),
   },
   { title: 'WalletCode' },
 )

@@ -64,7 +64,8 @@ export const senderProblem = 'must be an address in ASCII characters such as Pay
 
 export function sender(text: string): string {
   const [, name = '', address = text] = /^([^<>"]{0,64})<([^ ]*)>$/.exec(text) ?? []
-  if (normalEmail(address) === undefined || !isVisible(name)) throw new Problem(senderProblem)
+  // Mail programs receive the text as it is.
+  if (normalEmail(address) !== address.toLowerCase() || !isVisible(name)) throw new Problem(senderProblem)
   return text
 }
 

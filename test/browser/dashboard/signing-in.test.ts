@@ -1,4 +1,5 @@
 import { Secret, TOTP } from 'otpauth'
+import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { long } from '../../support/long.js'
 import { launchBrowser } from '../launch-browser.js'
@@ -67,6 +68,15 @@ else {
     await page.getByRole('heading', { name: 'Callbacks', ...heading }).waitFor()
   })
 
+  /** Pastes a text from the clipboard over the content of a field. */
+  async function paste(page: Page, field: Locator, text: string) {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: world.baseUrl })
+    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
+    await field.focus()
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.press('ControlOrMeta+v')
+  }
+
   t.test('two-factor authentication requires a code, and each code works only once', onPages, async (t) => {
     const page = await openSignedOut('/dashboard/account')
     await signIn(page, emailOf('operator'))
@@ -76,18 +86,23 @@ else {
     const code = () =>
       new TOTP({ secret: Secret.fromBase32(secret!) }).generate({ timestamp: Date.now() + time.aheadMs })
     const used = code()
-    await dialog.getByRole('textbox', { name: 'Code' }).fill(used)
+    await paste(page, dialog.getByRole('textbox', { name: 'Code' }), `${used.slice(0, 3)} ${used.slice(3)}`)
     await dialog.getByRole('button', { name: 'Turn on' }).click()
     await page.getByText('Two-factor authentication is on.').waitFor()
 
     const other = await openSignedOut()
-    await signIn(other, emailOf('operator'))
+    await other.getByLabel('Email').waitFor()
+    await paste(other, other.getByLabel('Email'), `<mailto:${emailOf('operator').replace('@', '\uff20')}>\u200b`)
+    await other.getByLabel('Password').fill(password)
+    await other.getByRole('button', { name: 'Sign in' }).click()
     const field = other.getByLabel('Code from your authenticator app')
     await field.fill(used)
     await other.getByRole('button', { name: 'Sign in' }).click()
     await other.getByRole('alert').filter({ hasText: 'already used' }).waitFor()
     time.aheadMs += 31_000
-    await field.fill(code())
+    const next = code()
+    const inArabic = next.replaceAll(/[0-9]/g, (digit) => String.fromCodePoint(0x660 + Number(digit)))
+    await paste(other, field, ` ${inArabic.slice(0, 3)}\u2011${inArabic.slice(3)}\n`)
     await other.getByRole('button', { name: 'Sign in' }).click()
     await other.getByRole('heading', { name: 'Overview', ...heading }).waitFor()
     t.equal(await other.getByRole('navigation').count(), 1)
@@ -100,7 +115,9 @@ else {
     const withoutPhone = await openSignedOut()
     await signIn(withoutPhone, emailOf('operator'))
     await withoutPhone.getByRole('button', { name: 'Use a recovery code instead' }).click()
-    await withoutPhone.getByLabel('Recovery code', heading).fill(codes[0]!.toUpperCase())
+    await withoutPhone.getByLabel('Recovery code', heading).waitFor()
+    const typed = ` ${codes[0]!.toUpperCase().replaceAll('-', ' \u2013 ')} `
+    await paste(withoutPhone, withoutPhone.getByLabel('Recovery code', heading), typed)
     await withoutPhone.getByRole('button', { name: 'Sign in' }).click()
     await withoutPhone.getByRole('heading', { name: 'Overview', ...heading }).waitFor()
   })

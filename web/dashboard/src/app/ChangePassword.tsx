@@ -46,7 +46,7 @@ export function ChangePassword({ currentLabel, onChanged }: ChangePasswordProps)
       <PasswordField name="current" label={currentLabel} />
       <TextField
         name="next"
-        type="password"
+        kind="password"
         label={text('shell.newPassword')}
         description={text('shell.newPasswordHelp')}
         autoComplete="new-password"
@@ -58,7 +58,7 @@ export function ChangePassword({ currentLabel, onChanged }: ChangePasswordProps)
       />
       <TextField
         name="again"
-        type="password"
+        kind="password"
         label={text('shell.newPasswordAgain')}
         autoComplete="new-password"
         required

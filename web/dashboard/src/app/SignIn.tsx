@@ -32,7 +32,7 @@ function SignInForm({
     <Form onSubmit={submit} error={error} submit={text('shell.signIn')} pending={pending}>
       <TextField
         name="email"
-        type="email"
+        kind="email"
         label={text('fields.email')}
         autoComplete="username"
         required
@@ -143,8 +143,8 @@ export function CodeField({ autoFocus = false }: { readonly autoFocus?: boolean 
           label={text('shell.recoveryCode')}
           description={text('shell.recoveryCodeHelp')}
           autoComplete="off"
-          pattern="[A-Za-z2-9 \-]{20,32}"
-          maxLength={32}
+          kind="code"
+          pattern={/^[a-z2-9]{20}$/}
           required
           autoFocus
         />

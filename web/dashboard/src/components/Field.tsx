@@ -30,19 +30,15 @@ export function Changed() {
   return <span className="Field-changed"> {useText()('common.changed')}</span>
 }
 
-interface FieldHelpProps extends Pick<FieldTexts, 'description' | 'before'> {
-  readonly type?: string | undefined
-}
+type FieldHelpProps = Pick<FieldTexts, 'description' | 'before'>
 
 /** Shows the help, and the error in the language of the page. The browser's own messages are in the language of the browser. */
-export function FieldHelp({ description, before, type }: FieldHelpProps) {
+export function FieldHelp({ description, before }: FieldHelpProps) {
   const text = useText()
   const messageOf = (details: ValidityState): string | undefined => {
     if (details.valueMissing) return text('common.required')
     if (details.tooShort) return text('common.tooShort')
-    if (details.typeMismatch && type === 'email') return text('common.invalidEmail')
-    if (details.typeMismatch && type === 'url') return text('common.invalidUrl')
-    if (details.typeMismatch || details.patternMismatch || details.badInput) return text('common.invalidFormat')
+    if (details.badInput) return text('common.invalidFormat')
     return undefined
   }
   return (

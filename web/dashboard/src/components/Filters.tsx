@@ -14,6 +14,7 @@ import {
   Popover,
 } from 'react-aria-components'
 import { useIntl } from 'react-intl'
+import { typedText } from '../../../../src/kernel/typed-text'
 import { useText } from '../app/texts'
 import { Button } from './Button'
 import { DateRangeLater } from './DateRangeLater'
@@ -273,7 +274,7 @@ function Editor({ field, values, set, close }: EditorProps) {
           {...field}
           value={values[field.name]}
           format={(value) => value}
-          parse={(typed) => typed.trim()}
+          parse={searchText}
           onChange={(value) => set({ [field.name]: value })}
         />
       )
@@ -318,6 +319,9 @@ function useTyped({ value, format, parse, onChange }: TypedValue) {
   return [typed, setTyped] as const
 }
 
+/** The server finds texts of at most 128 characters. */
+const searchText = (typed: string) => typedText(typed).slice(0, 128)
+
 interface TypedFilterProps extends TypedValue {
   readonly label: string
   readonly description?: string
@@ -335,7 +339,6 @@ function TypedFilter({ label, description, type, ...value }: TypedFilterProps) {
       onChange={setTyped}
       inputMode={type === 'amount' ? 'decimal' : 'search'}
       autoComplete="off"
-      maxLength={128}
       autoFocus
     />
   )
@@ -347,9 +350,9 @@ interface SearchFieldProps extends Pick<TypedValue, 'value' | 'onChange'> {
 }
 
 function SearchField({ label, description, value, onChange }: SearchFieldProps) {
-  const [typed, setTyped] = useTyped({ value, onChange, format: (each) => each, parse: (each) => each.trim() })
+  const [typed, setTyped] = useTyped({ value, onChange, format: (each) => each, parse: searchText })
   return (
-    <AriaTextField className="Filters-text" value={typed} onChange={setTyped} type="search" maxLength={128}>
+    <AriaTextField className="Filters-text" value={typed} onChange={setTyped} type="search">
       <Label className="visually-hidden">{label}</Label>
       <Search />
       <Input placeholder={description ?? label} autoComplete="off" spellCheck="false" />

@@ -3,6 +3,7 @@ import { Form as AriaForm } from 'react-aria-components'
 import { ApiError } from '../api/api-error'
 import { useText } from '../app/texts'
 import { Button } from './Button'
+import { dataOf } from './form-data'
 import { Problem } from './Problem'
 import { useRefusalText } from './shown-refusals'
 import './Form.css'
@@ -96,12 +97,4 @@ export function Form(props: FormProps) {
       )}
     </AriaForm>
   )
-}
-
-function dataOf(form: HTMLFormElement): FormData {
-  const data = new FormData(form)
-  for (const input of form.querySelectorAll<HTMLInputElement>('input[data-minor]')) {
-    data.set(input.name, input.dataset.minor ?? '')
-  }
-  return data
 }

@@ -4,6 +4,7 @@ import { useAction } from '../api/use-action'
 import { useText } from '../app/texts'
 import { Dialog } from './Dialog'
 import { Form } from './Form'
+import { fieldText } from './form-data'
 import { TextField } from './TextField'
 
 interface ReasonDialogProps<Result> {
@@ -24,7 +25,7 @@ export function ReasonDialog<Result>(props: ReasonDialogProps<Result>) {
   const { title, submit, reasonHelp, run, refresh, onSuccess, onClose, children } = props
   const text = useText()
   const action = useAction({
-    run: (data: FormData) => run(String(data.get('reason')).trim()),
+    run: (data: FormData) => run(fieldText(data, 'reason')),
     refresh,
     onSuccess,
   })

@@ -13,7 +13,7 @@ export function PasswordField({ name = 'password', label, autoFocus = false }: S
   return (
     <TextField
       name={name}
-      type="password"
+      kind="password"
       label={label ?? text('fields.password')}
       autoComplete="current-password"
       required
@@ -31,10 +31,10 @@ export function AppCodeField({ name = 'code', label, autoFocus = false }: SignIn
       name={name}
       label={label ?? text('shell.code')}
       description={text('shell.codeHelp')}
+      kind="code"
       inputMode="numeric"
       autoComplete="one-time-code"
-      pattern="[0-9]{6}"
-      maxLength={6}
+      pattern={/^[0-9]{6}$/}
       required
       autoFocus={autoFocus}
     />

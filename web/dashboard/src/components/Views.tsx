@@ -4,6 +4,7 @@ import { Dialog, DialogTrigger, Form, Popover } from 'react-aria-components'
 import { useText } from '../app/texts'
 import { Button } from './Button'
 import { CappedCount } from './CappedCount'
+import { dataOf, fieldText } from './form-data'
 import { TextField } from './TextField'
 import { TriggerButton } from './TriggerButton'
 import './Tabs.css'
@@ -82,7 +83,7 @@ function SaveView({ onSave }: { readonly onSave: (name: string) => void }) {
   const [isOpen, setOpen] = useState(false)
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const name = String(new FormData(event.currentTarget).get('name')).trim()
+    const name = fieldText(dataOf(event.currentTarget), 'name')
     if (name === '') return
     setOpen(false)
     onSave(name)

@@ -1,3 +1,5 @@
+import { typedAmount } from '../../../../src/kernel/typed-text'
+
 interface Currency {
   readonly code: string
   readonly digits: number
@@ -75,16 +77,8 @@ function separatorsOf(format: Intl.NumberFormat): Separators {
   return { group: find('group') ?? ',', decimal: find('decimal') ?? '.' }
 }
 
-/** Accepts only groups of three digits, so that 100.50 in Turkish is one hundred and a half, never ten thousand. */
-function parseAmount(text: string, { group, decimal }: Separators, digits: number): number | undefined {
-  const typed = text.replaceAll(/\s/g, '')
-  const grouped = typed.split(group.trim() || ' ')
-  const isGrouped =
-    grouped.length > 1 &&
-    /^[1-9]\d{0,2}$/.test(grouped[0]!) &&
-    grouped.slice(1).every((part) => /^\d{3}(?!\d)/.test(part))
-  const plain = (isGrouped ? grouped.join('') : typed).replace(decimal, '.')
-  const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d+))?$/.exec(plain) ?? []
+function parseAmount(text: string, separators: Separators, digits: number): number | undefined {
+  const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d+))?$/.exec(typedAmount(text, separators) ?? '') ?? []
   if (whole === undefined || fraction.length > digits) return undefined
   return Number(whole + fraction.padEnd(minorDigits, '0'))
 }

@@ -11,7 +11,7 @@ import { StatusBadge } from '../../components/Badge'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
 import { Empty } from '../../components/Empty'
-import { fieldText } from '../../components/form-data'
+import { dataOf, fieldText } from '../../components/form-data'
 import { Loaded } from '../../components/Loaded'
 import { TextField } from '../../components/TextField'
 import { AuditTimeline } from './AuditTimeline'
@@ -36,7 +36,7 @@ export function TransferHistory() {
           className="Audit-find"
           onSubmit={(event) => {
             event.preventDefault()
-            const next = fieldText(new FormData(event.currentTarget), 'id')
+            const next = fieldText(dataOf(event.currentTarget), 'id')
             if (next !== '') go({ id: next, at: undefined })
           }}
         >

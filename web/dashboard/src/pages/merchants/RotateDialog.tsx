@@ -45,7 +45,7 @@ export function RotateDialog({ merchantId, secret, onClose }: RotateDialogProps)
         <p>{text(`merchants.rotateHelp.${secret}`)}</p>
         <TextField
           name="overlapMinutes"
-          type="number"
+          kind="number"
           label={text('merchants.overlapMinutes')}
           description={text('merchants.help.overlapMinutes')}
           defaultValue={String(overlapMinutes.usual)}

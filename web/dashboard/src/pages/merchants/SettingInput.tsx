@@ -38,7 +38,7 @@ export function SettingInput(props: SettingInputProps) {
     case 'text':
     case 'url':
     case 'number':
-      return <TextField {...field} type={type} defaultValue={String(value ?? '')} />
+      return <TextField {...field} kind={type} defaultValue={String(value ?? '')} />
   }
 }
 

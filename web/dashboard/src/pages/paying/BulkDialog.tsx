@@ -100,7 +100,7 @@ export function BulkDialog(props: BulkDialogProps) {
           )}
           {name === 'complete' && (
             <>
-              <TextField name="receiptUrl" type="url" label={text('transfer.receiptLink')} />
+              <TextField name="receiptUrl" kind="url" label={text('transfer.receiptLink')} />
               <FileField
                 name="receiptFile"
                 label={text('transfer.receiptFile')}

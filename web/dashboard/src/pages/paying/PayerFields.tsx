@@ -33,7 +33,7 @@ export function debtorOf(data: FormData): Debtor {
   const { name, iban, bic, ...address } = payerTexts((field) => fieldText(data, field))
   return {
     name,
-    iban: iban.replace(/\s/g, ''),
+    iban,
     ...(bic !== '' && { bic }),
     ...(Object.values(address).some((each) => each !== '') && { address }),
   }
@@ -57,7 +57,7 @@ export function PayerFields() {
         <TextField name="building" label={text('paying.debtorBuilding')} defaultValue={payer.building} maxLength={16} />
         <TextField name="postcode" label={text('paying.debtorPostcode')} defaultValue={payer.postcode} maxLength={16} />
         <TextField name="town" label={text('paying.debtorTown')} defaultValue={payer.town} maxLength={35} />
-        <TextField name="country" label={text('paying.debtorCountry')} defaultValue={payer.country} maxLength={2} />
+        <TextField name="country" label={text('paying.debtorCountry')} defaultValue={payer.country} />
       </fieldset>
     </>
   )

@@ -7,7 +7,7 @@ import { useMerchant } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
-import { fieldText } from '../../components/form-data'
+import { dataOf, fieldText } from '../../components/form-data'
 import { Problem } from '../../components/Problem'
 import { Select } from '../../components/Select'
 import { TextField } from '../../components/TextField'
@@ -26,7 +26,7 @@ export function CustomerRequests() {
   })
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const data = new FormData(event.currentTarget)
+    const data = dataOf(event.currentTarget)
     const customer = { merchantId: fieldText(data, 'merchantId'), userId: fieldText(data, 'userId') }
     if (customer.merchantId === '' || customer.userId === '') return
     const { submitter } = event.nativeEvent as SubmitEvent

@@ -36,7 +36,7 @@ export function ReceiptFields({ required = false, autoFocus = false }: ReceiptFi
       ) : (
         <TextField
           name="receiptUrl"
-          type="url"
+          kind="url"
           label={text('transfer.receiptLink')}
           required={required}
           autoFocus={autoFocus}

@@ -5,6 +5,7 @@ import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
+import { fieldText } from '../../components/form-data'
 import { TextField } from '../../components/TextField'
 import { IssuedPasswordDialog } from './IssuedPasswordDialog'
 import { RoleFields, roleOf } from './RoleFields'
@@ -21,8 +22,8 @@ export function CreateUserDialog({ onClose, onCreated }: CreatePersonDialogProps
   const action = useAction({
     run: (data: FormData) => {
       const body: CreateUserRequest = {
-        email: String(data.get('email')).trim(),
-        name: String(data.get('name')).trim(),
+        email: fieldText(data, 'email'),
+        name: fieldText(data, 'name'),
         ...roleOf(data),
       }
       return api.send<IssuedPassword>('POST', '/users', body)
@@ -43,7 +44,7 @@ export function CreateUserDialog({ onClose, onCreated }: CreatePersonDialogProps
         <TextField name="name" label={text('fields.name')} description={text('users.nameHelp')} required />
         <TextField
           name="email"
-          type="email"
+          kind="email"
           label={text('fields.email')}
           description={text('users.emailHelp')}
           required
