@@ -16,7 +16,7 @@ const conversions = new Map(table.split(' ').map((pair) => [pair[0], pair.slice(
 
 /**
  * Returns the text in SEPA characters, with at most this many of them, or `undefined` if no letter or digit is left. Banks reject an empty
- * text, and punctuation alone says nothing to the person who reads it.
+ * text, and punctuation alone means nothing to the person who reads it.
  */
 export function sepaText(text: string, maxLength: number): string | undefined {
   const converted = Array.from(text.normalize('NFC'), convert).join('')

@@ -1,11 +1,11 @@
 import { asciiDigits } from './typed-text.js'
 
-/** What people write between the groups of an account number, and the invisible marks that they copy with it. */
+/** Matches the separators of groups and the invisible marks that are copied with an account number. */
 const separators = /[\s\p{Dash}\p{Cf}\p{Default_Ignorable_Code_Point}./]/gu
 
 /**
  * Returns the form in which account numbers are compared, which the forms of one account share: in capitals, without spaces, hyphens, full
- * stops and slashes. An IBAN is paid in this form; of other account numbers, a bank may need what it omits.
+ * stops and slashes. An IBAN is paid in this form; of other account numbers, a bank may need the omitted characters.
  */
 export function plainAccountNumber(text: string): string {
   return asciiDigits(text.normalize('NFKC')).replaceAll(separators, '').toUpperCase()

@@ -23,7 +23,7 @@ const virama = [
   .join('|')
 const among = (kind: string, scripts: string) =>
   `(?=${kind})[${scripts.replaceAll(/\w+/g, String.raw`\p{Script_Extensions=$&}`).replaceAll(' ', '')}]`
-/** Those in use today (UAX 31). Browsers that do not know the others could not load this file. */
+/** The scripts in use today (UAX 31). Browsers that do not know the others could not load this file. */
 const cursive = among('\\p{L}', 'Arab Syrc Nkoo Mong Mand Rohg Adlm')
 const indic = 'Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Khmr Mymr Tibt'
 const accepted = [

@@ -34,7 +34,7 @@ export function typedNumber(text: string): string {
 
 /**
  * Returns an email address without the spaces, brackets, `mailto:` and invisible marks with which it is copied. An address in ASCII keeps all
- * its characters, so that two addresses never become the same. A name before the address is kept, because it may contain another address.
+ * its characters, so that two addresses never become the same. A name before the address is kept, because it may contain a different address.
  */
 export function typedEmail(text: string): string {
   const plain = text

@@ -14,7 +14,7 @@ const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 const lettersAndDigits = /[\p{L}\p{N}]+/gu
 /** {@link folded} drops the characters from U+E000. */
 const symbols = /(?:[^\p{L}\p{N}]|[\ue000-\uffff])*/uy
-/** Some of them stand for letters, which are words of their own: № is No. */
+/** Some of them stand for letters, which are separate words: № is No. */
 const otherSymbol = /(?!\p{ASCII})[\p{S}\p{P}]/gu
 const hidden = /[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}]/gu
 

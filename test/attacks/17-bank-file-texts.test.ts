@@ -45,7 +45,7 @@ t.test(
   },
 )
 
-t.test('a text of which no letter or digit is left is none', async (t) => {
+t.test('a text without a convertible letter or digit has no SEPA form', async (t) => {
   for (const nothing of [
     '',
     ' ',

@@ -23,7 +23,7 @@ const fileFor = (language: string, rows: readonly Row[]) => {
   return head + lines(rows)
 }
 
-/** Returns the text that a spreadsheet shows in the text column, or what it makes of it. */
+/** Returns the text that a spreadsheet shows in the text column, or the value into which it turns it. */
 function shown(text: string, language: (typeof languages)[number]) {
   const rows = rawCells(fileFor(language, [{ at, text, amount: '-12.50' }]), separators[language])
   if (rows.length !== 2 || rows[1]?.length !== 3) return rows

@@ -4,7 +4,7 @@ import { createSecretBox } from '../../src/security/secret-box.js'
 import { accepts, startReceiver, type Teardown } from './receiver.js'
 import { context, openWorld, until, type World } from './world.js'
 
-// A merchant who corrects an endpoint expects the waiting callbacks at once, and not after the delay of up to a day.
+// A merchant who corrects an endpoint expects the waiting callbacks immediately, and not after the delay of up to a day.
 
 const hour = 3_600_000
 

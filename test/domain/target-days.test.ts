@@ -41,7 +41,7 @@ t.test('the next day is the first one that is open, at most five days later', as
   )
 })
 
-t.test('a year has the holidays of TARGET that are no weekend', async () => {
+t.test('a year has the holidays of TARGET, apart from weekends', async () => {
   fc.assert(
     fc.property(fc.integer({ min: 1970, max: 3000 }), (year) => {
       const days = Array.from({ length: 366 }, (_, n) => addDays(`${year}-01-01`, n)).filter(

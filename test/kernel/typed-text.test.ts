@@ -7,7 +7,7 @@ import { isVisible } from '../../src/kernel/text.js'
 import { typedAmount, typedCode, typedNumber, typedText } from '../../src/kernel/typed-text.js'
 import { anyText } from '../support/any-text.js'
 
-/** What a copied value may have between its characters without a meaning. */
+/** The characters without a meaning that a copied value may have between its characters. */
 const gaps = [
   ...[
     '',

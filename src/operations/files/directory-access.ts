@@ -7,7 +7,7 @@ export class DirectoryError extends Error {
   override readonly name = 'DirectoryError'
 }
 
-/** What is written in a directory. Keys are only read, and others, such as `lost+found` of a volume, may belong to someone else. */
+/** Matches the names that a process writes. Keys are only read, and others, such as `lost+found` of a volume, may belong to someone else. */
 const written = /\.(db|db-wal|db-shm|lock)$|^(audit|locks)$/
 
 /**
@@ -98,7 +98,7 @@ function ownName(): string {
 
 const modeOf = ({ mode }: Stats) => `0${(mode & 0o777).toString(8)}`
 
-/** Returns an error that says which disk is full, if the error is one of a full disk; else the error itself. */
+/** Returns an error that names the full disk, or the same error if no disk is full. */
 export function explainedFullDisk(error: unknown, directory: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (code !== 'ENOSPC' && code !== 'EDQUOT' && !/database or disk is full/.test(message)) return error

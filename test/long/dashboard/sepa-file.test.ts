@@ -89,7 +89,10 @@ else {
     const saved = page.waitForEvent('download')
     await save.click()
     const download = await saved
-    t.match(download.suggestedFilename(), new RegExp(`^withdrawals-for-bank-127\\.0\\.0\\.1-\\d+-${first}-[0-9a-f]{32}\\.xml$`))
+    t.match(
+      download.suggestedFilename(),
+      new RegExp(`^withdrawals-for-bank-127\\.0\\.0\\.1-\\d+-${first}-[0-9a-f]{32}\\.xml$`),
+    )
     const text = readFileSync(await download.path(), 'utf8')
     t.match(text, `<ReqdExctnDt><Dt>${first}</Dt></ReqdExctnDt>`)
     t.match(text, '<PstlAdr><TwnNm>Koln</TwnNm><Ctry>DE</Ctry></PstlAdr>')

@@ -2,7 +2,7 @@ import { type Currency, formatAmount } from '../../../domain/money.js'
 import { type Column, type CsvReader, csvOf } from '../../../kernel/csv.js'
 import type { StatementLine } from '../../../queries/statement.js'
 
-/** What every line of the file states, so that it can be read without the page. The days are inclusive. */
+/** Every line of the file contains these fields, so that it can be read without the page. The days are inclusive. */
 export interface StatementHead {
   /** `undefined` for several merchants together. */
   readonly merchant: { readonly name: string; readonly merchantId: string } | undefined

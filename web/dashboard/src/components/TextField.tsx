@@ -20,7 +20,7 @@ interface TextFieldProps
       | 'autoFocus'
     > {
   readonly kind?: FieldKind
-  /** The most characters of the cleaned text. An input with a limit of its own would cut a paste before it is cleaned. */
+  /** The most characters of the cleaned text. A limit of the input would cut a paste before it is cleaned. */
   readonly maxLength?: number
   /** The form of the cleaned text. */
   readonly pattern?: RegExp
