@@ -11,6 +11,9 @@ import { choice, date, flag, option, path, reason, repeatable, required, type Va
 
 const maxWithdrawals = 200
 
+/** Banks return the id in capitals, and other programs with the hyphens of a UUID. */
+const storedFileId = (text: string) => storedUuid(text).replaceAll('-', '')
+
 const options = {
   format: required(choice('<format>', 'the format of the file', ['csv', 'pain.001'] as const)),
   out: required(option('<file>', 'a new file', path)),
@@ -27,7 +30,11 @@ const options = {
   ),
   date: option('<date>', 'pain.001: the day on which the bank pays; the next TARGET day in Frankfurt if omitted', date),
   again: option('<reason>', 'why withdrawals that are in a file already are in another one', reason),
-  earlierFile: option('<messageId>', 'with --again: a file that contains them already; repeatable', repeatable()),
+  earlierFile: option(
+    '<messageId>',
+    'with --again: a file that contains them already; repeatable',
+    repeatable(storedFileId),
+  ),
   leaveOut: flag('leave out the withdrawals that cannot be in the file, and make the rest'),
 }
 

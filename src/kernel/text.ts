@@ -53,12 +53,15 @@ export function escapeHidden(text: string): string {
   })
 }
 
-/** Returns the form in which a text is searched: without case, marks and hidden characters, and with the digits 0 to 9. All Turkish letters i are the same. */
+/**
+ * Returns the form in which a text is searched: without case, marks and hidden characters, and with the digits 0 to 9. All Turkish letters i
+ * are the same, and so are letters with the same capitals, such as ß and ss.
+ */
 export function folded(text: string): string {
   // Most texts are plain ASCII. The general case takes ten times as long.
   if (plain.test(text)) return text.toLowerCase()
-  const spaced = text.normalize('NFKD').toLowerCase().replace(whiteSpace, ' ')
-  return asciiDigits(spaced.replace(ignored, '').replaceAll('ı', 'i').replaceAll('ς', 'σ'))
+  const letters = text.normalize('NFKD').replace(whiteSpace, ' ').replace(ignored, '')
+  return asciiDigits(letters.toUpperCase().toLowerCase().replaceAll('ς', 'σ'))
 }
 
 const plain = /^[\x20-\x7e]*$/

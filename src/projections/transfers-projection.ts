@@ -15,7 +15,7 @@ import { type EventProjection, foldedDocuments, type ProjectedEvent } from './pr
 /** The current state of every transfer. */
 export const transfersProjection: EventProjection = {
   name: 'transfers',
-  version: 7,
+  version: 8,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transfers,
   indexes: indexes.transfers,

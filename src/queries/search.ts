@@ -62,12 +62,11 @@ async function transfersFor({ readModels, merchantIds }: Sources, text: string):
 }
 
 function named(type: 'merchant' | 'user', all: readonly Named[], text: string): Found[] {
-  const prefixes = queriedWords(text)
-  if (prefixes.length === 0) return []
+  const readings = queriedWords(text)
   return all
     .filter(({ name, also }) => {
       const words = [...textWords(name), ...textWords(also)]
-      return prefixes.every((prefix) => words.some((word) => word.startsWith(prefix)))
+      return readings.some((prefixes) => prefixes.every((prefix) => words.some((word) => word.startsWith(prefix))))
     })
     .slice(0, maxFound)
     .map(({ id, name, also }) => ({ type, id, title: name, subtitle: also, transfer: null }))

@@ -1,5 +1,6 @@
 import type { Status } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
+import { plainAccountNumber } from '../kernel/account-number.js'
 import { type Violation, violate } from '../kernel/rules.js'
 import { storedUuidPrefix } from '../kernel/uuid.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
@@ -103,19 +104,21 @@ function byMethod(readModels: ReadModels, search: TransferSearch): Promise<Page<
  * exactly this text: `order-1` would otherwise be behind thousands of newer references that start with it.
  */
 async function byText(readModels: ReadModels, search: TransferSearch, text: string): Promise<Page<TransferDocument>> {
-  const others = ['status', 'from', 'to', 'attention', 'method', 'minAmountMinor', 'maxAmountMinor', 'sort'] as const
-  rejectFields(search, others, 'text')
+  const filters = ['status', 'from', 'to', 'attention', 'method', 'minAmountMinor', 'maxAmountMinor', 'sort'] as const
+  rejectFields(search, filters, 'text')
   const { merchantIds, kind, limit, cursor } = search
   const found = await byTrackingId(readModels, text)
   const byId = found.filter(
     (each) => (merchantIds ?? [each.merchantId]).includes(each.merchantId) && (kind ?? each.kind) === each.kind,
   )
-  const words = queriedWords(text)
-  if (words.length === 0) return { items: cursor === undefined ? byId : [], nextCursor: null }
+  const [words, others] = queriedWords(text)
+  if (!words) return { items: cursor === undefined ? byId : [], nextCursor: null }
   const exact = await withExactly(readModels, search, text)
   const first = [...byId, ...exact.filter(({ _id }) => !byId.some((each) => each._id === _id))]
   const shown = cursor === undefined ? first : []
-  const page = await byWords(readModels, { ...search, limit: Math.max(1, limit - shown.length) }, words)
+  const rest = { ...search, limit: Math.max(1, limit - shown.length) }
+  let page = await byWords(readModels, rest, words)
+  if (others && page.items.length === 0 && page.nextCursor === null) page = await byWords(readModels, rest, others)
   const ids = new Set(first.map(({ _id }) => _id))
   return { ...page, items: [...shown, ...page.items.filter(({ _id }) => !ids.has(_id))] }
 }
@@ -128,12 +131,15 @@ async function withExactly(readModels: ReadModels, { merchantIds, kind, limit }:
     wholeWord: wholeWord(text),
     equal,
     direction: -1,
-    limit: Math.min(limit, maxExact),
+    limit: maxExactRead,
   } as const
   const { documents } = await readModels.collection(collections.transfers).search(options)
-  return (documents as readonly TransferDocument[]).filter((document) =>
-    searchedFields.some((field) => wholeWord(document[field] ?? '') === options.wholeWord),
+  const exact = (documents as readonly TransferDocument[]).filter((document) =>
+    [...searchedFields.map((field) => document[field] ?? ''), plainAccountNumber(document.accountNumber ?? '')].some(
+      (each) => wholeWord(each) === options.wholeWord,
+    ),
   )
+  return exact.slice(0, Math.min(limit, maxExact))
 }
 
 function equalTo({ merchantIds, kind, method }: Pick<TransferSearch, 'merchantIds' | 'kind' | 'method'>) {
@@ -192,6 +198,8 @@ const maxRead = 1_000
 const minIdDigits = 6
 const maxById = 20
 const maxExact = 20
+/** Texts that only end with the searched one have its word, too: `A-42` has 42. */
+const maxExactRead = 200
 
 /** Ignores a text with fewer digits, which is unlikely to be a copied id. */
 async function byTrackingId(readModels: ReadModels, text: string): Promise<readonly TransferDocument[]> {

@@ -3,6 +3,7 @@ import { sepaText } from '../domain/sepa-text.js'
 import { plainAccountNumber } from '../kernel/account-number.js'
 import { parseIban } from '../kernel/iban.js'
 import { folded } from '../kernel/text.js'
+import { storedUuid } from '../kernel/uuid.js'
 
 /** The fields from which {@link transferWords} derives. */
 export const searchedFields = ['referenceId', 'userId', 'name', 'accountNumber', 'bankFiles'] as const
@@ -87,17 +88,24 @@ const digitGroups = /^\d+( \d+)+$/
 const ibanGroups = /^[a-z]{2}\d\d( [a-z\d]{4})*( [a-z\d]{1,4})?$/
 
 /**
- * Returns the prefixes of words that a transfer must all have to be found by a text; none if the text has no visible characters. An account
- * number in groups is one word.
+ * Returns the prefixes of words that a transfer must all have to be found by a text: several readings of it, the likeliest first, and none if
+ * the text has no visible characters. An account number or a UUID in groups is one word. Its beginning can also be several words, such as a
+ * reference and a name: `TR12 Ada`.
  */
-export function queriedWords(text: string): readonly string[] {
+export function queriedWords(text: string): readonly (readonly string[])[] {
   const query = formOf(text)
-  const isOne = parseIban(text) !== undefined || ibanGroups.test(query) || digitGroups.test(query)
-  const words = (isOne ? [query] : query.split(betweenWords)).map((part) =>
-    shortened((part.match(lettersAndDigits) ?? []).join('')),
-  )
-  const found = [...new Set(words)].filter((word) => word !== '')
-  if (found.length > 0) return found
-  const only = symbolsBefore(text)
-  return only === '' ? [] : [only]
+  const several = wordsOf(query.split(betweenWords))
+  if (several.length === 0) {
+    const only = symbolsBefore(text)
+    return only === '' ? [] : [[only]]
+  }
+  const whole = parseIban(text) ?? storedUuid(text)
+  if (whole !== text) return [[wholeWord(whole)], several]
+  const isOne = several.length > 1 && (ibanGroups.test(query) || digitGroups.test(query))
+  return isOne ? [wordsOf([query]), several] : [several]
+}
+
+function wordsOf(parts: readonly string[]): readonly string[] {
+  const words = parts.map((part) => shortened((part.match(lettersAndDigits) ?? []).join('')))
+  return [...new Set(words)].filter((word) => word !== '')
 }

@@ -96,6 +96,8 @@ t.test('accepts only the structure of the country, in any case and as people wri
     t.equal(parseIban(text), text.replaceAll(' ', '').toUpperCase())
   for (const text of [
     'DE89-3704-0044-0532-0130-00',
+    'IBAN DE89 3704 0044 0532 0130 00',
+    'iban:DE89370400440532013000',
     'DE８９370400440532013000',
     'DE٨٩\u00a03704 0044.0532/0130–00\u200e',
   ])
@@ -103,6 +105,8 @@ t.test('accepts only the structure of the country, in any case and as people wri
   const letters = `DE${String(98 - remainder('DE', 'ABCDEFGHIJKLMNOPQR')).padStart(2, '0')}ABCDEFGHIJKLMNOPQR`
   const wrong = [
     '',
+    'IBAN',
+    'IBAN IBAN DE89370400440532013000',
     'DE',
     'DE88370400440532013000',
     'DE8937040044053201300',

@@ -31,6 +31,8 @@ const forms = {
   'in capitals': trackingId.toUpperCase(),
   'in capitals without hyphens': digits.toUpperCase(),
   wrapped: `${digits.slice(0, 20)} ${digits.slice(20)}`,
+  'with en dashes': trackingId.replaceAll('-', '–'),
+  'with hyphens that do not break': `\u200b${trackingId.replaceAll('-', '\u2011')}`,
 }
 
 async function found(text: string): Promise<readonly string[]> {
@@ -87,7 +89,41 @@ t.test('the exact reference finds its transfer, with its words and its beginning
   t.match(palette.items, [{ type: 'transfer', id: trackingId }])
 })
 
+t.test('a text is found as long as a bank prints it, and in its capitals', async (t) => {
+  const long = await create({ referenceId: 'Щ'.repeat(100) })
+  const printed = 'SHT'.repeat(46)
+  for (let n = 0; n < 500 && (await found(printed)).length === 0; n++)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  t.same(await found(printed), [long])
+  t.equal((await auditor.get(`/search?text=${printed}`)).json().items[0]?.id, long)
+  t.same(await found('JÜRGEN STRASSE'), [trackingId])
+})
+
+t.test('every form of a merchantId is accepted by the dashboard', async (t) => {
+  const { id } = merchant
+  const own = await signInAs(service, 'viewer', [id])
+  for (const form of [id.toUpperCase(), id.replaceAll('-', ''), id.replaceAll('-', ' ').toUpperCase()]) {
+    const escaped = encodeURIComponent(form)
+    for (const path of [
+      '/merchants/ID',
+      '/transfers?merchantId=ID',
+      '/statement-exact.csv?from=2026-01-01&to=2026-01-02&merchantId=ID',
+    ]) {
+      const answer = await own.get(path.replace('ID', escaped))
+      t.equal(answer.statusCode, 200, `${path} ${form}`)
+      t.equal(answer.body, (await own.get(path.replace('ID', id))).body, `${path} ${form}`)
+    }
+    t.match((await own.get(`/search?text=${escaped}`)).json().items, [{ type: 'merchant', id }])
+  }
+})
+
 t.test('an account is found in every form in which people write it', async (t) => {
-  for (const text of [accountNumber, 'nl91 abna 0417 1643 00', 'NL91-ABNA-0417-1643-00', 'NL91ABNA 0417164300'])
+  for (const text of [
+    accountNumber,
+    'nl91 abna 0417 1643 00',
+    'NL91-ABNA-0417-1643-00',
+    'NL91ABNA 0417164300',
+    'IBAN: NL91 ABNA 0417 1643 00',
+  ])
     t.same(await found(text), [spaced, trackingId], text)
 })

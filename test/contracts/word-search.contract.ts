@@ -187,7 +187,7 @@ export function wordSearches(test: DefineTest): void {
             ...(kind && { kind: [kind] }),
             ...(paymentMethod !== undefined && { paymentMethod: [paymentMethod] }),
           }
-          const words = queriedWords(text)
+          const [words = []] = queriedWords(text)
           const search: WordSearch = { words, equal, ...(wholeWord && { wholeWord }), ...rest }
           if (words.length + Object.keys(equal).length + wholeWord.length === 0) continue
           const expected = scan(stored.values(), search)
@@ -218,8 +218,8 @@ export function wordSearches(test: DefineTest): void {
         await collection.put([document])
         const queries = [text, ...text.split(/[^\p{L}\p{N}]+/u), text.slice(0, 1 + (at % text.length))]
         for (const query of queries) {
-          const words = queriedWords(query)
-          if (words.length === 0) continue
+          const [words] = queriedWords(query)
+          if (!words) continue
           const { documents } = await collection.search({ words, direction: -1, limit: 1 })
           if (documents[0]?._id !== document._id) {
             t.fail(`${JSON.stringify(query)} does not find ${field} ${JSON.stringify(text)}`)
@@ -241,7 +241,7 @@ export function wordSearches(test: DefineTest): void {
     )
     const searches = ['ada', 'ada 3', 'order-29', 'order-299'].map(
       (text): WordSearch => ({
-        words: queriedWords(text),
+        words: queriedWords(text)[0]!,
         equal: { merchantId: [merchants[0]!] },
         direction: -1,
         limit: 70,

@@ -81,7 +81,7 @@ function searched(search: TransferSearch): readonly string[] {
   const { merchantIds, kind, status, from = '', to = '~', attention, method, text, sort } = search
   const { minAmountMinor = 0, maxAmountMinor = Number.POSITIVE_INFINITY } = search
   const hasId = ({ _id }: TransferDocument) => text !== undefined && text.length >= 6 && _id.startsWith(text)
-  const prefixes = queriedWords(text ?? '')
+  const [prefixes = []] = queriedWords(text ?? '')
   const hasText = (transfer: TransferDocument) =>
     hasId(transfer) || prefixes.every((prefix) => wordsOf.get(transfer)!.some((word) => word.startsWith(prefix)))
   const matching = all.flatMap((transfer) => {
@@ -162,11 +162,21 @@ t.test('finds names by any word and references by their beginning, across all me
   t.same(await find('invoice', []), [])
   t.same(await find(ada._id.slice(0, 6).toUpperCase()), [ada._id])
   t.same(await find(ada._id.slice(0, 5)), [])
+  t.same(await find('TR12 Ada'), [], 'the beginning of an account')
+  const several = { ...transferOf(50), name: 'Ada', referenceId: 'TR12', userId: '42' }
+  await own.collection('transfers').put([several])
+  t.same(await find('TR12 Ada'), [several._id], 'a reference and a name')
+  t.same(await find('42 12'), [])
+  await own.collection('transfers').put([{ ...several, referenceId: '1207' }])
+  t.same(await find('42 12'), [several._id], 'a userId and a reference')
   t.same(await find('\u00ad'), [], 'a text without visible characters finds nothing')
   const newer = Array.from({ length: 30 }, (_, n) => ({ ...transferOf(n + 3), referenceId: `invoice-2026-17${n}` }))
   await own.collection('transfers').put(newer)
   t.same((await find('invoice-2026-17'))[0], ada._id, 'the exact text is first')
   t.same((await find('INVOICE/2026/17'))[0], ada._id)
+  const endings = Array.from({ length: 60 }, (_, n) => ({ ...transferOf(n + 51), referenceId: `shop-${n}-hopper-1` }))
+  await own.collection('transfers').put([...endings, { ...grace, referenceId: 'Hopper 1' }])
+  t.same((await find('hopper 1'))[0], grace._id, 'newer texts that only end with it are behind')
 })
 
 t.test('rejects a query without an index and names its filters', async (t) => {

@@ -149,6 +149,9 @@ export const IssuedPassword = Type.Object({ user: UserItem, password: Text })
 
 // ── Transfers ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Longer than the texts that it finds, because a bank prints several letters for one. */
+export const maxSearchedLength = 256
+
 /** The values of a query are text. `cursor` is the `nextCursor` of the previous page. */
 export const TransfersQuery = Type.Object({
   kind: Type.Optional(Kind),
@@ -165,8 +168,8 @@ export const TransfersQuery = Type.Object({
   /** Minor units, inclusive. */
   minAmount: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
   maxAmount: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
-  /** A prefix of a referenceId, trackingId, userId, name or account number. */
-  text: Type.Optional(Type.String({ maxLength: 128 })),
+  /** Prefixes of words of a referenceId, trackingId, userId, name or account number. */
+  text: Type.Optional(Type.String({ maxLength: maxSearchedLength })),
   sort: Type.Optional(OneOf(['newest', 'oldest', 'largest', 'smallest'])),
   limit: Limit,
   cursor: Cursor,

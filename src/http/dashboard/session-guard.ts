@@ -7,6 +7,7 @@ import type { Merchant } from '../../domain/merchant/merchant.js'
 import { isAllowed, needsRecentSignIn, type Permission } from '../../domain/user/permissions.js'
 import type { User } from '../../domain/user/user.js'
 import { violate } from '../../kernel/rules.js'
+import { storedUuid } from '../../kernel/uuid.js'
 import type { ReadBy } from '../../readers/readers.js'
 import { TokenBuckets } from '../../security/token-buckets.js'
 import { refuseCrossSite } from '../payment-page/page-layout.js'
@@ -186,14 +187,15 @@ export function seenMerchants({ server, viewer }: FastifyRequest): Merchant[] {
   return server.services.directory.all().filter(({ merchantId }) => sees(viewer, merchantId))
 }
 
-/** Returns the merchant's id if the user has access to it. @throws RequestError otherwise, as for an unknown merchant */
+/** Returns the merchant's id as it is stored if the user has access to it. @throws RequestError otherwise, as for an unknown merchant */
 export function requireOwn(
   { viewer }: FastifyRequest,
   merchantId: string | undefined,
   refusal: RefusalName = 'unknown-merchant',
 ): string {
-  if (merchantId === undefined || !sees(viewer, merchantId)) throw new RequestError(refusal)
-  return merchantId
+  const id = merchantId && storedUuid(merchantId)
+  if (id === undefined || !sees(viewer, id)) throw new RequestError(refusal)
+  return id
 }
 
 /** Returns the merchants of a request, or `undefined` for all. @throws RequestError if the user has no access to the merchant */

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { dateIn } from '../../../src/kernel/time.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { cellOf, rawCells } from '../../support/spreadsheet.js'
@@ -177,10 +178,18 @@ t.test('the sums of the transfers are those of the statement, for people of ever
       }
 })
 
-t.test('the same for programs, in UTC', async (t) => {
-  const transfers = linesOf(await body(auditor, `/transfers-exact.csv?${period}`), ',')
-  const statement = linesOf(await body(auditor, `/statement-exact.csv?${period}`), ',')
-  compare(t, transfers, statement)
+t.test('the same for programs, which convert the times to the zone of the statement', async (t) => {
+  const exact = linesOf(await body(auditor, `/transfers-exact.csv?${period}`), ',')
+  t.ok(exact.every((line) => line.timeZone === 'UTC'))
+  for (const timeZone of ['UTC', 'Europe/Istanbul', 'Pacific/Chatham']) {
+    const statement = linesOf(await body(auditor, `/statement-exact.csv?${period}&timeZone=${timeZone}`), ',')
+    t.ok(statement.every((line) => line.timeZone === timeZone))
+    const dayOf = (time: string | undefined) => (time ? dateIn(timeZone, time) : '')
+    const transfers = exact.map((line) => {
+      return { ...line, createdAt: dayOf(line.createdAt), completedAt: dayOf(line.completedAt) }
+    })
+    compare(t, transfers, statement)
+  }
 })
 
 t.test('a line names its merchant, its period and its late money', async (t) => {

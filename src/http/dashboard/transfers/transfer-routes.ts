@@ -12,6 +12,7 @@ import { invalidFields } from '../../refusals.js'
 import { limitOf, timeOf } from '../../v1/requests.js'
 import {
   ChangesAnswer,
+  maxSearchedLength,
   TransferParams as params,
   SearchAnswer,
   StoryAnswer,
@@ -75,7 +76,7 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const nameOf = actorNames(request)
     return { items: changes.map((change) => ({ ...change, actor: nameOf(change.actor) })) }
   })
-  const forText = Type.Object({ text: Type.String({ minLength: 1, maxLength: 128 }) })
+  const forText = Type.Object({ text: Type.String({ minLength: 1, maxLength: maxSearchedLength }) })
   app.get('/search', read({ querystring: forText }, SearchAnswer), async (request) => {
     const merchants = seenMerchants(request).map(({ merchantId: id, settings: { name } }) => ({ id, name, also: id }))
     const people = isAllowed(request.viewer.role, 'users:read') ? userDirectory.all() : []
