@@ -8,7 +8,7 @@ import type { HttpServices } from './services.js'
 
 /** Sends a test event. If it is delivered, the callbacks that wait after a failed attempt are sent again. @throws RequestError */
 export async function testedEndpoint(
-  { testEndpoint, callbacks, readModels, clock }: HttpServices,
+  { testEndpoint, callbacks, readModels, directory, clock }: HttpServices,
   merchantId: string,
   context: CommandContext,
 ) {
@@ -17,7 +17,9 @@ export async function testedEndpoint(
   if (!result.sent) throw new RequestError('too-many-requests', { retryAfterSeconds: result.retryAfterSeconds })
   const { httpStatus, failure, durationMs, redirectsTo = null } = result.response
   const delivered = failure === null
-  const resendsWaiting = delivered && (await isAnyRetried(readModels, merchantId, clock()))
+  // Callbacks of a disabled endpoint are sent when it is enabled.
+  const isEnabled = directory.byId(merchantId)?.callbacksDisabled === null
+  const resendsWaiting = delivered && isEnabled && (await isAnyRetried(readModels, merchantId, clock()))
   if (resendsWaiting) await callbacks.requestRetry(merchantId, context)
   return { delivered, httpStatus, durationMs, failure, redirectsTo, resendsWaiting }
 }

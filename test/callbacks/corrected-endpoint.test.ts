@@ -134,3 +134,69 @@ t.test('a correction reaches more callbacks than memory holds', async (t) => {
   await until(() => new Set(corrected.received.map((each) => each.trackingId)).size === count)
   t.equal(trackingIds.length, count)
 })
+
+/** Returns a receiver whose first response, a failure, waits until it is released. */
+async function startSlow(t: Teardown, status: number) {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const receiver = await startReceiver(t, (_received, response) => {
+    void released.then(() => response.writeHead(status).end())
+  })
+  return { receiver, release }
+}
+
+t.test('an attempt that was in flight at a correction delays nothing', async (t) => {
+  for (const correction of ['url', 'request'] as const) {
+    const world = await openWorld(t)
+    const { receiver, release } = await startSlow(t, 500)
+    const { id } = await world.merchant(receiver.url)
+    world.start()
+    const trackingId = await world.completed(id)
+    await until(() => receiver.received.length === 1)
+    const corrected = await startReceiver(t)
+    if (correction === 'request') {
+      await world.callbacks.requestRetry(id, context)
+      receiver.behave = accepts
+    } else
+      await world.merchants.execute(id, { type: 'ChangeSettings', changes: { callbackUrl: corrected.url } }, context)
+    await world.dueChecks()
+    release()
+    await until(async () => (await typesOf(world, trackingId)).at(-1) === 'CallbackDelivered')
+    t.same(await typesOf(world, trackingId), ['CallbackRecorded', 'CallbackAttemptFailed', ...delivered], correction)
+  }
+})
+
+t.test('a 410 of the endpoint before its correction does not disable the corrected one', async (t) => {
+  const world = await openWorld(t)
+  const { receiver, release } = await startSlow(t, 410)
+  const { id } = await world.merchant(receiver.url)
+  world.start()
+  const trackingId = await world.completed(id)
+  await until(() => receiver.received.length === 1)
+  const corrected = await startReceiver(t)
+  await world.merchants.execute(id, { type: 'ChangeSettings', changes: { callbackUrl: corrected.url } }, context)
+  release()
+  await until(async () => (await typesOf(world, trackingId)).at(-1) === 'CallbackDelivered')
+  t.equal(corrected.received.length, 1)
+  t.equal((await world.merchants.find(id))?.callbacksDisabled, null)
+})
+
+t.test(
+  'a correction after one by a node whose clock is ahead, or before the clock was set back, is in effect',
+  async (t) => {
+    const { world, receiver, id, trackingId } = await openFailing(t)
+    const clock = () => new Date(world.clock.nowMs() + hour).toISOString()
+    const ahead = new MerchantCommands(world.store, clock, createSecretBox(world.masterKey))
+    const change = (callbackUrl: string) => ({ type: 'ChangeSettings', changes: { callbackUrl } }) as const
+    await ahead.execute(id, change(`${receiver.url}?ahead`), context)
+    await until(async () => (await failures(world, trackingId)) === 3)
+    await world.merchants.execute(id, change(`${receiver.url}?corrected`), context)
+    await until(async () => (await failures(world, trackingId)) === 4)
+    await world.callbacks.requestRetry(id, context)
+    await until(async () => (await failures(world, trackingId)) === 5)
+    await world.dueChecks()
+    t.equal(await failures(world, trackingId), 5)
+  },
+)

@@ -210,6 +210,11 @@ t.test('a delivered test event sends waiting callbacks again, and a redirect sho
   nowMs += 5_000
   t.match((await post('/endpoint/test')).json(), { delivered: true, redirectsTo: null, resendsWaiting: true })
   t.same(await requests(), [['CallbackRetryRequested', `merchant:${own.id}`]])
+  await service.merchants.execute(own.id, { type: 'DisableCallbacks', reason: 'test' }, context)
+  await until(async () => service.directory.byId(own.id)?.callbacksDisabled === 'test')
+  nowMs += 5_000
+  t.match((await post('/endpoint/test')).json(), { delivered: true, resendsWaiting: false }, 'it is disabled')
+  t.equal((await requests()).length, 1)
   const other = await service.merchant({ callbackUrl: receiver.url })
   t.match((await ask(other.webApiKey).post('/endpoint/test')).json(), { delivered: true, resendsWaiting: false })
 })

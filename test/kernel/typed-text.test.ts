@@ -82,6 +82,8 @@ t.test('every form of an IBAN is the IBAN', async (t) => {
     'de89 3704 0044 0532 0130 00',
     'ＤＥ８９ ３７０４ ００４４ ０５３２ ０１３０ ００',
     'DE89\u20123704\u20120044\u20120532\u20120130\u201200',
+    'IBAN DE89 3704 0044 0532 0130 00',
+    'iban: DE89370400440532013000',
   ])
     t.equal(parseIban(text), iban, text)
 })

@@ -120,7 +120,7 @@ async function inDirectory<Result>(
     return await access(new DirectoryTiles(directory))
   } catch (error) {
     if (error instanceof VerificationError) throw error
-    throw new PublishError(`${directory} cannot be used: ${(error as NodeJS.ErrnoException).code}`)
+    throw new PublishError(`${directory} cannot be used: ${(error as NodeJS.ErrnoException).code}`, { cause: error })
   }
 }
 

@@ -112,11 +112,8 @@ export function attemptCallback(deps: AttemptDependencies, attempt: Attempt, sig
   })
 }
 
-async function sendAndReport(
-  deps: AttemptDependencies,
-  { endpoint, merchant, trackingId, lane, delivery, appendToLane, onResponse }: Attempt,
-  signal: AbortSignal,
-) {
+async function sendAndReport(deps: AttemptDependencies, attempt: Attempt, signal: AbortSignal) {
+  const { endpoint, merchant, trackingId, lane, delivery, appendToLane, onResponse } = attempt
   const { commands, metrics, clock, random } = deps
   const { webhookId } = delivery
   const startedMs = Date.parse(clock())
@@ -131,7 +128,7 @@ async function sendAndReport(
   if (isGone(response)) endpoint.holdUntilKnownDisabled()
   const canReport = onResponse()
   // Disable the endpoint before the report: its callbacks are due from then on, and must not be sent before it is disabled.
-  if (isGone(response)) await disable(deps, endpoint, 'the endpoint responded with 410 Gone', signal)
+  if (isGone(response)) await disable(deps, attempt, 'the endpoint responded with 410 Gone', signal)
   await canReport
   const { httpStatus, durationMs } = response
   const report = { attempt: delivery.attempts + 1, httpStatus, durationMs, outcome }
@@ -149,15 +146,21 @@ async function sendAndReport(
   if (outcome.result === 'delivered') {
     if (!endpoint.health.isKnownHealthy) await write(() => endpoint.health.succeeded())
   } else if (await write(() => endpoint.health.failed(nowMs))) {
-    await disable(deps, endpoint, 'every attempt failed for 120 hours', signal)
+    await disable(deps, attempt, 'every attempt failed for 120 hours', signal)
   }
   return { outcome, response, lane: { ...lane, ...reported } }
 }
 
-async function disable(deps: AttemptDependencies, endpoint: CallbackEndpoint, reason: string, signal: AbortSignal) {
+/** Disables the endpoint unless its URL has changed since the attempt. */
+async function disable(
+  deps: AttemptDependencies,
+  { endpoint, merchant }: Attempt,
+  reason: string,
+  signal: AbortSignal,
+) {
   const { merchantId } = endpoint
   endpoint.holdUntilKnownDisabled()
-  const command = { type: 'DisableCallbacks', reason } as const
+  const command = { type: 'DisableCallbacks', reason, ofUrl: merchant.settings.callbackUrl } as const
   const write = () => deps.merchantCommands.execute(merchantId, command, contextOf(merchantId))
   const result = await retryWrite(write, deps.timing, signal)
   if (result.accepted && result.changed) deps.metrics.countDisabled()

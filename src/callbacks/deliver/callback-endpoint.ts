@@ -98,7 +98,7 @@ export class EndpointHealth {
     this.#isRecorded = false
   }
 
-  /** Returns whether the endpoint must be disabled: it only failed for 120 hours since it was enabled. @throws StoreUnavailableError, TooMuchContentionError */
+  /** Returns whether the endpoint must be disabled: it only failed for 120 hours since it was enabled or its URL changed. @throws StoreUnavailableError, TooMuchContentionError */
   async failed(nowMs: number): Promise<boolean> {
     if (this.#isRecorded === undefined) await this.#load()
     // A time in the future is from before the clock was set back.
@@ -109,7 +109,7 @@ export class EndpointHealth {
       this.#isRecorded = true
     }
     if (nowMs - this.#failingSinceMs < disableAfterMs) return false
-    this.#failingSinceMs = Math.max(this.#failingSinceMs, await this.#enabledAtMs())
+    this.#failingSinceMs = Math.max(this.#failingSinceMs, await this.#correctedAtMs())
     return nowMs - this.#failingSinceMs >= disableAfterMs
   }
 
@@ -128,10 +128,14 @@ export class EndpointHealth {
     this.#failingSinceMs = Math.min(Date.parse(since), this.#failingSinceMs ?? Number.POSITIVE_INFINITY)
   }
 
-  async #enabledAtMs(): Promise<number> {
+  /** Returns when the endpoint was last enabled, or its URL changed. */
+  async #correctedAtMs(): Promise<number> {
     const events = await this.store.readStream(merchantStream(this.merchantId))
-    const enabled = events.findLast((event) => event.type === 'CallbackEndpointEnabled')
-    return enabled ? Date.parse(String(enabled.data.at)) : 0
+    const corrected = events.findLast(({ type, data: { changes } }) => {
+      const isUrlChanged = type === 'MerchantSettingsChanged' && Object.hasOwn(changes as object, 'callbackUrl')
+      return isUrlChanged || type === 'CallbackEndpointEnabled'
+    })
+    return corrected ? Date.parse(String(corrected.data.at)) : 0
   }
 }
 
@@ -348,8 +352,10 @@ export class CallbackEndpoint {
   /** Attempts without a response. Their lanes stay in flight longer: until the attempt is reported. */
   sending = 0
   #heldUntilMs = 0
-  #changedAt = never
+  readonly #known: { change?: string; request?: string } = {}
   #retryFrom = never
+  /** Grows with each change and request. An attempt during which it grows was made to the endpoint as it was before. */
+  corrections = 0
   refilledMs = Number.NEGATIVE_INFINITY
   isRefilling = false
 
@@ -375,16 +381,22 @@ export class CallbackEndpoint {
   }
 
   /**
-   * Notes the latest change or request after which callbacks that wait after a failed attempt are sent again, and the current time; both are
-   * ISO 8601. A node whose clock is ahead can have made it in the future. Later failures must not count as earlier.
+   * Notes the latest change of the endpoint, or request to send what waits, after which callbacks that wait after a failed attempt are sent
+   * again; times are ISO 8601. A node whose clock is ahead can have made it in the future, and a clock can be set back since: a change is
+   * new if its time is different. One that happens now ends all waits until now, and the wait of each attempt in flight ({@link corrections}).
    */
-  retryFrom(changedAt: string, now: string): void {
-    if (changedAt <= this.#changedAt) return
-    this.#changedAt = changedAt
-    this.#retryFrom = changedAt < now ? changedAt : now
+  retryFrom(kind: 'change' | 'request', at: string, now: string): void {
+    const known = this.#known[kind]
+    if (at === known) return
+    this.#known[kind] = at
+    // The first one that is known can be old. Later failures must not count as earlier.
+    const from = known === undefined && at < now ? at : now
+    if (known === undefined && from <= this.#retryFrom) return
+    this.#retryFrom = from
+    this.corrections++
     this.breaker.probeNow()
     this.lanes.endWaits()
-    this.waiting.retryFrom(this.#retryFrom)
+    this.waiting.retryFrom(from)
   }
 
   /** Whether the wait of a callback ends early. If the clock was set back since the change, its later failures would count as earlier. */

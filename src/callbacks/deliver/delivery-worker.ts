@@ -64,8 +64,8 @@ export class DeliveryWorker {
   #sending = 0
   /** Endpoints that can start another attempt at the end of this turn of the event loop. */
   readonly #freed = new Set<CallbackEndpoint>()
-  /** When a user requested to send the waiting callbacks of each merchant. */
-  readonly #requestedRetries = new Map<string, Promise<string>>()
+  /** When a user last requested to send the waiting callbacks of each merchant. */
+  readonly #requestedRetries = new Map<string, string>()
   /** The index of the merchant where the next search continues. */
   #searchFrom = 0
   /** The clock of everything that waits in memory. */
@@ -119,9 +119,9 @@ export class DeliveryWorker {
   /** Returns the endpoint if the event gives it something to send. */
   #take({ type, data: { merchantId, trackingId, at } }: RecordedEvent): CallbackEndpoint | undefined {
     if (type === 'CallbackRetryRequested' && typeof merchantId === 'string' && typeof at === 'string') {
-      this.#requestedRetries.set(merchantId, Promise.resolve(at))
+      this.#requestedRetries.set(merchantId, at)
       const endpoint = this.#endpoints.get(merchantId)
-      endpoint?.retryFrom(at, this.deps.clock())
+      endpoint?.retryFrom('request', at, this.deps.clock())
       return endpoint
     }
     if (type !== 'CallbackRecorded' && type !== 'CallbackRequeued') return undefined
@@ -138,7 +138,7 @@ export class DeliveryWorker {
     while (!this.stop.aborted) {
       const nowMs = this.#nowMs()
       for (const endpoint of this.#endpoints.values()) {
-        endpoint.retryFrom(this.deps.merchants.byId(endpoint.merchantId)?.endpointChangedAt ?? never, this.deps.clock())
+        this.#noteCorrections(endpoint)
         endpoint.lanes.offerDue(nowMs)
         this.#pump(endpoint)
       }
@@ -180,16 +180,17 @@ export class DeliveryWorker {
     if (!this.#deliverable(merchantId)) {
       if (endpoint) this.#drop(endpoint)
     } else if (endpoint) {
-      endpoint.retryFrom(await this.#retryFrom(merchantId), this.deps.clock())
+      await this.#retryFrom(merchantId)
+      this.#noteCorrections(endpoint)
       await this.#refill(endpoint)
       if (endpoint.isIdle) this.#drop(endpoint)
     } else {
       const { readModels, clock } = this.deps
       const retryFrom = () => this.#retryFrom(merchantId)
       if (!(await hasDueCallbacks(readModels, merchantId, clock(), retryFrom))) return
-      const since = await retryFrom()
+      await retryFrom()
       const added = this.#endpointOf(merchantId)
-      added.retryFrom(since, clock())
+      this.#noteCorrections(added)
       await this.#refill(added)
     }
   }
@@ -197,14 +198,27 @@ export class DeliveryWorker {
   /** Returns the time of the latest change of the endpoint, or of the latest request to send its waiting callbacks. @throws StoreUnavailableError */
   async #retryFrom(merchantId: string): Promise<string> {
     const { commands, merchants } = this.deps
-    let requested = this.#requestedRetries.get(merchantId)
-    if (!requested) {
-      requested = commands.endpointState(merchantId).then(({ retryRequestedAt }) => retryRequestedAt ?? never)
-      this.#requestedRetries.set(merchantId, requested)
-      requested.catch(() => this.#requestedRetries.delete(merchantId))
+    if (!this.#requestedRetries.has(merchantId)) {
+      const { retryRequestedAt } = await commands.endpointState(merchantId)
+      // An event that arrived in the meantime is newer.
+      if (!this.#requestedRetries.has(merchantId)) this.#requestedRetries.set(merchantId, retryRequestedAt ?? never)
     }
-    const [requestedAt, changedAt] = [await requested, merchants.byId(merchantId)?.endpointChangedAt ?? never]
+    const [requestedAt, changedAt] = [
+      this.#requestedRetries.get(merchantId) ?? never,
+      merchants.byId(merchantId)?.endpointChangedAt ?? never,
+    ]
     return requestedAt > changedAt ? requestedAt : changedAt
+  }
+
+  #noteCorrections(endpoint: CallbackEndpoint): void {
+    const { merchantId } = endpoint
+    const [changedAt, requestedAt] = [
+      this.deps.merchants.byId(merchantId)?.endpointChangedAt,
+      this.#requestedRetries.get(merchantId),
+    ]
+    const now = this.deps.clock()
+    if (changedAt !== undefined) endpoint.retryFrom('change', changedAt, now)
+    if (requestedAt !== undefined) endpoint.retryFrom('request', requestedAt, now)
   }
 
   /** Takes lanes from the read model while there is room. */
@@ -326,6 +340,8 @@ export class DeliveryWorker {
     }
     const appendToLane: Attempt['appendToLane'] = (work) =>
       this.deps.memory.append(trackingId, (newest) => work(newest ?? lane))
+    this.#noteCorrections(endpoint)
+    const { corrections } = endpoint
     const attempt = { endpoint, merchant, trackingId, lane, delivery, appendToLane, onResponse }
     const { outcome, response, lane: reported } = await attemptCallback(this.deps, attempt, this.abort)
     const { httpStatus, durationMs, failure, redirectsTo } = response
@@ -338,6 +354,12 @@ export class DeliveryWorker {
     this.deps.memory.keep(trackingId, reported)
     const next = nextDelivery(reported.state)
     if (outcome.result !== 'failed' || next === undefined) return next !== undefined
+    this.#noteCorrections(endpoint)
+    if (endpoint.corrections !== corrections) {
+      // The failure is one of the endpoint before its correction.
+      await this.deps.commands.requeue(trackingId, { webhookId: next.webhookId }, contextOf(endpoint.merchantId))
+      return false
+    }
     endpoint.lanes.postpone(trackingId, this.#nowMs() + untilDueMs(next, Date.parse(this.deps.clock())))
     return false
   }

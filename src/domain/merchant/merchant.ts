@@ -61,7 +61,8 @@ export type MerchantCommand =
   | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<SealedSecret, SealedSecret>; readonly at: string }
   | ({ readonly type: 'ChangeLogo' } & OfMerchant<'MerchantLogoChanged'>)
   | { readonly type: 'Suspend' | 'Resume' | 'EnableCallbacks'; readonly at: string }
-  | ({ readonly type: 'DisableCallbacks' } & OfMerchant<'CallbackEndpointDisabled'>)
+  /** With `ofUrl`, only an endpoint with this URL is disabled. */
+  | ({ readonly type: 'DisableCallbacks'; readonly ofUrl?: string } & OfMerchant<'CallbackEndpointDisabled'>)
 
 export const merchantDecider: Decider<MerchantState, MerchantCommand, MerchantEvent> = {
   initialState: { merchantId: null },
@@ -77,12 +78,12 @@ export const merchantDecider: Decider<MerchantState, MerchantCommand, MerchantEv
 }
 
 function change(command: Exclude<MerchantCommand, { type: 'Register' }>, merchant: Merchant): Decision<MerchantEvent> {
-  const { merchantId, suspended, callbacksDisabled } = merchant
+  const { merchantId, suspended, settings, callbacksDisabled } = merchant
   const common = { merchantId, at: command.at }
   switch (command.type) {
     case 'ChangeSettings': {
       const { heldBy: by } = command
-      const { proposedThreshold, settings } = merchant
+      const { proposedThreshold } = merchant
       const { approvalAboveMinor: threshold, ...others } = changed(settings, command.changes)
       // Choosing the current threshold again rejects a proposal.
       const isRejected = proposedThreshold && command.changes.approvalAboveMinor === settings.approvalAboveMinor
@@ -151,7 +152,8 @@ function change(command: Exclude<MerchantCommand, { type: 'Register' }>, merchan
     case 'Resume':
       return suspended ? accept({ type: 'MerchantResumed', data: common }) : accept()
     case 'DisableCallbacks':
-      if (callbacksDisabled !== null) return accept()
+      if (callbacksDisabled !== null || (command.ofUrl ?? settings.callbackUrl) !== settings.callbackUrl)
+        return accept()
       return accept({ type: 'CallbackEndpointDisabled', data: { ...common, reason: command.reason } })
     case 'EnableCallbacks':
       return callbacksDisabled === null ? accept() : accept({ type: 'CallbackEndpointEnabled', data: common })

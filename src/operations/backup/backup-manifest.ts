@@ -109,7 +109,7 @@ export function manifestsIn(target: string): string[] {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return []
-    throw new BackupError(`${directory} cannot be read: ${message}`)
+    throw new BackupError(`${directory} cannot be read: ${message}`, { cause: error })
   }
 }
 

@@ -62,5 +62,5 @@ function irregular(path: string): BackupError {
 }
 
 function unreadable(path: string, error: unknown): BackupError {
-  return new BackupError(`${path} cannot be read: ${(error as Error).message}`)
+  return new BackupError(`${path} cannot be read: ${(error as Error).message}`, { cause: error })
 }

@@ -6,6 +6,7 @@ import { listNodes, type Node } from '../../read-models/nodes.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { treeOf } from '../audit/audit-tree.js'
 import { type Configuration, type ConfigurationError, readConfiguration } from '../configuration/configuration.js'
+import { messageWithRemedy } from '../files/directory-access.js'
 import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../stores/stores.js'
 import {
   auditCheck,
@@ -159,9 +160,8 @@ async function tryOpenLog(configuration: Configuration, checks: Check[]): Promis
     checks.push(store.ok('It can be read.'))
     return log
   } catch (error) {
-    const { name, message } = error as Error
-    const about = name === 'MasterKeyError' ? key : store
-    checks.push(about.failed(message, storesAdvice))
+    const about = (error as Error).name === 'MasterKeyError' ? key : store
+    checks.push(about.failed(messageWithRemedy(error as Error), storesAdvice))
     return undefined
   }
 }
@@ -173,7 +173,7 @@ async function tryOpenReadModels(configuration: Configuration, checks: Check[]):
     checks.push(store.ok('They can be read.'))
     return readModels
   } catch (error) {
-    checks.push(store.failed((error as Error).message, storesAdvice))
+    checks.push(store.failed(messageWithRemedy(error as Error), storesAdvice))
     return undefined
   }
 }
@@ -183,7 +183,7 @@ async function runAll(checkings: readonly Checking[]): Promise<readonly Check[]>
     try {
       return await checkSubject()
     } catch (error) {
-      return checking('stores').failed(`A store cannot be read: ${(error as Error).message}`, storesAdvice)
+      return checking('stores').failed(`A store cannot be read: ${messageWithRemedy(error as Error)}`, storesAdvice)
     }
   }
   return (await Promise.all(checkings.map(run))).flat()

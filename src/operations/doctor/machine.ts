@@ -7,6 +7,7 @@ import type { Finding } from '../../domain/integrity.js'
 import { dayMs, minuteMs } from '../../kernel/time.js'
 import type { Node } from '../../read-models/nodes.js'
 import type { Configuration } from '../configuration/configuration.js'
+import { directoryProblem, messageWithRemedy } from '../files/directory-access.js'
 import { lastBackupMs } from '../files/last-backup.js'
 import { version } from '../version.js'
 
@@ -50,7 +51,8 @@ export async function diskCheck(directory: string): Promise<Check> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return disk.unknown('It does not exist yet.', 'The service creates it when needed.')
-    return disk.failed(`It cannot be used: ${code}.`, 'Give the user of the service write access.')
+    const remedy = messageWithRemedy(error as Error)
+    return disk.failed(`It cannot be used: ${code}.`, remedy)
   }
 }
 
@@ -98,6 +100,8 @@ export async function auditCheck(
   open: () => Promise<{ readonly signer: NoteVerifier } | { readonly finding: Pick<Finding, 'place' | 'problem'> }>,
 ): Promise<Check> {
   const tree = checking('audit', directory)
+  const problem = directoryProblem(directory)
+  if (problem !== undefined) return tree.failed(problem, integrityRunbook)
   const opened = await open()
   if ('finding' in opened) return tree.failed(`${opened.finding.place}: ${opened.finding.problem}`, integrityRunbook)
   if (!(await signedCheckpoint(new DirectoryTiles(directory), opened.signer)))
@@ -118,6 +122,8 @@ export async function auditCopyCheck(
   const advice = 'Set AUDIT_COPY_TO to another disk or machine: docs/operating/tamper-evidence.md#a-copy-elsewhere.'
   if (witnesses.length > 0 || copyTo?.kind === 'url') return copy.ok('Checkpoints leave this machine.')
   if (copyTo) {
+    const problem = directoryProblem(copyTo.directory)
+    if (problem !== undefined) return copy.failed(problem, advice)
     const [there, here] = await Promise.all([diskOf(copyTo.directory), diskOf(dataDirectory)])
     if (there === undefined) return copy.warning(`${copyTo.directory} cannot be read.`, advice)
     if (there !== here) return copy.ok('Another disk has a copy.')

@@ -211,7 +211,9 @@ function readKeyDirectory(directory: string): MasterKeys {
   try {
     names = readdirSync(directory).filter((name) => !name.startsWith('.'))
   } catch (error) {
-    throw new MasterKeyError(`TRANSFERD_MASTER_KEY_DIRECTORY cannot be read: ${(error as Error).message}`)
+    throw new MasterKeyError(`TRANSFERD_MASTER_KEY_DIRECTORY cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
   // Sorted by code unit, so that the order does not depend on the machine's language.
   const files = names.sort().map((name) => readKeyFile(join(directory, name)))

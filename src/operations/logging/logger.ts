@@ -1,4 +1,5 @@
 import { destination, type Logger, type LoggerOptions, pino, stdSerializers } from 'pino'
+import { messageWithRemedy } from '../files/directory-access.js'
 import { OutageLog } from './outage-log.js'
 
 const outageCheckMs = 1_000
@@ -37,12 +38,18 @@ export function onlyListed(fields: { readonly [name: string]: unknown }): { [nam
   return { ...Object.fromEntries(listed), unlisted: unlisted.join() }
 }
 
-/** Includes the messages and stacks of the causes, and omits properties that a library added. */
+/** Includes the messages and stacks of the causes, and the remedy if access to a path was refused. Omits properties that a library added. */
 export function shownError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) }
   const { type, message, stack } = stdSerializers.err(error)
   const { code } = error as { readonly code?: unknown }
-  return { type, message, stack, ...(typeof code === 'string' && { code }) }
+  const remedy = messageWithRemedy(error)
+  return {
+    type,
+    message: remedy === error.message ? message : remedy,
+    stack,
+    ...(typeof code === 'string' && { code }),
+  }
 }
 
 /**

@@ -10,13 +10,14 @@ const isRoot = process.getuid?.() === 0
 const stranger = 65_534
 
 /** Returns the message of the error for a user who is not root, or an empty text. */
-function refusalOf(path: string): string {
+function refusalOf(path: string, check = 'checkDirectory(process.argv[1])'): string {
   const module = new URL('../../../src/operations/files/directory-access.js', import.meta.url)
   // Imported first, because this user may be unable to read the program.
   const program = `
-    import { checkDirectory } from ${JSON.stringify(String(module))}
+    import { readFileSync } from 'node:fs'
+    import { checkDirectory, messageWithRemedy } from ${JSON.stringify(String(module))}
     if (process.getuid() === 0) { process.setgroups([]); process.setgid(${stranger}); process.setuid(${stranger}) }
-    try { checkDirectory(process.argv[1]) } catch (error) { console.log(error.message) }`
+    try { ${check} } catch (error) { console.log(messageWithRemedy(error)) }`
   return execFileSync(process.execPath, ['--input-type=module', '-e', program, path], { encoding: 'utf8' }).trim()
 }
 
@@ -88,9 +89,68 @@ t.test('a full disk is named with its free space, and other errors are unchanged
   t.equal(explainedFullDisk(other, directory), other)
 })
 
+t.test('an error of SQLite is one of a full disk only if no space is left', (t) => {
+  const error = new Error('the read models are unavailable: SQLITE_IOERR_SHMSIZE')
+  t.equal(explainedFullDisk(error, openDirectory(t)), error)
+  // It has no free blocks.
+  t.match(explainedFullDisk(error, '/proc'), { name: 'DirectoryError', message: ' of /proc is full (0 KiB free)' })
+  t.end()
+})
+
 t.test('a path that may not be read or written names its owner', async (t) => {
-  const refused = (code: string, path: string) => Object.assign(new Error(`${code}: refused`), { code, path })
+  const refused = (code: string, path: string, more = {}) =>
+    Object.assign(new Error(`${code}: refused`), { code, path, ...more })
   t.match(messageWithRemedy(refused('EACCES', '/')), / belongs to .*root \(0\)/)
+  t.notMatch(messageWithRemedy(refused('EACCES', '/x.csv')), '-R', 'nothing below the directory of a file changes')
   t.match(messageWithRemedy(refused('EROFS', '/proc/x')), '/proc is on a read-only file system: mount it for writing')
   t.equal(messageWithRemedy(refused('ENOENT', '/proc/x')), 'ENOENT: refused')
+  const file = join(openDirectory(t), 'file')
+  writeFileSync(file, '')
+  for (const error of [refused('ENOTDIR', file), refused('EEXIST', file, { syscall: 'mkdir' })])
+    t.equal(messageWithRemedy(error), `${file} is not a directory: remove it, or choose another path`)
+  const below = messageWithRemedy(refused('ENOTDIR', join(file, 'a')))
+  t.match(below, `${file} is not a directory, so ${file}/a cannot be created`)
+  const cause = refused('ENOTDIR', file)
+  t.match(messageWithRemedy(new Error('the keys cannot be read', { cause })), /^the keys cannot be read\. .* is not a/)
+})
+
+t.test('a file in the place of any directory is named with the remedy', async (t) => {
+  const directory = openDirectory(t)
+  const file = join(directory, 'file')
+  writeFileSync(file, '')
+  const stores = { EVENT_STORE_URL: `embedded:${directory}/data`, READ_MODEL_URL: `embedded:${directory}/data` }
+  const source = `embedded:${directory}/data`
+  const create = ['merchants', 'create', '--name', 'A', '--callback-url', 'https://shop.example/']
+  t.equal((await runCli(directory, create, stores)).status, 0)
+  const backup = join(directory, 'backup')
+  t.equal((await runCli(directory, ['backup', backup], stores)).status, 0)
+  for (const [command, more] of [
+    [['backup', join(file, 'a')]],
+    [['restore', backup, '--to', join(file, 'a')]],
+    [['events', 'copy', '--from', source, '--to', `embedded:${file}`]],
+    [['merchants', 'list'], { TRANSFERD_MASTER_KEY_DIRECTORY: file }],
+    [['doctor'], { AUDIT_DIRECTORY: file }],
+    [['doctor'], { AUDIT_COPY_TO: file }],
+  ] as const) {
+    const { stdout, stderr } = await runCli(directory, [...command], { ...stores, ...more })
+    t.match(`${stdout}${stderr}`.replaceAll(/\s+/g, ' '), `${file} is not a directory`, command.join(' '))
+  }
+})
+
+t.test('the tree of the log is checked in all its files', async (t) => {
+  const directory = openDirectory(t)
+  chmodSync(directory, 0o777)
+  mkdirSync(join(directory, 'audit'), { mode: 0o777 })
+  chmodSync(join(directory, 'audit'), 0o777)
+  t.equal(refusalOf(directory), '')
+  writeFileSync(join(directory, 'audit', 'checkpoint'), '', { mode: 0o400 })
+  t.match(refusalOf(directory), `${directory}/audit/checkpoint belongs to`)
+})
+
+t.test('the directory above a path names its owner if this user cannot search it', async (t) => {
+  const directory = openDirectory(t)
+  mkdirSync(join(directory, 'closed'), { mode: 0o000 })
+  const path = join(directory, 'closed', 'a', 'b')
+  t.match(refusalOf(path), `${directory}/closed belongs to`)
+  t.match(refusalOf(path, 'readFileSync(process.argv[1])'), `${directory}/closed belongs to`)
 })

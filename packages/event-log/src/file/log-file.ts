@@ -71,7 +71,9 @@ export function prepareLog(directory: string): void {
     if (created !== undefined) syncParents(resolve(directory), resolve(created))
     if (!statSync(directory).isDirectory()) throw new Error('not a directory')
   } catch (error) {
-    throw new CannotOpenLogError(`${directory} cannot be used as a data directory: ${messageOf(error)}`)
+    throw new CannotOpenLogError(`${directory} cannot be used as a data directory: ${messageOf(error)}`, {
+      cause: error,
+    })
   }
   let db: Database.Database | undefined
   try {
