@@ -1,5 +1,5 @@
 const stored = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
-/** What mail programs, word processors and PDF files make of the hyphens, and the invisible marks that people copy with them. */
+/** Matches the forms that mail programs, word processors and PDF files give to hyphens, and the invisible marks that are copied with them. */
 const separators = /[\s\p{Dash}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 const groups = [0, 8, 12, 16, 20, 32]
 

@@ -354,7 +354,7 @@ export class CallbackEndpoint {
   #heldUntilMs = 0
   readonly #known: { change?: string; request?: string } = {}
   #retryFrom = never
-  /** Grows with each change and request. An attempt during which it grows was made to the endpoint as it was before. */
+  /** Grows with each change and request. An attempt during which it grows was made to the endpoint before its correction. */
   corrections = 0
   refilledMs = Number.NEGATIVE_INFINITY
   isRefilling = false

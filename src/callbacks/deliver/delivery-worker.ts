@@ -352,14 +352,14 @@ export class DeliveryWorker {
     const [at, sent] = [this.deps.clock(), { webhookId, trackingId, referenceId, transferStatus }]
     this.#history.note(merchant.merchantId, { at, ...sent, httpStatus, durationMs, failure, ...body })
     this.deps.memory.keep(trackingId, reported)
-    const next = nextDelivery(reported.state)
-    if (outcome.result !== 'failed' || next === undefined) return next !== undefined
     this.#noteCorrections(endpoint)
-    if (endpoint.corrections !== corrections) {
-      // The failure is one of the endpoint before its correction.
-      await this.deps.commands.requeue(trackingId, { webhookId: next.webhookId }, contextOf(endpoint.merchantId))
+    if (outcome.result !== 'delivered' && endpoint.corrections !== corrections) {
+      // The failure is one of the endpoint before its correction. The event offers the lane.
+      await this.deps.commands.requeue(trackingId, { webhookId }, contextOf(endpoint.merchantId))
       return false
     }
+    const next = nextDelivery(reported.state)
+    if (outcome.result !== 'failed' || next === undefined) return next !== undefined
     endpoint.lanes.postpone(trackingId, this.#nowMs() + untilDueMs(next, Date.parse(this.deps.clock())))
     return false
   }
