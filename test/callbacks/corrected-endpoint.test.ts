@@ -7,6 +7,7 @@ import { context, openWorld, until, type World } from './world.js'
 // A merchant who corrects an endpoint expects the waiting callbacks immediately, and not after the delay of up to a day.
 
 const hour = 3_600_000
+const change = (callbackUrl: string) => ({ type: 'ChangeSettings', changes: { callbackUrl } }) as const
 
 /** Returns a world with a callback that failed twice, so that its next attempt is five minutes away. */
 async function openFailing(t: Teardown) {
@@ -36,7 +37,7 @@ t.test('a changed URL receives the waiting callbacks at once', async (t) => {
   await world.dueChecks()
   t.equal(receiver.received.length, 2, 'it waits')
   const corrected = await startReceiver(t)
-  await world.merchants.execute(id, { type: 'ChangeSettings', changes: { callbackUrl: corrected.url } }, context)
+  await world.merchants.execute(id, change(corrected.url), context)
   await until(() => corrected.received.length === 1)
   await until(async () => (await typesOf(world, trackingId)).at(-1) === 'CallbackDelivered')
   t.same((await typesOf(world, trackingId)).slice(-2), delivered)
@@ -57,11 +58,7 @@ t.test('an enabled endpoint receives them, and one that was tested', async (t) =
 
 t.test('a correction ends one wait, and after another failure the schedule starts again', async (t) => {
   const { world, receiver, id, trackingId } = await openFailing(t)
-  await world.merchants.execute(
-    id,
-    { type: 'ChangeSettings', changes: { callbackUrl: `${receiver.url}?corrected` } },
-    context,
-  )
+  await world.merchants.execute(id, change(`${receiver.url}?corrected`), context)
   await until(async () => (await failures(world, trackingId)) === 3)
   await world.dueChecks()
   await world.dueChecks()
@@ -79,11 +76,7 @@ t.test('a correction is in effect after a restart, also by a node whose clock is
     await part.stop()
     const clock = () => new Date(world.clock.nowMs() + aheadMs).toISOString()
     const merchants = new MerchantCommands(world.store, clock, createSecretBox(world.masterKey))
-    await merchants.execute(
-      id,
-      { type: 'ChangeSettings', changes: { callbackUrl: `${receiver.url}?corrected` } },
-      context,
-    )
+    await merchants.execute(id, change(`${receiver.url}?corrected`), context)
     const restarted = world.start()
     await until(async () => (await failures(world, trackingId)) === 3)
     await world.dueChecks()
@@ -105,11 +98,7 @@ t.test('a request is in effect after a restart', async (t) => {
 
 t.test('a clock that is set back after a correction causes no endless attempts', async (t) => {
   const { world, receiver, id, trackingId } = await openFailing(t)
-  await world.merchants.execute(
-    id,
-    { type: 'ChangeSettings', changes: { callbackUrl: `${receiver.url}?corrected` } },
-    context,
-  )
+  await world.merchants.execute(id, change(`${receiver.url}?corrected`), context)
   await until(async () => (await failures(world, trackingId)) === 3)
   world.clock.forward(-hour)
   // The callback is due, because its wait began in the future.
@@ -130,7 +119,7 @@ t.test('a correction reaches more callbacks than memory holds', async (t) => {
     trackingIds.push(...(await Promise.all(Array.from({ length: 50 }, () => world.completed(id)))))
   await until(async () => world.counts.attempts.failed >= count)
   const corrected = await startReceiver(t)
-  await world.merchants.execute(id, { type: 'ChangeSettings', changes: { callbackUrl: corrected.url } }, context)
+  await world.merchants.execute(id, change(corrected.url), context)
   await until(() => new Set(corrected.received.map((each) => each.trackingId)).size === count)
   t.equal(trackingIds.length, count)
 })
@@ -159,8 +148,7 @@ t.test('an attempt that was in flight at a correction delays nothing', async (t)
     if (correction === 'request') {
       await world.callbacks.requestRetry(id, context)
       receiver.behave = accepts
-    } else
-      await world.merchants.execute(id, { type: 'ChangeSettings', changes: { callbackUrl: corrected.url } }, context)
+    } else await world.merchants.execute(id, change(corrected.url), context)
     await world.dueChecks()
     release()
     await until(async () => (await typesOf(world, trackingId)).at(-1) === 'CallbackDelivered')
@@ -176,7 +164,7 @@ t.test('a 410 of the endpoint before its correction does not disable the correct
   const trackingId = await world.completed(id)
   await until(() => receiver.received.length === 1)
   const corrected = await startReceiver(t)
-  await world.merchants.execute(id, { type: 'ChangeSettings', changes: { callbackUrl: corrected.url } }, context)
+  await world.merchants.execute(id, change(corrected.url), context)
   release()
   await until(async () => (await typesOf(world, trackingId)).at(-1) === 'CallbackDelivered')
   t.equal(corrected.received.length, 1)
@@ -189,7 +177,6 @@ t.test(
     const { world, receiver, id, trackingId } = await openFailing(t)
     const clock = () => new Date(world.clock.nowMs() + hour).toISOString()
     const ahead = new MerchantCommands(world.store, clock, createSecretBox(world.masterKey))
-    const change = (callbackUrl: string) => ({ type: 'ChangeSettings', changes: { callbackUrl } }) as const
     await ahead.execute(id, change(`${receiver.url}?ahead`), context)
     await until(async () => (await failures(world, trackingId)) === 3)
     await world.merchants.execute(id, change(`${receiver.url}?corrected`), context)
@@ -200,3 +187,21 @@ t.test(
     t.equal(await failures(world, trackingId), 5)
   },
 )
+
+t.test('a changed URL restarts the 120 hours after which an endpoint is disabled', async (t) => {
+  const { world, receiver, id, trackingId } = await openFailing(t)
+  const nextFailure = async (forwardMs: number) => {
+    const before = await failures(world, trackingId)
+    world.clock.forward(forwardMs)
+    await until(async () => (await failures(world, trackingId)) > before)
+  }
+  await nextFailure(119 * hour)
+  const before = await failures(world, trackingId)
+  await world.merchants.execute(id, change(`${receiver.url}?corrected`), context)
+  await until(async () => (await failures(world, trackingId)) > before)
+  await nextFailure(2 * hour)
+  t.equal(world.directory.byId(id)?.callbacksDisabled, null, '121 hours after the first failure')
+  await nextFailure(119 * hour)
+  await until(() => world.directory.byId(id)?.callbacksDisabled !== null)
+  t.match(world.directory.byId(id)?.callbacksDisabled, '120 hours')
+})

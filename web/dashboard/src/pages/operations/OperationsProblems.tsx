@@ -24,9 +24,12 @@ export function OperationsProblems() {
   const text = useText()
   const problems = [...useStoppedProjections(), ...useFailingEndpoints(), ...useFailedChecks(), ...useStuck()]
   problems.sort((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'))
-  const [projections, stuck] = [useQuery(projectionsQuery), useQuery(stuckQuery)]
-  if (!projections.data || !stuck.data) return <Loading />
+  // Shown together, so that a late problem moves nothing, and that there are none is known.
+  const queries = [useQuery(projectionsQuery), useQuery(stuckQuery), useEndpoints(), useQuery(checksQuery)]
+  if (queries.some(({ isPending }) => isPending)) return <Loading />
   if (problems.length === 0) {
+    // The parts of the page that could not be read show their errors.
+    if (queries.some(({ data }) => data === undefined)) return null
     return (
       <output className="Operations-well">
         <CircleCheck />
