@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
 import type { BankFileProblem } from '../domain/bank-file.js'
 import type { Debtor } from '../domain/sepa-debtor.js'
+import { targetZone } from '../domain/target-days.js'
 import { storedUuid } from '../kernel/uuid.js'
 import { writeFileDurably } from '../operations/files/durable-file.js'
 import type { CommandStores } from './cli-stores.js'
@@ -75,7 +76,8 @@ async function produce(stores: CommandStores, given: Values<typeof options>, wan
     const file = await transfers.produceBankFile(request, configuration.currency, context)
     if (file.accepted) {
       const { messageId, date, sha256, text } = file
-      return { messageId, date, timeZone, sha256, trackingIds, leftOut, text }
+      const zone = format === 'csv' ? timeZone : targetZone
+      return { messageId, date, timeZone: zone, sha256, trackingIds, leftOut, text }
     }
     const texts = file.problems.map(textOf)
     const refused = new Set(file.problems.map((each) => (each.about === 'trackingIds' ? each.transfer.trackingId : '')))

@@ -103,9 +103,10 @@ async function resendWaiting(stores: CommandStores, merchantId: string) {
       `The endpoint is disabled: ${callbacksDisabled}. Enable it: transferd callbacks enable ${merchantId}`,
     )
   const { isAnyRetried } = await import('../queries/callback-queries.js')
-  const requested = await isAnyRetried(await stores.readModels(), merchantId, clock())
-  if (requested) await callbacks.requestRetry(merchantId, context)
-  return { merchantId, requested }
+  // The lists may lag, so they only inform the user.
+  const waiting = await isAnyRetried(await stores.readModels(), merchantId, clock())
+  await callbacks.requestRetry(merchantId, context)
+  return { merchantId, waiting }
 }
 
 type Owner = { readonly merchant?: string | undefined; readonly transfer?: string | undefined }

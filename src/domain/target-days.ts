@@ -5,8 +5,9 @@ import { addMs, dateIn, dayMs } from '../kernel/time.js'
  * starts in Frankfurt, wherever the operator is.
  */
 
-/** Returns the date of a time in Frankfurt. */
-export const targetDate = (time: string): string => dateIn('Europe/Berlin', time)
+/** The time zone of Frankfurt. */
+export const targetZone = 'Europe/Berlin'
+export const targetDate = (time: string): string => dateIn(targetZone, time)
 
 const startOf = (date: string): string => `${date}T00:00:00.000Z`
 export const addDays = (date: string, days: number): string => addMs(startOf(date), days * dayMs).slice(0, 10)

@@ -46,6 +46,9 @@ export function typedEmail(text: string): string {
   return bracketed.trim().replace(/^mailto:/i, '')
 }
 
+/** The most characters of a text that is searched. It is longer than the texts that it finds, because a bank prints several letters for one. */
+export const maxSearchedLength = 256
+
 interface Separators {
   /** The separator of thousands, or `undefined` if the text's language is unknown. */
   readonly group?: string | undefined

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { until } from '../projections/stores.js'
 import { signInAs } from '../support/dashboard.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
@@ -40,10 +41,7 @@ async function found(text: string): Promise<readonly string[]> {
   return items.map((each: { trackingId: string }) => each.trackingId)
 }
 
-for (let n = 0; (await found('2026')).length + (await found('¨')).length < 2; n++) {
-  if (n === 500) throw new Error('the projections did not catch up')
-  await new Promise((resolve) => setTimeout(resolve, 20))
-}
+await until(async () => (await found('2026')).length + (await found('¨')).length === 2)
 
 t.test('every form of a trackingId is accepted by every route that takes one', async (t) => {
   const document = (await app.inject({ url: '/documentation/json' })).json()
@@ -92,8 +90,7 @@ t.test('the exact reference finds its transfer, with its words and its beginning
 t.test('a text is found as long as a bank prints it, and in its capitals', async (t) => {
   const long = await create({ referenceId: 'Щ'.repeat(100) })
   const printed = 'SHT'.repeat(46)
-  for (let n = 0; n < 500 && (await found(printed)).length === 0; n++)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(async () => (await found(printed)).length > 0)
   t.same(await found(printed), [long])
   t.equal((await auditor.get(`/search?text=${printed}`)).json().items[0]?.id, long)
   t.same(await found('JÜRGEN STRASSE'), [trackingId])

@@ -223,7 +223,7 @@ t.test('lists, resends and enables callbacks', async (t) => {
   t.same(await cliJson(directory, 'callbacks', 'enable', issued.id), { id: issued.id, changed: false })
 
   const resendWaiting = ['callbacks', 'resend', '--waiting', '--merchant', issued.id]
-  t.same(await cliJson(directory, ...resendWaiting), { merchantId: issued.id, requested: false }, 'nothing waits')
+  t.same(await cliJson(directory, ...resendWaiting), { merchantId: issued.id, waiting: false })
   answer = 500
   const second = await new MerchantClient(service.baseUrl, issued).hostedDeposit('waiting', '10.00')
   const waiting = String(second.body.trackingId)
@@ -234,7 +234,7 @@ t.test('lists, resends and enables callbacks', async (t) => {
     )[0]
   await until(async () => (await ofWaiting())?.failedAttempts === 2)
   answer = 200
-  await until(async () => (await cliJson<{ requested: boolean }>(directory, ...resendWaiting)).requested)
+  await until(async () => (await cliJson<{ waiting: boolean }>(directory, ...resendWaiting)).waiting)
   await until(async () => (await ofWaiting())?.status === 'delivered')
   for (const wrong of [[], ['--waiting'], ['--merchant', issued.id], [waiting, '--waiting', '--merchant', issued.id]])
     t.equal((await runCli(directory, ['callbacks', 'resend', ...wrong])).status, 2, wrong.join(' '))

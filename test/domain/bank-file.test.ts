@@ -206,7 +206,7 @@ t.test('requires the address of the payer between countries of which one is outs
     about(turkishPayer).map(({ rule }) => rule),
     ['iban-not-sepa'],
   )
-  t.strictSame(rules, ['claim-needed', 'iban-not-sepa'], 'a withdrawal that is left out needs no address')
+  t.strictSame(rules, ['claim-needed', 'iban-not-sepa'], 'a withdrawal outside the file needs no address')
   const address = { street: 'Königsallee', building: '5 a', postcode: '40212', town: 'Düsseldorf', country: 'de' }
   t.match(file('pain.001', [swiss], { debtor: { ...debtor, address } }), {
     text:

@@ -5,6 +5,7 @@ import { createEveryPage, waitUntilLoaded } from '../browser/dashboard/every-pag
 import { launchBrowser } from '../browser/launch-browser.js'
 import { customer, enterCode, signInToCode } from '../browser/payment-page-service.js'
 import { startReceiver } from '../callbacks/receiver.js'
+import { until } from '../projections/stores.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
 
@@ -169,8 +170,7 @@ else {
     })
     t.match(paid, { status: 200 })
     const sent = () => receiver.received.find((callback) => callback.trackingId === trackingId)
-    const deadline = Date.now() + 60_000
-    while (!sent() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => sent() !== undefined)
     t.match(sent()?.body, { ReceiptUrl: receiptUrl })
     t.match((await fetch(receiptUrl)).headers.get('content-type'), 'image/png')
   })

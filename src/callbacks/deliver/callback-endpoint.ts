@@ -1,11 +1,13 @@
 import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
+import type { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
 import type { Delivery } from '../../domain/callback.js'
-import { merchantStream } from '../../domain/streams.js'
-import type { EventStore } from '../../event-store/event-store.js'
 import { hourMs, minuteMs } from '../../kernel/time.js'
 import { type CallbackDocument, collections } from '../../read-models/documents.js'
 import type { Filter, ReadModels } from '../../read-models/read-models.js'
 import type { EndpointConnection } from './endpoint-connection.js'
+
+/** Before every time of the log. */
+export const never = new Date(0).toISOString()
 
 const opensAfterFailures = 20
 const opensAfterMs = 10_000
@@ -75,7 +77,7 @@ export class EndpointHealth {
   #loading: Promise<void> | undefined
 
   constructor(
-    private readonly store: EventStore,
+    private readonly merchants: Pick<MerchantCommands, 'find'>,
     private readonly commands: CallbackCommands,
     private readonly merchantId: string,
   ) {}
@@ -109,7 +111,9 @@ export class EndpointHealth {
       this.#isRecorded = true
     }
     if (nowMs - this.#failingSinceMs < disableAfterMs) return false
-    this.#failingSinceMs = Math.max(this.#failingSinceMs, await this.#correctedAtMs())
+    // The log, because the merchant directory may lag.
+    const { endpointChangedAt = never } = (await this.merchants.find(this.merchantId)) ?? {}
+    this.#failingSinceMs = Math.max(this.#failingSinceMs, Date.parse(endpointChangedAt))
     return nowMs - this.#failingSinceMs >= disableAfterMs
   }
 
@@ -126,16 +130,6 @@ export class EndpointHealth {
     this.#isRecorded = since !== null
     if (since === null) return
     this.#failingSinceMs = Math.min(Date.parse(since), this.#failingSinceMs ?? Number.POSITIVE_INFINITY)
-  }
-
-  /** Returns when the endpoint was last enabled, or its URL changed. */
-  async #correctedAtMs(): Promise<number> {
-    const events = await this.store.readStream(merchantStream(this.merchantId))
-    const corrected = events.findLast(({ type, data: { changes } }) => {
-      const isUrlChanged = type === 'MerchantSettingsChanged' && Object.hasOwn(changes as object, 'callbackUrl')
-      return isUrlChanged || type === 'CallbackEndpointEnabled'
-    })
-    return corrected ? Date.parse(String(corrected.data.at)) : 0
   }
 }
 
@@ -222,9 +216,6 @@ export class LaneQueue {
     this.hasOverflowed = false
   }
 }
-
-/** Before every time of the log. */
-export const never = new Date(0).toISOString()
 
 const rescanEveryMs = 60_000
 /** How far, and how often, the search steps back for callbacks that a lagging read model received late. */

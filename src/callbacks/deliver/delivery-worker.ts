@@ -180,45 +180,45 @@ export class DeliveryWorker {
     if (!this.#deliverable(merchantId)) {
       if (endpoint) this.#drop(endpoint)
     } else if (endpoint) {
-      await this.#retryFrom(merchantId)
+      await this.#loadRequest(merchantId)
       this.#noteCorrections(endpoint)
       await this.#refill(endpoint)
       if (endpoint.isIdle) this.#drop(endpoint)
     } else {
       const { readModels, clock } = this.deps
-      const retryFrom = () => this.#retryFrom(merchantId)
+      const retryFrom = async () => {
+        await this.#loadRequest(merchantId)
+        const { changedAt, requestedAt } = this.#correctionsOf(merchantId)
+        return requestedAt > changedAt ? requestedAt : changedAt
+      }
       if (!(await hasDueCallbacks(readModels, merchantId, clock(), retryFrom))) return
-      await retryFrom()
+      await this.#loadRequest(merchantId)
       const added = this.#endpointOf(merchantId)
       this.#noteCorrections(added)
       await this.#refill(added)
     }
   }
 
-  /** Returns the time of the latest change of the endpoint, or of the latest request to send its waiting callbacks. @throws StoreUnavailableError */
-  async #retryFrom(merchantId: string): Promise<string> {
-    const { commands, merchants } = this.deps
-    if (!this.#requestedRetries.has(merchantId)) {
-      const { retryRequestedAt } = await commands.endpointState(merchantId)
-      // An event that arrived in the meantime is newer.
-      if (!this.#requestedRetries.has(merchantId)) this.#requestedRetries.set(merchantId, retryRequestedAt ?? never)
-    }
-    const [requestedAt, changedAt] = [
-      this.#requestedRetries.get(merchantId) ?? never,
-      merchants.byId(merchantId)?.endpointChangedAt ?? never,
-    ]
-    return requestedAt > changedAt ? requestedAt : changedAt
+  /** Reads the latest request from the log, unless it is known. @throws StoreUnavailableError */
+  async #loadRequest(merchantId: string): Promise<void> {
+    if (this.#requestedRetries.has(merchantId)) return
+    const { retryRequestedAt } = await this.deps.commands.endpointState(merchantId)
+    // An event that arrived in the meantime is newer.
+    if (!this.#requestedRetries.has(merchantId)) this.#requestedRetries.set(merchantId, retryRequestedAt ?? never)
+  }
+
+  /** Returns the times of the endpoint's latest change and of the latest known request. */
+  #correctionsOf(merchantId: string) {
+    const changedAt = this.deps.merchants.byId(merchantId)?.endpointChangedAt ?? never
+    return { changedAt, requestedAt: this.#requestedRetries.get(merchantId) ?? never }
   }
 
   #noteCorrections(endpoint: CallbackEndpoint): void {
-    const { merchantId } = endpoint
-    const [changedAt, requestedAt] = [
-      this.deps.merchants.byId(merchantId)?.endpointChangedAt,
-      this.#requestedRetries.get(merchantId),
-    ]
+    const { changedAt, requestedAt } = this.#correctionsOf(endpoint.merchantId)
     const now = this.deps.clock()
-    if (changedAt !== undefined) endpoint.retryFrom('change', changedAt, now)
-    if (requestedAt !== undefined) endpoint.retryFrom('request', requestedAt, now)
+    // Until a time is known, the next one is not new.
+    if (changedAt !== never) endpoint.retryFrom('change', changedAt, now)
+    if (this.#requestedRetries.has(endpoint.merchantId)) endpoint.retryFrom('request', requestedAt, now)
   }
 
   /** Takes lanes from the read model while there is room. */
@@ -376,7 +376,7 @@ export class DeliveryWorker {
   #endpointOf(merchantId: string): CallbackEndpoint {
     let endpoint = this.#endpoints.get(merchantId)
     if (!endpoint) {
-      const { store, readModels, commands, resolve, networks, timing } = this.deps
+      const { readModels, commands, merchantCommands, resolve, networks, timing } = this.deps
       const connection = {
         resolve,
         networks,
@@ -386,7 +386,7 @@ export class DeliveryWorker {
       endpoint = new CallbackEndpoint(
         merchantId,
         new EndpointConnection(connection),
-        new EndpointHealth(store, commands, merchantId),
+        new EndpointHealth(merchantCommands, commands, merchantId),
         new WaitingCallbacks(readModels, merchantId, this.#nowMs),
         this.#nowMs,
       )

@@ -5,7 +5,7 @@ import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
 import type { RuleName } from '../../kernel/rules.js'
 import { Type } from '../../kernel/typebox.js'
-import { typedAs } from '../../kernel/typed-text.js'
+import { maxSearchedLength, typedAs } from '../../kernel/typed-text.js'
 import type { CommonRefusalName } from '../refusals.js'
 
 /**
@@ -148,9 +148,6 @@ export const ChangeRoleRequest = Type.Composite([
 export const IssuedPassword = Type.Object({ user: UserItem, password: Text })
 
 // ── Transfers ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** Longer than the texts that it finds, because a bank prints several letters for one. */
-export const maxSearchedLength = 256
 
 /** The values of a query are text. `cursor` is the `nextCursor` of the previous page. */
 export const TransfersQuery = Type.Object({

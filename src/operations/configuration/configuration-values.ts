@@ -64,7 +64,7 @@ export const senderProblem = 'must be an address in ASCII characters such as Pay
 
 export function sender(text: string): string {
   const [, name = '', address = text] = /^([^<>"]{0,64})<([^ ]*)>$/.exec(text) ?? []
-  // Mail programs receive the text as it is.
+  // Mail programs receive the text unchanged.
   if (normalEmail(address) !== address.toLowerCase() || !isVisible(name)) throw new Problem(senderProblem)
   return text
 }

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { dateIn } from '../../../src/kernel/time.js'
+import { until } from '../../projections/stores.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { cellOf, rawCells } from '../../support/spreadsheet.js'
@@ -114,13 +115,12 @@ async function body(who: typeof auditor, path: string): Promise<string> {
   return response.body
 }
 
-for (let n = 0; n < 500; n++) {
+await until(async () => {
   const { items } = (await auditor.get(`/statement?${period}`)).json()
   const listed = linesOf(await body(auditor, '/transfers-exact.csv'), ',')
   const held = items.findLast(({ kind }: { kind: string }) => kind === 'deposit')?.heldMinor
-  if (listed.length === 2 * (deposits.length + withdrawals.length) && String(sum(listed, 'held')) === held) break
-  await new Promise((resolve) => setTimeout(resolve, 20))
-}
+  return listed.length === 2 * (deposits.length + withdrawals.length) && String(sum(listed, 'held')) === held
+})
 
 /** Adds up the transfers of each day, and compares the sums with the statement. */
 function compare(t: Test, transfers: readonly Line[], statement: readonly Line[]): void {

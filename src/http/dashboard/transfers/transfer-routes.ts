@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isAllowed } from '../../../domain/user/permissions.js'
 import type { CsvReader } from '../../../kernel/csv.js'
 import { Type } from '../../../kernel/typebox.js'
+import { maxSearchedLength } from '../../../kernel/typed-text.js'
 import { storedUuid } from '../../../kernel/uuid.js'
 import { withTexts } from '../../../queries/overview.js'
 import { transferHistory } from '../../../queries/transfer-history.js'
@@ -12,7 +13,6 @@ import { invalidFields } from '../../refusals.js'
 import { limitOf, timeOf } from '../../v1/requests.js'
 import {
   ChangesAnswer,
-  maxSearchedLength,
   TransferParams as params,
   SearchAnswer,
   StoryAnswer,

@@ -28,6 +28,7 @@ import {
 import { api } from '../api/api-client'
 import type { SearchAnswer } from '../api/contract'
 import { StatusBadge } from '../components/Badge'
+import { searchedText } from '../components/form-data'
 import { Time } from '../components/Time'
 import { useAmounts } from '../components/use-amounts'
 import { useAppearance } from './appearance'
@@ -74,7 +75,8 @@ const minSearchLength = 2
 
 function Palette({ typed, onType, close }: CommandPaletteProps) {
   const text = useText()
-  const query = useDebounced(typed.trim())
+  const searched = searchedText(typed)
+  const query = useDebounced(searched)
   const isSearching = query.length >= minSearchLength
   const found = useQuery({
     queryKey: ['search', query],
@@ -87,7 +89,7 @@ function Palette({ typed, onType, close }: CommandPaletteProps) {
   const actions = matching(useActionEntries(), typed)
   const entriesOf = useResultEntries()
   const filters = useFilterEntries(query)
-  const isSettled = query === typed.trim() && !found.isFetching
+  const isSettled = query === searched && !found.isFetching
   const items = (isSearching && found.data?.items) || []
   const ofType = (...types: readonly string[]) => entriesOf(items.filter(({ type }) => types.includes(type)))
   const sections = [

@@ -14,10 +14,10 @@ import {
   Popover,
 } from 'react-aria-components'
 import { useIntl } from 'react-intl'
-import { typedText } from '../../../../src/kernel/typed-text'
 import { useText } from '../app/texts'
 import { Button } from './Button'
 import { DateRangeLater } from './DateRangeLater'
+import { searchedText } from './form-data'
 import { periodName } from './period-names'
 import { TextField } from './TextField'
 import { TriggerButton } from './TriggerButton'
@@ -274,7 +274,7 @@ function Editor({ field, values, set, close }: EditorProps) {
           {...field}
           value={values[field.name]}
           format={(value) => value}
-          parse={searchText}
+          parse={searchedText}
           onChange={(value) => set({ [field.name]: value })}
         />
       )
@@ -319,9 +319,6 @@ function useTyped({ value, format, parse, onChange }: TypedValue) {
   return [typed, setTyped] as const
 }
 
-/** The server finds texts of at most 128 characters. */
-const searchText = (typed: string) => typedText(typed).slice(0, 128)
-
 interface TypedFilterProps extends TypedValue {
   readonly label: string
   readonly description?: string
@@ -350,7 +347,7 @@ interface SearchFieldProps extends Pick<TypedValue, 'value' | 'onChange'> {
 }
 
 function SearchField({ label, description, value, onChange }: SearchFieldProps) {
-  const [typed, setTyped] = useTyped({ value, onChange, format: (each) => each, parse: searchText })
+  const [typed, setTyped] = useTyped({ value, onChange, format: (each) => each, parse: searchedText })
   return (
     <AriaTextField className="Filters-text" value={typed} onChange={setTyped} type="search">
       <Label className="visually-hidden">{label}</Label>

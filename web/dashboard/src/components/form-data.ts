@@ -1,6 +1,6 @@
-import { typedCode, typedEmail, typedNumber, typedText } from '../../../../src/kernel/typed-text'
+import { maxSearchedLength, typedCode, typedEmail, typedNumber, typedText } from '../../../../src/kernel/typed-text'
 
-/** The kinds of text fields. What is typed or pasted is cleaned by its kind before it is checked and sent. */
+/** The kinds of text fields. A typed or pasted text is cleaned by its kind before it is checked and sent. */
 export const fieldForms = {
   text: typedText,
   url: typedText,
@@ -10,6 +10,9 @@ export const fieldForms = {
   password: (text: string) => text,
 } as const
 export type FieldKind = keyof typeof fieldForms
+
+/** Returns a cleaned text that the server accepts for a search. */
+export const searchedText = (typed: string): string => typedText(typed).slice(0, maxSearchedLength)
 
 /** Returns the values of a form: cleaned texts, and amounts in minor units. */
 export function dataOf(form: HTMLFormElement): FormData {

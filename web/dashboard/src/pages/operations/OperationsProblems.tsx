@@ -24,7 +24,7 @@ export function OperationsProblems() {
   const text = useText()
   const problems = [...useStoppedProjections(), ...useFailingEndpoints(), ...useFailedChecks(), ...useStuck()]
   problems.sort((a, b) => Number(b.tone === 'bad') - Number(a.tone === 'bad'))
-  // Shown together, so that a late problem moves nothing, and that there are none is known.
+  // Shown together, so that a late problem does not move the page, and the absence of problems is certain.
   const queries = [useQuery(projectionsQuery), useQuery(stuckQuery), useEndpoints(), useQuery(checksQuery)]
   if (queries.some(({ isPending }) => isPending)) return <Loading />
   if (problems.length === 0) {
