@@ -1,15 +1,27 @@
-// Builds web/dashboard into dist/web/dashboard if a source file has changed since the last build.
+// Builds web/dashboard and web/documentation into dist/web if a source file has changed since the last build.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { brotliCompressSync } from 'node:zlib'
 
 const built = 'dist/web/dashboard'
+const documentation = 'dist/web/documentation'
 const mark = 'dist/dashboard.built-from'
 // The sources: the pages, the server files that they import, and the build configuration.
 const sources = [
   'web/dashboard',
+  'web/documentation',
+  'web/payment-page/icon.svg',
   'src/http/dashboard/api.ts',
   'src/http/refusals.ts',
   'src/domain',
@@ -24,15 +36,27 @@ if (existsSync(join(built, 'index.html')) && existsSync(mark) && readFileSync(ma
 
 run('tsc', ['-p', 'web/dashboard'])
 run('vite', ['build', '--config', 'web/dashboard/vite.config.ts', '--logLevel', 'warn'])
-// Compress the files now, so that the process that serves payments does not have to.
-for (const file of filesOf(built)) {
-  if (!/\.(js|css|svg)$/.test(file)) continue
-  const content = readFileSync(file)
-  writeFileSync(`${file}.gz`, gzipSync(content, { level: constants.Z_BEST_COMPRESSION }))
-  // The default quality is 11, the best.
-  writeFileSync(`${file}.br`, brotliCompressSync(content))
-}
+compress(built)
+// The files of the pages at /documentation: the script and the style of Swagger UI, which its package for Fastify contains.
+const swagger = 'node_modules/@fastify/swagger-ui/static'
+rmSync(documentation, { recursive: true, force: true })
+mkdirSync(documentation, { recursive: true })
+for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css'])
+  copyFileSync(join(swagger, name), join(documentation, name))
+for (const name of ['page.js', 'page.css']) copyFileSync(join('web/documentation', name), join(documentation, name))
+copyFileSync('web/payment-page/icon.svg', join(documentation, 'icon.svg'))
+compress(documentation)
 writeFileSync(mark, from)
+
+/** Compresses the files now, so that the process that serves payments does not have to. @param {string} folder */
+function compress(folder) {
+  for (const file of filesOf(folder)) {
+    if (!/\.(js|css|svg)$/.test(file)) continue
+    // The default quality is 11, the best.
+    writeFileSync(`${file}.br`, brotliCompressSync(readFileSync(file)))
+    rmSync(file)
+  }
+}
 
 /** @param {string} path */
 function filesOf(path) {

@@ -1,16 +1,15 @@
 // npm run bundle: bundles the program and its threads with their imports into dist/bin, the files that are installed and run. Finding
 // and reading 1,100 small files took half of a start's time (docs/decisions/0034-bundle-and-start.md).
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { build } from 'esbuild'
 import { external, importedPackages, licencesOf } from './third-party.js'
 
 const folder = 'dist/bin'
-const program = 'transferd'
-const licences = 'THIRD-PARTY.txt'
+const licences = 'dist/THIRD-PARTY.txt'
 // The file of a thread is next to the file that starts it with `new URL('./<name>.js', import.meta.url)`, compiled and bundled.
 const entryPoints = {
-  [program]: 'dist/src/cli/main.js',
+  transferd: 'dist/src/cli/main.js',
   background: 'dist/src/main/background.js',
   'file-checker': 'dist/src/operations/files/file-checker.js',
   'log-verifier': 'dist/src/operations/audit/log-verifier.js',
@@ -19,26 +18,46 @@ const entryPoints = {
   reader: 'dist/src/main/reader.js',
   'wal-checkpointer': 'packages/event-log/dist/src/writer/wal-checkpointer.js',
 }
-// For a dynamic import of a CommonJS package (`await import('undici')`), esbuild creates only a default export, but
-// Node provides all names. This plugin adds the names.
-const allExports = {
-  name: 'all exports',
-  setup({ onResolve, onLoad, resolve }) {
-    onResolve({ filter: /./ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
-      const isPackage = !path.startsWith('.') || importer.includes('node_modules')
-      if (kind !== 'dynamic-import' || !isPackage || pluginData === 'resolved') return undefined
-      const found = await resolve(path, { kind, importer, resolveDir, pluginData: 'resolved' })
-      return found.external ? found : { path: found.path, namespace: 'all-exports' }
-    })
-    onLoad({ filter: /./, namespace: 'all-exports' }, async ({ path }) => {
-      const names = Object.keys(await import(path)).filter((name) => name !== '__esModule' && name !== 'module.exports')
-      return { contents: `export { ${names} } from ${JSON.stringify(path)}`, resolveDir: dirname(path) }
+// Packages that are loaded on their first use, or that several threads load, are in files of their own. A package is there as well if a
+// dynamic import names it: of a CommonJS package, esbuild would export only the default, and Node provides all names.
+const shared =
+  /^(mongodb|@eventstore\/db-client|@grpc\/grpc-js|google-protobuf|undici|nodemailer|prom-client|@opentelemetry\/[\w-]+|@fastify\/swagger)(\/|$)/
+const sharedFolder = 'libraries'
+const sharedImports = new Set()
+/** Makes the code import each shared package from its own file. */
+const importShared = {
+  name: 'import shared packages',
+  setup({ onResolve }) {
+    onResolve({ filter: /^[@\w]/ }, ({ path, importer, kind }) => {
+      const isPackage = !/^(node:|@transferd\/)/.test(path) && !external.includes(path)
+      const isOurs = !importer.includes('node_modules') && kind !== 'entry-point'
+      if (!isPackage || !isOurs || !(kind === 'dynamic-import' || shared.test(path))) return undefined
+      sharedImports.add(path)
+      return { path: `./${sharedFolder}/${fileOf(path)}.js`, external: true }
     })
   },
 }
-const options = {
-  ...{ bundle: true, format: 'esm', metafile: true, logLevel: 'warning', legalComments: 'none' },
-  plugins: [allExports],
+/** Makes an entry point of a package export all names that Node provides. */
+const exportAll = {
+  name: 'export all names',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /./ }, ({ kind, path }) =>
+      kind === 'entry-point' ? { path: `${path}.mjs`, namespace: 'all', pluginData: path } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'all' }, async ({ pluginData: name }) => {
+      const names = Object.keys(await import(name)).filter((each) => each !== '__esModule' && each !== 'module.exports')
+      return { contents: `export { ${names} } from ${JSON.stringify(name)}`, resolveDir: '.' }
+    })
+  },
+}
+const options = { bundle: true, format: 'esm', metafile: true, logLevel: 'warning', legalComments: 'none' }
+const forNode = {
+  ...{ ...options, outdir: folder, splitting: true, platform: 'node', target: 'node20', external, write: false },
+  ...{ minifyWhitespace: true, minifySyntax: true },
+  // CommonJS packages load Node's modules with `require`.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
 }
 
 // Bundle TypeBox for tests, which run the unbundled files: its 270 files cost each test 0.15 s of CPU time.
@@ -46,46 +65,38 @@ const typebox = { in: 'src/kernel/typebox.ts', out: 'dist/src/kernel/typebox.js'
 const schemas = await build({ ...options, entryPoints: [typebox.in], outfile: typebox.out })
 
 const startedAt = new Date()
-// Bundle each entry point separately: threads share no memory, and shared code would create a hundred chunks instead of a few.
-const bundles = await Promise.all(Object.entries(entryPoints).map(([name, file]) => bundle({ [name]: file })))
+const program = await build({ ...forNode, entryPoints, plugins: [importShared] })
+const libraries = await build({
+  ...{ ...forNode, outdir: join(folder, sharedFolder), plugins: [exportAll] },
+  entryPoints: [...sharedImports].map((name) => ({ in: name, out: fileOf(name) })),
+})
+const bundles = [libraries, program]
 
-mkdirSync(folder, { recursive: true })
-const names = new Set([licences])
+mkdirSync(join(folder, sharedFolder), { recursive: true })
+const names = new Set()
 // Write the entry points last. The names of chunks contain a hash of their content, so a running program finds its chunks until then.
 const isEntry = ({ path }) => basename(path, '.js') in entryPoints
 const files = bundles.flatMap(({ outputFiles }) => outputFiles)
 for (const { path, contents } of files.sort((a, b) => isEntry(a) - isEntry(b))) {
-  names.add(basename(path))
+  names.add(relative(folder, path))
   if (isEntry({ path }) || !existsSync(path)) replace(path, contents)
 }
-replace(join(folder, licences), licencesOf(packagesIn([schemas, ...bundles])))
-for (const name of readdirSync(folder)) {
+replace(licences, licencesOf(packagesIn([schemas, ...bundles])))
+for (const name of readdirSync(folder, { recursive: true })) {
   if (name.endsWith('.js') && !names.has(name)) rmSync(join(folder, name), { force: true })
 }
 // Set the time of the sources, which test/support/program.ts compares.
-utimesSync(join(folder, `${program}.js`), startedAt, startedAt)
+utimesSync(join(folder, 'transferd.js'), startedAt, startedAt)
 
-function bundle(entryPoints) {
-  return build({
-    ...options,
-    entryPoints,
-    outdir: folder,
-    splitting: true,
-    platform: 'node',
-    target: 'node20',
-    external,
-    // CommonJS packages load Node's modules with `require`.
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-    },
-    write: false,
-  })
+/** Returns the name of the file of an import, such as `eventstore-db-client` for `@eventstore/db-client`. */
+function fileOf(name) {
+  return name.replace(/^@|\.js$/g, '').replaceAll('/', '-')
 }
 
 /** Replaces a file atomically, so that no process reads an incomplete one. */
 function replace(path, contents) {
   const part = `${path}.${process.pid}`
-  writeFileSync(part, contents, { mode: path.endsWith(`/${program}.js`) ? 0o755 : 0o644 })
+  writeFileSync(part, contents, { mode: path.endsWith('/transferd.js') ? 0o755 : 0o644 })
   renameSync(part, path)
 }
 

@@ -1,7 +1,9 @@
 // npm run release -- <version> [--dry-run]: requires a clean tree and a passing check. Creates a commit with the new version and the
 // dated changes, a tag, and the packages in release/. It neither pushes nor publishes. With --dry-run, it changes nothing.
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 const dryRun = process.argv.includes('--dry-run')
 const [version = ''] = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
@@ -9,6 +11,7 @@ const manifests = [
   'package.json',
   'packages/event-log/package.json',
   'packages/event-log-server/package.json',
+  'packages/sqlite-node20/package.json',
   'packages/transparency-log/package.json',
 ]
 const unreleased = '## Unreleased\n'
@@ -41,7 +44,10 @@ if (!/^\s*(#{3,} |- |\w)/.test(after)) fail('CHANGELOG.md lists no unreleased ch
 
 run('npm', 'run', 'check')
 if (dryRun) {
-  run('npm', 'pack', '--dry-run', '--ignore-scripts', '--workspaces', '--include-workspace-root')
+  run('npm', 'run', 'build', '--silent')
+  const scratch = mkdtempSync(join(tmpdir(), 'transferd-release-'))
+  run('node', 'scripts/pack.js', scratch, '--all-platforms')
+  rmSync(scratch, { recursive: true })
   console.log(`v${version} could be released; nothing was changed`)
   process.exit()
 }
@@ -51,14 +57,13 @@ writeFileSync('CHANGELOG.md', `${before}${unreleased}\n## ${version} (${today})\
 for (const file of manifests) {
   const manifest = JSON.parse(readFileSync(file, 'utf8'))
   manifest.version = version
-  for (const name of Object.keys(manifest.dependencies)) {
-    if (name.startsWith('@transferd/')) manifest.dependencies[name] = version
-  }
+  for (const dependencies of [manifest.dependencies, manifest.devDependencies])
+    for (const name of Object.keys(dependencies ?? {})) if (name.startsWith('@transferd/')) dependencies[name] = version
   writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
 }
 run('npm', 'install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund')
 run('npm', 'run', 'build', '--silent')
-run('node', 'scripts/pack.js', 'release')
+run('node', 'scripts/pack.js', 'release', '--all-platforms')
 run('git', 'commit', '--quiet', '--all', '--message', `Release ${version}`)
 run('git', 'tag', '--annotate', `v${version}`, '--message', `Release ${version}`)
 console.log(`v${version} is committed, tagged and packed. Next: git push --follow-tags, then npm publish release/*.tgz`)

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Native packages, and one that reads its own files. The published manifest lists only these. */
-export const external = ['better-sqlite3', '@node-rs/argon2', '@fastify/swagger-ui', 'sodium-native']
+/** The native packages that the bundle requires by name. The published manifest lists them. */
+export const external = ['@node-rs/argon2', 'sodium-native']
 
 /** Returns the folders of the packages that the sources in a folder import, with their dependencies. */
 export function importedPackages(folder) {

@@ -46,7 +46,7 @@ t.test(
       Object.keys(areas).filter((area) =>
         [...(areas[area]?.packages ?? []), ...(areas[area]?.areas ?? [])].includes(name),
       )
-    t.strictSame(importersOf('better-sqlite3'), [
+    t.strictSame(importersOf('@transferd/event-log/sqlite'), [
       'read-models/embedded',
       'privacy/embedded',
       'operations',
@@ -88,8 +88,8 @@ t.test('the checker reports each kind of forbidden import', async (t) => {
     ['projections/x.ts', "const x = await import('../callbacks/callbacks.js')"],
     ['commands/x.ts', "import { buildApp } from '../http/app.js'"],
     ['commands/x.ts', "import type { Collection } from '../read-models/read-models.js'"],
-    ['main/x.ts', "import Database from 'better-sqlite3'"],
-    ['read-models/x.ts', "import Database from 'better-sqlite3'"],
+    ['main/x.ts', "import { Database } from '@transferd/event-log/sqlite'"],
+    ['read-models/x.ts', "import { Database } from '@transferd/event-log/sqlite'"],
     ['read-models/embedded/x.ts', "import { EventStoreDBClient } from '@eventstore/db-client'"],
     ['event-store/x.ts', "import { open } from '../read-models/embedded/embedded-read-models.js'"],
     ['event-store/x.ts', "import { open } from './eventstoredb/eventstoredb-event-store.js'"],
@@ -111,7 +111,10 @@ t.test('the checker accepts allowed imports and ignores comments', async (t) => 
     ['domain/transfer/x.ts', "// import x from 'uuid'\n/* import x from 'mongodb' */"],
     ['http/x.ts', "import {\n  a,\n  b,\n} from '../commands/transfers.js'\nimport Fastify from 'fastify'"],
     ['http/x.ts', "let texts: typeof import('../../web/payment-page/texts/en.json')"],
-    ['read-models/embedded/x.ts', "import Database from 'better-sqlite3'\nimport { x } from '../read-models.js'"],
+    [
+      'read-models/embedded/x.ts',
+      "import { Database } from '@transferd/event-log/sqlite'\nimport { x } from '../read-models.js'",
+    ],
     ['kernel/x.ts', "import { TypeCompiler } from '@sinclair/typebox/compiler'"],
     ['operations/x.ts', "import { open } from '@transferd/event-log'"],
   ]

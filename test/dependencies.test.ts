@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { importsOf } from './support/architecture.js'
 
 interface Bounds {
   /** The oldest version without a known fault and with the features that the code uses. */
@@ -18,7 +19,6 @@ const bounds: { readonly [name: string]: Bounds } = {
   '@fastify/cookie': { atLeast: '11.0.0' },
   '@fastify/fast-json-stringify-compiler': { atLeast: '5.0.0', below: '6.0.0' },
   '@fastify/swagger': { atLeast: '9.0.0' },
-  '@fastify/swagger-ui': { atLeast: '5.0.0' },
   '@fastify/type-provider-typebox': { atLeast: '5.0.0', below: '6.0.0' },
   '@grpc/grpc-js': { atLeast: '1.14.0' },
   '@node-rs/argon2': { atLeast: '2.0.0' },
@@ -29,7 +29,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   '@sinclair/typebox': { atLeast: '0.34.0', below: '1.0.0' },
   '@zxcvbn-ts/language-common': { atLeast: '4.1.3', below: '5.0.0' },
   'age-encryption': { atLeast: '0.3.1', below: '0.4.0' },
-  'better-sqlite3': { atLeast: '12.0.0', below: '13.0.0' },
+  'better-sqlite3': { atLeast: '13.0.0', below: '14.0.0' },
   commander: { atLeast: '14.0.0', below: '15.0.0' },
   cookie: { atLeast: '1.0.0', below: '2.0.0', everywhere: true },
   denque: { atLeast: '2.1.0' },
@@ -55,7 +55,10 @@ const bounds: { readonly [name: string]: Bounds } = {
 
 interface Manifest {
   readonly version: string
-  readonly dependencies: { readonly [name: string]: string }
+  readonly engines: { readonly node: string }
+  readonly dependencies?: { readonly [name: string]: string }
+  readonly optionalDependencies?: { readonly [name: string]: string }
+  readonly devDependencies?: { readonly [name: string]: string }
 }
 
 interface Locked {
@@ -63,14 +66,15 @@ interface Locked {
   readonly resolved?: string
   readonly integrity?: string
   readonly dev?: boolean
+  readonly engines?: { readonly node?: string }
 }
 
 type Lock = { readonly packages: { readonly [path: string]: Locked } }
 const lockOf = (folder: string) => JSON.parse(readFileSync(`${folder}/package-lock.json`, 'utf8')) as Lock
 const ownScope = '@transferd/'
-const manifests = ['.', 'packages/event-log', 'packages/event-log-server', 'packages/transparency-log'].map(
-  (folder) => JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as Manifest,
-)
+const folders = ['.', ...readdirSync('packages').map((name) => `packages/${name}`)]
+const manifests = folders.map((folder) => JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as Manifest)
+const ownOf = ({ dependencies, optionalDependencies }: Manifest) => ({ ...dependencies, ...optionalDependencies })
 function packagesIn({ packages }: Lock) {
   return Object.entries(packages).flatMap(([path, locked]) => {
     const [, name] = path.match(/.*node_modules\/(.+)$/) ?? []
@@ -87,30 +91,53 @@ function compare(a: string, b: string): number {
   return as.map((part, index) => part - bs[index]!).find((difference) => difference !== 0) ?? 0
 }
 
-t.test('every dependency has a lower bound and a documented reason', async (t) => {
+/** Returns the packages that the sources import: those that the bundle contains, and those that an installation has. */
+function importedPackages(): Set<string> {
+  const sources = folders.flatMap((folder) => {
+    const names = existsSync(`${folder}/src`) ? readdirSync(`${folder}/src`, { recursive: true, encoding: 'utf8' }) : []
+    return names.filter((name) => name.endsWith('.ts')).map((name) => readFileSync(`${folder}/src/${name}`, 'utf8'))
+  })
+  return new Set(
+    sources.flatMap(importsOf).flatMap((imported) => imported.match(/^(?!node:)(@[^/]+\/)?[^./][^/]*/)?.[0] ?? []),
+  )
+}
+
+t.test('every package that the service contains or installs has a lower bound and a documented reason', async (t) => {
   const reasons = readFileSync('docs/decisions/0001-dependencies.md', 'utf8')
-  for (const { dependencies } of manifests) {
-    for (const name of Object.keys(dependencies)) {
-      if (name.startsWith(ownScope)) continue
-      t.ok(bounds[name], name)
-      t.ok(reasons.includes(`\`${name}\``), name)
+  const names = new Set([...importedPackages(), ...manifests.flatMap((manifest) => Object.keys(ownOf(manifest)))])
+  t.ok(names.size > 20)
+  for (const name of names) {
+    if (name.startsWith(ownScope) || name.startsWith('#')) continue
+    t.ok(bounds[name], name)
+    t.ok(reasons.includes(`\`${name}\``), name)
+  }
+})
+
+t.test('all packages have the same version, and the same range of a shared dependency', async (t) => {
+  const ranges = new Map<string, string>()
+  for (const [index, manifest] of manifests.entries()) {
+    t.equal(manifest.version, manifests[0]!.version)
+    // The package for Node 20 has a different version of better-sqlite3.
+    if (folders[index] === 'packages/sqlite-node20') continue
+    for (const [name, range] of Object.entries({ ...manifest.devDependencies, ...ownOf(manifest) })) {
+      if (range.startsWith('file:')) continue
+      t.equal(range, name.startsWith(ownScope) ? manifest.version : (ranges.get(name) ?? range), name)
+      ranges.set(name, range)
     }
   }
 })
 
-t.test(
-  'all packages of the repository have the same version and require the same version of a shared dependency',
-  async (t) => {
-    const ranges = new Map<string, string>()
-    for (const { version, dependencies } of manifests) {
-      t.equal(version, manifests[0]!.version)
-      for (const [name, range] of Object.entries(dependencies)) {
-        t.equal(range, name.startsWith(ownScope) ? version : (ranges.get(name) ?? range), name)
-        ranges.set(name, range)
-      }
-    }
-  },
-)
+t.test('an installation has better-sqlite3 13, or 12 on Node 20', async (t) => {
+  const { packages } = lockOf('.')
+  const engines = Object.entries(packages).flatMap(([path, { version, engines }]) =>
+    path.endsWith('better-sqlite3') && !path.includes('@types') ? [[path, version.split('.')[0], engines?.node]] : [],
+  )
+  t.same(engines, [
+    ['node_modules/better-sqlite3', '13', '>=22'],
+    ['packages/sqlite-node20/node_modules/better-sqlite3', '12', '20.x || 22.x || 23.x || 24.x || 25.x || 26.x'],
+  ])
+  t.equal(packages['packages/sqlite-node20']?.engines?.node, '>=20 <22', 'npm installs it only there')
+})
 
 t.test('every dependency is locked within its bounds', async (t) => {
   for (const [name, { atLeast, below, everywhere }] of Object.entries(bounds)) {
@@ -135,7 +162,7 @@ t.test('every package comes from the npm registry and is locked with a digest', 
 
 t.test('installing transferd does not install the products that the bench compares it with', async (t) => {
   const { dependencies } = JSON.parse(readFileSync('bench/peers/package.json', 'utf8')) as Manifest
-  for (const name of Object.keys(dependencies))
+  for (const name of Object.keys(dependencies ?? {}))
     t.notOk(
       installed.some((each) => each.name === name),
       name,

@@ -12,11 +12,11 @@ const testsOf = (...changed: string[]) =>
     .split('\n')
     .filter(Boolean)
 
-const tests = ['test', ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}/test`)].flatMap(
-  (folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.test.ts'))
-      .map((file) => `${folder.replace('test', 'dist/test')}/${file}`),
+const packageTests = readdirSync(join(root, 'packages')).map((name) => `packages/${name}/test`)
+const tests = ['test', ...packageTests.filter((folder) => existsSync(join(root, folder)))].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => `${folder.replace('test', 'dist/test')}/${file}`),
 )
 const [, table] = /const table = \{(.*?)\n\}/s.exec(readFileSync(script, 'utf8'))!
 const folders = [...table!.matchAll(/^ {2}'(.+?)':/gm)].map(([, folder]) => folder!)

@@ -39,9 +39,11 @@ const policyOfAll = {
   'frame-ancestors': "'none'",
 }
 
-/** Returns the headers of an HTML page. `policy` adds or replaces directives of the common content security policy. */
+/** Returns the headers of an HTML page. `policy` adds, replaces or, with an empty text, removes directives of the common content security policy. */
 export function htmlHeaders(policy: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
-  const directives = Object.entries({ ...policyOfAll, ...policy }).map(([name, sources]) => `${name} ${sources}`)
+  const directives = Object.entries({ ...policyOfAll, ...policy }).flatMap(([name, sources]) =>
+    sources === '' ? [] : [`${name} ${sources}`],
+  )
   return {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',

@@ -1,5 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliDecompress, gzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const types: { readonly [extension: string]: string } = {
   '.js': 'text/javascript; charset=utf-8',
@@ -11,7 +14,11 @@ const types: { readonly [extension: string]: string } = {
 export interface WebFile {
   readonly type: string
   readonly content: Buffer
+  /** The encoding of the content. Absent if the build has not compressed it. */
+  readonly encoding?: 'br'
 }
+
+const compressedEnd = '.br'
 
 /**
  * Reads the scripts, styles, icons and fonts that `npm run build` writes into the folder, by their path in it, sorted. @throws Error if `needed` is
@@ -24,9 +31,39 @@ export function readWebFiles(folder: URL, needed: readonly string[]): ReadonlyMa
   }
   const files = new Map<string, WebFile>()
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
-    const path = name.replaceAll('\\', '/')
+    const isCompressed = name.endsWith(compressedEnd)
+    const path = (isCompressed ? name.slice(0, -compressedEnd.length) : name).replaceAll('\\', '/')
     const type = types[extname(path)]
-    if (type !== undefined) files.set(path, { type, content: readFileSync(new URL(path, folder)) })
+    if (type === undefined) continue
+    const content = readFileSync(new URL(name.replaceAll('\\', '/'), folder))
+    files.set(path, { type, content, ...(isCompressed && { encoding: 'br' }) })
   }
   return files
+}
+
+/** Sends a file in an encoding that the browser accepts. */
+export async function sendWebFile(
+  file: WebFile,
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  caching: string,
+): Promise<FastifyReply> {
+  reply.headers({ 'content-type': file.type, 'cache-control': caching, 'x-content-type-options': 'nosniff' })
+  if (file.encoding === undefined) return reply.send(file.content)
+  const accepted = (headers['accept-encoding'] ?? '').split(/[\s,;]+/)
+  const encoding = [file.encoding, 'gzip' as const].find((name) => accepted.includes(name))
+  reply.header('vary', 'Accept-Encoding')
+  if (encoding) reply.header('content-encoding', encoding)
+  if (encoding === 'br') return reply.send(file.content)
+  const content = (await promisify(brotliDecompress)(file.content)) as Buffer
+  return reply.send(encoding === 'gzip' ? await gzipped(file, content) : content)
+}
+
+/** Browsers accept only gzip from a server without TLS on another machine. */
+const inGzip = new WeakMap<WebFile, Promise<Buffer>>()
+
+function gzipped(file: WebFile, content: Buffer): Promise<Buffer> {
+  const made = inGzip.get(file) ?? promisify(gzip)(content)
+  inGzip.set(file, made)
+  return made
 }

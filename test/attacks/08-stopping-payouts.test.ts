@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import t from 'tap'
 import { integrityStream } from '../../src/domain/streams.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'

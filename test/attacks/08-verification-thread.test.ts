@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { logPath, openEventLog } from '@transferd/event-log'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import t, { type Test } from 'tap'
 import type { VerificationStep } from '../../src/audit/integrity/log-verification.js'
 import { addEventCodes } from '../../src/event-store/event-codes.js'

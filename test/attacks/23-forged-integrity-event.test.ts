@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { logPath } from '@transferd/event-log'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { saveIntegrityStatus } from '../../src/audit/integrity/integrity-status.js'

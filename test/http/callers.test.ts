@@ -75,7 +75,7 @@ t.test('uses X-Forwarded-For from trusted proxies only, and only if it contains 
 t.test('applies a limit per address to health, metrics, documentation and files', async (t) => {
   const { app } = await service(t, { monotonicMs: () => 0 })
   const { version } = /\/pay\/assets\/(?<version>\w+)\//.exec((await app.inject('/device/x')).body)?.groups ?? {}
-  const open = ['/health/live', '/health/ready', '/metrics', '/documentation/json', '/documentation/static/index.html']
+  const open = ['/health/live', '/health/ready', '/metrics', '/documentation/json', '/documentation/static/page.js']
   for (const [n, url] of [...open, `/pay/assets/${version}/page.css`, '/sandbox/outbox'].entries()) {
     const remoteAddress = `198.51.100.${n}`
     const statuses = new Set<number>()

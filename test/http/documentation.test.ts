@@ -218,12 +218,10 @@ t.test('documents the creates with both content types, examples, headers and eve
 })
 
 t.test('serves the page without inline scripts', async (t) => {
-  const page = await service.app.inject('/documentation')
-  const at = page.statusCode === 302 ? String(page.headers.location) : '/documentation'
-  const response = await service.app.inject(new URL(at, 'http://a/documentation').pathname)
+  const response = await service.app.inject('/documentation')
   t.equal(response.statusCode, 200)
   const policy = String(response.headers['content-security-policy'])
-  t.match(policy, /default-src 'none'; script-src 'self'/)
+  t.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/)
   t.notMatch(policy, /swagger\.io|upgrade-insecure-requests/)
   t.notMatch(policy, /script-src[^;]*unsafe/)
   for (const [, attributes, inline] of response.body.matchAll(/<script([^>]*)>([\s\S]*?)<\/script>/g)) {

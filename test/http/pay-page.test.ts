@@ -175,5 +175,4 @@ t.test('includes the files of the page in the installed package', async (t) => {
   const { files, scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
   t.ok(files.includes('dist/web'))
   t.match(scripts.build, 'tsc -p web/payment-page')
-  t.match(scripts.prepare, 'build')
 })

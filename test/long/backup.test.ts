@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import t from 'tap'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { cliJson as cliJsonHere } from '../cli/in-process.js'

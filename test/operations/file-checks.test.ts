@@ -1,6 +1,6 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import t from 'tap'
 import { checkOtherFiles } from '../../src/operations/files/file-checks.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'

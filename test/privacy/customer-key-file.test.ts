@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import t from 'tap'
 import { keyFileIn, openKeyFile } from '../../src/privacy/embedded/embedded-key-store.js'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import type Database from 'better-sqlite3'
+import type { Database, Statement } from '@transferd/event-log/sqlite'
 import type { Status } from '../../src/domain/transfer/transfer.js'
 import type { TransferKind } from '../../src/domain/transfer/transfer-events.js'
 import {
@@ -18,9 +18,9 @@ import type { Document } from '../../src/read-models/read-models.js'
 class WatchedConnection extends Connection {
   readonly statements = new Set<string>()
   rowsRead = 0
-  #counting: Database.Database | undefined
+  #counting: Database | undefined
 
-  override statement(sql: string): Database.Statement<unknown[]> {
+  override statement(sql: string): Statement<unknown[]> {
     const isList = /^SELECT .*\bdoc FROM c\d+(_words CROSS JOIN .*)? WHERE (?!id = \?$)/.test(sql)
     if (!isList) return super.statement(sql)
     this.statements.add(sql)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Database } from '@transferd/event-log/sqlite'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
-import Database from 'better-sqlite3'
 import t from 'tap'
 import { collections, indexes, wordsOf } from '../../src/read-models/documents.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'

@@ -13,6 +13,9 @@ const typebox = '@sinclair/typebox'
 
 const eventLog = '@transferd/event-log'
 
+/** The entry point of the log's package that exports better-sqlite3. */
+const sqlite = '@transferd/event-log/sqlite'
+
 const transparencyLog = '@transferd/transparency-log'
 
 export type Areas = { readonly [folder: string]: Area }
@@ -33,7 +36,7 @@ export const areas: Areas = {
     packages: ['@eventstore/db-client', '@grpc/grpc-js'],
   },
   'read-models': { areas: ['kernel', 'domain'], packages: ['lru-cache'] },
-  'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },
+  'read-models/embedded': { areas: ['read-models'], packages: [sqlite] },
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
   // Secrets, passwords, tokens and hash codes.
   security: {
@@ -97,7 +100,7 @@ export const areas: Areas = {
     ],
     packages: ['pino'],
   },
-  'privacy/embedded': { areas: ['event-store', 'privacy'], packages: ['better-sqlite3'] },
+  'privacy/embedded': { areas: ['event-store', 'privacy'], packages: [sqlite] },
   'audit/integrity': {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'subscriptions', 'commands'],
     packages: [transparencyLog, 'pino'],
@@ -137,7 +140,6 @@ export const areas: Areas = {
       '@fastify/cookie',
       '@fastify/fast-json-stringify-compiler',
       '@fastify/swagger',
-      '@fastify/swagger-ui',
       '@fastify/type-provider-typebox',
       typebox,
       'fastify',
@@ -169,7 +171,7 @@ export const areas: Areas = {
       'audit/integrity',
       'audit/proofs',
     ],
-    packages: [transparencyLog, typebox, eventLog, 'better-sqlite3', 'lru-cache', 'pino', 'prom-client'],
+    packages: [transparencyLog, typebox, eventLog, sqlite, 'lru-cache', 'pino', 'prom-client'],
   },
   'operations/backup': {
     areas: [
@@ -184,7 +186,7 @@ export const areas: Areas = {
       'audit/integrity',
       'operations',
     ],
-    packages: [transparencyLog, typebox, eventLog, 'age-encryption', 'better-sqlite3'],
+    packages: [transparencyLog, typebox, eventLog, sqlite, 'age-encryption'],
   },
   'operations/events-server': {
     areas: ['kernel', 'domain', 'operations'],
@@ -260,9 +262,10 @@ export const areas: Areas = {
 export const packageAreas: { readonly [name: string]: Areas } = {
   'event-log': {
     '.': { areas: ['file', 'reader', 'writer', 'groups'], packages: [] },
-    file: { areas: [], packages: ['better-sqlite3'] },
-    reader: { areas: ['.', 'file'], packages: ['better-sqlite3'] },
-    writer: { areas: ['.', 'file'], packages: ['better-sqlite3'] },
+    sqlite: { areas: [], packages: ['better-sqlite3'] },
+    file: { areas: ['sqlite'], packages: [] },
+    reader: { areas: ['.', 'file', 'sqlite'], packages: [] },
+    writer: { areas: ['.', 'file', 'sqlite'], packages: [] },
     groups: { areas: ['.', 'file', 'reader'], packages: ['denque'] },
   },
   'transparency-log': { '.': { areas: [], packages: [] } },
@@ -307,8 +310,9 @@ function resolved(file: string, imported: string): string {
   return posix.join(posix.dirname(file), imported).replace(/\.js$/, '.ts')
 }
 
-/** Returns the package of an import, `@scope/name` or `name`, without a subpath. */
+/** Returns the package of an import, `@scope/name` or `name`, without a subpath except that of SQLite. */
 function packageOf(imported: string): string {
+  if (imported === sqlite) return sqlite
   return imported
     .split('/')
     .slice(0, imported.startsWith('@') ? 2 : 1)

@@ -4,10 +4,10 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import Database from 'better-sqlite3'
 import t from 'tap'
 import { openEventLog, type SharedEventLog } from '../src/event-log.js'
 import { damagedType, type NewEvent, StoreUnavailableError } from '../src/event-log-types.js'
+import { Database } from '../src/sqlite/sqlite.js'
 import { StreamStore } from '../src/stream-store.js'
 import { tempDirectory } from './support/temp-directory.js'
 

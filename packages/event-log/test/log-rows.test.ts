@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import t from 'tap'
 import { openEventLog, readLogEnd, readLogRows, WrongExpectedRevisionError, writeLogRows } from '../src/event-log.js'
+import { Database } from '../src/sqlite/sqlite.js'
 import { StreamStore } from '../src/stream-store.js'
 import { tempDirectory } from './support/temp-directory.js'
 

@@ -1,17 +1,17 @@
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
 import { openForReading, prepareLog } from '../src/file/log-file.js'
 import { findStream, LogTransaction, mergedThroughKey, recentKeys, StreamNumbers } from '../src/file/log-transaction.js'
 import { streamHash } from '../src/file/stream-hash.js'
+import { Database } from '../src/sqlite/sqlite.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 const sizes = { recentAt: 12, indexedAt: 40, namesPerStep: 4 }
 
 /** A process that appends to the log. */
 class Writer {
-  readonly #db: Database.Database
+  readonly #db: Database
   #transaction: LogTransaction
 
   constructor(directory: string) {
@@ -46,7 +46,7 @@ class Writer {
 }
 
 /** Finds a stream like a program without support for recent names. */
-function findWithoutRecent(db: Database.Database, name: string): unknown {
+function findWithoutRecent(db: Database, name: string): unknown {
   const indexed = db.prepare('SELECT stream FROM stream_names WHERE hash = ?').pluck().get(streamHash(name))
   const young = 'SELECT stream FROM events WHERE stream > (SELECT indexed_through FROM log_state) AND name = ?'
   return indexed ?? db.prepare(young).pluck().get(name)

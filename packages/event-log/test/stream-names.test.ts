@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import t from 'tap'
 import { openEventLog } from '../src/event-log.js'
 import { type EventLog, WrongExpectedRevisionError } from '../src/event-log-types.js'
 import { streamHash } from '../src/file/stream-hash.js'
+import { Database } from '../src/sqlite/sqlite.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 t.test('never changes the hash of a name, which is stored in logs', async (t) => {

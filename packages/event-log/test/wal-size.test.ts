@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { watch } from 'node:fs/promises'
-import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { checkLogFile, openEventLog } from '../src/event-log.js'
 import { logPath, walBytesMax, walPath } from '../src/file/log-file.js'
+import { Database } from '../src/sqlite/sqlite.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 const megabyte = 1_000_000

@@ -7,18 +7,7 @@ import { Type } from '../../kernel/typebox.js'
 import { escapeHtml, htmlHeaders } from '../html.js'
 import { pathOf } from '../public-url.js'
 import { RequestError } from '../refusals.js'
-import { readWebFiles, type WebFile } from '../web-files.js'
-
-/** The encodings that the build writes, the smaller first, with the ends of their files. */
-const encodings = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const
-
-interface Asset extends WebFile {
-  /** The content in each encoding. Empty for fonts, which are compressed already. */
-  readonly encoded: ReadonlyMap<string, Buffer>
-}
+import { readWebFiles, sendWebFile, type WebFile } from '../web-files.js'
 
 /** Serves the pages that `npm run build` builds from web/dashboard. Any other address is a page of the application. */
 export const dashboardPages: FastifyPluginAsyncTypebox = async (app) => {
@@ -41,22 +30,12 @@ export const dashboardPages: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-function sendAsset(path: string, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendAsset(path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const asset = loadBuilt().assets.get(path)
   if (!asset) throw new RequestError('unknown-route')
-  const accepted = (headers['accept-encoding'] ?? '').split(/[\s,;]+/)
-  const [encoding, encoded] = [...asset.encoded].find(([name]) => accepted.includes(name)) ?? []
-  if (encoding) reply.header('content-encoding', encoding)
   // Files in assets/ have a content hash in their names.
   const caching = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'public, max-age=3600'
-  return reply
-    .headers({
-      'content-type': asset.type,
-      'cache-control': caching,
-      'x-content-type-options': 'nosniff',
-      vary: 'Accept-Encoding',
-    })
-    .send(encoded ?? asset.content)
+  return sendWebFile(asset, request, reply, caching)
 }
 
 interface Place {
@@ -76,18 +55,13 @@ function shellAt({ basePath, installationName }: Place, nonce: string): string {
     .replace(/<title>.*<\/title>/, () => head)
 }
 
-let built: { readonly shell: string; readonly assets: ReadonlyMap<string, Asset> } | undefined
+let built: { readonly shell: string; readonly assets: ReadonlyMap<string, WebFile> } | undefined
 
 /** Reads the files once, at the first request. @throws Error if the program was built without them */
 function loadBuilt() {
   if (built) return built
   const folder = new URL('./', import.meta.resolve('#web/dashboard/index.html'))
-  const assets = new Map<string, Asset>()
-  for (const [path, file] of readWebFiles(folder, ['index.html'])) {
-    const written = extname(path) === '.woff2' ? [] : encodings
-    const encoded = written.map(([name, end]) => [name, readFileSync(new URL(`${path}${end}`, folder))] as const)
-    assets.set(path, { ...file, encoded: new Map(encoded) })
-  }
+  const assets = readWebFiles(folder, ['index.html'])
   built = { shell: readFileSync(new URL('index.html', folder), 'utf8'), assets }
   return built
 }

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '../../kernel/typebox.js'
 import { sendLogo } from '../merchant-logo.js'
 import { RequestError } from '../refusals.js'
+import { sendWebFile } from '../web-files.js'
 import { depositOfLink, phaseOf } from './deposit-view.js'
 import { devicePage } from './device-page.js'
 import { requestLanguage } from './page-language.js'
@@ -60,9 +61,7 @@ export const paymentPageRoutes: FastifyPluginAsyncTypebox = async (app) => {
     if (!found) throw new RequestError('unknown-route')
     // During a rolling update, a different node may have served the page. This node's asset is the best substitute.
     const caching = version === assets.version ? 'public, max-age=31536000, immutable' : 'no-store'
-    return reply
-      .headers({ 'content-type': found.type, 'cache-control': caching, 'x-content-type-options': 'nosniff' })
-      .send(found.content)
+    return sendWebFile(found, request, reply, caching)
   })
   const limits = { chargePayment: app.gate.limitEach(payments) }
   app.register(steps, limits)

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, realpathSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { BrokenLogError, type LogEnd, readLogEnd } from '@transferd/event-log'
+import { Database } from '@transferd/event-log/sqlite'
 import { VerificationError } from '@transferd/transparency-log'
-import Database from 'better-sqlite3'
 import { collections } from '../../read-models/documents.js'
 import { writeFileDurably } from '../files/durable-file.js'
 import { openReadModels } from '../stores/stores.js'
@@ -102,7 +102,7 @@ async function copyReadModels({ dataDirectory, readModels }: Sources, staging: s
   return copy
 }
 
-function runAndClose(database: Database.Database, work: () => void): void {
+function runAndClose(database: Database, work: () => void): void {
   try {
     work()
   } finally {

@@ -13,7 +13,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { BrokenLogError, readLogEnd } from '@transferd/event-log'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import { syncToDisk } from '../files/durable-file.js'
 import { markRestored, type RestoredMark } from '../files/restored-mark.js'
 import { type ChunkKey, type OpenWith, openChunkKey, readChunk } from './backup-chunks.js'

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import type { SecretBox } from '../../security/secret-box.js'
 
 /** A line of `security.log`, which contains its number and the SHA-256 of the previous line. */
@@ -110,7 +110,7 @@ function linksIn(directory: string) {
   }
 }
 
-function linkIn(database: Database.Database, name: 'last' | 'signed') {
+function linkIn(database: Database, name: 'last' | 'signed') {
   return database.prepare('SELECT line, sha256, mac FROM links WHERE name = ?').get(name) as
     | (Link & { readonly mac: string | null })
     | undefined

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
 import type { KeptKey, KeyStore } from '../customer-keys.js'
 
@@ -133,7 +133,7 @@ export function openKeyFile(path: string) {
   }
 }
 
-function keyFileOf(db: Database.Database) {
+function keyFileOf(db: Database) {
   // A commit is on disk before it returns, deleted rows are overwritten, and the WAL is cut after a long read.
   for (const pragma of [
     'journal_mode = WAL',

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import { checkCollectionName } from '../checks.js'
 import {
   type Document,

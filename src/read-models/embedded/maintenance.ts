@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import { ReadModelsUnavailableError } from '../read-models.js'
 
 const maxProblems = 20
@@ -11,7 +11,7 @@ const retryAfterMs = 100
 
 /** Returns the problems of a SQLite database as sentences; an empty list if it is intact. Other processes can write concurrently. */
 export function checkDatabaseFile(path: string): readonly string[] {
-  let db: Database.Database | undefined
+  let db: Database | undefined
   try {
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 })
     const found = db.pragma(`quick_check(${maxProblems})`) as { quick_check: string }[]
@@ -45,7 +45,7 @@ export async function compactEmbeddedReadModels({ directory }: { readonly direct
   }
 }
 
-function wordTables(db: Database.Database): readonly string[] {
+function wordTables(db: Database): readonly string[] {
   const found = db
     .prepare("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5(%'")
     .pluck()
@@ -57,7 +57,7 @@ function wordTables(db: Database.Database): readonly string[] {
  * Writes the lists of words again, because FTS5 removes a deleted word from a list but can keep its beginning as the border between two
  * pages. A list on its own is not written again, so a sample row adds another one.
  */
-function rewriteWords(db: Database.Database, table: string): void {
+function rewriteWords(db: Database, table: string): void {
   db.transaction(() => {
     db.exec(`INSERT INTO ${table}(rowid, words) VALUES (-1, 'x')`)
     db.exec(`INSERT INTO ${table}(${table}) VALUES ('optimize')`)
@@ -66,7 +66,7 @@ function rewriteWords(db: Database.Database, table: string): void {
 }
 
 /** A reader of an earlier state can delay this. */
-async function emptyLog(db: Database.Database): Promise<void> {
+async function emptyLog(db: Database): Promise<void> {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }]
     if (result.busy === 0) return

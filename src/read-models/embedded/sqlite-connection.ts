@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import Database from 'better-sqlite3'
+import { Database, type Statement } from '@transferd/event-log/sqlite'
 import { ReadModelsUnavailableError } from '../read-models.js'
 
 const STATEMENTS_MAX = 256
@@ -14,15 +14,15 @@ const unavailableCode = /^SQLITE_(BUSY|FULL|IOERR|CANTOPEN|READONLY|LOCKED|PROTO
 
 /** One connection to the file, with its statements, transactions and error handling. */
 export class Connection {
-  readonly #statements = new Map<string, Database.Statement<unknown[]>>()
-  #database: Database.Database | undefined
+  readonly #statements = new Map<string, Statement<unknown[]>>()
+  #database: Database | undefined
   #closed = false
   /** Increases with every opening and every rollback, after which cached knowledge of the file is invalid. */
   generation = 0
 
   constructor(private readonly file: string) {}
 
-  get database(): Database.Database {
+  get database(): Database {
     if (this.#closed) throw new ReadModelsUnavailableError('the read models are closed')
     if (this.#database === undefined) {
       this.#database = openFile(this.file)
@@ -32,7 +32,7 @@ export class Connection {
   }
 
   /** Returns rows as arrays. The least recently used statement is dropped if there are too many. */
-  statement(sql: string): Database.Statement<unknown[]> {
+  statement(sql: string): Statement<unknown[]> {
     const database = this.database
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
@@ -102,7 +102,7 @@ export class Connection {
   }
 }
 
-function openFile(file: string): Database.Database {
+function openFile(file: string): Database {
   const database = new Database(file, { timeout: BUSY_IN_SQLITE_MS })
   try {
     // NORMAL: see docs/decisions/0003-read-models.md for why a power cut only ever loses a suffix, checkpoint included.

@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CannotOpenLogError, checkLogFile, logPath, openEventLog } from '@transferd/event-log'
+import { Database } from '@transferd/event-log/sqlite'
 import {
   DirectoryTiles,
   emptyRoot,
@@ -10,7 +11,6 @@ import {
   parseSigner,
   type TileStore,
 } from '@transferd/transparency-log'
-import Database from 'better-sqlite3'
 import { LogSealer } from '../../../src/audit/integrity/log-sealer.js'
 import {
   type RunVerification,

@@ -1,9 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { logPath, openEventLog } from '@transferd/event-log'
+import { Database } from '@transferd/event-log/sqlite'
 import { serve } from '@transferd/event-log-server/test/support/server-fixture'
 import { generateSigner, parseSigner, readBundle } from '@transferd/transparency-log'
-import Database from 'better-sqlite3'
 import t from 'tap'
 import { verifySealedLog } from '../../../src/audit/integrity/log-verification.js'
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/eventstoredb-event-store.js'
@@ -32,7 +32,7 @@ interface Row {
   readonly body: string
 }
 
-function edit(copy: string, work: (db: Database.Database) => void): void {
+function edit(copy: string, work: (db: Database) => void): void {
   const db = new Database(logPath(copy))
   try {
     db.transaction(work)(db)
@@ -41,24 +41,23 @@ function edit(copy: string, work: (db: Database.Database) => void): void {
   }
 }
 
-const rowAt = (db: Database.Database, position: number) =>
+const rowAt = (db: Database, position: number) =>
   db.prepare('SELECT * FROM events WHERE position = ?').get(position) as Row
-const remove = (db: Database.Database, position: number) =>
-  db.prepare('DELETE FROM events WHERE position = ?').run(position)
-const insert = (db: Database.Database, row: Row) =>
+const remove = (db: Database, position: number) => db.prepare('DELETE FROM events WHERE position = ?').run(position)
+const insert = (db: Database, row: Row) =>
   db.prepare('INSERT INTO events VALUES (@position, @stream, @revision, @recorded_at, @name, @body)').run(row)
-const replaceBody = (db: Database.Database, position: number, from: RegExp, to: string) => {
+const replaceBody = (db: Database, position: number, from: RegExp, to: string) => {
   const { body } = rowAt(db, position)
   const changed = body.replace(from, to)
   t.not(changed, body, 'the edit changes the event')
   db.prepare('UPDATE events SET body = ? WHERE position = ?').run(changed, position)
 }
-const nameOf = (db: Database.Database, position: number) => {
+const nameOf = (db: Database, position: number) => {
   const { name, revision } = rowAt(db, position)
   return `${name}@${revision}`
 }
 /** Each edit updates SQLite's indexes too, so the file stays consistent. */
-const edits: { readonly [title: string]: (db: Database.Database, at: number) => string | undefined } = {
+const edits: { readonly [title: string]: (db: Database, at: number) => string | undefined } = {
   'an amount': (db, at) => {
     replaceBody(db, at, /"amountMinor":"1/, '"amountMinor":"2')
     return nameOf(db, at)

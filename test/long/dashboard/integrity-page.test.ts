@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { Database } from '@transferd/event-log/sqlite'
 import type { BrowserContextOptions } from 'playwright-core'
 import t from 'tap'
 import { MerchantClient } from '../../../examples/merchant/merchant-api-client.js'

@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3'
+import { Database } from '../sqlite/sqlite.js'
 import { logSchema, messageOf, openForReading } from './log-file.js'
 
 const maxProblems = 20
@@ -9,7 +9,7 @@ const maxProblems = 20
  * every row, which requires sorting the whole log. Appends can continue.
  */
 export function checkLogFile(directory: string, depth: 'full' | 'quick' | 'positions'): readonly string[] {
-  let db: Database.Database | undefined
+  let db: Database | undefined
   try {
     db = openForReading(directory)
     if (depth === 'positions') return startProblems(db)
@@ -21,14 +21,14 @@ export function checkLogFile(directory: string, depth: 'full' | 'quick' | 'posit
   }
 }
 
-function fileProblems(db: Database.Database, depth: 'full' | 'quick'): string[] {
+function fileProblems(db: Database, depth: 'full' | 'quick'): string[] {
   const check = depth === 'full' ? 'integrity_check' : 'quick_check'
   const results = db.pragma(`${check}(${maxProblems})`) as { readonly [check]: string }[]
   return results.flatMap((row) => (row[check] === 'ok' ? [] : [`SQLite reports: ${row[check]}.`]))
 }
 
 /** Detects a changed schema: a trigger could change appended events before they are sealed. */
-function schemaProblems(db: Database.Database): string[] {
+function schemaProblems(db: Database): string[] {
   const select = 'SELECT type, name, sql FROM sqlite_schema ORDER BY type, name'
   const reference = new Database(':memory:')
   reference.exec(logSchema)
@@ -39,12 +39,12 @@ function schemaProblems(db: Database.Database): string[] {
 }
 
 /** Detects a row before position 1, which is part of its stream but not of the global order. */
-function startProblems(db: Database.Database): string[] {
+function startProblems(db: Database): string[] {
   const first = db.prepare('SELECT min(position) FROM events').pluck().get() as number | null
   return first === null || first === 1 ? [] : [`The log starts at position ${first} instead of 1.`]
 }
 
-function countProblems(db: Database.Database): string[] {
+function countProblems(db: Database): string[] {
   // A single statement reads both numbers from the same state of the log.
   const [count, last] = db.prepare('SELECT count(*), coalesce(max(position), 0) FROM events').raw().get() as number[]
   return count === last ? [] : [`The log has ${count} events, but its last position is ${last}.`]

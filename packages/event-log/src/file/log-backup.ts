@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import Database from 'better-sqlite3'
+import { Database } from '../sqlite/sqlite.js'
 import { messageOf, openForReading } from './log-file.js'
 
 /** No backup was created. The message gives the reason. */

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import Database from 'better-sqlite3'
+import { Database } from '../sqlite/sqlite.js'
 
 /** The directory contains no usable event log. The message states what to do. */
 export class CannotOpenLogError extends Error {
@@ -75,7 +75,7 @@ export function prepareLog(directory: string): void {
       cause: error,
     })
   }
-  let db: Database.Database | undefined
+  let db: Database | undefined
   try {
     db = new Database(logPath(directory), { timeout: lockTimeoutMs })
     createSchema(db, directory)
@@ -97,7 +97,7 @@ function syncParents(directory: string, topmostCreated: string): void {
   }
 }
 
-function createSchema(db: Database.Database, directory: string): void {
+function createSchema(db: Database, directory: string): void {
   // Do not lock an existing log: a command would have to wait for a busy service.
   if (isEventLog(db, directory)) return
   // A page of 8 KiB holds 15 events of half a kilobyte. One of 4 KiB holds 7, wastes an eighth and needs twice as many WAL frames.
@@ -113,7 +113,7 @@ function createSchema(db: Database.Database, directory: string): void {
 }
 
 /** Changes the journal mode. SQLite fails immediately if another process does the same, so the change is repeated. */
-function changeToWal(db: Database.Database): void {
+function changeToWal(db: Database): void {
   const untilMs = performance.now() + lockTimeoutMs
   for (;;) {
     try {
@@ -126,7 +126,7 @@ function changeToWal(db: Database.Database): void {
 }
 
 /** Returns whether the file contains an event log; `false` means that the file is new. @throws CannotOpenLogError */
-function isEventLog(db: Database.Database, directory: string): boolean {
+function isEventLog(db: Database, directory: string): boolean {
   // In one transaction, because another process may create the schema between two reads.
   const read = db.transaction(() => ({
     version: db.pragma('user_version', { simple: true }) as number,
@@ -154,7 +154,7 @@ function isEventLog(db: Database.Database, directory: string): boolean {
 export const walBytesMax = 64 * 1024 * 1024
 
 /** Opens a connection for appending. It needs synchronous=FULL: with NORMAL, a power cut loses acknowledged events. */
-export function openForAppending(directory: string): Database.Database {
+export function openForAppending(directory: string): Database {
   const db = new Database(logPath(directory), { fileMustExist: true, timeout: 5_000 })
   db.pragma('synchronous = FULL')
   // The checkpointer thread copies the WAL: a commit that had to copy all of it would take hundreds of milliseconds.
@@ -165,7 +165,7 @@ export function openForAppending(directory: string): Database.Database {
   return db
 }
 
-export function openForReading(directory: string): Database.Database {
+export function openForReading(directory: string): Database {
   return new Database(logPath(directory), { readonly: true, fileMustExist: true, timeout: 5_000 })
 }
 

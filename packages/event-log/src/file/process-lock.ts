@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { Database } from '../sqlite/sqlite.js'
 
 /** The time to wait for other processes that only check the lock: each check holds it for microseconds. */
 const busyTimeoutMs = 200
@@ -47,7 +47,7 @@ export function isProcessLocked(directory: string, name: string): boolean {
   }
 }
 
-function open(directory: string, name: string, timeout: number): Database.Database {
+function open(directory: string, name: string, timeout: number): Database {
   const locks = join(directory, 'locks')
   mkdirSync(locks, { recursive: true, mode: 0o700 })
   const file = createHash('sha256').update(name).digest('hex')

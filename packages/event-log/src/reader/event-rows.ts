@@ -1,4 +1,3 @@
-import type { Database, Statement } from 'better-sqlite3'
 import type { Direction, RecordedEvent, UnparsedEvent } from '../event-log-types.js'
 import {
   type Body,
@@ -14,6 +13,7 @@ import {
 } from '../file/event-body.js'
 import { isTime } from '../file/log-file.js'
 import { StreamNumbers } from '../file/log-transaction.js'
+import type { Database, Statement } from '../sqlite/sqlite.js'
 
 /** A range of names in the order of their UTF-8 bytes, from `from` (inclusive) to `to` (exclusive) or to the end. */
 export interface NameRange {

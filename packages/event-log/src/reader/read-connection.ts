@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3'
 import { StoreUnavailableError } from '../event-log-types.js'
 import { messageOf, openForReading } from '../file/log-file.js'
+import { Database } from '../sqlite/sqlite.js'
 import { prepareStatements, type Statements } from './event-rows.js'
 
 /** A reader's connection to the log with its prepared statements. After a failure, the next read reopens it. */

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { Database, Statement } from 'better-sqlite3'
 import { type Body, decodeBody, type EventContent, encodeBody, idOfBody, parseObject } from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-file.js'
 import type { LogTransaction, StreamNumbers } from '../file/log-transaction.js'
@@ -13,6 +12,7 @@ import {
   tombstoneRevision,
   visibleRange,
 } from '../file/stream-metadata.js'
+import type { Database, Statement } from '../sqlite/sqlite.js'
 import { RecentEventIds } from './recent-event-ids.js'
 import { decideAppend, decideRemoval, type StoredIds, type StreamState } from './stream-rules.js'
 import { type Operation, resultKind } from './writer-messages.js'

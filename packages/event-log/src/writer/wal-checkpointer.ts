@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Database } from 'better-sqlite3'
 import { openForAppending, walBytesMax, walPath } from '../file/log-file.js'
+import type { Database } from '../sqlite/sqlite.js'
 
 /** The worker thread that copies the WAL to the log while appends continue, and then cuts a WAL that a long read has made large. */
 

@@ -1,9 +1,6 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
-import { escapeHtml } from '../html.js'
-import { pathOf } from '../public-url.js'
 import { unknownTransfer } from '../refusals.js'
 import { setSchemaCompilers } from '../server/validation.js'
 import type { HttpServices } from '../services.js'
@@ -29,15 +26,24 @@ const serviceTags = [
   { name: 'Health', description: 'For operators.' },
 ]
 
+/** The documents of one part of the API. */
+export interface Documents {
+  /** OpenAPI 3.1. */
+  readonly json: object
+  readonly yaml: string
+  /** OpenAPI 3.0, for generators that do not read 3.1. */
+  readonly json30: object
+}
+
 /**
- * Builds a document from the routes' schemas and shows it: that of the operations which a merchant's program calls, or that of all other
- * routes. The routes have no handlers here.
+ * Builds the documents from the routes' schemas: those of the operations which a merchant's program calls, or those of all other routes.
+ * The routes have no handlers here.
  */
-export async function documentationPages(
+export async function describeRoutes(
   routes: FastifyInstance['knownRoutes'],
   { publicUrl, installationName }: Pick<HttpServices, 'publicUrl' | 'installationName'>,
   isService: boolean,
-): Promise<FastifyInstance> {
+): Promise<Documents> {
   const tags = isService ? serviceTags : merchantTags
   const app = fastify({ exposeHeadRoutes: false })
   setSchemaCompilers(app)
@@ -79,30 +85,14 @@ export async function documentationPages(
       }
     },
   })
-  // The plugin's own policy names a third party and upgrades to https, which breaks the page without TLS.
-  const policy = [
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'",
-    `connect-src 'self' ${new URL(publicUrl).origin}`,
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  ].join('; ')
-  await app.register(swaggerUi, {
-    routePrefix: isService ? '/documentation/service' : '/documentation',
-    indexPrefix: escapeHtml(pathOf(publicUrl)),
-    staticCSP: policy,
-    theme: { title: escapeHtml(`transferd API · ${installationName}`) },
-    // The bar of the standalone layout has an inline style, which the policy forbids.
-    uiConfig: { validatorUrl: null, layout: 'BaseLayout' },
-  })
   for (const { method, url, scope, schema } of routes) {
     if (method === 'HEAD' || !schema || !('operationId' in schema)) continue
     if (!tags.some(({ name }) => (schema as { tags?: string[] }).tags?.includes(name))) continue
     app.route({ method, url, schema, config: { ...(scope && { scope }) }, handler: nothing })
   }
-  if (!isService) {
-    app.get('/documentation/openapi-3.0.json', { schema: { hide: true } }, () => asOpenApi30({ ...app.swagger() }))
-  }
   await app.ready()
-  return app
+  const json = app.swagger()
+  return { json, yaml: app.swagger({ yaml: true }), json30: asOpenApi30({ ...json }) }
 }
 
 function nothing(): never {
