@@ -13,7 +13,8 @@ import { startShop } from './merchant/shop.js'
 const callbackWithinMs = 10_000
 
 const callbacks: Callback[] = []
-const service = await startService()
+// The program of an installation, or that of this repository.
+const service = await startService(process.argv[2])
 const { baseUrl, sandbox } = service
 const shop = await startShop({ baseUrl, credentials: sandbox, port: 0, onCallback: recordCallback })
 let stopped: number | null = null

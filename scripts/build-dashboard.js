@@ -45,6 +45,11 @@ for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css'])
   copyFileSync(join(swagger, name), join(documentation, name))
 for (const name of ['page.js', 'page.css']) copyFileSync(join('web/documentation', name), join(documentation, name))
 copyFileSync('web/payment-page/icon.svg', join(documentation, 'icon.svg'))
+const [, swaggerVersion] = /PACKAGE_VERSION:"([\d.]+)"/.exec(
+  readFileSync(join(documentation, 'swagger-ui-bundle.js'), 'utf8'),
+)
+if (!readFileSync('web/documentation/swagger-ui.LICENSES.txt', 'utf8').startsWith(`swagger-ui ${swaggerVersion} `))
+  throw new Error(`web/documentation/swagger-ui.LICENSES.txt is not that of swagger-ui ${swaggerVersion}`)
 compress(documentation)
 writeFileSync(mark, from)
 

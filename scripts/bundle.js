@@ -1,7 +1,18 @@
 // npm run bundle: bundles the program and its threads with their imports into dist/bin, the files that are installed and run. Finding
 // and reading 1,100 small files took half of a start's time (docs/decisions/0034-bundle-and-start.md).
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, relative } from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
+import { dictionary } from '@zxcvbn-ts/language-common'
 import { build } from 'esbuild'
 import { external, importedPackages, licencesOf } from './third-party.js'
 
@@ -67,7 +78,7 @@ const schemas = await build({ ...options, entryPoints: [typebox.in], outfile: ty
 const startedAt = new Date()
 const program = await build({ ...forNode, entryPoints, plugins: [importShared] })
 const libraries = await build({
-  ...{ ...forNode, outdir: join(folder, sharedFolder), plugins: [exportAll] },
+  ...{ ...forNode, outdir: join(folder, sharedFolder), plugins: [exportAll], minifyIdentifiers: true, keepNames: true },
   entryPoints: [...sharedImports].map((name) => ({ in: name, out: fileOf(name) })),
 })
 const bundles = [libraries, program]
@@ -75,13 +86,23 @@ const bundles = [libraries, program]
 mkdirSync(join(folder, sharedFolder), { recursive: true })
 const names = new Set()
 // Write the entry points last. The names of chunks contain a hash of their content, so a running program finds its chunks until then.
-const isEntry = ({ path }) => basename(path, '.js') in entryPoints
+const isChunk = ({ path }) => /-[0-9A-Z]{8}\.js$/.test(path)
 const files = bundles.flatMap(({ outputFiles }) => outputFiles)
-for (const { path, contents } of files.sort((a, b) => isEntry(a) - isEntry(b))) {
+for (const { path, contents } of files.sort((a, b) => isChunk(b) - isChunk(a))) {
   names.add(relative(folder, path))
-  if (isEntry({ path }) || !existsSync(path)) replace(path, contents)
+  if (!isChunk({ path }) || !existsSync(path)) replace(path, contents)
 }
-replace(licences, licencesOf(packagesIn([schemas, ...bundles])))
+// In brotli, the list has half the size of the package, which compresses it in its own way.
+mkdirSync('dist/data', { recursive: true })
+const passwords = new Set(dictionary['passwords-common'].map((each) => each.toLowerCase()))
+replace('dist/data/common-passwords.br', brotliCompressSync([...passwords].sort().join('\n')))
+const passwordPackages = ['language-common', 'dictionary-compression'].map((name) => `node_modules/@zxcvbn-ts/${name}`)
+const swagger = readFileSync('web/documentation/swagger-ui.LICENSES.txt', 'utf8').trim()
+replace(licences, licencesOf([...packagesIn([schemas, ...bundles]), ...passwordPackages], [swagger]))
+// The modules in each file, for tests. The package does not contain it.
+const outputs = bundles.flatMap(({ metafile }) => Object.entries(metafile.outputs))
+const modules = outputs.map(([path, { inputs }]) => [relative(folder, path), Object.keys(inputs)])
+replace('dist/bundle.json', JSON.stringify(Object.fromEntries(modules)))
 for (const name of readdirSync(folder, { recursive: true })) {
   if (name.endsWith('.js') && !names.has(name)) rmSync(join(folder, name), { force: true })
 }

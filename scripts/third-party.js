@@ -26,12 +26,15 @@ export function importedPackages(folder) {
   return [...found]
 }
 
-/** Returns the name, version and licence of each package. */
-export function licencesOf(folders) {
-  const texts = folders.map((path) => {
+/** Returns the name, version and licence of each package, with each text once. `others` are further entries. */
+export function licencesOf(folders, others = []) {
+  const packages = new Map()
+  for (const path of folders) {
     const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
     const files = readdirSync(path).filter((file) => /^(licen[cs]e|notice)/i.test(file))
-    return [`${name} ${version} (${license})`, ...files.map((file) => readFileSync(join(path, file), 'utf8').trim())]
-  })
-  return `${[...new Set(texts.map((text) => text.join('\n\n')))].sort().join(`\n\n${'-'.repeat(80)}\n\n`)}\n`
+    const text = files.map((file) => readFileSync(join(path, file), 'utf8').trim()).join('\n\n')
+    packages.set(text, [...(packages.get(text) ?? []), `${name} ${version} (${license})`])
+  }
+  const entries = [...packages].map(([text, names]) => `${[...new Set(names)].sort().join('\n')}\n\n${text}`.trim())
+  return `${[...entries, ...others].sort().join(`\n\n${'-'.repeat(80)}\n\n`)}\n`
 }

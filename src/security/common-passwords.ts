@@ -1,3 +1,7 @@
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { brotliDecompress } from 'node:zlib'
+
 let loading: Promise<ReadonlySet<string>> | undefined
 
 /**
@@ -13,7 +17,9 @@ export async function isCommonPassword(password: string): Promise<boolean> {
   return [folded, withoutEnds].some((text) => list.has(text) || list.has(text.replace(/^(.+?)\1+$/su, '$1')))
 }
 
+/** The build writes the list, in lower case (scripts/bundle.js). */
 async function loadList(): Promise<ReadonlySet<string>> {
-  const { dictionary } = await import('@zxcvbn-ts/language-common')
-  return new Set(dictionary['passwords-common'].map((each) => each.toLowerCase()))
+  const file = await readFile(new URL(import.meta.resolve('#data/common-passwords.br')))
+  const text = await promisify(brotliDecompress)(file)
+  return new Set(text.toString().split('\n'))
 }

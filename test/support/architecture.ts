@@ -41,7 +41,7 @@ export const areas: Areas = {
   // Secrets, passwords, tokens and hash codes.
   security: {
     areas: ['kernel'],
-    packages: ['@node-rs/argon2', '@zxcvbn-ts/language-common', 'fast-jwt', 'ipaddr.js', 'otpauth'],
+    packages: ['@node-rs/argon2', 'fast-jwt', 'ipaddr.js', 'otpauth'],
   },
   // Traces, and metric labels with a bounded number of values.
   tracing: {
