@@ -98,7 +98,7 @@ function addEventsCopyCommands(events: Command): void {
   })
   defineStandaloneCommand(
     events,
-    'backup <file>',
+    'save <file>',
     'write the embedded log to one file, with or without a running service',
     {
       async run({ configuration }, _, file: string) {
@@ -159,7 +159,7 @@ const options = {
 
 function addEventsServeCommand(events: Command): void {
   const description = "serve the log over EventStoreDB's gRPC protocol, until SIGTERM or SIGINT"
-  defineBareCommand(events, 'serve', description, {
+  defineBareCommand(events, 'serve-grpc', description, {
     options,
     async run({ command, notify }, given) {
       check(given)

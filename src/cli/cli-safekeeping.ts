@@ -8,7 +8,7 @@ import { flag, matching, option, path, reason, repeatable, required } from './op
 import { type Columns, cell, readable, shortId, table } from './readable.js'
 
 export function addMasterKeyCommands(program: Command): void {
-  const keys = program.command('keys').description('the master keys')
+  const keys = program.command('master-keys').description('list, rotate and give up master keys')
   const listing = 'the keys, their sources, and the number of secrets that each one seals'
   defineStandaloneCommand(keys, 'list', listing, {
     run: async ({ configuration }) => (await import('../operations/keys/key-commands.js')).listKeys(configuration),
@@ -26,7 +26,7 @@ export function addMasterKeyCommands(program: Command): void {
   const givingUp = 'continue without a lost key; users, wallet accounts and merchants need new secrets afterwards'
   const keyId = matching((text) => /^[0-9a-f]{8}$/.test(text), 'It must be 8 hexadecimal digits.')
   defineStandaloneCommand(keys, 'give-up <keyId>', givingUp, {
-    args: { keyId: { description: 'a lost key, as `keys list` prints it', parse: keyId } },
+    args: { keyId: { description: 'a lost key, as `master-keys list` prints it', parse: keyId } },
     options: { reason: required(option('<text>', 'for auditors', reason)) },
     run: async ({ configuration, context }, { reason }, lost: string) =>
       (await import('../operations/keys/key-commands.js')).giveUpKey(configuration, lost, reason, context),

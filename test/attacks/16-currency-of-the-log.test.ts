@@ -92,7 +92,7 @@ t.test('the program ends with status 2 and the reason, and a verification works 
   const verified = await run('EUR', 'audit', 'verify', '--json')
   t.notMatch(verified.stderr, 'CURRENCY')
   t.match(JSON.parse(verified.stdout), { codesVerified: true })
-  t.match(await run('EUR', 'events', 'backup', 'copy.db'), { status: 0 })
+  t.match(await run('EUR', 'events', 'save', 'copy.db'), { status: 0 })
 })
 
 t.test('the same currency with different minor units is another one', async (t) => {

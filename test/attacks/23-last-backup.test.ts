@@ -50,8 +50,8 @@ t.test('no backup makes the file last-backup forget the newest checkpoint that i
   t.match(await run('backup', 'target'), { status: 0 })
   t.ok(sizeKept() > first, 'a newer checkpoint replaces it')
   const newest = kept()
-  t.match(await run('events', 'backup', 'events.db'), { status: 0 })
-  t.equal(kept(), newest, 'the command events backup has no checkpoint')
+  t.match(await run('events', 'save', 'events.db'), { status: 0 })
+  t.equal(kept(), newest, 'the command events save has no checkpoint')
 
   // An attacker puts an earlier state of everything but this file back.
   const lastBackup = readFileSync(join(data, 'last-backup'))

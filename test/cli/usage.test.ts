@@ -23,6 +23,31 @@ t.test('every command takes --json', async (t) => {
   }
 })
 
+/** Returns the words of a command regardless of their order, number and verb form. */
+function wordsOf(path: string): string {
+  const stems = path.split(/[ -]/).map((word) => word.replace(/(ing|ed|es|s|e)$/, ''))
+  return [...new Set(stems)].sort().join(' ')
+}
+
+/** Returns the pairs of commands that differ only by the order or the form of their words, or by a group. */
+function confusable(paths: readonly string[]): string[] {
+  return paths.flatMap((path) =>
+    paths
+      .filter((other) => other !== path)
+      .filter((other) => [other, other.slice(other.indexOf(' ') + 1)].some((each) => wordsOf(each) === wordsOf(path)))
+      .map((other) => `${path} / ${other}`),
+  )
+}
+
+t.test('no two commands differ only by the order or the form of their words, or by a group', async (t) => {
+  t.same(confusable(commands.map(({ path }) => path)), [])
+  t.same(confusable(['merchants rotate-key', 'keys rotate', 'merchants keys list', 'merchants list']), [
+    'keys rotate / merchants rotate-key',
+  ])
+  t.same(confusable(['backup', 'events backup', 'events copy']), ['backup / events backup'])
+  t.same(confusable(['key rotated', 'rotating keys']).length, 2)
+})
+
 t.test('--version prints the version of the package', async (t) => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   t.same(await runProcess(temporaryDirectory(t), ['--version']), { status: 0, stdout: `${version}\n`, stderr: '' })
@@ -143,9 +168,9 @@ t.test('without a log, a query is rejected and creates nothing', async (t) => {
     ['merchants', 'list'],
     ['callbacks', 'list'],
     ['projections', 'status'],
-    ['keys', 'rotate'],
+    ['master-keys', 'rotate'],
     ['backup', '../backup'],
-    ['events', 'backup', 'copy.db'],
+    ['events', 'save', 'copy.db'],
     ['events', 'copy', '--from', 'embedded:./data', '--to', 'embedded:./copy'],
   ]) {
     const { status, stdout, stderr } = await runCli(directory, [...args, '--json'])
