@@ -17,7 +17,7 @@ const refused = {
   name: 'ConfigurationError',
   message: /CURRENCY is EUR, but the log is in TRY\. Set CURRENCY=TRY, or use a different log/,
 }
-const output = { write: () => undefined, notify: () => undefined, progress: () => undefined }
+const output = { write: () => undefined, notify: () => undefined, announce: () => undefined, progress: () => undefined }
 
 function environmentOf(directory: string, masterKey = randomBytes(32)) {
   const data = `embedded:${directory}`

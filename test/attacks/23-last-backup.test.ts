@@ -64,7 +64,7 @@ t.test('no backup makes the file last-backup forget the newest checkpoint that i
   t.equal(status, 1)
   t.match(stdout, /the last backup/)
 
-  t.match(await run('audit', 'restart-tree', '--reason', 'reviewed'), { status: 0 })
+  t.match(await run('audit', 'restart-tree', '--reason', 'reviewed', '--yes'), { status: 0 })
   // The next start of the service does this.
   setTreeAside(join(data, 'audit'))
   setAuditKeyAside(data)

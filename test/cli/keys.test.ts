@@ -44,7 +44,7 @@ async function world(t: Test, callbackUrl = 'http://127.0.0.1:9/') {
   const run = (...args: string[]) => runCli(directory, args, environment)
   const shop = ['--name', 'Shop', '--callback-url', callbackUrl, '--sandbox', '--callback-on-create']
   const merchant = await json<Shop>('merchants', 'create', ...shop)
-  await json('merchants', 'rotate-secret', merchant.id, '--only', 'webhookSecret')
+  await json('merchants', 'rotate-secret', merchant.id, '--only', 'webhookSecret', '--yes')
   const wallet = ['--email', 'eve@example.com', '--password', '482915', '--phone', '+905551234567']
   const { accountNumber } = await json<{ accountNumber: number }>('wallets', 'open', ...wallet)
   const secondFactor = await makeUser({ ...environment })
@@ -165,7 +165,7 @@ t.test(
       seals: false,
       sealed: { merchants: 3, users: 2, 'wallet accounts': 2, digests: 1, customers: 1, audit: 1 },
     })
-    const giveUp = (id: string, ...more: string[]) => run('master-keys', 'give-up', id, ...more)
+    const giveUp = (id: string, ...more: string[]) => run('master-keys', 'give-up', id, '--yes', ...more)
     t.match(await giveUp(nextId), { status: 2, stderr: /--reason/ })
     t.match(await giveUp(oldId, '--reason', 'lost'), { status: 1, stderr: /not encrypted with/ })
     t.match(await giveUp(nextId, '--reason', 'ticket 204'), { status: 0 })
@@ -185,6 +185,7 @@ t.test(
       merchant.id,
       '--overlap-minutes',
       '0',
+      '--yes',
     )
     // Only the long form starts a service once more.
     if (!long) return

@@ -37,7 +37,7 @@ t.test('every command that can change something logs one line with actor, comman
   )
   await cliJson(directory, 'merchants', 'list')
   await cliJson(directory, 'merchants', 'show', merchant.id)
-  await cliJson(directory, 'merchants', 'suspend', merchant.id)
+  await cliJson(directory, 'merchants', 'suspend', merchant.id, '--yes')
   const wallet = ['--email', 'ada@example.com', '--password', '734219', '--phone', '+905551234567']
   const account = await cliJson<{ accountNumber: number }>(directory, 'wallets', 'open', ...wallet)
   await runCli(directory, ['merchants', 'resume', 'unknown'])

@@ -1,8 +1,11 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import t from 'tap'
+import { failureCodes } from '../../src/cli/failures.js'
 import { buildProgram } from '../../src/cli/program.js'
+import { ruleTexts } from '../../src/kernel/rules.js'
 import { runCli as runProcess, temporaryDirectory } from '../support/processes.js'
 import { runCli } from './in-process.js'
 
@@ -188,4 +191,40 @@ t.test('a rejected restore does not block the next one', async (t) => {
       stderr: /backup not found: /,
     })
   t.same(readdirSync(directory), [])
+})
+
+t.test('the reference explains every code of an error', async (t) => {
+  const codesIn = (page: string, heading: string) =>
+    [
+      ...readFileSync(page, 'utf8')
+        .split(`${heading}\n`)[1]!
+        .split(/^#/m)[0]!
+        .matchAll(/^\| `([a-z0-9-]+)` \|/gm),
+    ].map(([, code]) => code)
+  t.same(codesIn('docs/reference/cli.md', '### Errors'), failureCodes)
+  t.same(codesIn('docs/reference/errors.md', '## Rules'), Object.keys(ruleTexts))
+  for (const code of failureCodes) t.notOk(code in ruleTexts, `${code} has one meaning`)
+})
+
+/** Splits the words of a command as a shell does. */
+function shellWords(line: string): string[] {
+  const output = execFileSync('bash', ['-c', `set -- ${line.replace(/ [>|] .*/, '')}; printf '%s\\0' "$@"`])
+  return output.toString().split('\0').slice(0, -1)
+}
+
+t.test('the help of every command ends with at least two different examples that it accepts', async (t) => {
+  for (const { path, command } of commands) {
+    let help = ''
+    command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
+    const examples = help.split('\nExamples:\n')[1]?.trimEnd().split('\n') ?? []
+    t.ok(new Set(examples).size >= 2, path)
+    for (const example of examples) {
+      t.ok(`${example} `.startsWith(`  transferd ${path} `), example)
+      const program = buildProgram({ writeErr: (text) => t.fail(`${example}: ${text}`) })
+      const ran: string[] = []
+      for (const leaf of leaves(program)) leaf.command.action(() => void ran.push(leaf.path))
+      await program.parseAsync(['node', ...shellWords(example)])
+      t.same(ran, [path], example)
+    }
+  }
 })
