@@ -261,7 +261,7 @@ function checkSettings(
   const problem = settingsRefusal(before, given, { ...configuration, networks })
   if (!problem) return
   const [name] = Object.entries(settingNames).find(([, setting]) => setting === problem.field) ?? [problem.field]
-  throw new UsageError(refusalText(problem, flagOf(name)))
+  throw new UsageError(refusalText(problem, flagOf(name)), problem.rule)
 }
 
 const endpointNotices: { readonly [warning in EndpointWarning]: string } = {

@@ -67,7 +67,9 @@ export function addPrivacyCommands(program: Command): void {
       const result = await eraseCustomer(await partsOf(stores), customer, reason, stores.context)
       if (!result.accepted) {
         if (result.reason === 'unknown-customer') throw new Refused('unknown-customer', 'Customer not found.')
-        throw new Refused('transfers-open', `This customer has open transfers: ${result.trackingIds.join(', ')}`)
+        throw new Refused('transfers-open', `This customer has open transfers: ${result.trackingIds.join(', ')}`, {
+          trackingIds: result.trackingIds.join(', '),
+        })
       }
       await clearFiles(stores)
       const { accepted: _, ...erasure } = result
