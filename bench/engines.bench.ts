@@ -140,7 +140,7 @@ async function measureEventStores(cleanup: Cleanup): Promise<void> {
   await embedded.close()
   const server = await startEventsServerProcess({ teardown: (work) => cleanup(work) }, temporaryDirectory(cleanup))
   const served = openEventStoreDb({ url: server.url })
-  await measureStore('adapter and events serve', served, cleanup)
+  await measureStore('adapter and events serve-grpc', served, cleanup)
   await served.close()
   await server.end('SIGTERM')
   const url = process.env.TEST_EVENTSTORE_URL?.trim()
@@ -158,7 +158,7 @@ async function measureServices(cleanup: Cleanup): Promise<void> {
   const server = await startEventsServerProcess({ teardown: (work) => cleanup(work) }, temporaryDirectory(cleanup))
   const engines = [
     await startOnEngine('embedded', receiver, cleanup),
-    await startOnEngine('adapter and events serve', receiver, cleanup, server.url, { server: server.pid }),
+    await startOnEngine('adapter and events serve-grpc', receiver, cleanup, server.url, { server: server.pid }),
   ]
   const url = process.env.TEST_EVENTSTORE_URL?.trim()
   if (url) engines.push(await startOnEngine('EventStoreDB', receiver, cleanup, url))

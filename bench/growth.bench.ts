@@ -132,7 +132,7 @@ async function measureSize(transfers: number, receiver: Receiver, cleanup: Clean
   const [merchant]: BenchMerchant[] = JSON.parse(readFileSync(join(directory, 'merchants.json'), 'utf8'))
   if (merchant === undefined) throw new Error('the log has no merchants')
   const installation = new Installation(directory)
-  await installation.command('audit', 'restart-tree', '--reason', 'a log without a tree')
+  await installation.command('audit', 'restart-tree', '--reason', 'a log without a tree', '--yes')
   await buildReadModels(installation, events, report)
   measureFiles(directory, transfers, report)
   await measureCommand(installation, events, report, 'projections', 'rebuild', '--all')

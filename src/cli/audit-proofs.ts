@@ -3,7 +3,9 @@ import { createReadStream, existsSync, readFileSync, rmSync, writeFileSync } fro
 import { basename, dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import type { SignedManifest } from '../audit/proofs/export-signature.js'
-import { defineBareCommand, defineCommand, defineStandaloneCommand, Refused, UsageError } from './command.js'
+import { violate } from '../kernel/rules.js'
+import { defineBareCommand, defineCommand, defineStandaloneCommand } from './command.js'
+import { Refused, refusedBy, UsageError } from './failures.js'
 import { interruptSignal, progressReporter } from './long-running.js'
 import { flag, integer, option, path, repeatable, required } from './options.js'
 import { readable, table } from './readable.js'
@@ -11,6 +13,7 @@ import { readable, table } from './readable.js'
 /** Adds the commands that create and verify proofs that events are in the log. */
 export function addProofCommands(audit: Command): void {
   defineCommand(audit, 'prove <trackingId>', 'write a proof that the events of a transfer are in the log', {
+    examples: ['7b0f2c1e --out proof.txt', '7b0f2c1e --out proof.txt --from checkpoint-october --revision 0'],
     options: {
       out: required(option('<file>', 'a new file', path)),
       from: option('<file>', 'an earlier checkpoint, to prove that the log has only grown since'),
@@ -24,7 +27,8 @@ export function addProofCommands(audit: Command): void {
       const sealed = { log: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory), key }
       const older = from === undefined ? undefined : await checkpointIn(from)
       const made = await proveTransfer(sealed, trackingId, { revision, older })
-      if (!made) throw new Refused(`${revision === undefined ? 'Transfer' : 'Event'} not found.`)
+      if (!made && revision === undefined) throw refusedBy(violate('unknown-transfer'))
+      if (!made) throw new Refused('unknown-event', 'Event not found.')
       writeNew(out, made.proof)
       const { events, notSealed, treeSize } = made
       if (notSealed > 0) {
@@ -36,6 +40,10 @@ export function addProofCommands(audit: Command): void {
   })
   const checking = 'verify a proof with the public key only, without a data directory or network'
   defineBareCommand(audit, 'check <proof>', checking, {
+    examples: [
+      'proof.txt --key "$(cat verifier-key)"',
+      'proof.txt --key "$(cat verifier-key)" --checkpoint checkpoint-october',
+    ],
     args: { proof: { description: 'the file' } },
     options: {
       key: required(option('<key>', 'the verifier key, the output of `audit key`')),
@@ -49,6 +57,10 @@ export function addProofCommands(audit: Command): void {
   })
   const checkingExport = 'verify an export with the public key only, without a data directory or network'
   defineBareCommand(audit, 'check-export <manifest>', checkingExport, {
+    examples: [
+      'export/manifest.json --key "$(cat verifier-key)"',
+      'november.csv.manifest.json --key "$(cat verifier-key)" --json',
+    ],
     args: { manifest: { description: 'the manifest, next to the files that it describes' } },
     options: { key: required(option('<key>', 'the verifier key, the output of `audit key`')) },
     async run(_, { key }, file: string) {
@@ -78,6 +90,7 @@ async function requireFiles(manifest: string, files: SignedManifest['files']): P
 export function addIntegrityCommands(audit: Command): void {
   const verifying = 'verify the log against its tree and signature; exit status 1 if it does not verify'
   defineStandaloneCommand(audit, 'verify', verifying, {
+    examples: ['', '--older checkpoint-october --report'],
     options: {
       from: option('<checkpoint>', 'a checkpoint file up to which the log was verified earlier'),
       older: option('<checkpoint...>', 'checkpoint files whose events the log must still contain', repeatable()),
@@ -117,6 +130,7 @@ export function addIntegrityCommands(audit: Command): void {
     },
   })
   defineCommand(audit, 'key', 'print the verifier key, which auditors need to verify checkpoints', {
+    examples: ['', '> verifier-key'],
     async run({ configuration, rawEventStore, box }) {
       const { formatVerifier } = await import('@transferd/transparency-log')
       const { logVerifier } = await import('../operations/audit/verify-log.js')
@@ -126,7 +140,18 @@ export function addIntegrityCommands(audit: Command): void {
   })
   const restarting = 'start a new tree, with a new key, over the current log; the earlier tree is set aside'
   defineCommand(audit, 'restart-tree', restarting, {
+    examples: [
+      '--reason "tree lost with its disk, ticket 204"',
+      '--reason "tree lost with its disk, ticket 204" --yes',
+    ],
     options: { reason: required(option('<text>', 'why, for the log')) },
+    confirmation: {
+      question: () => ({
+        effect:
+          'A new tree with a new key starts. Checkpoints, copies and proofs of the earlier tree no longer prove anything about later events.',
+        word: 'new tree',
+      }),
+    },
     async run({ configuration, eventStore, rawEventStore, box, context }, { reason }) {
       const { formatVerifier } = await import('@transferd/transparency-log')
       const { restartTree } = await import('../operations/audit/audit-files.js')
@@ -158,9 +183,9 @@ function writeNew(file: string, content: string): void {
     writeFileSync(file, content, { flag: 'wx' })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw new Refused(`${file} already exists: choose a different file`)
+    if (code === 'EEXIST') throw new Refused('file-exists', `${file} already exists: choose a different file`)
     rmSync(file, { force: true })
-    throw new Refused(`${file} cannot be written: ${message}`)
+    throw new Refused('file-unwritable', `${file} cannot be written: ${message}`)
   }
 }
 

@@ -1,11 +1,13 @@
 import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { AuditRecord } from '../audit/history/records.js'
+import { violate } from '../kernel/rules.js'
 import { storedUuid } from '../kernel/uuid.js'
 import type { PointInTime } from '../queries/walk-log.js'
 import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
 import type { CommandStores } from './cli-stores.js'
-import { defineCommand, findMerchant, Refused, UsageError } from './command.js'
+import { defineCommand, findMerchant } from './command.js'
+import { Refused, refusedBy, UsageError } from './failures.js'
 import { interruptSignal, percentOf, progressReporter } from './long-running.js'
 import { choice, defaulting, matching, option, pageOptions, parsed, path, required, time, timeIn } from './options.js'
 import { cell, detailed, jsonLine, shortId, shownTime, table } from './readable.js'
@@ -23,6 +25,7 @@ export function addAuditCommands(program: Command): void {
   const audit = program.command('audit').description('history, past states, and verification of the log and the lists')
   const telling = 'the history of a transfer and of related changes to its merchant'
   defineCommand(audit, 'story <trackingId>', telling, {
+    examples: ['7b0f2c1e', 'order-42 --at 2026-11-21T10:00:00Z'],
     // A referenceId keeps its case.
     args: { trackingId: { description: 'or the referenceId', parse: String } },
     options: { at: option('<time>', 'as of a time or a position in the log', at) },
@@ -33,7 +36,7 @@ export function addAuditCommands(program: Command): void {
       const story =
         (await auditedHistory(eventStore, storedUuid(id), time)) ??
         (await auditedHistory(eventStore, await byReference(stores, id), time))
-      if (!story) throw new Refused('The transfer did not exist at that time.')
+      if (!story) throw new Refused('not-yet-existing', 'The transfer did not exist at that time.')
       return story
     },
     text: (story) =>
@@ -46,6 +49,10 @@ export function addAuditCommands(program: Command): void {
   const named = 'a trackingId, a merchantId, or <merchantId>[/<day>] for a statement (days in UTC)'
   const computing = 'the state of a transfer, a merchant or a statement at a time, computed from the log'
   defineCommand(audit, 'state <of> <id>', computing, {
+    examples: [
+      'transfer 7b0f2c1e --at 2026-11-21T10:00:00Z',
+      'statement f5ebe0d2-4c8a-4f0e-9d53-2f0f3a6f1b77/2026-11-21',
+    ],
     args: { of: { choices: anyOf }, id: { description: named, parse: String } },
     options: { at: option('<time>', 'a time or a position in the log (default: now)', at) },
     async run({ eventStore }, { at }, of: string, id: string) {
@@ -53,11 +60,12 @@ export function addAuditCommands(program: Command): void {
       const found = await stateAsOf(eventStore, of as (typeof anyOf)[number], id, await pointInTimeOf(at))
       if (found === 'malformed')
         throw new UsageError('a statement is <merchantId>, or <merchantId>/<day> such as …/2026-11-21')
-      if (!found) throw new Refused(`The ${of} did not exist at that time.`)
+      if (!found) throw new Refused('not-yet-existing', `The ${of} did not exist at that time.`)
       return found
     },
   })
   defineCommand(audit, 'who', 'the actions of users, oldest first', {
+    examples: ['--actor user: --from 2026-11-21', '--type WithdrawalApproved --json'],
     options: {
       actor: option('<actor>', 'this actor, or all actors with this prefix if it ends with a colon (user:)'),
       type: option('<type>', 'events of this type'),
@@ -84,11 +92,16 @@ export function addAuditCommands(program: Command): void {
     },
   })
   defineCommand(audit, 'follow', 'print new events as they are appended, one per line, until SIGTERM or SIGINT', {
+    examples: ['', '--json'],
     run: (stores, { json }) => follow(stores, json ? jsonLine : textLine),
   })
   const exporting = 'write events to files with a manifest; an interrupted export resumes when you run it again'
   const target = 'a file, or a directory (existing or with a trailing /) for files of 100,000 events'
   defineCommand(audit, 'export', exporting, {
+    examples: [
+      '--out export/ --merchant f5ebe0d2',
+      '--out november.csv --format csv --from 2026-11-01 --to 2026-12-01',
+    ],
     options: {
       out: required(option('<path>', target, path)),
       format: defaulting(
@@ -123,12 +136,13 @@ export function addAuditCommands(program: Command): void {
           ...sealing,
         },
       )
-      if (!manifest) throw new Refused('interrupted: run the same command again to resume')
+      if (!manifest) throw new Refused('interrupted', 'interrupted: run the same command again to resume')
       return manifest
     },
   })
   const reconciling = 'build temporary lists from the log, compare the live ones, and print every difference'
   defineCommand(audit, 'reconcile', reconciling, {
+    examples: ['', '--json'],
     run: reconcileAll,
     text(results) {
       const summary = table(results, {
@@ -166,12 +180,12 @@ async function byReference(stores: CommandStores, referenceId: string): Promise<
   const anything = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
   const { items } = await listByReferenceId(stores.transfers, merchantIds, referenceId, { ...anything, limit: 10 })
   const ids = items.map(({ transfer }) => transfer.trackingId)
-  if (ids[0] === undefined) throw new Refused('Transfer not found.')
-  if (ids.length > 1) throw new Refused(`Several transfers have this referenceId: ${ids.join(', ')}`)
+  if (ids[0] === undefined) throw refusedBy(violate('unknown-transfer'))
+  if (ids.length > 1) throw new Refused('ambiguous-id', `Several transfers have this referenceId: ${ids.join(', ')}`)
   return ids[0]
 }
 
-async function follow({ eventStore, notify, write }: CommandStores, lineOf: (record: AuditRecord) => string) {
+async function follow({ eventStore, announce, write }: CommandStores, lineOf: (record: AuditRecord) => string) {
   const { auditRecord } = await import('../audit/history/records.js')
   const { streamPrefixes } = await import('../domain/streams.js')
   const { endOfLog } = await import('../event-store/event-store.js')
@@ -181,7 +195,7 @@ async function follow({ eventStore, notify, write }: CommandStores, lineOf: (rec
   const signal = AbortSignal.any([interruptSignal(), closed.signal])
   // Found before the message, after which no new event is missed.
   const after = await endOfLog(eventStore)
-  notify('following; press Ctrl-C to stop')
+  announce('following; press Ctrl-C to stop')
   for await (const { events } of eventStore.subscribeToAll({ ...(after && { after }), streamPrefixes, signal }))
     for (const recorded of events) write(lineOf(auditRecord(recorded)))
 }
@@ -204,7 +218,7 @@ async function reconcileAll(stores: CommandStores) {
     const onProgress = progressReporter(notify, ({ at, end }: Replayed) => `replayed ${percentOf(at, end)} %`)
     const fresh = temporary.readModels
     const results = await reconcile({ store, live, fresh, projections, signal: interruptSignal(), onProgress })
-    if (!results) throw new Refused('interrupted: the temporary lists were deleted')
+    if (!results) throw new Refused('interrupted', 'interrupted: the temporary lists were deleted')
     return results
   } finally {
     await temporary.close()

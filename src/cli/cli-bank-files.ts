@@ -7,7 +7,8 @@ import { targetZone } from '../domain/target-days.js'
 import { storedUuid } from '../kernel/uuid.js'
 import { writeFileDurably } from '../operations/files/durable-file.js'
 import type { CommandStores } from './cli-stores.js'
-import { defineCommand, Refused, UsageError } from './command.js'
+import { defineCommand } from './command.js'
+import { Refused, UsageError } from './failures.js'
 import { choice, date, flag, option, path, reason, repeatable, required, type Values } from './options.js'
 
 const maxWithdrawals = 200
@@ -41,12 +42,16 @@ const options = {
 
 export function addBankFileCommand(transfers: Command): void {
   defineCommand(transfers, 'bank-file <trackingIds...>', 'write a file from which a bank pays withdrawals', {
+    examples: [
+      '7b0f2c1e 19c4a7d0 --format csv --out payouts.csv',
+      '7b0f2c1e --format pain.001 --out payouts.xml --debtor-name "Example Ltd" --debtor-iban DE89370400440532013000',
+    ],
     options,
     async run(stores, given, trackingIds: readonly string[]) {
       const wanted = [...new Set(trackingIds.map(storedUuid))]
       if (wanted.length > maxWithdrawals) throw new UsageError(`a file has at most ${maxWithdrawals} withdrawals`)
       for (const each of wanted)
-        if (!(await stores.transfers.find(each))) throw new Refused(`Transfer ${each} not found.`)
+        if (!(await stores.transfers.find(each))) throw new Refused('unknown-transfer', `Transfer ${each} not found.`)
       // Fails before anything is recorded if the file exists or cannot be written.
       writeFileSync(given.out, '', { flag: 'wx', mode: 0o600 })
       try {
@@ -81,7 +86,8 @@ async function produce(stores: CommandStores, given: Values<typeof options>, wan
     }
     const texts = file.problems.map(textOf)
     const refused = new Set(file.problems.map((each) => (each.about === 'trackingIds' ? each.transfer.trackingId : '')))
-    if (!given.leaveOut || refused.has('') || refused.size === trackingIds.length) throw new Refused(texts.join('\n'))
+    if (!given.leaveOut || refused.has('') || refused.size === trackingIds.length)
+      throw new Refused(file.problems[0]!.rule, texts.join('\n'))
     for (const each of texts) notify(`omitted: ${each}`)
     leftOut.push(...refused)
   }

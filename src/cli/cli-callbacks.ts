@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
 import { statusCodes } from '../domain/transfer/transfer.js'
+import { violate } from '../kernel/rules.js'
 import { storedUuid } from '../kernel/uuid.js'
 import type { ListedCallback } from '../queries/callback-queries.js'
 import type { SortKey } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
-import { accepted, defineCommand, findMerchant, Refused, UsageError } from './command.js'
+import { accepted, defineCommand, findMerchant } from './command.js'
+import { Refused, refusedBy, UsageError } from './failures.js'
 import { choice, cursor, flag, option, pageOptions } from './options.js'
 import { age, dueIn, shortId } from './readable.js'
 
@@ -13,6 +15,7 @@ const parkedPage = 500
 export function addCallbackCommands(program: Command): void {
   const callbacks = program.command('callbacks').description('deliveries of status callbacks')
   defineCommand(callbacks, 'list', 'callbacks, newest first', {
+    examples: ['--merchant f5ebe0d2 --status parked', '--transfer 7b0f2c1e --json'],
     options: {
       transfer: option('<trackingId>', 'of this transfer, read from the log', storedUuid),
       merchant: option('<id>', 'of this merchant', storedUuid),
@@ -47,6 +50,7 @@ export function addCallbackCommands(program: Command): void {
   })
   const resending = "send a transfer's latest callback again, or those of a merchant that wait after a failed attempt"
   defineCommand(callbacks, 'resend [trackingId]', resending, {
+    examples: ['7b0f2c1e', '--waiting --merchant f5ebe0d2'],
     options: {
       webhookId: option('<id>', 'this callback instead of the latest'),
       waiting: flag('with --merchant: all callbacks that wait after a failed attempt'),
@@ -67,6 +71,7 @@ export function addCallbackCommands(program: Command): void {
     },
   })
   defineCommand(callbacks, 'replay-parked', 'deliver parked callbacks again', {
+    examples: ['--merchant f5ebe0d2', '--transfer 7b0f2c1e'],
     options: {
       merchant: option('<id>', 'only of this merchant', storedUuid),
       transfer: option('<trackingId>', 'only of this transfer', storedUuid),
@@ -87,6 +92,7 @@ export function addCallbackCommands(program: Command): void {
     },
   })
   defineCommand(callbacks, 'enable <merchantId>', 'enable a disabled endpoint', {
+    examples: ['f5ebe0d2', 'f5ebe0d2 --json'],
     run: async ({ merchants, context }, _, id: string) => {
       const { changed } = accepted(await merchants.execute(id, { type: 'EnableCallbacks' }, context))
       return { id, changed }
@@ -100,6 +106,7 @@ async function resendWaiting(stores: CommandStores, merchantId: string) {
   const { callbacksDisabled } = await findMerchant(stores, merchantId)
   if (callbacksDisabled !== null)
     throw new Refused(
+      'endpoint-disabled',
       `The endpoint is disabled: ${callbacksDisabled}. Enable it: transferd callbacks enable ${merchantId}`,
     )
   const { isAnyRetried } = await import('../queries/callback-queries.js')
@@ -113,7 +120,7 @@ type Owner = { readonly merchant?: string | undefined; readonly transfer?: strin
 
 async function checkOwner(stores: CommandStores, { merchant, transfer }: Owner): Promise<void> {
   if (merchant !== undefined) await findMerchant(stores, merchant)
-  if (transfer !== undefined && !(await stores.transfers.find(transfer))) throw new Refused('Transfer not found.')
+  if (transfer !== undefined && !(await stores.transfers.find(transfer))) throw refusedBy(violate('unknown-transfer'))
 }
 
 /** Completes a webhook id that was shortened as in the table. */

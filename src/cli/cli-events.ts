@@ -1,16 +1,10 @@
 import { BlockList, isIP } from 'node:net'
 import type { Command } from 'commander'
+import { violate } from '../kernel/rules.js'
 import type { CopyProgress } from '../operations/copy/copy-log.js'
 import type { CommandStores } from './cli-stores.js'
-import {
-  accepted,
-  defineBareCommand,
-  defineCommand,
-  defineStandaloneCommand,
-  print,
-  Refused,
-  UsageError,
-} from './command.js'
+import { accepted, defineBareCommand, defineCommand, defineStandaloneCommand, print } from './command.js'
+import { Refused, refusedBy, UsageError } from './failures.js'
 import { interruptSignal, percentOf, progressReporter, waitForStopSignal } from './long-running.js'
 import { securityLogIn, withSecurityLog } from './operator-log.js'
 import { defaulting, flag, integer, matching, option, parsed, reason, required, type Values } from './options.js'
@@ -22,11 +16,12 @@ const place = matching((text) => /^.+@\d{1,10}$/s.test(text), 'It must be stream
 export function addEventCommands(program: Command): void {
   const events = program.command('events').description('the event log')
   defineCommand(events, 'show <trackingId>', 'all events of a transfer', {
+    examples: ['7b0f2c1e', '7b0f2c1e --json'],
     async run({ eventStore }, _, trackingId: string) {
       const { transferStream } = await import('../domain/streams.js')
       const { formatPosition } = await import('../event-store/event-store.js')
       const events = await eventStore.readStream(transferStream(trackingId))
-      if (events.length === 0) throw new Refused('Transfer not found.')
+      if (events.length === 0) throw refusedBy(violate('unknown-transfer'))
       return events.map(({ id, type, revision, position, recordedAtMs, data, metadata, isSkipped }) => ({
         ...{ revision, type, recordedAt: new Date(recordedAtMs).toISOString(), position: formatPosition(position), id },
         ...{ data, metadata },
@@ -46,6 +41,7 @@ export function addEventCommands(program: Command): void {
       ),
   })
   defineCommand(events, 'problems', 'unreadable events that are not skipped', {
+    examples: ['', '--json'],
     async run(stores) {
       const eventProblems = await import('../operations/event-problems.js')
       const { isStillOpen, openProblems, placeOf, problemsNotFoundYet } = eventProblems
@@ -65,8 +61,18 @@ export function addEventCommands(program: Command): void {
     },
   })
   defineCommand(events, 'skip <event>', 'ignore an unreadable event permanently', {
+    examples: [
+      'transfer-7b0f2c1e-93a4-4f0e-9d53-2f0f3a6f1b77@3 --reason "damaged row, ticket 204"',
+      'transfer-7b0f2c1e-93a4-4f0e-9d53-2f0f3a6f1b77@3 --reason "damaged row, ticket 204" --yes',
+    ],
     args: { event: { description: 'stream@revision, as `events problems` prints it', parse: place } },
     options: { reason: required(option('<text>', 'for auditors', reason)) },
+    confirmation: {
+      question: (_, __, event: string) => ({
+        effect: 'The service behaves permanently as if this event had not happened.',
+        word: event,
+      }),
+    },
     async run({ eventStore: store, clock, context }, { reason }, event: string) {
       const { skipEvent } = await import('../commands/skip-events.js')
       const at = event.lastIndexOf('@')
@@ -82,6 +88,10 @@ export function addEventCommands(program: Command): void {
 /** Adds the commands that copy the whole log to another engine or to a file. */
 function addEventsCopyCommands(events: Command): void {
   defineStandaloneCommand(events, 'copy', 'copy the log to another engine, to move the service there', {
+    examples: [
+      '--from embedded:./data --to esdb://admin:changeit@localhost:2113',
+      '--from embedded:./data --to embedded:/srv/transferd/data',
+    ],
     options: {
       from: required(option('<url>', 'like EVENT_STORE_URL: embedded:<directory> or esdb://…')),
       to: required(option('<url>', 'the same; empty or with a prefix of the same log')),
@@ -92,15 +102,17 @@ function addEventsCopyCommands(events: Command): void {
       const { sourceHasGrown, ...result } = await copyEvents(from, to, { signal: interruptSignal(), onProgress })
       if (!sourceHasGrown) return result
       throw new Refused(
+        'source-grown',
         `${result.events} events are copied and verified, but the source has grown since: stop its writers and run the command again`,
       )
     },
   })
   defineStandaloneCommand(
     events,
-    'backup <file>',
+    'save <file>',
     'write the embedded log to one file, with or without a running service',
     {
+      examples: ['/backup/events-2026-11-21.db', '/backup/events-2026-11-21.db --json'],
       async run({ configuration }, _, file: string) {
         const { backUpEvents } = await import('../operations/backup/backup-commands.js')
         return backUpEvents(configuration, file)
@@ -159,9 +171,10 @@ const options = {
 
 function addEventsServeCommand(events: Command): void {
   const description = "serve the log over EventStoreDB's gRPC protocol, until SIGTERM or SIGINT"
-  defineBareCommand(events, 'serve', description, {
+  defineBareCommand(events, 'serve-grpc', description, {
+    examples: ['--data ./data --tls-cert server.crt --tls-key server.key', '--in-memory --insecure --port 0'],
     options,
-    async run({ command, notify }, given) {
+    async run({ command, announce }, given) {
       check(given)
       const { host, port, data: directory, writable, allowServiceStreams, tlsCert, tlsKey, advertise, insecure } = given
       const stopAsked = waitForStopSignal()
@@ -185,13 +198,13 @@ function addEventsServeCommand(events: Command): void {
       const server = await (directory === undefined
         ? start()
         : withSecurityLog(securityLogIn(directory), command, start))
-      for (const notice of server.users.notices) notify(notice)
-      if (insecure) notify('--insecure: every program on this machine has full access, without a password')
+      for (const notice of server.users.notices) announce(notice)
+      if (insecure) announce('--insecure: every program on this machine has full access, without a password')
       print(command, { url: server.url, users: server.users.path ?? null }, () => `${server.url}\n`)
       await stopAsked
       // The timer must not keep the process alive, but it must end a process that something else keeps alive.
       setTimeout(() => {
-        notify(`not stopped within ${stopWithinMs} ms`)
+        announce(`not stopped within ${stopWithinMs} ms`)
         process.exit(1)
       }, stopWithinMs).unref()
       await server.stop()

@@ -18,7 +18,9 @@ import {
 import { toJsonNumber } from '../domain/money.js'
 import { pageOfAll, positionOfId } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
-import { accepted, defineCommand, findMerchant, Refused, UsageError } from './command.js'
+import { accepted, defineCommand, findMerchant } from './command.js'
+import type { Question } from './confirmation.js'
+import { Refused, UsageError } from './failures.js'
 import {
   amount,
   choice,
@@ -112,14 +114,20 @@ const overlap = { overlapMinutes: defaulting(overlapMinutes.usual, overlapOption
 export function addMerchantCommands(program: Command): void {
   const merchants = program.command('merchants').description('create and change merchants')
   defineCommand(merchants, 'create', 'create a merchant; its credentials are shown only once', {
+    examples: [
+      '--name Shop --callback-url https://shop.example/callbacks --allow-ip 203.0.113.7',
+      '--name "Test shop" --callback-url http://127.0.0.1:8080/callbacks --sandbox',
+    ],
     log: 'may be new',
     options: { ...settingOptions, name: required(name), callbackUrl: required(callbackUrl) },
     run: createMerchant,
   })
   defineCommand(merchants, 'show <id>', 'show the settings and the state of a merchant', {
+    examples: ['f5ebe0d2', 'f5ebe0d2 --json'],
     run: async (stores, _, id: string) => merchantView(await findMerchant(stores, id)),
   })
   defineCommand(merchants, 'list', 'all merchants, newest first', {
+    examples: ['', '--limit 1000 --json'],
     options: pageOptions(cursor),
     async run(stores, options) {
       const keyOf = ({ createdAt, merchantId }: Merchant) => ({ at: createdAt, position: positionOfId(merchantId) })
@@ -138,13 +146,23 @@ export function addMerchantCommands(program: Command): void {
     },
   })
   defineCommand(merchants, 'set <id>', 'change settings; omitted settings stay unchanged', {
+    examples: [
+      'f5ebe0d2 --allow-ip 203.0.113.0/24 --approval-above 5000',
+      'f5ebe0d2 --no-approval-above --mismatch-tolerance 0.50',
+    ],
     options: { ...settingOptions, ...resetOptions },
     run: changeSettings,
     json: changedMerchant,
     text: changesText,
   })
   defineCommand(merchants, 'rotate-key <id>', 'issue a new main WebApiKey', {
+    examples: ['f5ebe0d2', 'f5ebe0d2 --overlap-minutes 0 --yes'],
     options: overlap,
+    confirmation: {
+      when: ({ overlapMinutes }) => overlapMinutes === 0,
+      question: (stores, _, id: string) =>
+        merchantQuestion(stores, id, (name) => `The current main WebApiKey of ${name} stops working immediately.`),
+    },
     async run({ merchants, context }, { overlapMinutes }, id: string) {
       const { webApiKey } = accepted(await merchants.rotateApiKey(id, overlapMinutes, context))
       return { id, webApiKey }
@@ -153,7 +171,19 @@ export function addMerchantCommands(program: Command): void {
   addKeyCommands(merchants)
   const secrets = ['secretKey', 'webhookSecret'] as const
   defineCommand(merchants, 'rotate-secret <id>', 'issue new secrets', {
+    examples: ['f5ebe0d2 --only webhookSecret', 'f5ebe0d2 --overlap-minutes 60 --yes'],
     options: { only: choice('<secret>', 'rotate only this secret', secrets), ...overlap },
+    confirmation: {
+      question: (stores, { only, overlapMinutes: minutes }, id: string) => {
+        const stop = minutes === 0 ? 'immediately' : `in ${minutes} minutes`
+        const which = only ? `${only} stops` : 'secretKey and webhookSecret stop'
+        return merchantQuestion(
+          stores,
+          id,
+          (name) => `The current ${which} working ${stop}. ${name} must use the new one.`,
+        )
+      },
+    },
     async run({ merchants, context }, { only, overlapMinutes }, id: string) {
       const rotated: { id: string; secretKey?: string; webhookSecret?: string } = { id }
       for (const secret of only ? [only] : secrets)
@@ -161,16 +191,32 @@ export function addMerchantCommands(program: Command): void {
       return rotated
     },
   })
-  const switches = [
-    ['suspend', 'Suspend', 'reject all requests of a merchant'],
-    ['resume', 'Resume', 'accept requests of a merchant again'],
-  ] as const
-  for (const [name, type, description] of switches) {
-    defineCommand(merchants, `${name} <id>`, description, {
-      run: async ({ merchants, context }, _, id: string) => accepted(await merchants.execute(id, { type }, context)),
-      json: changedMerchant,
-    })
-  }
+  defineCommand(merchants, 'suspend <id>', 'reject all requests of a merchant', {
+    examples: ['f5ebe0d2', 'f5ebe0d2 --yes'],
+    confirmation: {
+      question: (stores, _, id: string) =>
+        merchantQuestion(stores, id, (name) => `All requests of ${name} are rejected until \`merchants resume\`.`),
+    },
+    run: async ({ merchants, context }, _, id: string) =>
+      accepted(await merchants.execute(id, { type: 'Suspend' }, context)),
+    json: changedMerchant,
+  })
+  defineCommand(merchants, 'resume <id>', 'accept requests of a merchant again', {
+    examples: ['f5ebe0d2', 'f5ebe0d2 --json'],
+    run: async ({ merchants, context }, _, id: string) =>
+      accepted(await merchants.execute(id, { type: 'Resume' }, context)),
+    json: changedMerchant,
+  })
+}
+
+/** Asks for the name of a merchant, because ids look alike. @throws Refused if the merchant does not exist */
+async function merchantQuestion(
+  stores: CommandStores,
+  id: string,
+  effectOn: (merchant: string) => string,
+): Promise<Question> {
+  const { merchantId, settings } = await findMerchant(stores, id)
+  return { effect: effectOn(`the merchant ${settings.name} (${merchantId})`), word: settings.name }
 }
 
 function signatureOption(): OptionOf<string | false | undefined> {
@@ -215,7 +261,7 @@ function checkSettings(
   const problem = settingsRefusal(before, given, { ...configuration, networks })
   if (!problem) return
   const [name] = Object.entries(settingNames).find(([, setting]) => setting === problem.field) ?? [problem.field]
-  throw new UsageError(refusalText(problem, flagOf(name)))
+  throw new UsageError(refusalText(problem, flagOf(name)), problem.rule)
 }
 
 const endpointNotices: { readonly [warning in EndpointWarning]: string } = {
@@ -269,7 +315,10 @@ async function changeSettings(stores: CommandStores, options: object, id: string
     const { sandboxActor } = await import('../sandbox/sandbox.js')
     // Its credentials are known to everyone who tried the service.
     if ((await merchants.registeredBy(id)) === sandboxActor)
-      throw new Refused('The credentials of the sandbox merchant are not secret. Create a new merchant instead.')
+      throw new Refused(
+        'sandbox-credentials',
+        'The credentials of the sandbox merchant are not secret. Create a new merchant instead.',
+      )
   }
   const { merchant, changed } = accepted(await changeMerchantSettings(merchants, id, changes, context))
   if (changes.callbackUrl !== undefined || changes.sandbox !== undefined)
@@ -369,6 +418,10 @@ const scopeDescription = `${scopes.join(', ')}; repeatable (default: ${usualScop
 export function addKeyCommands(merchants: Command): void {
   const keys = merchants.command('keys').description("a merchant's WebApiKeys")
   defineCommand(keys, 'create <id>', 'issue an additional WebApiKey, which is shown only once', {
+    examples: [
+      'f5ebe0d2 --name reports --scope read',
+      'f5ebe0d2 --name shop-2 --scope deposits --scope withdrawals --expires 2027-01-01',
+    ],
     options: {
       name: required(option('<name>', '1 to 64 characters of A-Z a-z 0-9 . _ -', keyName)),
       scope: option('<scope>', scopeDescription, repeatable(oneScope)),
@@ -383,6 +436,7 @@ export function addKeyCommands(merchants: Command): void {
     },
   })
   defineCommand(keys, 'list <id>', 'the keys of a merchant, without their values', {
+    examples: ['f5ebe0d2', 'f5ebe0d2 --json'],
     run: async (stores, _, id: string) => (await findMerchant(stores, id)).apiKeys.map(keyView),
     list: {
       columns: { 'KEY ID': 'keyId', SCOPES: 'scopes', 'VALID UNTIL': 'validUntil', CREATED: 'createdAt', NAME: 'name' },
@@ -390,6 +444,15 @@ export function addKeyCommands(merchants: Command): void {
     },
   })
   defineCommand(keys, 'revoke <id> <keyId>', 'reject a key from now on', {
+    examples: ['f5ebe0d2 9f86d081884c', 'f5ebe0d2 9f86d081884c --yes'],
+    confirmation: {
+      question: (stores, _, id: string, keyId: string) =>
+        merchantQuestion(
+          stores,
+          id,
+          (name) => `The WebApiKey ${keyId} of ${name} stops working immediately and permanently.`,
+        ),
+    },
     async run({ merchants, context }, _, id: string, keyId: string) {
       const { merchant } = accepted(await merchants.execute(id, { type: 'RevokeApiKey', keyId }, context))
       return { id, keyId, keys: merchant.apiKeys.map(keyView) }

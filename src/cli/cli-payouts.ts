@@ -6,6 +6,7 @@ import { option, reason, required, seenRevision } from './options.js'
 export function addPayoutCommands(program: Command): void {
   const payouts = program.command('payouts').description('stop and resume the payment of withdrawals')
   defineCommand(payouts, 'status', 'whether payouts are stopped, and why', {
+    examples: ['', '--json'],
     async run({ eventStore, clock }) {
       const { IntegrityCommands } = await import('../commands/integrity/integrity-commands.js')
       const { state, revision } = await new IntegrityCommands(eventStore, clock).read()
@@ -17,6 +18,7 @@ export function addPayoutCommands(program: Command): void {
     },
   })
   defineCommand(payouts, 'stop', 'stop the payment of withdrawals until an operator resumes it', {
+    examples: ['--reason "suspicious withdrawals, ticket 204"', '--reason "bank is closed" --json'],
     options: { reason: required(option('<text>', 'for auditors', reason)) },
     async run({ eventStore, clock, context }, { reason }) {
       const { IntegrityCommands } = await import('../commands/integrity/integrity-commands.js')
@@ -25,6 +27,10 @@ export function addPayoutCommands(program: Command): void {
     },
   })
   defineCommand(payouts, 'resume', 'resume the payment of withdrawals', {
+    examples: [
+      '--reason "compared with the bank" --revision 3',
+      '--reason "findings explained, ticket 204" --revision 0 --json',
+    ],
     options: {
       reason: required(option('<text>', 'for auditors', reason)),
       revision: required(option('<n>', 'the `revision` of the status that you have reviewed', seenRevision)),

@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { storedUuid } from '../kernel/uuid.js'
 import type { PrivacyParts } from '../privacy/customer-erasure.js'
 import type { CommandStores } from './cli-stores.js'
-import { defineCommand, findMerchant, Refused } from './command.js'
+import { defineCommand, findMerchant } from './command.js'
+import { Refused } from './failures.js'
 import { flag, matching, option, reason, required, text } from './options.js'
 import { table } from './readable.js'
 
@@ -15,6 +16,7 @@ export function addPrivacyCommands(program: Command): void {
   const privacy = program.command('privacy').description('show, export and erase personal data')
   const counting = 'the number of customers with a key, erasures, and events with personal data'
   defineCommand(privacy, 'status', counting, {
+    examples: ['', '--json'],
     async run({ rawEventStore, customerKeys, allMerchants }) {
       const { PrivacyStatusCount } = await import('../privacy/privacy-status.js')
       const ids = (await allMerchants()).map(({ merchantId }) => merchantId)
@@ -33,25 +35,41 @@ export function addPrivacyCommands(program: Command): void {
   })
   const exporting = 'all data about a customer of a merchant, as JSON, to respond to an access request'
   defineCommand(privacy, 'export <merchantId> <userId>', exporting, {
+    examples: ['f5ebe0d2 customer-42', 'f5ebe0d2 customer-42 --json > customer-42.json'],
     async run(stores, _, merchantId: string, userId: string) {
       await findMerchant(stores, merchantId)
       const { exportCustomer } = await import('../privacy/customer-export.js')
       const found = await exportCustomer(await partsOf(stores), { merchantId, userId: customerId(userId) })
-      if (!found) throw new Refused('Customer not found.')
+      if (!found) throw new Refused('unknown-customer', 'Customer not found.')
       return found
     },
   })
   const erasing = 'erase a customer of a merchant: destroy the key, clear the lists, and compact the files'
   defineCommand(privacy, 'erase <merchantId> <userId>', erasing, {
+    examples: [
+      'f5ebe0d2 customer-42 --reason "request of 21 November"',
+      'f5ebe0d2 customer-42 --reason "request of 21 November" --yes',
+    ],
     options: { reason: required(option('<text>', 'for auditors', reason)) },
+    confirmation: {
+      async question(stores, _, merchantId: string, userId: string) {
+        const { settings } = await findMerchant(stores, merchantId)
+        return {
+          effect: `All personal data of the customer ${userId} of ${settings.name} is destroyed. It cannot be restored.`,
+          word: userId,
+        }
+      },
+    },
     async run(stores, { reason }, merchantId: string, userId: string) {
       await findMerchant(stores, merchantId)
       const { eraseCustomer } = await import('../privacy/customer-erasure.js')
       const customer = { merchantId, userId: customerId(userId) }
       const result = await eraseCustomer(await partsOf(stores), customer, reason, stores.context)
       if (!result.accepted) {
-        if (result.reason === 'unknown-customer') throw new Refused('Customer not found.')
-        throw new Refused(`This customer has open transfers: ${result.trackingIds.join(', ')}`)
+        if (result.reason === 'unknown-customer') throw new Refused('unknown-customer', 'Customer not found.')
+        throw new Refused('transfers-open', `This customer has open transfers: ${result.trackingIds.join(', ')}`, {
+          trackingIds: result.trackingIds.join(', '),
+        })
       }
       await clearFiles(stores)
       const { accepted: _, ...erasure } = result
@@ -60,11 +78,19 @@ export function addPrivacyCommands(program: Command): void {
   })
   const retaining = 'erase the customers without a transfer for a period, and compact the files'
   defineCommand(privacy, 'retain', retaining, {
+    examples: ['--after 10y --dry-run', '--after 18m --merchant f5ebe0d2 --yes'],
     options: {
       after: required(option('<period>', 'days, months or years: 90d, 18m, 10y', period)),
       merchant: option('<id>', 'only of this merchant', storedUuid),
       reason: option('<text>', 'for auditors (default: the rule)', reason),
       dryRun: flag('print the number of customers and change nothing'),
+    },
+    confirmation: {
+      when: ({ dryRun }) => !dryRun,
+      question: (_, { after }) => ({
+        effect: `All personal data of the customers without a transfer for ${after} is destroyed. It cannot be restored. \`--dry-run\` counts them.`,
+        word: after,
+      }),
     },
     async run(stores, { after, merchant: merchantId, dryRun = false, ...given }) {
       if (merchantId !== undefined) await findMerchant(stores, merchantId)
@@ -78,7 +104,17 @@ export function addPrivacyCommands(program: Command): void {
   })
   const givingUp = "erase the log's customers whose keys are missing from the key store: they are permanently lost"
   defineCommand(privacy, 'give-up', givingUp, {
+    examples: [
+      '--reason "disk and its backup lost, ticket 204"',
+      '--reason "disk and its backup lost, ticket 204" --yes',
+    ],
     options: { reason: required(option('<text>', 'for auditors', reason)) },
+    confirmation: {
+      question: () => ({
+        effect: 'The customers whose keys are missing count as erased, even if their keys are found later.',
+        word: 'give up',
+      }),
+    },
     async run({ eventStore: raw, rawEventStore, box, customerKeys: keys, clock, context }, { reason }) {
       const { giveUpLostKeys } = await import('../privacy/customer-erasure.js')
       const { markedStore } = await import('../operations/stores/stores.js')
@@ -89,6 +125,7 @@ export function addPrivacyCommands(program: Command): void {
   })
   const compacting = 'finish erasures, and rewrite the key and list files without erased data'
   defineCommand(privacy, 'compact', compacting, {
+    examples: ['', '--json'],
     async run(stores) {
       const { finishErasures } = await import('../privacy/customer-erasure.js')
       const finished = await finishErasures(await partsOf(stores), stores.context)
@@ -108,6 +145,7 @@ async function clearFiles(stores: CommandStores): Promise<void> {
   const opened = { ...stores, readModels: await stores.readModels() }
   if (!(await bringListsUpToDate(opened, listsWithinMs)))
     throw new Refused(
+      'lists-behind',
       'The customer is erased, but the lists have not caught up. Check `transferd projections status`, then run `transferd privacy compact`.',
     )
   await compactForgotten(stores.configuration, opened)

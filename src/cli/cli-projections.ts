@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { refusalText } from '../commands/refusal-texts.js'
 import type { ProjectionStatus } from '../projections/projection-status.js'
 import type { ProjectionBusyError, ProjectionTask } from '../projections/projection-tasks.js'
 import type { CommandStores } from './cli-stores.js'
-import { defineCommand, Refused, UsageError } from './command.js'
+import { defineCommand } from './command.js'
+import { Refused, refusedBy, UsageError } from './failures.js'
 import { flag, option, reason } from './options.js'
 
 const taskCommands = {
@@ -16,6 +16,7 @@ export function addProjectionCommands(program: Command): void {
   const projections = program.command('projections').description('manage the projections that maintain the lists')
   const none = 'No projections found.'
   defineCommand(projections, 'list', 'projections with their collections', {
+    examples: ['', '--json'],
     run: showStatus,
     list: {
       columns: {
@@ -30,6 +31,7 @@ export function addProjectionCommands(program: Command): void {
     },
   })
   defineCommand(projections, 'status', 'the state and lag of each projection', {
+    examples: ['', '--json'],
     run: showStatus,
     list: {
       columns: {
@@ -46,6 +48,7 @@ export function addProjectionCommands(program: Command): void {
   })
   const rebuilding = 'build new documents, compare them with the served ones, and switch if they are identical'
   defineCommand(projections, 'rebuild [name]', rebuilding, {
+    examples: ['transfers', '--all --keep'],
     options: {
       all: flag('all projections'),
       keep: flag('do not switch; the built documents wait for `projections switch`'),
@@ -60,14 +63,17 @@ export function addProjectionCommands(program: Command): void {
   })
   for (const what of ['verify', 'switch', 'rollback'] as const) {
     defineCommand(projections, `${what} <name>`, taskCommands[what], {
+      examples: ['transfers', 'callbacks --json'],
       async run(stores, _, name: string) {
         const [ended] = await doTasks(stores, [name], { what })
-        if (what === 'verify' && ended?.comparison?.differing) throw new Refused(differencesInWords(ended))
+        if (what === 'verify' && ended?.comparison?.differing)
+          throw new Refused('documents-differ', differencesInWords(ended))
         return ended
       },
     })
   }
   defineCommand(projections, 'pause <name>', 'stop updating a projection until it is resumed', {
+    examples: ['transfers --reason "maintenance of the store"', 'callbacks --json'],
     options: { reason: option('<text>', 'shown in the status', reason) },
     async run(stores, { reason = null }, name: string) {
       const { tasks } = await tasksOf(stores, [name])
@@ -75,18 +81,20 @@ export function addProjectionCommands(program: Command): void {
     },
   })
   defineCommand(projections, 'resume <name>', 'continue a paused projection', {
+    examples: ['transfers', 'callbacks --json'],
     async run(stores, _, name: string) {
       const { tasks } = await tasksOf(stores, [name])
       return { name, paused: false, changed: await tasks.resume(name) }
     },
   })
   defineCommand(projections, 'cancel <name>', 'cancel the current task and discard its documents', {
+    examples: ['transfers', 'callbacks --json'],
     async run(stores, _, name: string) {
       const { tasks, deps } = await tasksOf(stores, [name])
       const { watchTasks } = await import('../projections/start-projections.js')
       const task = await tasks.find(name)
       if (!task || !(await tasks.cancel(name, task.requestId)))
-        throw new Refused(`${name} has no task that can be cancelled`)
+        throw new Refused('no-task', `${name} has no task that can be cancelled`)
       for await (const _ of watchTasks(deps, [task], new AbortController().signal));
       return { name, cancelled: task.what }
     },
@@ -154,19 +162,19 @@ async function doTasks(
     if (isInterrupted && !own.some(({ projection }) => isUnfinished(found.get(projection)))) break
   }
   if (isInterrupted)
-    throw new Refused(own.length === 0 ? 'interrupted; the tasks of other users continue' : 'cancelled')
+    throw new Refused('interrupted', own.length === 0 ? 'interrupted; the tasks of other users continue' : 'cancelled')
   if (names.length > 1) notify(`took ${Math.round((Date.parse(clock()) - startedAtMs) / 1_000)} s`)
   return names.map((name) => endedOf(name, last.get(name)))
 }
 
 /** @throws Refused */
 function endedOf(name: string, task: ProjectionTask | undefined) {
-  if (!task) throw new Refused(`another user cancelled the task of ${name}`)
+  if (!task) throw new Refused('task-cancelled', `another user cancelled the task of ${name}`)
   const { state, comparison = null, reason: why } = task
   const ended = { name, state, position: comparison?.position ?? task.end ?? null, comparison }
-  if (state === 'failed') throw new Refused(`${task.what} of ${name} failed: ${why}`)
+  if (state === 'failed') throw new Refused('task-failed', `${task.what} of ${name} failed: ${why}`)
   if (why !== undefined)
-    throw new Refused(`${differencesInWords(ended)}: ${why} (transferd projections switch ${name})`)
+    throw new Refused('documents-differ', `${differencesInWords(ended)}: ${why} (transferd projections switch ${name})`)
   return ended
 }
 
@@ -202,8 +210,8 @@ async function asRefusal<Result>(request: Promise<Result>): Promise<Result> {
   } catch (error) {
     if (!(error instanceof Error)) throw error
     // By their names: to import the classes would load most of the program.
-    if (error.name === 'UnknownProjectionError') throw new Refused(error.message)
-    if (error.name === 'ProjectionBusyError') throw new Refused(refusalText((error as ProjectionBusyError).violation))
+    if (error.name === 'UnknownProjectionError') throw new Refused('unknown-projection', error.message)
+    if (error.name === 'ProjectionBusyError') throw refusedBy((error as ProjectionBusyError).violation)
     throw error
   }
 }

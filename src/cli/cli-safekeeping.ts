@@ -3,14 +3,16 @@ import { type Currency, currencyOf } from '../domain/money.js'
 import type { RestoreReport } from '../operations/backup/backup-commands.js'
 import type { KeyListed } from '../operations/keys/key-commands.js'
 import { checkpointIn, contentOf, verifierOf } from './audit-proofs.js'
-import { defineStandaloneCommand, UsageError } from './command.js'
+import { defineStandaloneCommand } from './command.js'
+import { UsageError } from './failures.js'
 import { flag, matching, option, path, reason, repeatable, required } from './options.js'
 import { type Columns, cell, readable, shortId, table } from './readable.js'
 
 export function addMasterKeyCommands(program: Command): void {
-  const keys = program.command('keys').description('the master keys')
+  const keys = program.command('master-keys').description('list, rotate and give up master keys')
   const listing = 'the keys, their sources, and the number of secrets that each one seals'
   defineStandaloneCommand(keys, 'list', listing, {
+    examples: ['', '--json'],
     run: async ({ configuration }) => (await import('../operations/keys/key-commands.js')).listKeys(configuration),
     text({ keys: all, unreadable }) {
       const problems = unreadable.map((place) => `${place} cannot be read: its secrets are not counted\n`)
@@ -18,6 +20,7 @@ export function addMasterKeyCommands(program: Command): void {
     },
   })
   defineStandaloneCommand(keys, 'rotate', 'seal all secrets with the current key', {
+    examples: ['', '--json'],
     run: async ({ configuration, context }) =>
       (await import('../operations/keys/key-commands.js')).rotateKeys(configuration, context),
     text: ({ keyId, resealed, unused }) =>
@@ -26,8 +29,18 @@ export function addMasterKeyCommands(program: Command): void {
   const givingUp = 'continue without a lost key; users, wallet accounts and merchants need new secrets afterwards'
   const keyId = matching((text) => /^[0-9a-f]{8}$/.test(text), 'It must be 8 hexadecimal digits.')
   defineStandaloneCommand(keys, 'give-up <keyId>', givingUp, {
-    args: { keyId: { description: 'a lost key, as `keys list` prints it', parse: keyId } },
+    examples: [
+      '3f2a91c0 --reason "disk of the vault lost, ticket 204"',
+      '3f2a91c0 --reason "disk of the vault lost, ticket 204" --yes',
+    ],
+    args: { keyId: { description: 'a lost key, as `master-keys list` prints it', parse: keyId } },
     options: { reason: required(option('<text>', 'for auditors', reason)) },
+    confirmation: {
+      question: (_, __, lost: string) => ({
+        effect: `Everything that the key ${lost} seals is lost, even if the key is found later: users, wallet accounts and merchants need new secrets.`,
+        word: lost,
+      }),
+    },
     run: async ({ configuration, context }, { reason }, lost: string) =>
       (await import('../operations/keys/key-commands.js')).giveUpKey(configuration, lost, reason, context),
     text: ({ keys: all }) => table(all, columns),
@@ -52,6 +65,7 @@ export function addBackupCommands(program: Command): void {
   const copying = "back up the log, its tree, customers' keys and receipts, also while the service runs"
   const where = 'a directory; if it contains backups, only new content is stored'
   defineStandaloneCommand(program, 'backup <target>', copying, {
+    examples: ['/backup/transferd', '/backup/transferd --passphrase-file /etc/transferd/passphrase --with-read-models'],
     args: { target: { description: where, parse: path } },
     options: {
       withReadModels: flag('include the lists, which a service otherwise rebuilds after a restore'),
@@ -75,6 +89,10 @@ export function addBackupCommands(program: Command): void {
   })
   const source = 'the target of `backup`, for its newest backup, or a file in its `sets`'
   defineStandaloneCommand(program, 'restore <backup>', 'verify a backup and create a data directory from it', {
+    examples: [
+      '/backup/transferd --to ./data',
+      '/backup/transferd --to ./data --passphrase-file passphrase --checkpoint checkpoint-october',
+    ],
     args: { backup: { description: source, parse: path } },
     options: {
       to: required(option('<directory>', 'must not exist yet', path)),

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { defineBareCommand, defineCommand, Refused, UsageError } from './command.js'
+import { addExamples, defineBareCommand, defineCommand } from './command.js'
+import { Refused, UsageError } from './failures.js'
 import { waitForStopSignal } from './long-running.js'
 import { table } from './readable.js'
 
@@ -10,21 +11,24 @@ import { table } from './readable.js'
 const stopAllowanceMs = 30_000
 
 export function addServiceCommands(program: Command): void {
-  program
+  const serving = program
     .command('serve')
     .description('run the service until SIGTERM or SIGINT (a second signal ends it immediately)')
     .option('--roles <list>', 'a comma-separated list of api, projections and callbacks (default: all)')
     .option('--seed', 'fill an empty sandbox with an hour of sample transfers')
     .option('--json', 'print the base URL and the sandbox credentials as one JSON document')
     .action(serve)
+  addExamples(serving, ['', '--roles projections,callbacks'])
   defineCommand(program, 'seed', 'fill an empty sandbox with an hour of sample transfers', {
+    examples: ['', '--json'],
     log: 'may be new',
     async run({ configuration, eventStore, box, clock, merchantDirectory }) {
       const { isWithoutTransfers, seed } = await import('../sandbox/seed/seed.js')
-      if (configuration.sandbox === 'off') throw new Refused('There is no sandbox, because SANDBOX is off.')
+      if (configuration.sandbox === 'off')
+        throw new Refused('no-sandbox', 'There is no sandbox, because SANDBOX is off.')
       if (!(await merchantDirectory()).isSandbox())
-        throw new Refused('There is a live merchant. Sample transfers require a sandbox without one.')
-      if (!(await isWithoutTransfers(eventStore))) throw new Refused('Transfers already exist.')
+        throw new Refused('no-sandbox', 'There is a live merchant. Sample transfers require a sandbox without one.')
+      if (!(await isWithoutTransfers(eventStore))) throw new Refused('transfers-exist', 'Transfers already exist.')
       const parts = { store: eventStore, box, clock, frame: configuration, shouldContinue: () => true }
       return { transfers: await seed(parts) }
     },
@@ -34,12 +38,13 @@ export function addServiceCommands(program: Command): void {
 export function addOutboxCommands(program: Command): void {
   const outbox = program.command('outbox').description("the sandbox's messages to customers")
   defineCommand(outbox, 'list', 'undelivered codes and links, newest first', {
+    examples: ['', '--json'],
     async run(stores) {
       const { createOutbox } = await import('../main/compose-wallet.js')
       const merchants = await stores.allMerchants()
       // Remaining sandbox messages must not be shown once customers are real.
       if (stores.configuration.sandbox === 'off' || merchants.some(({ settings }) => !settings.sandbox))
-        throw new Refused('The outbox exists only in sandbox mode.')
+        throw new Refused('no-sandbox', 'The outbox exists only in sandbox mode.')
       return createOutbox({ ...stores, readModels: await stores.readModels() }).list()
     },
     list: {
@@ -55,6 +60,7 @@ export function addDoctorCommand(program: Command): void {
     'doctor',
     'check this installation and suggest remedies, with or without a running service',
     {
+      examples: ['', '--json'],
       async run() {
         const { examine } = await import('../operations/doctor/doctor.js')
         return { checks: await examine(process.env, () => new Date().toISOString()) }

@@ -5,15 +5,7 @@ import { readConfiguration } from '../operations/configuration/configuration.js'
 import { openLog, openReachableReadModels, requireLog } from '../operations/stores/stores.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { operatorContext } from './operator-log.js'
-
-/** The stdout and stderr of the program, which a test may have replaced. */
-export interface Output {
-  write(text: string): void
-  /** Prints a line on stderr. */
-  notify(message: string): void
-  /** Prints a line on stderr without the name of the program. */
-  progress(line: string): void
-}
+import type { Output } from './output.js'
 
 /** The opened stores and the commands on them. A service may be running on the same stores. */
 export type CommandStores = Awaited<ReturnType<typeof openCommandStores>>

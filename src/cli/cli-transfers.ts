@@ -4,11 +4,13 @@ import { type Action, hasEffect, type TransferResult } from '../commands/transfe
 import { formatTwoDecimals, toJsonNumber } from '../domain/money.js'
 import { type Status, statusCodes, type Transfer } from '../domain/transfer/transfer.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
+import { violate } from '../kernel/rules.js'
 import { storedUuid } from '../kernel/uuid.js'
 import type { FoundTransfer } from '../queries/transfer-queries.js'
 import { addBankFileCommand } from './cli-bank-files.js'
 import type { CommandStores } from './cli-stores.js'
-import { AlreadyDone, defineCommand, findMerchant, type Listing, listed, Refused, UsageError } from './command.js'
+import { defineCommand, type Examples, findMerchant, type Listing, listed } from './command.js'
+import { AlreadyDone, Refused, refusedBy, UsageError } from './failures.js'
 import {
   amount,
   choice,
@@ -29,9 +31,10 @@ import { age, shortId } from './readable.js'
 export function addTransferCommands(program: Command): void {
   const transfers = program.command('transfers').description('show and settle transfers')
   defineCommand(transfers, 'show <trackingId>', 'show a transfer', {
+    examples: ['7b0f2c1e', '7b0f2c1e --json'],
     async run(stores, _, trackingId: string) {
       const found = await stores.transfers.find(trackingId)
-      if (!found) throw new Refused('Transfer not found.')
+      if (!found) throw refusedBy(violate('unknown-transfer'))
       return {
         ...(await shownTransfer(stores, found)),
         walletCollections: await walletCollections(stores, trackingId),
@@ -40,6 +43,10 @@ export function addTransferCommands(program: Command): void {
   })
   const attention = 'only transfers whose money needs a decision; cannot be combined with other filters'
   defineCommand(transfers, 'list', 'transfers, newest first', {
+    examples: [
+      '--status Pending --kind withdrawal --merchant f5ebe0d2',
+      '--from 2026-11-21 --to 2026-11-22 --limit 1000 --json',
+    ],
     options: {
       merchant: option('<id>', 'of this merchant', storedUuid),
       referenceId: option('<id>', 'with this referenceId'),
@@ -123,9 +130,18 @@ async function walletCollections({ eventStore }: CommandStores, trackingId: stri
 }
 
 const statusChanges = [
-  { name: 'manual', type: 'SendToManualControl', description: 'send a transfer to manual review' },
-  { name: 'cancel', type: 'Cancel', description: 'cancel a transfer without payment' },
-  { name: 'fail', type: 'Fail', description: 'record that a transfer could not be paid' },
+  {
+    ...({ name: 'manual', type: 'SendToManualControl', description: 'send a transfer to manual review' } as const),
+    examples: ['7b0f2c1e', '7b0f2c1e --message "We are checking your payment."'],
+  },
+  {
+    ...({ name: 'cancel', type: 'Cancel', description: 'cancel a transfer without payment' } as const),
+    examples: ['7b0f2c1e', '7b0f2c1e --message "The deposit was paid twice."'],
+  },
+  {
+    ...({ name: 'fail', type: 'Fail', description: 'record that a transfer could not be paid' } as const),
+    examples: ['19c4a7d0', '19c4a7d0 --message "The bank rejected the account."'],
+  },
 ] as const
 
 /** Adds the commands that settle a transfer and its money. */
@@ -135,6 +151,7 @@ function addSettlingCommands(transfers: Command): void {
     transfers,
     'complete',
     'record that the money has arrived or was paid',
+    ['7b0f2c1e', '7b0f2c1e --amount 95.00 --reason "the bank kept a fee" --receipt-url https://bank.example/r/1'],
     {
       amount: option('<amount>', amountDefault, amount),
       confirmAmount: option('<amount>', 'repeats an unlikely amount', amount),
@@ -146,15 +163,20 @@ function addSettlingCommands(transfers: Command): void {
       return { type: 'Complete', transactionAmountMinor, confirmedAmountMinor, reason, receiptUrl, message }
     },
   )
-  for (const { name, type, description } of statusChanges) {
+  for (const { name, type, description, examples } of statusChanges) {
     const options = { message: option('<text>', 'for the merchant', message) }
-    settles(transfers, name, description, options, ({ message = null }) => ({ type, message }))
+    settles(transfers, name, description, examples, options, ({ message = null }) => ({ type, message }))
   }
-  settles(transfers, 'release', "end a user's claim of a withdrawal, also of one in a bank file", {}, () => ({
+  const releases = ['19c4a7d0', '19c4a7d0 --json'] as const
+  settles(transfers, 'release', "end a user's claim of a withdrawal, also of one in a bank file", releases, {}, () => ({
     type: 'Release',
   }))
+  const reopens = [
+    '7b0f2c1e --reason "Your payment arrived."',
+    '7b0f2c1e --reason "Your payment arrived." --json',
+  ] as const
   const why = { reason: required(option('<text>', 'for the merchant', reason)) }
-  settles(transfers, 'reopen', 'put a cancelled or failed deposit into ManualControl', why, ({ reason }) => {
+  settles(transfers, 'reopen', 'put a cancelled or failed deposit into ManualControl', reopens, why, ({ reason }) => {
     return { type: 'Reopen', reason }
   })
   const receipt = "the address of the return's receipt; each receipt stands for one return"
@@ -162,14 +184,22 @@ function addSettlingCommands(transfers: Command): void {
     transfers,
     'return',
     'record that money of a deposit was paid back',
+    [
+      '7b0f2c1e --amount 95.00 --receipt-url https://bank.example/r/2',
+      '7b0f2c1e --amount 5 --receipt-url https://bank.example/r/3 --json',
+    ],
     {
       amount: required(option('<amount>', 'the returned amount, such as 95.00', amount)),
       receiptUrl: required(option('<url>', receipt, url)),
     },
     ({ amount: amountMinor, receiptUrl }) => ({ type: 'ReturnFunds', amountMinor, receiptUrl }),
   )
+  const resolutions = [
+    '7b0f2c1e --reason "The customer was credited."',
+    '7b0f2c1e --reason "Booked elsewhere." --json',
+  ] as const
   const how = { reason: required(option('<text>', 'how it was settled', reason)) }
-  settles(transfers, 'resolve', 'end the need for attention of a deposit', how, ({ reason }) => {
+  settles(transfers, 'resolve', 'end the need for attention of a deposit', resolutions, how, ({ reason }) => {
     return { type: 'ResolveAttention', reason }
   })
 }
@@ -178,10 +208,12 @@ function settles<Options extends OptionSpecs>(
   transfers: Command,
   name: string,
   description: string,
+  examples: Examples,
   options: Options,
   actionOf: (given: Values<Options>) => Action,
 ): void {
   defineCommand(transfers, `${name} <trackingId>`, description, {
+    examples,
     options,
     run: (stores, given, trackingId: string) => settled(stores, trackingId, actionOf(given)),
   })
@@ -226,15 +258,16 @@ async function refusalOf(
     const found = (await transfers.find(trackingId))!
     const [actor, at] = [String(refusal.values.by), String(refusal.values.done)]
     const shown = { ...(await shownTransfer(stores, found)), changed: false, doneBy: { actor, at } }
-    return new AlreadyDone(noticeOf(actor, at, found.transfer), shown)
+    return new AlreadyDone(refusal, noticeOf(actor, at, found.transfer), shown)
   }
-  if (refusal.rule !== 'status-final' && refusal.rule !== 'booking-final') return new Refused(text)
+  if (refusal.rule !== 'status-final' && refusal.rule !== 'booking-final') return refusedBy(refusal)
   const end = (await transfers.history(trackingId)).findLast(({ event }) => ends.includes(event.type))
-  if (!end) return new Refused(text)
+  if (!end) return refusedBy(refusal)
   const [{ actor }, { at }] = [end.metadata, end.event.data]
   const reasonWithActor = `${text} ${actor} did that at ${at}.`
-  if (refusal.rule === 'status-final' || actor === context.actor) return new Refused(reasonWithActor)
+  if (refusal.rule === 'status-final' || actor === context.actor)
+    return new Refused(refusal.rule, reasonWithActor, refusal.values)
   // The second of two operators who complete a transfer gets this status regardless of the amounts.
   const shown = { ...(await shownTransfer(stores, (await transfers.find(trackingId))!)), changed: false }
-  return new AlreadyDone(`nothing was changed: ${reasonWithActor}`, { ...shown, doneBy: { actor, at } })
+  return new AlreadyDone(refusal, `nothing was changed: ${reasonWithActor}`, { ...shown, doneBy: { actor, at } })
 }

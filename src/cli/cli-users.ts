@@ -6,6 +6,7 @@ import { storedUuid } from '../kernel/uuid.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand } from './command.js'
 import { choice, email, option, repeatable, required, seenRevision, text } from './options.js'
+import { shortId } from './readable.js'
 
 const position = {
   role: required(choice('<role>', 'the permissions of the user', roles)),
@@ -16,6 +17,10 @@ export function addUserCommands(program: Command): void {
   const users = program.command('users').description('users of the dashboard')
   const created = 'create a user; the initial password is shown only once and must be changed at the first sign-in'
   defineCommand(users, 'create', created, {
+    examples: [
+      '--email ada@example.com --name "Ada Lovelace" --role administrator',
+      '--email joe@example.com --name Joe --role operator --merchant f5ebe0d2',
+    ],
     log: 'may be new',
     options: {
       email: required(option('<email>', 'the sign-in name', email)),
@@ -29,6 +34,7 @@ export function addUserCommands(program: Command): void {
     },
   })
   defineCommand(users, 'list', 'all users, newest first', {
+    examples: ['', '--json'],
     async run(stores) {
       const { users, directory } = await commandsOf(stores)
       await directory.catchUp()
@@ -50,24 +56,41 @@ export function addUserCommands(program: Command): void {
     },
   })
   defineCommand(users, 'role <userId>', 'change the role of a user and end their sessions', {
+    examples: [
+      '3b9f6c52-7a0e-4f0e-9d53-2f0f3a6f1b77 --role auditor',
+      '3b9f6c52-7a0e-4f0e-9d53-2f0f3a6f1b77 --role approver --merchant f5ebe0d2',
+    ],
     options: position,
     run: async (stores, { role, merchant: merchantIds = null }, userId: string) =>
       changedUser(stores, (users) => users.changeRole(userId, { role, merchantIds }, stores.context)),
   })
   defineCommand(users, 'disable <userId>', 'block a user and end their sessions', {
+    examples: ['3b9f6c52-7a0e-4f0e-9d53-2f0f3a6f1b77', '3b9f6c52-7a0e-4f0e-9d53-2f0f3a6f1b77 --json'],
     run: async (stores, _, userId: string) => changedUser(stores, (users) => users.disable(userId, stores.context)),
   })
   defineCommand(users, 'enable <userId>', 'allow a user to sign in again', {
+    examples: ['3b9f6c52-7a0e-4f0e-9d53-2f0f3a6f1b77', '3b9f6c52-7a0e-4f0e-9d53-2f0f3a6f1b77 --json'],
     run: async (stores, _, userId: string) => changedUser(stores, (users) => users.enable(userId, stores.context)),
   })
   const confirm = 'confirm the access of a user that an administrator changed, in place of a second administrator'
   defineCommand(users, 'confirm <userId>', confirm, {
+    examples: [
+      '3b9f6c52-7a0e-4f0e-9d53-2f0f3a6f1b77 --revision 4',
+      '3b9f6c52-7a0e-4f0e-9d53-2f0f3a6f1b77 --revision 4 --json',
+    ],
     options: { revision: required(option('<n>', 'the `revision` of the user that you have checked', seenRevision)) },
     run: async (stores, { revision }, userId: string) =>
       changedUser(stores, (users) => users.confirmAccess(userId, revision, stores.context)),
   })
   const reset = 'issue a new initial password, remove the second factor, and end the sessions'
   defineCommand(users, 'reset <userId>', reset, {
+    examples: ['3b9f6c52-7a0e-4f0e-9d53-2f0f3a6f1b77', '3b9f6c52-7a0e-4f0e-9d53-2f0f3a6f1b77 --yes'],
+    confirmation: {
+      question: (_, __, userId: string) => ({
+        effect: `The password and the second factor of the user ${userId} are removed, and the sessions end.`,
+        word: shortId(userId),
+      }),
+    },
     async run(stores, _, userId: string) {
       const { users } = await commandsOf(stores)
       const reset = accepted(await users.reset(userId, stores.context))

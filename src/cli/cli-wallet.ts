@@ -4,9 +4,11 @@ import { deviceIdOf } from '../commands/ids.js'
 import { toJsonNumber } from '../domain/money.js'
 import { isEasyPassword, isPassword, isPhone, maxAccountNumber } from '../domain/password-rules.js'
 import type { Movement, WalletAccount } from '../domain/wallet-account.js'
+import { violate } from '../kernel/rules.js'
 import { storedUuid } from '../kernel/uuid.js'
 import type { CommandStores } from './cli-stores.js'
-import { accepted, defineCommand, findMerchant, Refused, UsageError } from './command.js'
+import { accepted, defineCommand, findMerchant } from './command.js'
+import { Refused, refusedBy, UsageError } from './failures.js'
 import { amount, email, flag, integer, matching, option, required, text, tolerance } from './options.js'
 
 const maxShownMovements = 50
@@ -18,6 +20,10 @@ export function addWalletCommands(program: Command): void {
   const wallets = program.command('wallets').description("accounts of the built-in wallet's customers")
   const passwordDescription = '6 digits, or - to read them from stdin, hidden from other users'
   defineCommand(wallets, 'open', 'open an account', {
+    examples: [
+      '--email ada@example.com --phone +905551234567 --password -',
+      '--email joe@example.com --phone +905551234568 --password - --balance 100 --sandbox',
+    ],
     log: 'may be new',
     options: {
       email: required(option('<email>', 'the login name of the customer', email)),
@@ -35,6 +41,7 @@ export function addWalletCommands(program: Command): void {
     },
   })
   defineCommand(wallets, 'credit <accountNumber>', 'add money', {
+    examples: ['1000001 --amount 95.00 --reference transfer-of-21-november', '1000001 --amount 95.00 --json'],
     args,
     options: {
       amount: required(option('<amount>', 'such as 95.00', amount)),
@@ -56,11 +63,12 @@ export function addWalletCommands(program: Command): void {
     },
   })
   defineCommand(wallets, 'show <accountNumber>', 'show an account', {
+    examples: ['1000001', '1000001 --json'],
     args,
     async run(stores, _, accountNumber: number) {
       const accounts = await accountsOf(stores)
       const account = await accounts.find(accountNumber)
-      if (!account) throw new Refused('Wallet account not found.')
+      if (!account) throw refusedBy(violate('unknown-account'))
       return {
         accountNumber,
         ...accounts.contact(account),
@@ -75,6 +83,10 @@ export function addWalletCommands(program: Command): void {
   })
   const trusting = "let a merchant's user pay from the account without confirmation by email"
   defineCommand(wallets, 'trust-device <accountNumber>', trusting, {
+    examples: [
+      '1000001 --merchant f5ebe0d2 --user customer-42',
+      '1000001 --merchant f5ebe0d2 --user customer-42 --json',
+    ],
     args,
     options: {
       merchant: required(option('<id>', 'the merchant', storedUuid)),
@@ -114,7 +126,8 @@ async function passwordFromStdin(): Promise<string> {
 
 /** @throws Refused if an external wallet core is configured */
 async function accountsOf({ configuration, eventStore, clock, box }: CommandStores) {
-  if (configuration.wallet.engine === 'http') throw new Refused('The accounts are in the wallet core of WALLET_URL.')
+  if (configuration.wallet.engine === 'http')
+    throw new Refused('wallet-core', 'The accounts are in the wallet core of WALLET_URL.')
   const { createWalletAccounts } = await import('../main/compose-wallet.js')
   return createWalletAccounts({ eventStore, clock, box })
 }

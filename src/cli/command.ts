@@ -1,34 +1,17 @@
+import { styleText } from 'node:util'
 import { type Command, Option } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
 import { settlementAmountProblem } from '../commands/transfer/transfer-requests.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
-import type { Refusal } from '../kernel/rules.js'
-import { escapeHidden } from '../kernel/text.js'
+import { type Refusal, violate } from '../kernel/rules.js'
 import { isStoredUuid, storedUuid, storedUuidPrefix } from '../kernel/uuid.js'
-import type { CommandStores, Output } from './cli-stores.js'
-import { type Logging, securityLogIn, withSecurityLog } from './operator-log.js'
+import type { CommandStores } from './cli-stores.js'
+import { confirm, type Question, requireTerminal } from './confirmation.js'
+import { AlreadyDone, Refused, refusedBy, UsageError } from './failures.js'
+import { type Logging, pathOf, securityLogIn, withSecurityLog } from './operator-log.js'
 import { flagOf, type OptionSpecs, type Values } from './options.js'
+import { type Output, outputOf } from './output.js'
 import { type Columns, jsonLine, readable, shortIdLength, table } from './readable.js'
-
-/** The command is valid but rejected: exit status 1. */
-export class Refused extends Error {
-  override readonly name = 'Refused'
-}
-
-/** Another user has already done it, so nothing changed: exit status 3. The result is printed anyway. */
-export class AlreadyDone extends Refused {
-  constructor(
-    message: string,
-    readonly result: object,
-  ) {
-    super(message)
-  }
-}
-
-/** The command was used incorrectly: exit status 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
 
 /** The parts that a command works on. A command without a configuration leaves no line in the security log. */
 interface Parts extends Output, Partial<Logging> {
@@ -46,6 +29,8 @@ export interface Listing<Row> {
 
 type RowOf<Result> = Result extends { readonly items: readonly (infer Row)[] } | readonly (infer Row)[] ? Row : never
 
+export type Examples = readonly [string, string, ...string[]]
+
 /** The descriptions, parsers and choices of arguments, by their names. */
 type ArgumentSpecs = {
   readonly [name: string]: {
@@ -59,8 +44,18 @@ const id = { parse: storedUuid }
 const usualArgs: ArgumentSpecs = { trackingId: id, merchantId: id, id }
 
 interface Definition<Opened, Options extends OptionSpecs, Arguments extends unknown[], Result> {
+  /** What follows the name of the command, at least twice. The help shows it. */
+  readonly examples: Examples
+  /** A text after the options in the help. */
+  readonly notes?: string
   readonly args?: ArgumentSpecs
   readonly options?: Options
+  /** Makes the command ask before it runs, and adds `--yes`. For commands that stop a merchant or cannot be undone. */
+  readonly confirmation?: {
+    /** Whether the options need a confirmation. Defaults to always. */
+    readonly when?: (options: Values<Options>) => boolean
+    readonly question: (opened: Opened, options: Values<Options>, ...args: Arguments) => Question | Promise<Question>
+  }
   /**
    * Only a command with `may be new` creates a missing log. Any other would report a missing transfer to a user who is in the wrong
    * directory.
@@ -104,17 +99,24 @@ function definer<Opened extends Parts>(
       const zone = form === '<time>' ? ' (UTC)' : ''
       command.addOption(complete(new Option(`${flagOf(name)} ${form}`.trim(), `${description}${zone}`)))
     }
+    if (definition.notes !== undefined) command.addHelpText('after', definition.notes)
+    addExamples(command, definition.examples)
+    const { confirmation } = definition
+    if (confirmation) command.option('--yes', 'do it without asking')
     command.option('--json', 'print exactly one JSON document on stdout').action(async () => {
+      const given = command.opts<Values<Options> & { readonly yes?: true }>()
+      const question = given.yes || confirmation?.when?.(given) === false ? undefined : confirmation?.question
+      if (question) requireTerminal(command)
       const opened = await open(command, log)
       try {
         await prepare?.(command, opened)
-        const given = command.opts<Values<Options>>()
+        if (question) await confirm(await question(opened, given, ...(command.processedArgs as Arguments)))
         const action = () => run(opened, given, ...(command.processedArgs as Arguments))
         const result = await withSecurityLog(opened, command, action)
         const { list, text = list && (() => listed(result, list, opened)), finding } = definition
         if (result !== undefined) print(command, json(result), text && (() => text(result, opened)))
         const problem = finding?.(result)
-        if (problem !== undefined) throw new Refused(problem)
+        if (problem !== undefined) throw new Refused('check-failed', problem)
       } catch (error) {
         if (error instanceof AlreadyDone) print(command, error.result)
         throw error
@@ -123,6 +125,12 @@ function definer<Opened extends Parts>(
       }
     })
   }
+}
+
+/** Shows examples at the end of the help of a command. */
+export function addExamples(command: Command, examples: Examples): void {
+  const lines = () => examples.map((each) => `  transferd ${pathOf(command)} ${each}`.trimEnd()).join('\n')
+  command.addHelpText('after', () => `\n${styleText('bold', 'Examples:', { validateStream: false })}\n${lines()}`)
 }
 
 /** Defines a command on the stores that the configuration names. */
@@ -166,23 +174,13 @@ export function print(command: Command, result: unknown, text = () => readable(r
   outputOf(command).write(json ? jsonLine(result) : text())
 }
 
-export function outputOf(command: Command): Output {
-  const { writeOut, writeErr } = command.configureOutput()
-  return {
-    write: (text) => writeOut?.(text),
-    // A message can contain texts of other programs, for example of those that can write to the target of a backup.
-    notify: (message) => writeErr?.(`transferd: ${message.split('\n').map(escapeHidden).join('\n')}\n`),
-    progress: (line) => writeErr?.(`${line}\n`),
-  }
-}
-
 /** Rejects amounts that the currency cannot represent. Only amounts are bigint options. @throws UsageError */
 function requireWholeAmounts(command: Command, { configuration: { currency } }: CommandStores): void {
   const options = command.opts<{ readonly [name: string]: unknown }>()
   for (const option of command.options) {
     const value = options[option.attributeName()]
     const problem = typeof value === 'bigint' ? settlementAmountProblem(currency, value) : undefined
-    if (problem) throw new UsageError(refusalText(problem, option.long))
+    if (problem) throw new UsageError(refusalText(problem, option.long), problem.rule)
   }
 }
 
@@ -206,7 +204,8 @@ async function completed(stores: CommandStores, kind: string | undefined, given:
   if (prefix === undefined || prefix.length < shortIdLength || isStoredUuid(prefix)) return given
   const [only, another] = await (kind === 'transfer' ? transfersWith : merchantsWith)(stores, prefix)
   const ids = kind === 'transfer' ? 'trackingIds' : 'merchantIds'
-  if (another !== undefined) throw new Refused(`Several ${ids} start with ${given}. Add more characters.`)
+  if (another !== undefined)
+    throw new Refused('ambiguous-id', `Several ${ids} start with ${given}. Add more characters.`)
   return only ?? given
 }
 
@@ -223,7 +222,7 @@ async function merchantsWith(stores: CommandStores, prefix: string): Promise<rea
 /** @throws Refused if the merchant does not exist */
 export async function findMerchant({ merchants }: CommandStores, id: string): Promise<Merchant> {
   const merchant = await merchants.find(id)
-  if (!merchant) throw new Refused('Merchant not found.')
+  if (!merchant) throw refusedBy(violate('unknown-merchant'))
   return merchant
 }
 
@@ -231,6 +230,6 @@ type Decided = { readonly accepted: true } | { readonly accepted: false; readonl
 
 /** Returns an accepted result. @throws Refused with the reason of a rejected one */
 export function accepted<Result extends Decided>(result: Result): Extract<Result, { accepted: true }> {
-  if (!result.accepted) throw new Refused(refusalText(result.refusal, result.refusal.field))
+  if (!result.accepted) throw refusedBy(result.refusal, result.refusal.field)
   return result as Extract<Result, { accepted: true }>
 }

@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import type { CommandContext } from '../commands/handle-command.js'
 import type { Clock } from '../kernel/time.js'
 import type { MacBox } from '../operations/logging/security-log-chain.js'
+import { outputOf } from './output.js'
 
 /** The last words of the commands that change nothing without `--report`. Every other command leaves a line in the security log. */
 const reading = new Set([
@@ -77,12 +78,12 @@ async function log(logging: Logging, command: Command, outcome: string, result?:
     appendToSecurityLog(dataDirectory, { time: clock(), event: 'security.operator_command', ...fields }, box)
   } catch (error) {
     // The command has already taken effect, and most of its effects are events that name the actor.
-    const { writeErr } = command.configureOutput()
-    writeErr?.(`transferd: the security log could not be written: ${(error as Error).message}\n`)
+    outputOf(command).notify(`the security log could not be written: ${(error as Error).message}`)
   }
 }
 
-function pathOf(command: Command): string {
+/** Returns the names of a command and of the groups that contain it. */
+export function pathOf(command: Command): string {
   const above = command.parent?.parent ? `${pathOf(command.parent)} ` : ''
   return `${above}${command.name()}`
 }

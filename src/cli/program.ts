@@ -1,9 +1,10 @@
+import { styleText } from 'node:util'
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
-import { messageWithRemedy } from '../operations/files/directory-access.js'
 import { version } from '../operations/version.js'
 import { addAuditCommands } from './cli-audit.js'
 import { addCallbackCommands } from './cli-callbacks.js'
 import { addEventCommands } from './cli-events.js'
+import { addInstallationCommands } from './cli-installation.js'
 import { addMerchantCommands } from './cli-merchants.js'
 import { addPayoutCommands } from './cli-payouts.js'
 import { addPrivacyCommands } from './cli-privacy.js'
@@ -13,7 +14,9 @@ import { addDoctorCommand, addOutboxCommands, addServiceCommands } from './cli-s
 import { addTransferCommands } from './cli-transfers.js'
 import { addUserCommands } from './cli-users.js'
 import { addWalletCommands } from './cli-wallet.js'
-import { AlreadyDone, outputOf, UsageError } from './command.js'
+import { failureDocument, failureOf } from './failures.js'
+import { inRed, noticesOf, outputOf, printFailure } from './output.js'
+import { jsonLine } from './readable.js'
 
 /** The groups of commands, in the order of the help. */
 const groups = [
@@ -26,7 +29,7 @@ const groups = [
     addCallbackCommands,
     addProjectionCommands,
   ],
-  ...[addPrivacyCommands, addDoctorCommand, addMasterKeyCommands, addBackupCommands],
+  ...[addPrivacyCommands, addDoctorCommand, addMasterKeyCommands, addBackupCommands, addInstallationCommands],
 ]
 
 /**
@@ -34,20 +37,40 @@ const groups = [
  * wrong usage or configuration, 3 if another user has already done it. `output` replaces the stdout and stderr of the process.
  */
 export async function run(argv: readonly string[], output: OutputConfiguration = {}): Promise<number> {
+  const wantsJson = argv.includes('--json')
   const program = buildProgram(output)
+  const { writeErr } = program.configureOutput()
+  if (wantsJson) withoutParserMessages(program)
+  const notices = noticesOf(program)
   try {
     await program.parseAsync(argv)
+    for (const notice of notices) outputOf(program).announce(notice)
     return 0
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
-    outputOf(program).notify(error instanceof Error ? messageWithRemedy(error) : message)
-    if (error instanceof UsageError || name === 'ConfigurationError') return 2
-    // The stack trace of a bug in transferd belongs in a report.
-    if ([TypeError, RangeError, ReferenceError].some((bug) => error instanceof bug))
-      outputOf(program).progress(String(stack))
-    return error instanceof AlreadyDone ? 3 : 1
+    if (error instanceof CommanderError && error.exitCode === 0) return 0
+    const failure = failureOf(error)
+    if (wantsJson) writeErr?.(jsonLine(failureDocument(failure, notices)))
+    else if (!(error instanceof CommanderError)) {
+      printFailure(program, failure.message)
+      if (failure.stack !== undefined) writeErr?.(`${failure.stack}\n`)
+    }
+    return failure.status
   }
+}
+
+/** Silences stderr until a command starts, because the parser's messages and help are in the JSON document instead. */
+function withoutParserMessages(program: Command): void {
+  const { writeErr } = program.configureOutput()
+  let hasStarted = false
+  program.hook('preAction', () => {
+    hasStarted = true
+  })
+  // The commands share this object.
+  Object.assign(program.configureOutput(), {
+    writeErr: (text: string) => {
+      if (hasStarted) writeErr?.(text)
+    },
+  })
 }
 
 /** Builds the commands that docs/reference/cli.md lists. The program throws CommanderError instead of exiting. */
@@ -56,7 +79,9 @@ export function buildProgram(output: OutputConfiguration = {}): Command {
     .description('Self-hosted payment-transfer service.')
     .version(version)
     .showHelpAfterError('(--help lists commands and options)')
-    .configureOutput(output)
+    .configureOutput({ outputError: (text, write) => write(inRed(text)), ...output })
+    // Commander removes the style where no terminal shows it.
+    .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     .exitOverride()
   for (const add of groups) add(program)
   return program

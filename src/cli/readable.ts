@@ -1,9 +1,24 @@
+import { stripVTControlCharacters, styleText } from 'node:util'
 import { escapeHidden } from '../kernel/text.js'
 
 /** The maximum width of a table in columns. */
 const maxWidth = 100
 const gap = '  '
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** The columns and fields that a terminal shows in the colour of their value. */
+const colouredColumns = /^(status|state|result|callbacks|statusDescription)$/i
+const coloursOfValues: { readonly [value: string]: 'green' | 'yellow' | 'red' } = {
+  ...Object.fromEntries(
+    ['Completed', 'delivered', 'enabled', 'live', 'ok', 'running', 'seals'].map((value) => [value, 'green']),
+  ),
+  ...Object.fromEntries(
+    ['ManualControl', 'held', 'paused', 'waiting', 'warning', 'unknown'].map((value) => [value, 'yellow']),
+  ),
+  ...Object.fromEntries(
+    ['Failed', 'disabled', 'failed', 'parked', 'stopped', 'suspended', 'not given'].map((value) => [value, 'red']),
+  ),
+}
 
 /** Returns one JSON document. Escapes characters that a terminal would not display, which leaves the JSON equivalent. */
 export function jsonLine(value: unknown): string {
@@ -28,16 +43,19 @@ export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string 
   const all = Object.values(columns).map((column) => (typeof column === 'object' ? column : { cell: column }))
   const textOf = (row: Row, { cell: of, max }: Column<Row>) =>
     cut(cell(typeof of === 'function' ? of(row) : row[of]), max)
-  const lines = [Object.keys(columns), ...rows.map((row) => all.map((column) => textOf(row, column)))]
+  const heads = Object.keys(columns)
+  const lines = [heads, ...rows.map((row) => all.map((column) => textOf(row, column)))]
   const widths = all.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)))
   const indent = widths.slice(0, -1).reduce((sum, width) => sum + width + gap.length, 0)
   return lines
-    .map((line) => {
+    .map((line, row) => {
       const last = wrap(line.at(-1)!, maxWidth - indent).join(`\n${' '.repeat(indent)}`)
-      const cells = line.slice(0, -1).map((text, column) => {
-        return all[column]!.align === 'right' ? text.padStart(widths[column]!) : text.padEnd(widths[column]!)
+      const cells = [...line.slice(0, -1), last].map((text, column) => {
+        const space = ' '.repeat(column === all.length - 1 ? 0 : widths[column]! - text.length)
+        const shown = row === 0 ? text && styleText('bold', text) : coloured(heads[column]!, text)
+        return all[column]!.align === 'right' ? `${space}${shown}` : `${shown}${space}`
       })
-      return `${[...cells, last].join(gap).trimEnd()}\n`
+      return `${cells.join(gap).trimEnd()}\n`
     })
     .join('')
 }
@@ -58,9 +76,15 @@ export function readable(value: unknown): string {
   return entries
     .map(([name, field]) => {
       if (isTable(field)) return `${name}\n${plainTable(field).replace(/^(?=.)/gm, gap)}`
-      return `${name.padEnd(width)}${gap}${cell(field)}\n`
+      return `${name.padEnd(width)}${gap}${coloured(name, cell(field))}\n`
     })
     .join('')
+}
+
+/** Returns the text in the colour of its value, if stdout is a terminal that shows colours. */
+function coloured(name: string, text: string): string {
+  const colour = colouredColumns.test(name) && Object.hasOwn(coloursOfValues, text) ? coloursOfValues[text] : undefined
+  return colour ? styleText(colour, text) : text
 }
 
 /** Returns a value on one line, with times in UTC. */
@@ -128,5 +152,9 @@ function plainTable(rows: readonly Record<string, unknown>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const columns = names.map((name) => [name.replace(/[A-Z]/g, ' $&').toUpperCase(), name])
   const text = table(rows, Object.fromEntries(columns))
-  return text.split('\n').some((line) => line.length > maxWidth) ? rows.map(readable).join('\n') : text
+  return stripVTControlCharacters(text)
+    .split('\n')
+    .some((line) => line.length > maxWidth)
+    ? rows.map(readable).join('\n')
+    : text
 }

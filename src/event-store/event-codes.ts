@@ -74,7 +74,7 @@ export function addEventCodes(raw: EventLog, key: EventKey): EventStore {
  */
 export function checkEventCodes(raw: EventStore, key: EventKey, onForged?: (event: Place) => void): EventStore {
   let replacement: Promise<Position | undefined> | undefined
-  /** Whether the event carries a code of a key that an operator later declared lost (`keys give-up`), so that no one can check it. */
+  /** Whether the event carries a code of a key that an operator later declared lost (`master-keys give-up`), so that no one can check it. */
   const hasLostKey = async (event: UnparsedEvent): Promise<boolean> => {
     const keyId = eventKeyIdOf(event)
     if (keyId === undefined || keyId === key.id) return false

@@ -4,3 +4,14 @@ import { readFileSync } from 'node:fs'
 export const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve('#package.json')), 'utf8')) as {
   readonly version: string
 }
+
+export async function sqliteVersion(): Promise<string> {
+  // Import late, because --version and --help need only the file above.
+  const { default: Database } = await import('better-sqlite3')
+  const database = new Database(':memory:')
+  try {
+    return database.prepare('SELECT sqlite_version()').pluck().get() as string
+  } finally {
+    database.close()
+  }
+}

@@ -18,7 +18,7 @@ const directory = temporaryDirectory(t)
 const data = join(directory, 'data')
 const shop = ['--name', 'Shop – ü', '--callback-url', 'https://shop.example', '--allow-ip', '192.0.2.1']
 const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...shop)
-await cliJson(directory, 'merchants', 'suspend', id)
+await cliJson(directory, 'merchants', 'suspend', id, '--yes')
 
 const embedded = `embedded:${data}`
 const configuration = {

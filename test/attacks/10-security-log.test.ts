@@ -99,7 +99,7 @@ t.test('the doctor reports an edited security log, and one that was removed as a
   const data = join(directory, 'data')
   const live = ['--name', 'A', '--callback-url', 'https://a.example', '--allow-ip', '10.0.0.1']
   const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...live)
-  await cliJson(directory, 'merchants', 'suspend', id)
+  await cliJson(directory, 'merchants', 'suspend', id, '--yes')
   const check = async () => {
     const { stdout } = await runCli(directory, ['doctor', '--json'], { PORT: '0' })
     return (JSON.parse(stdout) as { checks: Check[] }).checks.find(({ name }) => name === 'security-log')

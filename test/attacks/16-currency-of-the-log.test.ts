@@ -17,7 +17,7 @@ const refused = {
   name: 'ConfigurationError',
   message: /CURRENCY is EUR, but the log is in TRY\. Set CURRENCY=TRY, or use a different log/,
 }
-const output = { write: () => undefined, notify: () => undefined, progress: () => undefined }
+const output = { write: () => undefined, notify: () => undefined, announce: () => undefined, progress: () => undefined }
 
 function environmentOf(directory: string, masterKey = randomBytes(32)) {
   const data = `embedded:${directory}`
@@ -92,7 +92,7 @@ t.test('the program ends with status 2 and the reason, and a verification works 
   const verified = await run('EUR', 'audit', 'verify', '--json')
   t.notMatch(verified.stderr, 'CURRENCY')
   t.match(JSON.parse(verified.stdout), { codesVerified: true })
-  t.match(await run('EUR', 'events', 'backup', 'copy.db'), { status: 0 })
+  t.match(await run('EUR', 'events', 'save', 'copy.db'), { status: 0 })
 })
 
 t.test('the same currency with different minor units is another one', async (t) => {

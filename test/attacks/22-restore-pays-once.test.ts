@@ -136,7 +136,7 @@ t.test('nothing can be paid from a restored log before its first start', async (
   // These programs have no master key, so they cannot record the restore for the services that use them.
   for (const args of [
     ['events', 'copy', '--from', `embedded:${to}`, '--to', `embedded:${to}-copy`],
-    ['events', 'serve', '--data', to, '--port', '0', '--insecure'],
+    ['events', 'serve-grpc', '--data', to, '--port', '0', '--insecure'],
   ])
     t.match(
       await run(to, ...args),

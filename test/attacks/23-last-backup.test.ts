@@ -50,8 +50,8 @@ t.test('no backup makes the file last-backup forget the newest checkpoint that i
   t.match(await run('backup', 'target'), { status: 0 })
   t.ok(sizeKept() > first, 'a newer checkpoint replaces it')
   const newest = kept()
-  t.match(await run('events', 'backup', 'events.db'), { status: 0 })
-  t.equal(kept(), newest, 'the command events backup has no checkpoint')
+  t.match(await run('events', 'save', 'events.db'), { status: 0 })
+  t.equal(kept(), newest, 'the command events save has no checkpoint')
 
   // An attacker puts an earlier state of everything but this file back.
   const lastBackup = readFileSync(join(data, 'last-backup'))
@@ -64,7 +64,7 @@ t.test('no backup makes the file last-backup forget the newest checkpoint that i
   t.equal(status, 1)
   t.match(stdout, /the last backup/)
 
-  t.match(await run('audit', 'restart-tree', '--reason', 'reviewed'), { status: 0 })
+  t.match(await run('audit', 'restart-tree', '--reason', 'reviewed', '--yes'), { status: 0 })
   // The next start of the service does this.
   setTreeAside(join(data, 'audit'))
   setAuditKeyAside(data)

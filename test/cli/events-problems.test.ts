@@ -26,7 +26,7 @@ t.test('does not list an event that is skipped while no service runs', async (t)
   }, 60_000)
   await service.end('SIGTERM')
   t.match(await cliJson(directory, 'events', 'problems'), [{ event: `${stream}@0`, reason: /Foreign/ }])
-  t.match(await cliJson(directory, 'events', 'skip', `${stream}@0`, '--reason', 'a test'), { changed: true })
+  t.match(await cliJson(directory, 'events', 'skip', `${stream}@0`, '--reason', 'a test', '--yes'), { changed: true })
   t.same(await cliJson(directory, 'events', 'problems'), [])
 })
 

@@ -16,7 +16,7 @@ import { temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 import { runCli } from './in-process.js'
 
-/** Half of the 10 s that `events serve` allows itself to shut down. */
+/** Half of the 10 s that `events serve-grpc` allows itself to shut down. */
 const endsWithinMs = 5_000
 
 interface Serving {
@@ -30,7 +30,7 @@ interface Serving {
 }
 
 async function serving(t: Test, ...args: string[]): Promise<Serving> {
-  const child = spawn(process.execPath, [program, 'events', 'serve', '--port', '0', '--json', ...args], {
+  const child = spawn(process.execPath, [program, 'events', 'serve-grpc', '--port', '0', '--json', ...args], {
     env: { PATH: process.env.PATH },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -138,7 +138,7 @@ t.test('only the users of the file or the environment have access', async (t) =>
     [['--data', log, '--users', path], environment, /cannot be combined/],
     [['--data', log], { EVENTS_USER: 'service' }, /require each other/],
   ] as const) {
-    const { status, stderr } = await runCli(directory, ['events', 'serve', ...args], variables)
+    const { status, stderr } = await runCli(directory, ['events', 'serve-grpc', ...args], variables)
     t.equal(status, 2)
     t.match(stderr, reason)
   }
@@ -167,11 +167,17 @@ t.test('an invalid user file stops the start with status 2, and no message conta
       message: /users\.json must contain (?!.*hunter2)/,
     })
   }
-  const { status, stdout, stderr } = await runCli(directory, ['events', 'serve', '--in-memory', '--users', path])
+  const { status, stdout, stderr } = await runCli(directory, ['events', 'serve-grpc', '--in-memory', '--users', path])
   t.same([status, stdout], [2, ''])
   t.match(stderr, /users\.json must contain/)
   t.notMatch(stderr, /hunter2/)
-  const missing = await runCli(directory, ['events', 'serve', '--in-memory', '--users', join(directory, 'none.json')])
+  const missing = await runCli(directory, [
+    'events',
+    'serve-grpc',
+    '--in-memory',
+    '--users',
+    join(directory, 'none.json'),
+  ])
   t.equal(missing.status, 2)
   t.match(missing.stderr, /none\.json cannot be read: ENOENT/)
 })
@@ -192,17 +198,17 @@ t.test('rejects options that would expose the log', async (t) => {
   ]
   await Promise.all(
     refused.map(async ([args, reason]) => {
-      const { status, stdout, stderr } = await runCli(directory, ['events', 'serve', ...args])
+      const { status, stdout, stderr } = await runCli(directory, ['events', 'serve-grpc', ...args])
       t.same([status, stdout], [2, ''], args.join(' '))
       t.match(stderr, reason)
     }),
   )
   const log = join(directory, 'no-log')
-  const missing = await runCli(directory, ['events', 'serve', '--data', log])
+  const missing = await runCli(directory, ['events', 'serve-grpc', '--data', log])
   t.equal(missing.status, 1)
   t.match(missing.stderr, /there is no log in .*no-log: to create one, add --writable/)
   t.notOk(existsSync(log), 'no log is created')
-  const { stdout } = await runCli(directory, ['events', 'serve', '--help'])
+  const { stdout } = await runCli(directory, ['events', 'serve-grpc', '--help'])
   t.match(stdout.replace(/\s+/g, ' '), /one that is not loopback requires TLS/)
   t.match(stdout.replace(/\s+/g, ' '), /TLS requires both files/)
 })
@@ -305,7 +311,7 @@ t.test('--insecure requires no credentials, on loopback addresses only', async (
   ]) {
     const { status, stderr } = await runCli(temporaryDirectory(t), [
       'events',
-      'serve',
+      'serve-grpc',
       '--in-memory',
       '--insecure',
       ...args,

@@ -44,7 +44,7 @@ async function world(t: Test, callbackUrl = 'http://127.0.0.1:9/') {
   const run = (...args: string[]) => runCli(directory, args, environment)
   const shop = ['--name', 'Shop', '--callback-url', callbackUrl, '--sandbox', '--callback-on-create']
   const merchant = await json<Shop>('merchants', 'create', ...shop)
-  await json('merchants', 'rotate-secret', merchant.id, '--only', 'webhookSecret')
+  await json('merchants', 'rotate-secret', merchant.id, '--only', 'webhookSecret', '--yes')
   const wallet = ['--email', 'eve@example.com', '--password', '482915', '--phone', '+905551234567']
   const { accountNumber } = await json<{ accountNumber: number }>('wallets', 'open', ...wallet)
   const secondFactor = await makeUser({ ...environment })
@@ -95,20 +95,24 @@ t.test('after a rotation the old key can be removed, and every secret still open
     receiver.url,
   )
   const sealed = { merchants: 3, 'wallet accounts': 2, users: 2, customers: 1, audit: 1 }
-  t.same((await json<KeyList>('keys', 'list')).keys, [
+  t.same((await json<KeyList>('master-keys', 'list')).keys, [
     { keyId: oldId, from: join(keyDirectory, '2025.key'), seals: true, sealed },
   ])
   key('2026.key', next)
-  const before = await run('keys', 'list')
+  const before = await run('master-keys', 'list')
   t.match(
     before.stdout,
     new RegExp(`${oldId}  opens +merchants: 3, wallet accounts: 2, users: 2, customers: 1, audit: 1`),
   )
   t.match(before.stdout, new RegExp(`${nextId}  seals +nothing .*2026.key`))
   const rotation = { keyId: nextId, resealed: sealed, unused: [oldId] }
-  t.same(await json<Rotation>('keys', 'rotate'), rotation)
-  t.same(await json<Rotation>('keys', 'rotate'), { ...rotation, resealed: {} }, 'a repeated rotation changes nothing')
-  const { keys } = await json<KeyList>('keys', 'list')
+  t.same(await json<Rotation>('master-keys', 'rotate'), rotation)
+  t.same(
+    await json<Rotation>('master-keys', 'rotate'),
+    { ...rotation, resealed: {} },
+    'a repeated rotation changes nothing',
+  )
+  const { keys } = await json<KeyList>('master-keys', 'list')
   t.match(keys, [
     { keyId: oldId, sealed: {} },
     { keyId: nextId, sealed: { ...sealed, digests: 1 } },
@@ -142,7 +146,7 @@ t.test(
   async (t) => {
     const { directory, keyDirectory, environment, key, json, run, merchant } = await world(t)
     key('2026.key', next)
-    await json('keys', 'rotate')
+    await json('master-keys', 'rotate')
     rmSync(join(keyDirectory, '2025.key'))
     const { trackingId } = sampleEvent('DepositCreated').data
     t.match(
@@ -153,15 +157,15 @@ t.test(
     rmSync(join(keyDirectory, '2026.key'))
     key('2027.key', third)
     t.match(await run('merchants', 'list'), { status: 1, stderr: new RegExp(nextId) })
-    t.match(await run('keys', 'rotate'), { status: 1, stderr: new RegExp(nextId) })
-    const { keys } = await json<KeyList>('keys', 'list')
+    t.match(await run('master-keys', 'rotate'), { status: 1, stderr: new RegExp(nextId) })
+    const { keys } = await json<KeyList>('master-keys', 'list')
     const lost = keys.find(({ from }) => from === null)
     t.match(lost, {
       keyId: nextId,
       seals: false,
       sealed: { merchants: 3, users: 2, 'wallet accounts': 2, digests: 1, customers: 1, audit: 1 },
     })
-    const giveUp = (id: string, ...more: string[]) => run('keys', 'give-up', id, ...more)
+    const giveUp = (id: string, ...more: string[]) => run('master-keys', 'give-up', id, '--yes', ...more)
     t.match(await giveUp(nextId), { status: 2, stderr: /--reason/ })
     t.match(await giveUp(oldId, '--reason', 'lost'), { status: 1, stderr: /not encrypted with/ })
     t.match(await giveUp(nextId, '--reason', 'ticket 204'), { status: 0 })
@@ -181,6 +185,7 @@ t.test(
       merchant.id,
       '--overlap-minutes',
       '0',
+      '--yes',
     )
     // Only the long form starts a service once more.
     if (!long) return

@@ -29,8 +29,8 @@ t.test('keys are created, shown once, listed without their values, and revoked',
   const duplicate = await runCli(directory, ['merchants', 'keys', 'create', id, '--name', 'reports'])
   t.match(duplicate, { status: 1, stderr: /already has a key with this name/ })
   t.match(await run('create', id, '--name', 'all'), { scopes: ['read', 'deposits', 'withdrawals'], validUntil: null })
-  t.match(await run('revoke', id, keyId), { id, keyId, keys: [{ name: 'main' }, { name: 'all' }] })
-  t.match(await runCli(directory, ['merchants', 'keys', 'revoke', id, keyId]), {
+  t.match(await run('revoke', id, keyId, '--yes'), { id, keyId, keys: [{ name: 'main' }, { name: 'all' }] })
+  t.match(await runCli(directory, ['merchants', 'keys', 'revoke', id, keyId, '--yes']), {
     status: 1,
     stderr: /API key not found/,
   })

@@ -170,12 +170,12 @@ t.test('rotates one or both secrets and keeps the previous one valid for the ove
   const directory = temporaryDirectory(t)
   const issued = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
   const run = (...args: string[]) => cliJson<MerchantAnswer>(directory, 'merchants', ...args)
-  const key = await run('rotate-key', issued.id, '--overlap-minutes', '0')
+  const key = await run('rotate-key', issued.id, '--overlap-minutes', '0', '--yes')
   t.same(Object.keys(key), ['id', 'webApiKey'])
   t.not(key.webApiKey, issued.webApiKey)
-  const one = await run('rotate-secret', issued.id, '--only', 'webhookSecret')
+  const one = await run('rotate-secret', issued.id, '--only', 'webhookSecret', '--yes')
   t.same(Object.keys(one), ['id', 'webhookSecret'])
-  const both = await run('rotate-secret', issued.id)
+  const both = await run('rotate-secret', issued.id, '--yes')
   t.same(Object.keys(both), ['id', 'secretKey', 'webhookSecret'])
   const shown = await run('show', issued.id)
   t.match(shown.keys, [{ name: 'main', validUntil: null }])
@@ -185,14 +185,24 @@ t.test('rotates one or both secrets and keeps the previous one valid for the ove
 
 t.test('rejects an unknown id with status 1 and the reason on stderr', async (t) => {
   const directory = temporaryDirectory(t)
+  await cliJson(
+    directory,
+    'merchants',
+    'create',
+    '--name',
+    'Shop',
+    '--callback-url',
+    'https://shop.example',
+    '--sandbox',
+  )
   const unknown = '00000000-0000-4000-8000-000000000000'
   const commands = [
     ['merchants', 'show', unknown],
     ['merchants', 'set', unknown, '--name', 'X'],
     ['merchants', 'rotate-key', unknown],
-    ['merchants', 'keys', 'revoke', unknown, '000000000000'],
-    ['merchants', 'rotate-secret', unknown],
-    ['merchants', 'suspend', unknown],
+    ['merchants', 'keys', 'revoke', unknown, '000000000000', '--yes'],
+    ['merchants', 'rotate-secret', unknown, '--yes'],
+    ['merchants', 'suspend', unknown, '--yes'],
     ['callbacks', 'enable', unknown],
     ['callbacks', 'resend', unknown],
     ['callbacks', 'replay-parked', '--merchant', unknown],
@@ -205,7 +215,7 @@ t.test('rejects an unknown id with status 1 and the reason on stderr', async (t)
   for (const command of commands) {
     const { status, stdout, stderr } = await runCli(directory, [...command, '--json'])
     t.same([status, stdout], [1, ''], command.join(' '))
-    t.match(stderr, /transferd: .*(not found|there is no)/i)
+    t.match(stderr, /"code":"(unknown-(merchant|transfer|projection)|api-key-unknown)"/)
   }
 })
 

@@ -37,7 +37,7 @@ t.test('every command that can change something logs one line with actor, comman
   )
   await cliJson(directory, 'merchants', 'list')
   await cliJson(directory, 'merchants', 'show', merchant.id)
-  await cliJson(directory, 'merchants', 'suspend', merchant.id)
+  await cliJson(directory, 'merchants', 'suspend', merchant.id, '--yes')
   const wallet = ['--email', 'ada@example.com', '--password', '734219', '--phone', '+905551234567']
   const account = await cliJson<{ accountNumber: number }>(directory, 'wallets', 'open', ...wallet)
   await runCli(directory, ['merchants', 'resume', 'unknown'])
@@ -76,11 +76,11 @@ t.test('only read-only commands log nothing', async (t) => {
   for (const changing of ['create', 'set', 'complete', 'rebuild', 'credit']) t.ok(names.has(changing), changing)
 })
 
-t.test('events serve logs its start and rejected logins without the entered text', async (t) => {
+t.test('events serve-grpc logs its start and rejected logins without the entered text', async (t) => {
   const directory = temporaryDirectory(t)
   const child = spawn(
     process.execPath,
-    [program, 'events', 'serve', '--data', directory, '--writable', '--port', '0', '--json'],
+    [program, 'events', 'serve-grpc', '--data', directory, '--writable', '--port', '0', '--json'],
     { env: { PATH: process.env.PATH, EVENTS_USER: 'reader', EVENTS_PASSWORD: 'right-password-5521' } },
   )
   t.teardown(() => child.kill('SIGKILL'))
@@ -108,6 +108,6 @@ t.test('events serve logs its start and rejected logins without the entered text
   t.match(lines.at(-1), { event: 'security.events_login_failed', login: null })
   for (const canary of ['canary', 'right-password']) t.notMatch(stderr, canary)
   const log = readFileSync(join(directory, 'security.log'), 'utf8')
-  t.match(JSON.parse(log), { command: 'events serve', outcome: 'done' })
+  t.match(JSON.parse(log), { command: 'events serve-grpc', outcome: 'done' })
   t.notMatch(log, 'right-password')
 })

@@ -28,6 +28,8 @@ t.test('a command loads only the modules that it uses', async (t) => {
   t.ok(help.modules.length > 20 && help.modules.length < 70, `${help.modules.length} modules`)
   t.ok(help.files.length < 30, `${help.files.length} files`)
   t.notMatch([...help.files, ...help.modules].join(), /better-sqlite3|typebox|event-codec/)
+  const completion = await loadedBy(directory, 'completion', 'bash')
+  t.notMatch([...completion.files, ...completion.modules].join(), /better-sqlite3|typebox|event-codec/)
   const show = await loadedBy(directory, 'merchants', 'show', id)
   t.ok(show.modules.length < 190, `${show.modules.length} modules`)
   t.ok(show.files.length < 80, `${show.files.length} files`)

@@ -183,7 +183,8 @@ t.test('rejects an unknown id instead of printing an empty result', async (t) =>
     [['callbacks', 'replay-parked', '--transfer', unknown], 'Transfer'],
   ] as const) {
     const { status, stdout, stderr } = await runCli(directory, [...args, '--json'])
-    t.same([status, stdout, stderr], [1, '', `transferd: ${what} not found.\n`], args.join(' '))
+    const error = { code: `unknown-${what.toLowerCase()}`, message: `${what} not found.` }
+    t.same([status, stdout, JSON.parse(stderr)], [1, '', { error }], args.join(' '))
   }
 })
 

@@ -1,8 +1,11 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import t from 'tap'
+import { failureCodes } from '../../src/cli/failures.js'
 import { buildProgram } from '../../src/cli/program.js'
+import { ruleTexts } from '../../src/kernel/rules.js'
 import { runCli as runProcess, temporaryDirectory } from '../support/processes.js'
 import { runCli } from './in-process.js'
 
@@ -21,6 +24,31 @@ t.test('every command takes --json', async (t) => {
       path,
     )
   }
+})
+
+/** Returns the words of a command regardless of their order, number and verb form. */
+function wordsOf(path: string): string {
+  const stems = path.split(/[ -]/).map((word) => word.replace(/(ing|ed|es|s|e)$/, ''))
+  return [...new Set(stems)].sort().join(' ')
+}
+
+/** Returns the pairs of commands that differ only by the order or the form of their words, or by a group. */
+function confusable(paths: readonly string[]): string[] {
+  return paths.flatMap((path) =>
+    paths
+      .filter((other) => other !== path)
+      .filter((other) => [other, other.slice(other.indexOf(' ') + 1)].some((each) => wordsOf(each) === wordsOf(path)))
+      .map((other) => `${path} / ${other}`),
+  )
+}
+
+t.test('no two commands differ only by the order or the form of their words, or by a group', async (t) => {
+  t.same(confusable(commands.map(({ path }) => path)), [])
+  t.same(confusable(['merchants rotate-key', 'keys rotate', 'merchants keys list', 'merchants list']), [
+    'keys rotate / merchants rotate-key',
+  ])
+  t.same(confusable(['backup', 'events backup', 'events copy']), ['backup / events backup'])
+  t.same(confusable(['key rotated', 'rotating keys']).length, 2)
 })
 
 t.test('--version prints the version of the package', async (t) => {
@@ -143,9 +171,9 @@ t.test('without a log, a query is rejected and creates nothing', async (t) => {
     ['merchants', 'list'],
     ['callbacks', 'list'],
     ['projections', 'status'],
-    ['keys', 'rotate'],
+    ['master-keys', 'rotate'],
     ['backup', '../backup'],
-    ['events', 'backup', 'copy.db'],
+    ['events', 'save', 'copy.db'],
     ['events', 'copy', '--from', 'embedded:./data', '--to', 'embedded:./copy'],
   ]) {
     const { status, stdout, stderr } = await runCli(directory, [...args, '--json'])
@@ -163,4 +191,40 @@ t.test('a rejected restore does not block the next one', async (t) => {
       stderr: /backup not found: /,
     })
   t.same(readdirSync(directory), [])
+})
+
+t.test('the reference explains every code of an error', async (t) => {
+  const codesIn = (page: string, heading: string) =>
+    [
+      ...readFileSync(page, 'utf8')
+        .split(`${heading}\n`)[1]!
+        .split(/^#/m)[0]!
+        .matchAll(/^\| `([a-z0-9-]+)` \|/gm),
+    ].map(([, code]) => code)
+  t.same(codesIn('docs/reference/cli.md', '### Errors'), failureCodes)
+  t.same(codesIn('docs/reference/errors.md', '## Rules'), Object.keys(ruleTexts))
+  for (const code of failureCodes) t.notOk(code in ruleTexts, `${code} has one meaning`)
+})
+
+/** Splits the words of a command as a shell does. */
+function shellWords(line: string): string[] {
+  const output = execFileSync('bash', ['-c', `set -- ${line.replace(/ [>|] .*/, '')}; printf '%s\\0' "$@"`])
+  return output.toString().split('\0').slice(0, -1)
+}
+
+t.test('the help of every command ends with at least two different examples that it accepts', async (t) => {
+  for (const { path, command } of commands) {
+    let help = ''
+    command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
+    const examples = help.split('\nExamples:\n')[1]?.trimEnd().split('\n') ?? []
+    t.ok(new Set(examples).size >= 2, path)
+    for (const example of examples) {
+      t.ok(`${example} `.startsWith(`  transferd ${path} `), example)
+      const program = buildProgram({ writeErr: (text) => t.fail(`${example}: ${text}`) })
+      const ran: string[] = []
+      for (const leaf of leaves(program)) leaf.command.action(() => void ran.push(leaf.path))
+      await program.parseAsync(['node', ...shellWords(example)])
+      t.same(ran, [path], example)
+    }
+  }
 })

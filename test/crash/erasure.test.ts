@@ -45,7 +45,7 @@ t.test(`the next command completes a killed erasure, in ${kills} rounds`, { time
       return log.filter(({ type }) => type === 'PersonalDataErased' || type === 'CustomerErased').length
     }
     const before = await countErasures()
-    const erase = ['privacy', 'erase', merchantId, userId, '--reason', 'asked']
+    const erase = ['privacy', 'erase', merchantId, userId, '--reason', 'asked', '--yes']
     const child = spawn(process.execPath, [program, ...erase], { cwd: directory, env: {}, stdio: 'ignore' })
     const ended = once(child, 'exit')
     // Even rounds kill the process after the decision, before the key is deleted. Odd rounds kill it between the events.

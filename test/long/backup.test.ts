@@ -33,7 +33,7 @@ t.test(
       const before = [...acknowledged]
       const { file, events, bytes } = await cliJson<{ file: string; events: number; bytes: number }>(
         directory,
-        ...['events', 'backup', name],
+        ...['events', 'save', name],
       )
       t.ok(events > before.length)
       t.equal(bytes, statSync(file).size)
@@ -96,17 +96,17 @@ t.test(
 
 t.test('never replaces an existing file and leaves no incomplete one', async (t) => {
   const directory = temporaryDirectory(t)
-  const none = await runCli(directory, ['events', 'backup', 'log.db'])
+  const none = await runCli(directory, ['events', 'save', 'log.db'])
   t.match(none, { status: 1, stderr: /there is no log in/ })
   await cliJson(directory, 'merchants', 'create', '--name', 'A', '--callback-url', 'http://127.0.0.1:9/', '--sandbox')
   writeFileSync(join(directory, 'log.db'), 'mine')
-  const existing = await runCli(directory, ['events', 'backup', 'log.db'])
+  const existing = await runCli(directory, ['events', 'save', 'log.db'])
   t.match(existing, { status: 1, stdout: '', stderr: /log\.db already exists/ })
-  const missingDirectory = await runCli(directory, ['events', 'backup', join('missing', 'log.db')])
+  const missingDirectory = await runCli(directory, ['events', 'save', join('missing', 'log.db')])
   t.match(missingDirectory, { status: 1, stdout: '', stderr: /log\.db could not be written/ })
   writeFileSync(join(directory, 'new.db.part'), 'partial backup')
-  t.match(await cliJson(directory, 'events', 'backup', 'new.db'), { events: 3 })
+  t.match(await cliJson(directory, 'events', 'save', 'new.db'), { events: 3 })
   t.same(readdirSync(directory).sort(), ['data', 'log.db', 'new.db'])
   const server = { EVENT_STORE_URL: 'esdb://127.0.0.1:1?tls=false' }
-  t.match(await runCli(directory, ['events', 'backup', 'x.db'], server), { status: 2, stderr: /names a server/ })
+  t.match(await runCli(directory, ['events', 'save', 'x.db'], server), { status: 2, stderr: /names a server/ })
 })

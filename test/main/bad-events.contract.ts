@@ -182,16 +182,23 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
     t.match(refused.stderr, new RegExp(`transfer-${badTransfers[0]}@1: `))
 
     await t.test('rejects skipping a readable event', async (t) => {
-      const good = await scene.cli('events', 'skip', `transfer-${created.body.trackingId}@0`, '--reason', 'unwanted')
+      const good = await scene.cli(
+        'events',
+        'skip',
+        `transfer-${created.body.trackingId}@0`,
+        '--reason',
+        'unwanted',
+        '--yes',
+      )
       t.equal(good.status, 1)
       t.match(good.stderr, /can be read/)
-      t.equal((await scene.cli('events', 'skip', `transfer-${badTransfers[0]}@9`, '--reason', 'x')).status, 1)
-      t.equal((await scene.cli('events', 'skip', 'elsewhere@0', '--reason', 'x')).status, 1)
-      t.equal((await scene.cli('events', 'skip', 'nonsense', '--reason', 'x')).status, 2)
+      t.equal((await scene.cli('events', 'skip', `transfer-${badTransfers[0]}@9`, '--reason', 'x', '--yes')).status, 1)
+      t.equal((await scene.cli('events', 'skip', 'elsewhere@0', '--reason', 'x', '--yes')).status, 1)
+      t.equal((await scene.cli('events', 'skip', 'nonsense', '--reason', 'x', '--yes')).status, 2)
     })
 
     const [first, ...rest] = all
-    const skipped = await scene.cli('events', 'skip', first!, '--reason', 'a test')
+    const skipped = await scene.cli('events', 'skip', first!, '--reason', 'a test', '--yes')
     t.match(JSON.parse(skipped.stdout), { event: first, changed: true })
     const { store, clock } = scene
     for (const place of rest) {

@@ -144,7 +144,11 @@ t.test('requires the keys of customers next to a shared log, and warns if they a
   const { status, stderr } = await runProgram(directory, ['serve'], elsewhere)
   t.equal(status, 1)
   t.match(stderr, /customer-keys\.db in .*\/keys contains no customer's key: set KEY_STORE_URL .*#lost-keys/)
-  const { stdout } = await runCli(directory, ['privacy', 'give-up', '--reason', 'disk lost', '--json'], elsewhere)
+  const { stdout } = await runCli(
+    directory,
+    ['privacy', 'give-up', '--reason', 'disk lost', '--yes', '--json'],
+    elsewhere,
+  )
   t.ok(JSON.parse(stdout).customers > 0)
   await startServiceProcess(t, { directory, environment: elsewhere })
 })

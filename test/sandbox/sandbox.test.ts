@@ -71,8 +71,8 @@ t.test('an empty directory starts in sandbox mode', async (t) => {
     await third.end('SIGTERM')
   })
 
-  await cliJson(directory, 'merchants', 'rotate-key', third.sandbox!.merchantId, '--overlap-minutes', '0')
-  await cliJson(directory, 'merchants', 'rotate-secret', third.sandbox!.merchantId, '--overlap-minutes', '0')
+  await cliJson(directory, 'merchants', 'rotate-key', third.sandbox!.merchantId, '--overlap-minutes', '0', '--yes')
+  await cliJson(directory, 'merchants', 'rotate-secret', third.sandbox!.merchantId, '--overlap-minutes', '0', '--yes')
   const core = { WALLET_URL: 'https://wallet.example', WALLET_TOKEN: 't' }
   const fourth = await startServiceProcess(t, { directory, environment: core })
   await t.test('so are credentials that an operator has rotated', async (t) => {

@@ -39,13 +39,13 @@ export interface EventsServerProcess {
   end(signal: NodeJS.Signals): Promise<void>
 }
 
-/** Starts `transferd events serve` for the service on the directory, and waits until it is ready. Killed after the test. */
+/** Starts `transferd events serve-grpc` for the service on the directory, and waits until it is ready. Killed after the test. */
 export async function startEventsServerProcess(
   t: { teardown(work: () => unknown): unknown },
   directory: string,
   port = 0,
 ): Promise<EventsServerProcess> {
-  const args = ['events', 'serve', '--data', directory, '--writable', '--allow-service-streams', '--json']
+  const args = ['events', 'serve-grpc', '--data', directory, '--writable', '--allow-service-streams', '--json']
   const { NODE_OPTIONS: _instrumentation, ...env } = process.env
   const child = spawn(process.execPath, [program, ...args, '--port', String(port)], {
     env,

@@ -129,7 +129,7 @@ function acl(store: StreamStore, stream: string, roles: object): Promise<void> {
 }
 
 /**
- * Starts a writable server like `transferd events serve`. It has three users: one without a group, an operator, and one with a custom
+ * Starts a writable server like `transferd events serve-grpc`. It has three users: one without a group, an operator, and one with a custom
  * group.
  */
 async function scene(t: Test) {

@@ -76,7 +76,7 @@ export const logFields = {
   userId: 'the user of the dashboard',
   subject: 'the user or object that was changed',
   change: 'the kind of the change',
-  login: 'the name of a user of `events serve`',
+  login: 'the name of a user of `events serve-grpc`',
   actor: 'the user or program that ran a command',
   command: 'the command',
   outcome: '`done`, `refused` or `failed`',

@@ -317,7 +317,7 @@ t.test('refuses to back up a log with a missing event', async (t) => {
   await t.rejects(back(1), { name: 'BackupError', message: /the log is damaged: position 8 follows position 6/ })
   t.notOk(existsSync(join(target, 'sets')))
   const file = join(data, '..', 'events-backup.db')
-  t.equal(backUpLog(data, file).events, 39, 'events backup copies the rest')
+  t.equal(backUpLog(data, file).events, 39, 'events save copies the rest')
 })
 
 const withoutSqlite = spawnSync('sqlite3', ['--version']).status !== 0 && 'sqlite3 is not installed'

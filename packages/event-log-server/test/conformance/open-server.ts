@@ -3,7 +3,7 @@ import { StreamStore } from '@transferd/event-log/streams'
 import { startProtocolServer } from '../../src/protocol-server.js'
 
 /**
- * The server of `transferd events serve --writable` with the access of the recorded server: without TLS, calls need no credentials;
+ * The server of `transferd events serve-grpc --writable` with the access of the recorded server: without TLS, calls need no credentials;
  * with TLS, every user can do everything that no ACL denies. The released command has no such option.
  *   node dist/test/conformance/open-server.js --port <port> (--data <directory> | --in-memory) [--tls-cert … --tls-key …]
  */

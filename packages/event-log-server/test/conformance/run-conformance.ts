@@ -7,7 +7,7 @@ import { groupOf, isFirstGroup, isRestart, reasonToDiffer, recorded, runsAlone }
 import { ServerUnderTest } from './server-under-test.js'
 
 /**
- * Runs the recorded scenarios against the server of `transferd events serve` with the access of the recorded server, and compares the
+ * Runs the recorded scenarios against the server of `transferd events serve-grpc` with the access of the recorded server, and compares the
  * responses with those of an EventStoreDB. The exit status is 1 if a scenario differs that must not, if a scenario was not run, or if
  * a server ended unexpectedly. Scenarios of features that the service needs must not differ; up to a tenth of the others may, if
  * differences.json lists them. The last line states the counts.

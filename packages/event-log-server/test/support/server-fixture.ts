@@ -8,7 +8,7 @@ interface ServeOptions {
   readonly isWritable?: boolean
   /** The certificate for TLS. Without it, connections are not encrypted and calls need no credentials. */
   readonly certificate?: Certificate
-  /** Whether to require the rights that `transferd events serve` requires. Defaults to the access of the recorded server. */
+  /** Whether to require the rights that `transferd events serve-grpc` requires. Defaults to the access of the recorded server. */
   readonly isClosed?: true
 }
 

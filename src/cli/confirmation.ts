@@ -1,0 +1,34 @@
+import type { Command } from 'commander'
+import { escapeHidden } from '../kernel/text.js'
+import { Refused, UsageError } from './failures.js'
+
+/** What a user must know and type before a command runs that stops a merchant or cannot be undone. */
+export interface Question {
+  /** The effect, in sentences. */
+  readonly effect: string
+  /** The text to type. */
+  readonly word: string
+}
+
+/** Rejects a command that needs a confirmation but cannot ask for one. @throws UsageError */
+export function requireTerminal(command: Command): void {
+  const { json } = command.opts<{ readonly json?: true }>()
+  if (!json && process.stdin.isTTY && process.stderr.isTTY) return
+  const reason = json ? 'with --json, it does not ask' : 'there is no terminal to ask'
+  throw new UsageError(`this requires a confirmation, but ${reason}: use --yes to do it anyway`, 'yes-required')
+}
+
+/** Asks on the terminal. @throws Refused if the user types anything else */
+export async function confirm({ effect, word }: Question): Promise<void> {
+  const { createInterface } = await import('node:readline')
+  // Without line editing, so that Ctrl-C ends the process as usual.
+  const terminal = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  process.stderr.write(`${escapeHidden(effect)}\nType ${escapeHidden(word)} to confirm: `)
+  const typed = await new Promise<string | undefined>((resolve) => {
+    terminal.once('line', resolve)
+    terminal.once('close', () => resolve(undefined))
+  })
+  terminal.close()
+  if (typed === undefined) process.stderr.write('\n')
+  if (typed?.trim() !== word.trim()) throw new Refused('not-confirmed', 'not confirmed: nothing was changed')
+}
