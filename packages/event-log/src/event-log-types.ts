@@ -117,7 +117,7 @@ export interface PersistentSubscriptionSettings {
   /** Must be smaller than historyBufferSize. */
   readonly readBatchSize: number
   readonly historyBufferSize: number
-  readonly consumerStrategy: 'RoundRobin' | 'DispatchToSingle' | 'Pinned'
+  readonly consumerStrategy: (typeof consumerStrategies)[number]
 }
 
 /** EventStoreDB's defaults, except that the group starts at the start of the log. */
@@ -134,6 +134,57 @@ export const defaultPersistentSubscriptionSettings: PersistentSubscriptionSettin
   readBatchSize: 20,
   historyBufferSize: 500,
   consumerStrategy: 'RoundRobin',
+}
+
+export const consumerStrategies = ['RoundRobin', 'DispatchToSingle', 'Pinned'] as const
+/** The maximum number of stream prefixes of a read, a subscription or a group. */
+export const maxStreamPrefixes = 100
+/** EventStoreDB stores the numbers of a group as signed 32-bit integers. */
+const maxSettingsNumber = 2 ** 31 - 1
+
+/**
+ * Returns the settings without members that are `undefined`, which count as omitted.
+ * @throws InvalidSettingsError that names the first setting that is unknown or has a value of the wrong kind
+ */
+export function checkedSettings(
+  settings: Partial<PersistentSubscriptionSettings>,
+): Partial<PersistentSubscriptionSettings> {
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined)
+  for (const [name, value] of given) {
+    const required = Object.hasOwn(defaultPersistentSubscriptionSettings, name)
+      ? requiredValue(name as keyof PersistentSubscriptionSettings, value)
+      : `one of ${Object.keys(defaultPersistentSubscriptionSettings).join(', ')}`
+    if (required !== undefined) throw new InvalidSettingsError(`the setting ${name} must be ${required}`)
+  }
+  return Object.fromEntries(given)
+}
+
+/** Returns what the value must be, or `undefined` if it is that. */
+function requiredValue(name: keyof PersistentSubscriptionSettings, value: unknown): string | undefined {
+  switch (name) {
+    case 'startFrom':
+      return value === 'start' || value === 'end' || isPosition(value)
+        ? undefined
+        : "'start', 'end' or a position whose prepare half is not greater than its commit half"
+    case 'streamPrefixes': {
+      const isList = Array.isArray(value) && value.every((prefix) => typeof prefix === 'string')
+      return isList && value.length <= maxStreamPrefixes ? undefined : `a list of at most ${maxStreamPrefixes} texts`
+    }
+    case 'consumerStrategy':
+      return consumerStrategies.some((strategy) => strategy === value)
+        ? undefined
+        : `one of ${consumerStrategies.join(', ')}`
+    default:
+      return Number.isInteger(value) && Math.abs(value as number) <= maxSettingsNumber
+        ? undefined
+        : 'a whole number of at most 32 bits'
+  }
+}
+
+function isPosition(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('commit' in value) || !('prepare' in value)) return false
+  const { commit, prepare } = value
+  return typeof commit === 'bigint' && typeof prepare === 'bigint' && prepare >= 0n && prepare <= commit
 }
 
 export interface PersistentDelivery {
@@ -174,13 +225,17 @@ export interface PersistentSubscriptionInfo {
 }
 
 export interface PersistentSubscriptions {
-  /** @throws PersistentSubscriptionExistsError, InvalidSettingsError */
-  create(group: string, settings: PersistentSubscriptionSettings): Promise<void>
   /**
-   * Drops the consumers and reloads the group from its checkpoint. The stream prefixes do not change.
+   * Creates a group. An omitted setting has the value of {@link defaultPersistentSubscriptionSettings}.
+   * @throws PersistentSubscriptionExistsError, InvalidSettingsError
+   */
+  create(group: string, settings?: Partial<PersistentSubscriptionSettings>): Promise<void>
+  /**
+   * Changes settings, drops the consumers and reloads the group from its checkpoint. An omitted setting is unchanged, and so are the
+   * stream prefixes in any case.
    * @throws PersistentSubscriptionMissingError, InvalidSettingsError
    */
-  update(group: string, settings: PersistentSubscriptionSettings): Promise<void>
+  update(group: string, settings: Partial<PersistentSubscriptionSettings>): Promise<void>
   /** Deletes the group with its checkpoint and parked events. @throws PersistentSubscriptionMissingError */
   delete(group: string): Promise<void>
   /** @throws PersistentSubscriptionMissingError */
@@ -268,6 +323,7 @@ export class PersistentSubscriptionMissingError extends Error {
   override readonly name = 'PersistentSubscriptionMissingError'
 }
 
+/** A setting of a group is unknown or invalid. The message names it. */
 export class InvalidSettingsError extends Error {
   override readonly name = 'InvalidSettingsError'
 }
