@@ -2,8 +2,15 @@
 
 export { damagedType } from './file/event-body.js'
 
-/** The revision that an append requires: the number of the stream's last event, counted from 0, or no event at all. */
-export type ExpectedRevision = number | 'no_stream'
+/** The revision of a stream: the number of its last event, counted from 0, or `no_stream` if it has none. */
+export type StreamRevision = number | 'no_stream'
+
+/**
+ * The state of the stream that an append requires: its revision, any event (`stream_exists`), or nothing (`any`). At a revision, a
+ * repeated append is recognized by the place of its events, at any time. With `stream_exists` and `any`, it is recognized if its first
+ * id is one of the stream's recent events; then all of its other ids must be too.
+ */
+export type ExpectedRevision = StreamRevision | 'stream_exists' | 'any'
 
 /** A position in the global order. Both halves are significant: use {@link comparePositions}. */
 export interface Position {
@@ -254,7 +261,8 @@ export interface PersistentSubscriptions {
 export interface EventLog {
   /**
    * Appends events atomically. Returns the first result again if the same ids already follow the expected revision.
-   * @throws WrongExpectedRevisionError, AppendTooLargeError, StoreUnavailableError (outcome unknown: read the stream, or repeat)
+   * @throws WrongExpectedRevisionError, StreamDeletedError, AppendTooLargeError, StoreUnavailableError (outcome unknown: read the
+   * stream, or repeat)
    */
   append(
     stream: string,
@@ -300,9 +308,17 @@ export class WrongExpectedRevisionError extends Error {
   constructor(
     readonly stream: string,
     readonly expected: ExpectedRevision,
-    readonly actual: ExpectedRevision,
+    readonly actual: StreamRevision,
   ) {
     super(`${stream}: expected revision ${expected}, but it is ${actual}`)
+  }
+}
+
+/** The stream was deleted permanently (tombstoned), or it is soft-deleted although the append requires that it exists. */
+export class StreamDeletedError extends Error {
+  override readonly name = 'StreamDeletedError'
+  constructor(readonly stream: string) {
+    super(`${stream} was deleted`)
   }
 }
 

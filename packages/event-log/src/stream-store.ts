@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ExpectedRevision } from './event-log-types.js'
 import { type EventContent, encodeBody } from './file/event-body.js'
 import { prepareLog } from './file/log-file.js'
 import { Log } from './log.js'
 import type { LogReader } from './reader/log-reader.js'
 import { StreamActivity } from './reader/stream-activity.js'
-import type { Expected } from './writer/stream-rules.js'
 import type { Outcome } from './writer/writer-client.js'
 import { WriterHost } from './writer/writer-host.js'
 
@@ -49,17 +49,17 @@ export class StreamStore {
   }
 
   /** @throws StoreUnavailableError */
-  append(stream: string, expected: Expected, events: readonly EventContent[]): Promise<Outcome> {
+  append(stream: string, expected: ExpectedRevision, events: readonly EventContent[]): Promise<Outcome> {
     return this.#log.client.execute({ kind: 'append', stream, expected, bodies: events.map(encodeBody) })
   }
 
   /** Hides the stream's events. The next append recreates the stream without them. @throws StoreUnavailableError */
-  delete(stream: string, expected: Expected): Promise<Outcome> {
+  delete(stream: string, expected: ExpectedRevision): Promise<Outcome> {
     return this.#log.client.execute({ kind: 'delete', stream, expected })
   }
 
   /** Ends a stream permanently. @throws StoreUnavailableError */
-  tombstone(stream: string, expected: Expected): Promise<Outcome> {
+  tombstone(stream: string, expected: ExpectedRevision): Promise<Outcome> {
     return this.#log.client.execute({ kind: 'tombstone', stream, expected })
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import {
-  type Append,
+  type LogAppend as Append,
   AppendTooLargeError,
   jsonText,
   maxAppendBytes,
@@ -18,6 +18,8 @@ const messageBytes = 3 * 1024 * 1024
 /** The size that an event counts in addition to its texts, which limits the number of events in an append. */
 const eventOverhead = 64
 
+/** The tags of the empty fields that name an expected state of the stream instead of a revision. */
+const stateTags = { no_stream: 0x1a, any: 0x22, stream_exists: 0x2a } as const
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const loneSurrogate = /\p{Surrogate}/u
 
@@ -40,7 +42,10 @@ export interface ProposedAppend extends Omit<Append, 'events'> {
 /** @throws AppendTooLargeError, TypeError */
 export function proposeAppend({ stream, expectedRevision, events }: Append, deadlineMs: number): ProposedAppend {
   checkText('a stream name', stream)
-  if (expectedRevision !== 'no_stream' && (!Number.isSafeInteger(expectedRevision) || expectedRevision < 0))
+  if (
+    !Object.hasOwn(stateTags, expectedRevision) &&
+    (!Number.isSafeInteger(expectedRevision) || Number(expectedRevision) < 0)
+  )
     throw new TypeError(`${expectedRevision} is not a revision`)
   const correlationId = randomUUID()
   const parts: SerializedEvent[][] = [[]]
@@ -108,8 +113,8 @@ function writeOptions(writer: BackwardsWriter, options: NonNullable<AppendMessag
     if (nanos !== 0) writer.number(0x10, nanos)
     writer.number(0x08, Math.floor(deadlineAtMs / 1_000))
   })
-  if (expectedRevision === 'no_stream') writer.field(0x1a, () => undefined)
-  else writer.number(0x10, expectedRevision)
+  if (typeof expectedRevision === 'number') writer.number(0x10, expectedRevision)
+  else writer.field(stateTags[expectedRevision], () => undefined)
   writer.field(0x0a, () => writer.text(0x1a, stream))
 }
 

@@ -11,6 +11,7 @@ import {
   type PersistentSubscriptionSettings,
   type PersistentSubscriptions,
   type RecordedEvent,
+  StreamDeletedError,
   WrongExpectedRevisionError,
 } from '../event-log-types.js'
 import { parseObject, toPosition } from '../file/event-body.js'
@@ -299,6 +300,7 @@ function groupLogOf(log: Log): GroupLog {
         const { revision } = await log.append(stream, expected, plainEvents)
         return { kind: 'ok', revision }
       } catch (error) {
+        if (error instanceof StreamDeletedError) return { kind: 'deleted' }
         if (!(error instanceof WrongExpectedRevisionError)) throw error
         return { kind: 'wrong_revision', actual: log.reader.lastRevision(stream) }
       }

@@ -3,15 +3,23 @@ import {
   type Append,
   type AppendResult,
   AppendTooLargeError,
-  type ExpectedRevision,
   eventText,
   jsonText,
   maxAppendBytes,
   StoreUnavailableError,
+  StreamDeletedError,
   WrongExpectedRevisionError,
 } from '../event-log-types.js'
 import { toPosition } from '../file/event-body.js'
-import { type Batch, type FromWriter, noRevision, type Operation, resultKind, resultLength } from './writer-messages.js'
+import {
+  type Batch,
+  encodeExpected,
+  type FromWriter,
+  noRevision,
+  type Operation,
+  resultKind,
+  resultLength,
+} from './writer-messages.js'
 
 /** The number of calls in a message. With more, the writer idles while the message is built; with fewer, it syncs too often. */
 const batchUnits = 256
@@ -230,6 +238,10 @@ function settleAppends(
   let at = from
   for (const { stream, expectedRevision } of appends) {
     const revision = results[at + 1] ?? noRevision
+    if (results[at] === resultKind.deleted) {
+      reject(new StreamDeletedError(stream))
+      return
+    }
     if (results[at] !== resultKind.appended) {
       const actual = revision === noRevision ? 'no_stream' : revision
       reject(new WrongExpectedRevisionError(stream, expectedRevision, actual))
@@ -294,12 +306,6 @@ function encodeEvent({ id, type, data, metadata }: Append['events'][number]): st
   if (!uuid.test(id)) throw new TypeError('an event id must be a UUID in lower case')
   checkText('an event type', type)
   return eventText(id, type, jsonText(data), jsonText(metadata))
-}
-
-function encodeExpected(expected: ExpectedRevision): number {
-  if (expected === 'no_stream') return noRevision
-  if (!Number.isSafeInteger(expected) || expected < 0) throw new TypeError(`${expected} is not a revision`)
-  return expected
 }
 
 /** Rejects text with lone surrogates, which would be stored as U+FFFD, so that different names became equal. */
