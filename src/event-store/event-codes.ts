@@ -50,8 +50,8 @@ export function addEventCodes(raw: EventLog, key: EventKey): EventStore {
     if (streamKind(stream) === undefined) return events
     const first = expected === 'no_stream' ? 0 : expected + 1
     return events.map(({ id, type, data, metadata }, index): SerializedEvent => {
-      const dataText = jsonText(data)
-      const text = jsonText(metadata)
+      const dataText = jsonText(data, 'data', type)
+      const text = jsonText(metadata, 'metadata', type)
       const members = text === '{}' ? '{' : `${text.slice(0, -1)},`
       const covered = eventText(id, type, dataText, members).slice(0, -1)
       const code = codeOf(key, { stream, revision: first + index }, covered)

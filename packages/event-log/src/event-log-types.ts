@@ -20,16 +20,42 @@ export interface Position {
 
 export type JsonObject = { readonly [key: string]: unknown }
 
-export interface NewEvent {
-  /** The event's id, a UUID in lower case. Repeating an append with the same ids returns the first result again. */
-  readonly id: string
+/**
+ * The type and data of the events of a log. Pass a union of these to `openEventLog` to append and read typed events. The log does not check
+ * them: an event of a different program, or a damaged one, has a type that the union lacks.
+ */
+export interface EventType {
   readonly type: string
-  readonly data: JsonObject
-  readonly metadata: JsonObject
+  readonly data: object
 }
 
+export interface AnyEvent extends EventType {
+  readonly data: JsonObject
+}
+
+/** An event with all parts, as the log stores it. */
+export type NewEvent<Event extends EventType = AnyEvent> = Event extends EventType
+  ? {
+      /** The event's id, a UUID in lower case. Repeating an append with the same ids returns the first result again. */
+      readonly id: string
+      readonly type: Event['type']
+      readonly data: Event['data']
+      readonly metadata: JsonObject
+    }
+  : never
+
+/**
+ * An event to append. An omitted id is a random UUID, with which a repeated append cannot be recognized. Omitted metadata is `{}`. Data
+ * and metadata are plain objects, which are stored as `JSON.stringify` writes them.
+ */
+export type EventToAppend<Event extends EventType = AnyEvent> = Event extends EventType
+  ? Pick<NewEvent<Event>, 'type' | 'data'> & Partial<Pick<NewEvent<Event>, 'id' | 'metadata'>>
+  : never
+
 /** An event whose data and metadata are the JSON texts of objects already. The log stores both unchanged. */
-export interface SerializedEvent extends Pick<NewEvent, 'id' | 'type'> {
+export interface SerializedEvent {
+  readonly id: string
+  readonly type: string
   readonly data: string
   readonly metadata: string
 }
@@ -47,12 +73,15 @@ export interface UnparsedEvent {
   readonly bytes?: readonly Uint8Array[]
 }
 
-export interface RecordedEvent extends NewEvent, UnparsedEvent {}
+/** An event that was read. */
+export type RecordedEvent<Event extends EventType = AnyEvent> = Event extends EventType
+  ? NewEvent<Event> & UnparsedEvent
+  : never
 
-export interface Append {
+export interface Append<Event extends EventType = AnyEvent> {
   readonly stream: string
   readonly expectedRevision: ExpectedRevision
-  readonly events: readonly (NewEvent | SerializedEvent)[]
+  readonly events: readonly (EventToAppend<Event> | SerializedEvent)[]
 }
 
 export interface AppendResult {
@@ -194,8 +223,8 @@ function isPosition(value: unknown): boolean {
   return typeof commit === 'bigint' && typeof prepare === 'bigint' && prepare >= 0n && prepare <= commit
 }
 
-export interface PersistentDelivery {
-  readonly event: RecordedEvent
+export interface PersistentDelivery<Event extends EventType = AnyEvent> {
+  readonly event: RecordedEvent<Event>
   /** The number of earlier deliveries. */
   readonly retryCount: number
   /** The id to acknowledge: the event's id, or the id of the parked entry if the event is replayed. */
@@ -205,7 +234,8 @@ export interface PersistentDelivery {
 export type NackAction = 'retry' | 'park' | 'skip'
 
 /** A consumer of a group. Iterate it once. It ends when its signal aborts or {@link close} is called. */
-export interface PersistentConsumer extends AsyncIterable<PersistentDelivery> {
+export interface PersistentConsumer<Event extends EventType = AnyEvent>
+  extends AsyncIterable<PersistentDelivery<Event>> {
   /** Acknowledges events. Ignores ids that are not in flight. */
   ack(...ackIds: string[]): Promise<void>
   nack(action: NackAction, reason: string, ...ackIds: string[]): Promise<void>
@@ -231,7 +261,7 @@ export interface PersistentSubscriptionInfo {
   readonly consumers: number
 }
 
-export interface PersistentSubscriptions {
+export interface PersistentSubscriptions<Event extends EventType = AnyEvent> {
   /**
    * Creates a group. An omitted setting has the value of {@link defaultPersistentSubscriptionSettings}.
    * @throws PersistentSubscriptionExistsError, InvalidSettingsError
@@ -251,24 +281,20 @@ export interface PersistentSubscriptions {
   consume(
     group: string,
     options: { readonly bufferSize: number; readonly signal: AbortSignal },
-  ): Promise<PersistentConsumer>
+  ): Promise<PersistentConsumer<Event>>
   /** Returns the parked events, oldest first. @throws PersistentSubscriptionMissingError */
   listParked(group: string, options: { readonly maxCount: number }): Promise<readonly ParkedEvent[]>
   /** Redelivers all parked events, or those before the parked revision `stopAt`. @throws PersistentSubscriptionMissingError */
   replayParked(group: string, options?: { readonly stopAt?: number }): Promise<void>
 }
 
-export interface EventLog {
+export interface EventLog<Event extends EventType = AnyEvent> {
   /**
    * Appends events atomically. Returns the first result again if the same ids already follow the expected revision.
-   * @throws WrongExpectedRevisionError, StreamDeletedError, AppendTooLargeError, StoreUnavailableError (outcome unknown: read the
-   * stream, or repeat)
+   * @throws WrongExpectedRevisionError, StreamDeletedError, AppendTooLargeError, TypeError (an event cannot be stored),
+   * StoreUnavailableError (outcome unknown: read the stream, or repeat)
    */
-  append(
-    stream: string,
-    expectedRevision: ExpectedRevision,
-    events: readonly (NewEvent | SerializedEvent)[],
-  ): Promise<AppendResult>
+  append(stream: string, expectedRevision: ExpectedRevision, events: Append<Event>['events']): Promise<AppendResult>
   /**
    * Executes appends sequentially and stops at the first rejected one, whose error it throws; the earlier ones remain. The appends
    * take one round trip if the engine allows it, and are not atomic across streams. An append without events only checks the
@@ -276,16 +302,16 @@ export interface EventLog {
    * a rejected one may be stored too; the error follows when all have ended. Use it only if you read the stored events afterwards.
    */
   appendInOrder(
-    appends: readonly Append[],
+    appends: readonly Append<Event>[],
     options?: { readonly pipelined?: boolean },
   ): Promise<readonly AppendResult[]>
   /** Set if {@link appendInOrder} checks and writes all of its streams in one transaction, without other writes in between. */
   readonly appendsInOneTransaction?: true
   /** Returns the events of a stream, or none if the stream does not exist. */
-  readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
+  readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent<Event>[]>
   /** Returns the events at these places in their order, without those of places at which there is no event of the stream and revision. */
-  readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]>
-  readAll(options: ReadAllOptions): Promise<Page>
+  readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent<Event>[]>
+  readAll(options: ReadAllOptions): Promise<Page<RecordedEvent<Event>>>
   /**
    * Reads the log like {@link readAll}, but parses nothing where the engine allows that, so it also returns unreadable events. The default
    * of `maxCount` depends on the cost of a page.
@@ -297,8 +323,8 @@ export interface EventLog {
    * Yields pages until the signal aborts and reads each page on demand. On an idle log it waits, except that it always yields one
    * page, possibly empty, when it first reaches the end.
    */
-  subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page>
-  readonly persistentSubscriptions: PersistentSubscriptions
+  subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page<RecordedEvent<Event>>>
+  readonly persistentSubscriptions: PersistentSubscriptions<Event>
   /** Waits for the operations in progress, then closes the log. */
   close(): Promise<void>
 }
@@ -365,11 +391,36 @@ export function eventText(id: string, type: string, data: string, metadata: stri
   return `["${id}",${JSON.stringify(type)},${data},${metadata}]`
 }
 
-/** Returns data or metadata of an event to append as JSON text. @throws TypeError if it is not an object or a text */
-export function jsonText(value: JsonObject | string): string {
-  if (typeof value === 'string') return value
-  if (typeof value !== 'object') throw new TypeError('data and metadata of an event must be objects')
-  return JSON.stringify(value)
+/**
+ * Returns data or metadata of an event to append as JSON text. Of a text, it checks only the first and the last character.
+ * @throws TypeError that names the event's type, if the value is not a plain object or text of one, or cannot be written as JSON
+ */
+export function jsonText(value: object | string, part: 'data' | 'metadata', type: string): string {
+  const text = typeof value === 'string' ? value : isPlainObject(value) ? stringify(value, part, type) : undefined
+  if (text?.charCodeAt(0) !== openingBrace || text.charCodeAt(text.length - 1) !== closingBrace)
+    throw new TypeError(`the ${part} of the event ${type} must be a plain object`)
+  return text
+}
+
+const openingBrace = 123
+const closingBrace = 125
+
+/** Returns `false` for arrays, and for instances of classes, of which JSON loses at least the class. */
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  // The prototype of an object of another realm (`node:vm`) has no prototype either.
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** Returns `undefined` if the object's `toJSON` returns no JSON. @throws TypeError */
+function stringify(value: object, part: string, type: string): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new TypeError(`the ${part} of the event ${type} cannot be written as JSON: ${reason}`, { cause: error })
+  }
 }
 
 export function comparePositions(a: Position, b: Position): number {

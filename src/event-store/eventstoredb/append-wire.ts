@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import {
-  type LogAppend as Append,
   AppendTooLargeError,
   jsonText,
+  type LogAppend,
   maxAppendBytes,
+  type NewEvent,
   type Position,
   type SerializedEvent,
 } from '../event-store.js'
@@ -22,6 +23,11 @@ const eventOverhead = 64
 const stateTags = { no_stream: 0x1a, any: 0x22, stream_exists: 0x2a } as const
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const loneSurrogate = /\p{Surrogate}/u
+
+/** An append with all parts: another try must send the same ids. */
+export interface Append extends LogAppend {
+  readonly events: readonly (NewEvent | SerializedEvent)[]
+}
 
 /** A message of an append: the first one has the options, the last one is final. */
 export interface AppendMessage {
@@ -75,7 +81,11 @@ export function proposeAppend({ stream, expectedRevision, events }: Append, dead
 function propose({ id, type, data, metadata }: Append['events'][number]) {
   if (!uuid.test(id)) throw new TypeError('an event id must be a UUID in lower case')
   checkText('an event type', type)
-  const proposed: SerializedEvent = { id, type, data: jsonText(data), metadata: jsonText(metadata) }
+  const proposed: SerializedEvent = {
+    ...{ id, type },
+    data: jsonText(data, 'data', type),
+    metadata: jsonText(metadata, 'metadata', type),
+  }
   const dataBytes = Buffer.byteLength(proposed.data)
   const bytes = dataBytes + Buffer.byteLength(proposed.metadata) + type.length + eventOverhead
   return { proposed, data: dataBytes, bytes }

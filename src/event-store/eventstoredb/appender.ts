@@ -2,7 +2,6 @@ import shared from '@eventstore/db-client/generated/shared_pb.js'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
 import {
-  type LogAppend as Append,
   AppendTooLargeError,
   type Position,
   StoreUnavailableError,
@@ -10,7 +9,7 @@ import {
   WrongExpectedRevisionError,
 } from '../event-store.js'
 import { countInLog } from '../log-counts.js'
-import { type AppendResponse, type ProposedAppend, proposeAppend } from './append-wire.js'
+import { type Append, type AppendResponse, type ProposedAppend, proposeAppend } from './append-wire.js'
 import type { Connection } from './eventstoredb-connection.js'
 import { DeadlineError, type RawClient } from './raw-client.js'
 

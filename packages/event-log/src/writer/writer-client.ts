@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { MessagePort } from 'node:worker_threads'
 import {
   type Append,
@@ -302,10 +303,10 @@ function encodeAppend(append: Append, batch: Batch): number {
   return size
 }
 
-function encodeEvent({ id, type, data, metadata }: Append['events'][number]): string {
+function encodeEvent({ id = randomUUID(), type, data, metadata = '{}' }: Append['events'][number]): string {
   if (!uuid.test(id)) throw new TypeError('an event id must be a UUID in lower case')
   checkText('an event type', type)
-  return eventText(id, type, jsonText(data), jsonText(metadata))
+  return eventText(id, type, jsonText(data, 'data', type), jsonText(metadata, 'metadata', type))
 }
 
 /** Rejects text with lone surrogates, which would be stored as U+FFFD, so that different names became equal. */
@@ -316,7 +317,7 @@ function checkText(field: string, text: string): void {
 
 function checkDataBytes(append: Append): void {
   let bytes = 0
-  for (const event of append.events) bytes += Buffer.byteLength(jsonText(event.data))
+  for (const event of append.events) bytes += Buffer.byteLength(jsonText(event.data, 'data', event.type))
   if (bytes > maxAppendBytes) {
     throw new AppendTooLargeError(
       `${append.stream}: ${bytes} bytes of event data exceed the limit of ${maxAppendBytes}`,
