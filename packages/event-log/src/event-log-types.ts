@@ -135,6 +135,12 @@ export interface SubscribeToAllOptions {
   readonly signal: AbortSignal
 }
 
+export interface SubscribeToStreamOptions {
+  /** The first revision to yield, inclusive. Defaults to 0. */
+  readonly fromRevision?: number
+  readonly signal: AbortSignal
+}
+
 export interface PersistentSubscriptionSettings {
   /** The position at which a group without a checkpoint starts. */
   readonly startFrom: 'start' | 'end' | Position
@@ -233,13 +239,14 @@ export interface PersistentDelivery<Event extends EventType = AnyEvent> {
 
 export type NackAction = 'retry' | 'park' | 'skip'
 
-/** A consumer of a group. Iterate it once. It ends when its signal aborts or {@link close} is called. */
+/** A consumer of a group. Iterate it once. It ends when its signal aborts, or when it is closed or disposed. */
 export interface PersistentConsumer<Event extends EventType = AnyEvent>
   extends AsyncIterable<PersistentDelivery<Event>> {
   /** Acknowledges events. Ignores ids that are not in flight. */
   ack(...ackIds: string[]): Promise<void>
   nack(action: NackAction, reason: string, ...ackIds: string[]): Promise<void>
   close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 export interface ParkedEvent {

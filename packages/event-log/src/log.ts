@@ -11,13 +11,16 @@ import {
   type ReadStreamOptions,
   type RecordedEvent,
   StoreUnavailableError,
+  StreamDeletedError,
   type StreamRange,
   type SubscribeToAllOptions,
+  type SubscribeToStreamOptions,
   type UnparsedEvent,
 } from './event-log-types.js'
 import { toPosition } from './file/event-body.js'
 import { walPath } from './file/log-file.js'
 import { LogReader, scanWindow } from './reader/log-reader.js'
+import { StreamActivity } from './reader/stream-activity.js'
 import { WriterClient } from './writer/writer-client.js'
 
 /** The interval of checks for appends of other processes while the log grows. */
@@ -141,11 +144,13 @@ const emptyPagePauseMs = 20
 export class Log {
   readonly reader: LogReader
   readonly commits: CommitWatcher
+  readonly activity: StreamActivity
   readonly client: WriterClient
 
   constructor(readonly directory: string) {
     this.reader = new LogReader(directory)
     this.commits = new CommitWatcher(walPath(directory), () => this.reader.lastPosition())
+    this.activity = new StreamActivity(this.reader, this.commits)
     this.client = new WriterClient((position) => this.commits.notify(position))
   }
 
@@ -159,24 +164,55 @@ export class Log {
     return new Promise((resolve, reject) => this.client.append(appends, resolve, reject))
   }
 
-  async readStream(stream: string, options: ReadStreamOptions = {}): Promise<readonly RecordedEvent[]> {
-    const { direction = 'forwards', maxCount = Number.MAX_SAFE_INTEGER } = options
-    const { fromRevision = direction === 'forwards' ? 0 : Number.MAX_SAFE_INTEGER } = options
-    checkCount('fromRevision', fromRevision, 0)
-    checkCount('maxCount', maxCount, 1)
+  async readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]> {
     const events: RecordedEvent[] = []
+    for await (const page of this.#streamPages(stream, completeRange(options))) {
+      for (const event of page) events.push(event)
+    }
+    return events
+  }
+
+  iterateStream(stream: string, options?: ReadStreamOptions): AsyncGenerator<RecordedEvent> {
+    return eventsOf(this.#streamPages(stream, completeRange(options)))
+  }
+
+  async *#streamPages(
+    stream: string,
+    { direction, fromRevision, maxCount }: Required<ReadStreamOptions>,
+  ): AsyncGenerator<readonly RecordedEvent[]> {
     let from = fromRevision
+    let left = maxCount
     for (;;) {
-      const left = maxCount - events.length
-      const page = this.reader.readStream(stream, {
-        direction,
-        fromRevision: from,
-        maxCount: Math.min(left, streamPageSize),
-      })
-      for (const event of page.events) events.push(event)
-      if (page.atEnd || events.length === maxCount) return events
+      const range = { direction, fromRevision: from, maxCount: Math.min(left, streamPageSize) }
+      const { events, atEnd } = this.reader.readStream(stream, range)
+      yield events
+      left -= events.length
+      if (atEnd || left === 0) return
       from = (events.at(-1)?.revision ?? from) + (direction === 'forwards' ? 1 : -1)
       await nextTurn()
+    }
+  }
+
+  subscribeToStream(stream: string, { fromRevision = 0, signal }: SubscribeToStreamOptions) {
+    checkCount('fromRevision', fromRevision, 0)
+    return this.#follow(stream, fromRevision, signal)
+  }
+
+  async *#follow(stream: string, fromRevision: number, signal: AbortSignal): AsyncGenerator<RecordedEvent> {
+    let next = fromRevision
+    while (!signal.aborted) {
+      const seen = this.reader.lastPosition()
+      // A tombstone has no event after it, so the events that are read now are the last ones.
+      const { isTombstoned } = this.reader.view(stream)
+      for await (const page of this.#streamPages(stream, completeRange({ fromRevision: next }))) {
+        for (const event of page) {
+          if (signal.aborted) return
+          yield event
+          next = event.revision + 1
+        }
+      }
+      if (isTombstoned) throw new StreamDeletedError(stream)
+      await this.activity.waitForEvent(stream, seen, signal)
     }
   }
 
@@ -240,10 +276,24 @@ export class Log {
   }
 
   async close(): Promise<void> {
+    this.activity.close()
     this.commits.close()
     await this.client.close()
     this.reader.close()
   }
+}
+
+async function* eventsOf(pages: AsyncIterable<readonly RecordedEvent[]>): AsyncGenerator<RecordedEvent> {
+  for await (const page of pages) yield* page
+}
+
+/** @throws TypeError */
+function completeRange(options: ReadStreamOptions = {}): Required<ReadStreamOptions> {
+  const { direction = 'forwards', maxCount = Number.MAX_SAFE_INTEGER } = options
+  const { fromRevision = direction === 'forwards' ? 0 : Number.MAX_SAFE_INTEGER } = options
+  checkCount('fromRevision', fromRevision, 0)
+  checkCount('maxCount', maxCount, 1)
+  return { direction, fromRevision, maxCount }
 }
 
 function nextTurn(): Promise<void> {

@@ -134,7 +134,7 @@ async function openConsumer(
       if (!responses.take()?.hasSubscriptionConfirmation()) continue
       if (signal.aborted) await close()
       else signal.addEventListener('abort', close)
-      return { ack, nack, close, [Symbol.asyncIterator]: deliveries }
+      return { ack, nack, close, [Symbol.asyncDispose]: close, [Symbol.asyncIterator]: deliveries }
     }
     throw new Error('the server ended the call')
   } catch (error) {

@@ -158,6 +158,10 @@ class EmbeddedConsumer implements PersistentConsumer, AsyncIterator<PersistentDe
     this.#membership?.leave()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   [Symbol.asyncIterator](): AsyncIterator<PersistentDelivery> {
     return this
   }
