@@ -1,7 +1,7 @@
 export * from './event-log-types.js'
 export { checkLogFile } from './file/check-log-file.js'
 export { type Backup, BackupFailedError, backUpLog } from './file/log-backup.js'
-export { BrokenLogError, CannotOpenLogError, logPath } from './file/log-file.js'
+export { BrokenLogError, CannotOpenLogError, logPath } from './file/log-location.js'
 export { type LogEnd, type LogRow, readLogEnd, readLogRows, writeLogRows } from './file/log-rows.js'
 
 import type { MessagePort } from 'node:worker_threads'

@@ -11,7 +11,7 @@ export {
   positionText,
 } from './file/event-body.js'
 export { isMetadataStream, tombstoneRevision } from './file/stream-metadata.js'
-export type { StoredEvent } from './reader/event-rows.js'
 export { followerView, type LogReader, type StreamView } from './reader/log-reader.js'
+export type { StoredEvent } from './reader/stored-event.js'
 export { StreamStore } from './stream-store.js'
 export type { Outcome } from './writer/writer-client.js'

@@ -4,7 +4,8 @@ import { watch } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { checkLogFile, openEventLog } from '../src/event-log.js'
-import { logPath, walBytesMax, walPath } from '../src/file/log-file.js'
+import { walBytesMax, walPath } from '../src/file/log-file.js'
+import { logPath } from '../src/file/log-location.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 const megabyte = 1_000_000

@@ -16,7 +16,7 @@ import {
 } from '../event-log-types.js'
 import { parseObject, toPosition } from '../file/event-body.js'
 import type { Log } from '../log.js'
-import type { StoredEvent } from '../reader/event-rows.js'
+import type { StoredEvent } from '../reader/stored-event.js'
 import type { Delivered } from './group.js'
 import { type GroupSettings, type StoredGroup, wholeLog } from './group-definition.js'
 import type { GroupLog } from './group-rules.js'

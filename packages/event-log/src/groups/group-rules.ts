@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { StoreUnavailableError, type StreamRevision } from '../event-log-types.js'
 import { type EventContent, parseJson, parseObject, positionAtOrAfter, positionText } from '../file/event-body.js'
-import type { StoredEvent } from '../reader/event-rows.js'
 import type { StreamView } from '../reader/log-reader.js'
+import type { StoredEvent } from '../reader/stored-event.js'
 import type { StreamStore } from '../stream-store.js'
 import {
   type Creator,

@@ -31,7 +31,6 @@ import {
   type RowPage,
   readRows,
   type Statements,
-  type StoredEvent,
   statementForAll,
   toRecorded,
   toStored,
@@ -39,6 +38,7 @@ import {
   withBodies,
 } from './event-rows.js'
 import { ReadConnection } from './read-connection.js'
+import type { StoredEvent } from './stored-event.js'
 
 /** The number of events that one page scans, matching or not. It takes a few milliseconds, between which the thread can do other work. */
 export const scanWindow = 10_000

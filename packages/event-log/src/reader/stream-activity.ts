@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '../event-log-types.js'
-import type { CommitWatcher } from '../log.js'
+import type { CommitWatcher } from './commit-watcher.js'
 import type { LogReader } from './log-reader.js'
 
 const namesPerRead = 1_000
