@@ -50,6 +50,7 @@ export interface SharedEventLog<Event extends EventType = AnyEvent> extends Embe
 export interface EventLogOptions {
   /** The directory of the log. It is created if it does not exist. */
   readonly directory: string
+  readonly temporary?: never
   /** `false` executes appends in this thread, which then waits for the disk. Starting a thread costs as much as hundreds of appends. */
   readonly writerThread?: boolean
 }
@@ -60,6 +61,7 @@ export interface EventLogOptions {
  */
 export interface TemporaryEventLogOptions extends Pick<EventLogOptions, 'writerThread'> {
   readonly temporary: true
+  readonly directory?: never
 }
 
 /**
@@ -70,8 +72,9 @@ export interface TemporaryEventLogOptions extends Pick<EventLogOptions, 'writerT
 export async function openEventLog<Event extends EventType = AnyEvent>(
   options: EventLogOptions | TemporaryEventLogOptions,
 ): Promise<SharedEventLog<Event>> {
-  const { path: directory, remove } =
-    'temporary' in options ? createTemporaryDirectory() : { path: options.directory, remove: () => {} }
+  const { path: directory, remove } = options.temporary
+    ? createTemporaryDirectory()
+    : { path: options.directory, remove: () => {} }
   prepareLog(directory)
   const log = new Log(directory)
   const host = new WriterHost(directory, log.client, options.writerThread)
