@@ -193,9 +193,11 @@ export function checkedSettings(
 ): Partial<PersistentSubscriptionSettings> {
   const given = Object.entries(settings).filter(([, value]) => value !== undefined)
   for (const [name, value] of given) {
-    const required = Object.hasOwn(defaultPersistentSubscriptionSettings, name)
-      ? requiredValue(name as keyof PersistentSubscriptionSettings, value)
-      : `one of ${Object.keys(defaultPersistentSubscriptionSettings).join(', ')}`
+    if (!Object.hasOwn(defaultPersistentSubscriptionSettings, name)) {
+      const names = Object.keys(defaultPersistentSubscriptionSettings).join(', ')
+      throw new InvalidSettingsError(`unknown setting ${name}: the settings are ${names}`)
+    }
+    const required = requiredValue(name as keyof PersistentSubscriptionSettings, value)
     if (required !== undefined) throw new InvalidSettingsError(`the setting ${name} must be ${required}`)
   }
   return Object.fromEntries(given)
