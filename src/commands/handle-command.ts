@@ -3,9 +3,9 @@ import {
   type Append,
   type AppendResult,
   type EventStore,
-  type ExpectedRevision,
   type NewEvent,
   type RecordedEvent,
+  type StreamRevision,
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
 import { foldEvent, readableEvent, readEvent, whyUnreadable } from '../event-store/read-event.js'
@@ -23,7 +23,7 @@ export type Untimed<Command> = Command extends unknown ? Omit<Command, 'at'> : n
 
 export interface Loaded<State> {
   readonly state: State
-  readonly revision: ExpectedRevision
+  readonly revision: StreamRevision
   /** The stream contains the event of {@link HandleOptions.onceId}. */
   readonly isDone?: boolean
 }
@@ -197,7 +197,7 @@ export async function appendToEnd(store: EventStore, stream: string, event: NewE
 export async function appendUnlessChanged(
   store: EventStore,
   stream: string,
-  expectedRevision: ExpectedRevision,
+  expectedRevision: StreamRevision,
   event: NewEvent,
 ): Promise<AppendResult | undefined> {
   try {

@@ -5,7 +5,6 @@ import {
   comparePositions,
   type EventLog,
   type EventStore,
-  type ExpectedRevision,
   eventText,
   jsonText,
   type LogAppend,
@@ -14,6 +13,7 @@ import {
   type Place,
   type Position,
   type SerializedEvent,
+  type StreamRevision,
   type UnparsedEvent,
 } from './event-store.js'
 import { readableEvent } from './read-event.js'
@@ -46,12 +46,12 @@ function codeOf({ id, block }: EventKey, { stream, revision }: Place, coveredTex
 
 /** Decorates the log: each appended event of the service's streams carries its code in `metadata.mac`. It is serialized only here. */
 export function addEventCodes(raw: EventLog, key: EventKey): EventStore {
-  const withCodes = (stream: string, expected: ExpectedRevision, events: readonly NewEvent[]) => {
+  const withCodes = (stream: string, expected: StreamRevision, events: readonly NewEvent[]) => {
     if (streamKind(stream) === undefined) return events
     const first = expected === 'no_stream' ? 0 : expected + 1
     return events.map(({ id, type, data, metadata }, index): SerializedEvent => {
-      const dataText = jsonText(data)
-      const text = jsonText(metadata)
+      const dataText = jsonText(data, 'data', type)
+      const text = jsonText(metadata, 'metadata', type)
       const members = text === '{}' ? '{' : `${text.slice(0, -1)},`
       const covered = eventText(id, type, dataText, members).slice(0, -1)
       const code = codeOf(key, { stream, revision: first + index }, covered)

@@ -3,7 +3,6 @@ import {
   comparePositions,
   type EventLog,
   type EventPlace,
-  type ExpectedRevision,
   type Append as LogAppend,
   type RecordedEvent as LogEvent,
   type Page as LogPage,
@@ -12,6 +11,7 @@ import {
   type Position,
   type ReadAllOptions,
   type ReadStreamOptions,
+  type StreamRevision,
   type SubscribeToAllOptions,
 } from '@transferd/event-log/types'
 
@@ -22,8 +22,12 @@ import {
 export * from '@transferd/event-log/types'
 export type { LogAppend }
 
-/** An append of the service. Only the decorator that adds codes serializes events before the engine does. */
+/**
+ * An append of the service. It is at the revision that was read, because the codes of its events authenticate their revisions. Only the
+ * decorator that adds codes serializes events before the engine does.
+ */
 export interface Append extends LogAppend {
+  readonly expectedRevision: StreamRevision
   readonly events: readonly NewEvent[]
 }
 
@@ -43,7 +47,7 @@ export interface RecordedEvent extends LogEvent, UnparsedEvent {
 export type Page<Event = RecordedEvent> = LogPage<Event>
 
 export interface EventStore extends EventLog {
-  append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>
+  append(stream: string, expectedRevision: StreamRevision, events: readonly NewEvent[]): Promise<AppendResult>
   appendInOrder(
     appends: readonly Append[],
     options?: { readonly pipelined?: boolean },

@@ -1,5 +1,5 @@
 import { listedStreamsStream, streamPrefix } from '../domain/streams.js'
-import { type EventStore, type ExpectedRevision, type Place, positionOfPlace } from './event-store.js'
+import { type EventStore, type Place, positionOfPlace, type StreamRevision } from './event-store.js'
 import { readableEvent } from './read-event.js'
 
 /** The prefixes of listed streams: there are few of them among many transfers, and a start reads all of them. */
@@ -20,7 +20,7 @@ export type StreamList = Awaited<ReturnType<typeof readStreamList>>
  */
 export async function readStreamList(store: Pick<EventStore, 'readStream'>) {
   const recorded = await store.readStream(listedStreamsStream)
-  const revision: ExpectedRevision = recorded.at(-1)?.revision ?? 'no_stream'
+  const revision: StreamRevision = recorded.at(-1)?.revision ?? 'no_stream'
   let streams = new Set<string>()
   let through: Place | undefined
   for (const each of recorded) {

@@ -7,7 +7,7 @@ export const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve('
 
 export async function sqliteVersion(): Promise<string> {
   // Import late, because --version and --help need only the file above.
-  const { default: Database } = await import('better-sqlite3')
+  const { Database } = await import('@transferd/event-log/sqlite')
   const database = new Database(':memory:')
   try {
     return database.prepare('SELECT sqlite_version()').pluck().get() as string

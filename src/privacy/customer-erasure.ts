@@ -7,7 +7,7 @@ import { maxErasedTransfers } from '../domain/service-events.js'
 import { paymentStream, privacyStream, streamPrefix } from '../domain/streams.js'
 import { isTerminal, type Transfer } from '../domain/transfer/transfer.js'
 import { type EventData, encodeEvent } from '../event-store/event-codec.js'
-import type { EventStore, ExpectedRevision, RecordedEvent } from '../event-store/event-store.js'
+import type { EventStore, RecordedEvent, StreamRevision } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
 import type { Clock } from '../kernel/time.js'
@@ -169,7 +169,7 @@ function listTransfers(
     const decided = { ...decision, ...decisions[0]! }
     const listed = new Set(decisions.flatMap(({ trackingIds }) => trackingIds))
     const missing = wanted.filter((trackingId) => !listed.has(trackingId))
-    let revision: ExpectedRevision = recorded.at(-1)?.revision ?? 'no_stream'
+    let revision: StreamRevision = recorded.at(-1)?.revision ?? 'no_stream'
     for (let at = 0; at < missing.length || revision === 'no_stream'; at += maxErasedTransfers) {
       const trackingIds = missing.slice(at, at + maxErasedTransfers)
       const event = encodeEvent({ type: 'CustomerErased', data: { ...decided, trackingIds } }, context)

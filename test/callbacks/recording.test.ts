@@ -24,6 +24,7 @@ function withDeliveries(
       const changed: PersistentConsumer = {
         ack: (...ids) => consumer.ack(...ids),
         nack: (action, reason, ...ids) => consumer.nack(action, reason, ...ids),
+        [Symbol.asyncDispose]: () => consumer.close(),
         close: () => consumer.close(),
         [Symbol.asyncIterator]: () => change(consumer)[Symbol.asyncIterator](),
       }

@@ -55,7 +55,7 @@ class Letters {
 
 /** Returns `ok <revision>@<revision of the event at the position>`, or the rejection. */
 async function attempt(
-  store: EventStore,
+  store: EventLog,
   stream: string,
   expected: ExpectedRevision,
   events: readonly NewEvent[],
@@ -112,7 +112,7 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** Tests the rules of every event store: the behaviour of EventStoreDB 23.10 with exact revisions and no_stream. */
+/** Tests the rules of every event store: the behaviour of EventStoreDB 23.10. */
 export function eventStoreContract(t: Test, { name, open }: Adapter): void {
   t.test(name, async (t) => {
     const store = await open()
@@ -131,6 +131,10 @@ function appendRules(t: Test, store: EventStore): void {
     ['a missing stream', [], 'no_stream', 'ok 0@0'],
     ['a missing stream', [], 0, 'wrong: expected 0, actual no_stream'],
     ['a missing stream', [], 7, 'wrong: expected 7, actual no_stream'],
+    ['a missing stream', [], 'any', 'ok 0@0'],
+    ['a missing stream', [], 'stream_exists', 'wrong: expected stream_exists, actual no_stream'],
+    ['a stream with two events', ['a', 'b'], 'any', 'ok 2@2'],
+    ['a stream with two events', ['a', 'b'], 'stream_exists', 'ok 2@2'],
     ['a stream with two events', ['a', 'b'], 'no_stream', 'wrong: expected no_stream, actual 1'],
     ['a stream with two events', ['a', 'b'], 0, 'wrong: expected 0, actual 1'],
     ['a stream with two events', ['a', 'b'], 1, 'ok 2@2'],
@@ -156,6 +160,10 @@ function appendRules(t: Test, store: EventStore): void {
     [['a', 'b'], 0, 'wrong: expected 0, actual 1'],
     [['a', 'b'], 2, 'wrong: expected 2, actual 1'],
     [['a', 'b'], 'no_stream', 'wrong: expected no_stream, actual 1'],
+    [[], 'any', 'ok 0'],
+    [[], 'stream_exists', 'wrong: expected stream_exists, actual no_stream'],
+    [['a', 'b'], 'any', 'ok 1'],
+    [['a', 'b'], 'stream_exists', 'ok 1'],
   ]
   for (const [before, expected, result] of emptyAppends) {
     t.test(
@@ -319,6 +327,31 @@ function idempotencyRules(t: Test, store: EventStore): void {
         const result = expected === 2 ? `ok ${end}@${end}` : (done[expected] ?? refused)
         t.equal(await attempt(store, stream, expected, letters.events(...list)), result, `expected ${expected}`)
         const stored = ['a', 'b', 'c', ...(expected === 2 ? list : [])].map((letter, i) => `${i}:${letter}`)
+        t.equal(letters.show(await store.readStream(stream)), stored.join(' '), `stored, expected ${expected}`)
+      }
+    })
+  }
+
+  // Without a revision, the first id decides: either the whole append is new, or all of its ids must be known.
+  const byIds: [pattern: string, list: string[], result: string][] = [
+    ['the whole append', ['a', 'b', 'c'], 'ok 2@2'],
+    ['the whole append in a different order', ['c', 'a', 'b'], 'ok 1@1'],
+    ['events with a gap', ['a', 'c'], 'ok 2@2'],
+    ['its first event twice', ['a', 'a'], 'ok 0@0'],
+    ['the same ids with different content', ["b'"], 'ok 1@1'],
+    ['an old and a new event', ['b', 'd'], 'wrong'],
+    ['a new and an old event', ['d', 'b'], 'ok 4@4'],
+    ['a new event twice', ['d', 'd'], 'ok 4@4'],
+  ]
+  for (const [pattern, list, result] of byIds) {
+    t.test(`appended again without a revision: ${pattern} (${list.join('')} on abc)`, async (t) => {
+      for (const expected of ['any', 'stream_exists'] as const) {
+        const letters = new Letters()
+        const stream = newStream()
+        await store.append(stream, 'no_stream', letters.events('a', 'b', 'c'))
+        const wrong = `wrong: expected ${expected}, actual 2`
+        t.equal(await attempt(store, stream, expected, letters.events(...list)), result === 'wrong' ? wrong : result)
+        const stored = ['a', 'b', 'c', ...(result === 'ok 4@4' ? list : [])].map((letter, i) => `${i}:${letter}`)
         t.equal(letters.show(await store.readStream(stream)), stored.join(' '), `stored, expected ${expected}`)
       }
     })

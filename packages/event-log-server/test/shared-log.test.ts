@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ANY, BACKWARDS, binaryEvent, END, jsonEvent } from '@eventstore/db-client'
-import { openEventLog, WrongExpectedRevisionError } from '@transferd/event-log'
+import { openEventLog, StreamDeletedError } from '@transferd/event-log'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
 import { serve } from './support/server-fixture.js'
@@ -63,8 +63,8 @@ t.test('a tombstone written by a client ends the stream for the service too', as
   await service.append('a', 'no_stream', [event()])
   await client.tombstoneStream('a')
   await client.tombstoneStream('never')
-  await t.rejects(service.append('a', 0, [event()]), WrongExpectedRevisionError)
-  await t.rejects(service.append('never', 'no_stream', [event()]), WrongExpectedRevisionError)
+  await t.rejects(service.append('a', 0, [event()]), StreamDeletedError)
+  await t.rejects(service.append('never', 'no_stream', [event()]), StreamDeletedError)
   t.equal((await service.readStream('a')).length, 1)
   await service.append('b', 'no_stream', [event()])
   t.equal((await service.readStream('b')).length, 1, 'other streams are not affected')

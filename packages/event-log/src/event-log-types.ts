@@ -2,8 +2,15 @@
 
 export { damagedType } from './file/event-body.js'
 
-/** The revision that an append requires: the number of the stream's last event, counted from 0, or no event at all. */
-export type ExpectedRevision = number | 'no_stream'
+/** The revision of a stream: the number of its last event, counted from 0, or `no_stream` if it has none. */
+export type StreamRevision = number | 'no_stream'
+
+/**
+ * The state of the stream that an append requires: its revision, any event (`stream_exists`), or nothing (`any`). At a revision, a
+ * repeated append is recognized by the place of its events, at any time. With `stream_exists` and `any`, it is recognized if its first
+ * id is one of the stream's recent events; then all of its other ids must be too.
+ */
+export type ExpectedRevision = StreamRevision | 'stream_exists' | 'any'
 
 /** A position in the global order. Both halves are significant: use {@link comparePositions}. */
 export interface Position {
@@ -13,16 +20,42 @@ export interface Position {
 
 export type JsonObject = { readonly [key: string]: unknown }
 
-export interface NewEvent {
-  /** The event's id, a UUID in lower case. Repeating an append with the same ids returns the first result again. */
-  readonly id: string
+/**
+ * The type and data of the events of a log. Pass a union of these to `openEventLog` to append and read typed events. The log does not check
+ * them: an event of a different program, or a damaged one, has a type that the union lacks.
+ */
+export interface EventType {
   readonly type: string
-  readonly data: JsonObject
-  readonly metadata: JsonObject
+  readonly data: object
 }
 
+export interface AnyEvent extends EventType {
+  readonly data: JsonObject
+}
+
+/** An event with all parts, as the log stores it. */
+export type NewEvent<Event extends EventType = AnyEvent> = Event extends EventType
+  ? {
+      /** The event's id, a UUID in lower case. Repeating an append with the same ids returns the first result again. */
+      readonly id: string
+      readonly type: Event['type']
+      readonly data: Event['data']
+      readonly metadata: JsonObject
+    }
+  : never
+
+/**
+ * An event to append. An omitted id is a random UUID, with which a repeated append cannot be recognized. Omitted metadata is `{}`. Data
+ * and metadata are plain objects, which are stored as `JSON.stringify` writes them.
+ */
+export type EventToAppend<Event extends EventType = AnyEvent> = Event extends EventType
+  ? Pick<NewEvent<Event>, 'type' | 'data'> & Partial<Pick<NewEvent<Event>, 'id' | 'metadata'>>
+  : never
+
 /** An event whose data and metadata are the JSON texts of objects already. The log stores both unchanged. */
-export interface SerializedEvent extends Pick<NewEvent, 'id' | 'type'> {
+export interface SerializedEvent {
+  readonly id: string
+  readonly type: string
   readonly data: string
   readonly metadata: string
 }
@@ -40,12 +73,15 @@ export interface UnparsedEvent {
   readonly bytes?: readonly Uint8Array[]
 }
 
-export interface RecordedEvent extends NewEvent, UnparsedEvent {}
+/** An event that was read. */
+export type RecordedEvent<Event extends EventType = AnyEvent> = Event extends EventType
+  ? NewEvent<Event> & UnparsedEvent
+  : never
 
-export interface Append {
+export interface Append<Event extends EventType = AnyEvent> {
   readonly stream: string
   readonly expectedRevision: ExpectedRevision
-  readonly events: readonly (NewEvent | SerializedEvent)[]
+  readonly events: readonly (EventToAppend<Event> | SerializedEvent)[]
 }
 
 export interface AppendResult {
@@ -99,6 +135,12 @@ export interface SubscribeToAllOptions {
   readonly signal: AbortSignal
 }
 
+export interface SubscribeToStreamOptions {
+  /** The first revision to yield, inclusive. Defaults to 0. */
+  readonly fromRevision?: number
+  readonly signal: AbortSignal
+}
+
 export interface PersistentSubscriptionSettings {
   /** The position at which a group without a checkpoint starts. */
   readonly startFrom: 'start' | 'end' | Position
@@ -117,7 +159,7 @@ export interface PersistentSubscriptionSettings {
   /** Must be smaller than historyBufferSize. */
   readonly readBatchSize: number
   readonly historyBufferSize: number
-  readonly consumerStrategy: 'RoundRobin' | 'DispatchToSingle' | 'Pinned'
+  readonly consumerStrategy: (typeof consumerStrategies)[number]
 }
 
 /** EventStoreDB's defaults, except that the group starts at the start of the log. */
@@ -136,8 +178,61 @@ export const defaultPersistentSubscriptionSettings: PersistentSubscriptionSettin
   consumerStrategy: 'RoundRobin',
 }
 
-export interface PersistentDelivery {
-  readonly event: RecordedEvent
+export const consumerStrategies = ['RoundRobin', 'DispatchToSingle', 'Pinned'] as const
+/** The maximum number of stream prefixes of a read, a subscription or a group. */
+export const maxStreamPrefixes = 100
+/** EventStoreDB stores the numbers of a group as signed 32-bit integers. */
+const maxSettingsNumber = 2 ** 31 - 1
+
+/**
+ * Returns the settings without members that are `undefined`, which count as omitted.
+ * @throws InvalidSettingsError that names the first setting that is unknown or has a value of the wrong kind
+ */
+export function checkedSettings(
+  settings: Partial<PersistentSubscriptionSettings>,
+): Partial<PersistentSubscriptionSettings> {
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined)
+  for (const [name, value] of given) {
+    if (!Object.hasOwn(defaultPersistentSubscriptionSettings, name)) {
+      const names = Object.keys(defaultPersistentSubscriptionSettings).join(', ')
+      throw new InvalidSettingsError(`unknown setting ${name}: the settings are ${names}`)
+    }
+    const required = requiredValue(name as keyof PersistentSubscriptionSettings, value)
+    if (required !== undefined) throw new InvalidSettingsError(`the setting ${name} must be ${required}`)
+  }
+  return Object.fromEntries(given)
+}
+
+/** Returns what the value must be, or `undefined` if it is that. */
+function requiredValue(name: keyof PersistentSubscriptionSettings, value: unknown): string | undefined {
+  switch (name) {
+    case 'startFrom':
+      return value === 'start' || value === 'end' || isPosition(value)
+        ? undefined
+        : "'start', 'end' or a position whose prepare half is not greater than its commit half"
+    case 'streamPrefixes': {
+      const isList = Array.isArray(value) && value.every((prefix) => typeof prefix === 'string')
+      return isList && value.length <= maxStreamPrefixes ? undefined : `a list of at most ${maxStreamPrefixes} texts`
+    }
+    case 'consumerStrategy':
+      return consumerStrategies.some((strategy) => strategy === value)
+        ? undefined
+        : `one of ${consumerStrategies.join(', ')}`
+    default:
+      return Number.isInteger(value) && Math.abs(value as number) <= maxSettingsNumber
+        ? undefined
+        : 'a whole number of at most 32 bits'
+  }
+}
+
+function isPosition(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('commit' in value) || !('prepare' in value)) return false
+  const { commit, prepare } = value
+  return typeof commit === 'bigint' && typeof prepare === 'bigint' && prepare >= 0n && prepare <= commit
+}
+
+export interface PersistentDelivery<Event extends EventType = AnyEvent> {
+  readonly event: RecordedEvent<Event>
   /** The number of earlier deliveries. */
   readonly retryCount: number
   /** The id to acknowledge: the event's id, or the id of the parked entry if the event is replayed. */
@@ -146,12 +241,14 @@ export interface PersistentDelivery {
 
 export type NackAction = 'retry' | 'park' | 'skip'
 
-/** A consumer of a group. Iterate it once. It ends when its signal aborts or {@link close} is called. */
-export interface PersistentConsumer extends AsyncIterable<PersistentDelivery> {
+/** A consumer of a group. Iterate it once. It ends when its signal aborts, or when it is closed or disposed. */
+export interface PersistentConsumer<Event extends EventType = AnyEvent>
+  extends AsyncIterable<PersistentDelivery<Event>> {
   /** Acknowledges events. Ignores ids that are not in flight. */
   ack(...ackIds: string[]): Promise<void>
   nack(action: NackAction, reason: string, ...ackIds: string[]): Promise<void>
   close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 export interface ParkedEvent {
@@ -173,14 +270,18 @@ export interface PersistentSubscriptionInfo {
   readonly consumers: number
 }
 
-export interface PersistentSubscriptions {
-  /** @throws PersistentSubscriptionExistsError, InvalidSettingsError */
-  create(group: string, settings: PersistentSubscriptionSettings): Promise<void>
+export interface PersistentSubscriptions<Event extends EventType = AnyEvent> {
   /**
-   * Drops the consumers and reloads the group from its checkpoint. The stream prefixes do not change.
+   * Creates a group. An omitted setting has the value of {@link defaultPersistentSubscriptionSettings}.
+   * @throws PersistentSubscriptionExistsError, InvalidSettingsError
+   */
+  create(group: string, settings?: Partial<PersistentSubscriptionSettings>): Promise<void>
+  /**
+   * Changes settings, drops the consumers and reloads the group from its checkpoint. An omitted setting is unchanged, and so are the
+   * stream prefixes in any case.
    * @throws PersistentSubscriptionMissingError, InvalidSettingsError
    */
-  update(group: string, settings: PersistentSubscriptionSettings): Promise<void>
+  update(group: string, settings: Partial<PersistentSubscriptionSettings>): Promise<void>
   /** Deletes the group with its checkpoint and parked events. @throws PersistentSubscriptionMissingError */
   delete(group: string): Promise<void>
   /** @throws PersistentSubscriptionMissingError */
@@ -189,23 +290,20 @@ export interface PersistentSubscriptions {
   consume(
     group: string,
     options: { readonly bufferSize: number; readonly signal: AbortSignal },
-  ): Promise<PersistentConsumer>
+  ): Promise<PersistentConsumer<Event>>
   /** Returns the parked events, oldest first. @throws PersistentSubscriptionMissingError */
   listParked(group: string, options: { readonly maxCount: number }): Promise<readonly ParkedEvent[]>
   /** Redelivers all parked events, or those before the parked revision `stopAt`. @throws PersistentSubscriptionMissingError */
   replayParked(group: string, options?: { readonly stopAt?: number }): Promise<void>
 }
 
-export interface EventLog {
+export interface EventLog<Event extends EventType = AnyEvent> {
   /**
    * Appends events atomically. Returns the first result again if the same ids already follow the expected revision.
-   * @throws WrongExpectedRevisionError, AppendTooLargeError, StoreUnavailableError (outcome unknown: read the stream, or repeat)
+   * @throws WrongExpectedRevisionError, StreamDeletedError, AppendTooLargeError, TypeError (an event cannot be stored),
+   * StoreUnavailableError (outcome unknown: read the stream, or repeat)
    */
-  append(
-    stream: string,
-    expectedRevision: ExpectedRevision,
-    events: readonly (NewEvent | SerializedEvent)[],
-  ): Promise<AppendResult>
+  append(stream: string, expectedRevision: ExpectedRevision, events: Append<Event>['events']): Promise<AppendResult>
   /**
    * Executes appends sequentially and stops at the first rejected one, whose error it throws; the earlier ones remain. The appends
    * take one round trip if the engine allows it, and are not atomic across streams. An append without events only checks the
@@ -213,16 +311,16 @@ export interface EventLog {
    * a rejected one may be stored too; the error follows when all have ended. Use it only if you read the stored events afterwards.
    */
   appendInOrder(
-    appends: readonly Append[],
+    appends: readonly Append<Event>[],
     options?: { readonly pipelined?: boolean },
   ): Promise<readonly AppendResult[]>
   /** Set if {@link appendInOrder} checks and writes all of its streams in one transaction, without other writes in between. */
   readonly appendsInOneTransaction?: true
   /** Returns the events of a stream, or none if the stream does not exist. */
-  readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
+  readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent<Event>[]>
   /** Returns the events at these places in their order, without those of places at which there is no event of the stream and revision. */
-  readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent[]>
-  readAll(options: ReadAllOptions): Promise<Page>
+  readEvents(places: readonly EventPlace[]): Promise<readonly RecordedEvent<Event>[]>
+  readAll(options: ReadAllOptions): Promise<Page<RecordedEvent<Event>>>
   /**
    * Reads the log like {@link readAll}, but parses nothing where the engine allows that, so it also returns unreadable events. The default
    * of `maxCount` depends on the cost of a page.
@@ -234,8 +332,8 @@ export interface EventLog {
    * Yields pages until the signal aborts and reads each page on demand. On an idle log it waits, except that it always yields one
    * page, possibly empty, when it first reaches the end.
    */
-  subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page>
-  readonly persistentSubscriptions: PersistentSubscriptions
+  subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page<RecordedEvent<Event>>>
+  readonly persistentSubscriptions: PersistentSubscriptions<Event>
   /** Waits for the operations in progress, then closes the log. */
   close(): Promise<void>
 }
@@ -245,9 +343,17 @@ export class WrongExpectedRevisionError extends Error {
   constructor(
     readonly stream: string,
     readonly expected: ExpectedRevision,
-    readonly actual: ExpectedRevision,
+    readonly actual: StreamRevision,
   ) {
     super(`${stream}: expected revision ${expected}, but it is ${actual}`)
+  }
+}
+
+/** The stream was deleted permanently (tombstoned), or it is soft-deleted although the append requires that it exists. */
+export class StreamDeletedError extends Error {
+  override readonly name = 'StreamDeletedError'
+  constructor(readonly stream: string) {
+    super(`${stream} was deleted`)
   }
 }
 
@@ -268,6 +374,7 @@ export class PersistentSubscriptionMissingError extends Error {
   override readonly name = 'PersistentSubscriptionMissingError'
 }
 
+/** A setting of a group is unknown or invalid. The message names it. */
 export class InvalidSettingsError extends Error {
   override readonly name = 'InvalidSettingsError'
 }
@@ -293,11 +400,36 @@ export function eventText(id: string, type: string, data: string, metadata: stri
   return `["${id}",${JSON.stringify(type)},${data},${metadata}]`
 }
 
-/** Returns data or metadata of an event to append as JSON text. @throws TypeError if it is not an object or a text */
-export function jsonText(value: JsonObject | string): string {
-  if (typeof value === 'string') return value
-  if (typeof value !== 'object') throw new TypeError('data and metadata of an event must be objects')
-  return JSON.stringify(value)
+/**
+ * Returns data or metadata of an event to append as JSON text. Of a text, it checks only the first and the last character.
+ * @throws TypeError that names the event's type, if the value is not a plain object or text of one, or cannot be written as JSON
+ */
+export function jsonText(value: object | string, part: 'data' | 'metadata', type: string): string {
+  const text = typeof value === 'string' ? value : isPlainObject(value) ? stringify(value, part, type) : undefined
+  if (text?.charCodeAt(0) !== openingBrace || text.charCodeAt(text.length - 1) !== closingBrace)
+    throw new TypeError(`the ${part} of the event ${type} must be a plain object`)
+  return text
+}
+
+const openingBrace = 123
+const closingBrace = 125
+
+/** Returns `false` for arrays, and for instances of classes, of which JSON loses at least the class. */
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  // The prototype of an object of another realm (`node:vm`) has no prototype either.
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** Returns `undefined` if the object's `toJSON` returns no JSON. @throws TypeError */
+function stringify(value: object, part: string, type: string): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new TypeError(`the ${part} of the event ${type} cannot be written as JSON: ${reason}`, { cause: error })
+  }
 }
 
 export function comparePositions(a: Position, b: Position): number {

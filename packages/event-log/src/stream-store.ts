@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import type { ExpectedRevision } from './event-log-types.js'
 import { type EventContent, encodeBody } from './file/event-body.js'
 import { prepareLog } from './file/log-file.js'
+import { createTemporaryDirectory } from './file/temporary-directory.js'
 import { Log } from './log.js'
 import type { LogReader } from './reader/log-reader.js'
-import { StreamActivity } from './reader/stream-activity.js'
-import type { Expected } from './writer/stream-rules.js'
+import type { StreamActivity } from './reader/stream-activity.js'
 import type { Outcome } from './writer/writer-client.js'
 import { WriterHost } from './writer/writer-host.js'
 
@@ -28,13 +26,8 @@ export class StreamStore {
 
   /** Opens a log in a new directory, in memory where the system supports that. Closing the store deletes the directory. */
   static openTemporary(): StreamStore {
-    let directory: string
-    try {
-      directory = mkdtempSync('/dev/shm/transferd-')
-    } catch {
-      directory = mkdtempSync(join(tmpdir(), 'transferd-'))
-    }
-    return new StreamStore(directory, () => rmSync(directory, { recursive: true, force: true }))
+    const { path, remove } = createTemporaryDirectory()
+    return new StreamStore(path, remove)
   }
 
   private constructor(
@@ -44,22 +37,22 @@ export class StreamStore {
     prepareLog(directory)
     this.#log = new Log(directory)
     this.reader = this.#log.reader
-    this.activity = new StreamActivity(this.reader, this.#log.commits)
+    this.activity = this.#log.activity
     this.#host = new WriterHost(directory, this.#log.client)
   }
 
   /** @throws StoreUnavailableError */
-  append(stream: string, expected: Expected, events: readonly EventContent[]): Promise<Outcome> {
+  append(stream: string, expected: ExpectedRevision, events: readonly EventContent[]): Promise<Outcome> {
     return this.#log.client.execute({ kind: 'append', stream, expected, bodies: events.map(encodeBody) })
   }
 
   /** Hides the stream's events. The next append recreates the stream without them. @throws StoreUnavailableError */
-  delete(stream: string, expected: Expected): Promise<Outcome> {
+  delete(stream: string, expected: ExpectedRevision): Promise<Outcome> {
     return this.#log.client.execute({ kind: 'delete', stream, expected })
   }
 
   /** Ends a stream permanently. @throws StoreUnavailableError */
-  tombstone(stream: string, expected: Expected): Promise<Outcome> {
+  tombstone(stream: string, expected: ExpectedRevision): Promise<Outcome> {
     return this.#log.client.execute({ kind: 'tombstone', stream, expected })
   }
 
@@ -71,7 +64,6 @@ export class StreamStore {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.activity.close()
     await this.#log.close()
     await this.#host.close()
     this.dispose()

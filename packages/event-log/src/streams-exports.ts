@@ -1,5 +1,5 @@
 /** Streams with metadata, deletion, access lists and system events. The protocol server is built on this entry. */
-export type { Direction } from './event-log-types.js'
+export type { Direction, ExpectedRevision } from './event-log-types.js'
 export {
   damagedType,
   decodeBody,
@@ -11,8 +11,7 @@ export {
   positionText,
 } from './file/event-body.js'
 export { isMetadataStream, tombstoneRevision } from './file/stream-metadata.js'
-export type { StoredEvent } from './reader/event-rows.js'
 export { followerView, type LogReader, type StreamView } from './reader/log-reader.js'
+export type { StoredEvent } from './reader/stored-event.js'
 export { StreamStore } from './stream-store.js'
-export type { Expected } from './writer/stream-rules.js'
 export type { Outcome } from './writer/writer-client.js'

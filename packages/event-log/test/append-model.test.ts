@@ -11,6 +11,16 @@ class Model {
 
   append(stream: string, expectedRevision: ExpectedRevision, ids: readonly string[]): string {
     const stored = this.#streams.get(stream) ?? []
+    const wrong = `wrong, actual ${stored.length === 0 ? 'no_stream' : stored.length - 1}`
+    if (expectedRevision === 'any' || expectedRevision === 'stream_exists') {
+      if (expectedRevision === 'stream_exists' && stored.length === 0) return wrong
+      const isKnown = ids.map((id) => stored.includes(id))
+      if (!isKnown[0]) {
+        if (ids.length > 0) this.#streams.set(stream, [...stored, ...ids])
+        return `ok ${Math.max(0, stored.length + ids.length - 1)}`
+      }
+      return isKnown.every(Boolean) ? `ok ${stored.indexOf(ids.at(-1)!)}` : wrong
+    }
     const expected = expectedRevision === 'no_stream' ? 0 : expectedRevision + 1
     if (expected === stored.length) {
       if (ids.length > 0) this.#streams.set(stream, [...stored, ...ids])
@@ -18,7 +28,7 @@ class Model {
     }
     const following = stored.slice(expected, expected + ids.length)
     if (ids.length > 0 && following.join() === ids.join()) return `ok ${expected + ids.length - 1}`
-    return `wrong, actual ${stored.length === 0 ? 'no_stream' : stored.length - 1}`
+    return wrong
   }
 
   ids(stream: string): readonly string[] {
@@ -28,7 +38,7 @@ class Model {
 
 const append = fc.record({
   stream: fc.constantFrom('x', 'y'),
-  expectedRevision: fc.oneof(fc.constant('no_stream' as const), fc.nat(6)),
+  expectedRevision: fc.oneof(fc.constantFrom('no_stream', 'any', 'stream_exists'), fc.nat(6)),
   letters: fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 4 }),
 })
 /** Lists of units, each of which is a list of appends in order. The units of an inner list are called simultaneously. */

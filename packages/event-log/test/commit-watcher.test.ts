@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { CommitWatcher } from '../src/log.js'
+import { CommitWatcher } from '../src/reader/commit-watcher.js'
 import { until } from './support/group-scene.js'
 import { tempDirectory } from './support/temp-directory.js'
 

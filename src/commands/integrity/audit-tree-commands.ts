@@ -1,6 +1,6 @@
 import { type AuditTree, type AuditTreeCommand, auditTreeDecider } from '../../domain/audit-tree.js'
 import { auditTreeStream } from '../../domain/streams.js'
-import type { EventStore, ExpectedRevision } from '../../event-store/event-store.js'
+import type { EventStore, StreamRevision } from '../../event-store/event-store.js'
 import { readableEvent } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/time.js'
 import { type CommandContext, handleCommand, type Untimed } from '../handle-command.js'
@@ -8,7 +8,7 @@ import { type CommandContext, handleCommand, type Untimed } from '../handle-comm
 /** Records the starts of the tree over the log and its checkpoints. Each method may throw StoreUnavailableError. */
 export class AuditTreeCommands {
   #tree: AuditTree | null = null
-  #revision: ExpectedRevision = 'no_stream'
+  #revision: StreamRevision = 'no_stream'
 
   constructor(
     private readonly store: EventStore,

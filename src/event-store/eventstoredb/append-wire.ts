@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import {
-  type Append,
   AppendTooLargeError,
   jsonText,
+  type LogAppend,
   maxAppendBytes,
+  type NewEvent,
   type Position,
   type SerializedEvent,
 } from '../event-store.js'
@@ -18,8 +19,15 @@ const messageBytes = 3 * 1024 * 1024
 /** The size that an event counts in addition to its texts, which limits the number of events in an append. */
 const eventOverhead = 64
 
+/** The tags of the empty fields that name an expected state of the stream instead of a revision. */
+const stateTags = { no_stream: 0x1a, any: 0x22, stream_exists: 0x2a } as const
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const loneSurrogate = /\p{Surrogate}/u
+
+/** An append with all parts: another try must send the same ids. */
+export interface Append extends LogAppend {
+  readonly events: readonly (NewEvent | SerializedEvent)[]
+}
 
 /** A message of an append: the first one has the options, the last one is final. */
 export interface AppendMessage {
@@ -40,7 +48,10 @@ export interface ProposedAppend extends Omit<Append, 'events'> {
 /** @throws AppendTooLargeError, TypeError */
 export function proposeAppend({ stream, expectedRevision, events }: Append, deadlineMs: number): ProposedAppend {
   checkText('a stream name', stream)
-  if (expectedRevision !== 'no_stream' && (!Number.isSafeInteger(expectedRevision) || expectedRevision < 0))
+  if (
+    !Object.hasOwn(stateTags, expectedRevision) &&
+    (!Number.isSafeInteger(expectedRevision) || Number(expectedRevision) < 0)
+  )
     throw new TypeError(`${expectedRevision} is not a revision`)
   const correlationId = randomUUID()
   const parts: SerializedEvent[][] = [[]]
@@ -70,7 +81,11 @@ export function proposeAppend({ stream, expectedRevision, events }: Append, dead
 function propose({ id, type, data, metadata }: Append['events'][number]) {
   if (!uuid.test(id)) throw new TypeError('an event id must be a UUID in lower case')
   checkText('an event type', type)
-  const proposed: SerializedEvent = { id, type, data: jsonText(data), metadata: jsonText(metadata) }
+  const proposed: SerializedEvent = {
+    ...{ id, type },
+    data: jsonText(data, 'data', type),
+    metadata: jsonText(metadata, 'metadata', type),
+  }
   const dataBytes = Buffer.byteLength(proposed.data)
   const bytes = dataBytes + Buffer.byteLength(proposed.metadata) + type.length + eventOverhead
   return { proposed, data: dataBytes, bytes }
@@ -108,8 +123,8 @@ function writeOptions(writer: BackwardsWriter, options: NonNullable<AppendMessag
     if (nanos !== 0) writer.number(0x10, nanos)
     writer.number(0x08, Math.floor(deadlineAtMs / 1_000))
   })
-  if (expectedRevision === 'no_stream') writer.field(0x1a, () => undefined)
-  else writer.number(0x10, expectedRevision)
+  if (typeof expectedRevision === 'number') writer.number(0x10, expectedRevision)
+  else writer.field(stateTags[expectedRevision], () => undefined)
   writer.field(0x0a, () => writer.text(0x1a, stream))
 }
 

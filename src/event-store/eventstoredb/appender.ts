@@ -2,14 +2,14 @@ import shared from '@eventstore/db-client/generated/shared_pb.js'
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
 import {
-  type Append,
   AppendTooLargeError,
   type Position,
   StoreUnavailableError,
+  StreamDeletedError,
   WrongExpectedRevisionError,
 } from '../event-store.js'
 import { countInLog } from '../log-counts.js'
-import { type AppendResponse, type ProposedAppend, proposeAppend } from './append-wire.js'
+import { type Append, type AppendResponse, type ProposedAppend, proposeAppend } from './append-wire.js'
 import type { Connection } from './eventstoredb-connection.js'
 import { DeadlineError, type RawClient } from './raw-client.js'
 
@@ -62,7 +62,7 @@ export class Appender {
       try {
         return await this.#send(proposeAppend(append, Math.ceil(leftMs)))
       } catch (error) {
-        // Because the expected revision is exact, the server responds to a repeated append as to the first one.
+        // By the ids, the server responds to a repeated append as to the first one.
         if (!(error instanceof ServerTimeout) || tries === maxTries || performance.now() >= endAtMs) throw error
       }
     }
@@ -212,7 +212,7 @@ function refusal(error: Status, { stream, expectedRevision }: Pending): Error {
     case 'AccessDenied':
       return new StoreUnavailableError(`${what} to ${stream}: access denied, or the log is served read-only`)
     case 'StreamDeleted':
-      return new Error(`${stream} was deleted permanently (a tombstone): nothing can be appended to it`)
+      return new StreamDeletedError(stream)
     case 'BadRequest':
       return new TypeError(`${what} to ${stream}: the event store rejects it: ${error.getMessage()}`)
     default:

@@ -3,6 +3,7 @@ import {
   type AppendResult,
   comparePositions,
   type EventStore,
+  maxStreamPrefixes,
   type Page,
   type Position,
   type ReadAllOptions,
@@ -28,7 +29,6 @@ const defaultPageSize = 500
 const unparsedPageSize = 5_000
 /** The longest wait for a response, after which the server counts as unavailable. */
 const defaultDeadlineMs = 10_000
-const maxPrefixes = 100
 /** The pause after a subscription that the server dropped before its first page. */
 const resubscribeAfterMs = 100
 
@@ -139,7 +139,7 @@ function endOf(connection: Connection): Promise<Position | undefined> {
 }
 
 function filterOf(streamPrefixes: readonly string[] | undefined): StreamFilter {
-  if (streamPrefixes !== undefined && streamPrefixes.length > maxPrefixes)
-    throw new RangeError(`${streamPrefixes.length} stream prefixes; ${maxPrefixes} are the limit`)
+  if (streamPrefixes !== undefined && streamPrefixes.length > maxStreamPrefixes)
+    throw new RangeError(`${streamPrefixes.length} stream prefixes; ${maxStreamPrefixes} are the limit`)
   return streamFilter(streamPrefixes)
 }

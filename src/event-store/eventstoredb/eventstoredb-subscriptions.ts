@@ -9,7 +9,8 @@ import persistent, {
 } from '@eventstore/db-client/generated/persistent_pb.js'
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import {
-  InvalidSettingsError,
+  checkedSettings,
+  defaultPersistentSubscriptionSettings,
   type NackAction,
   type ParkedEvent,
   type PersistentConsumer,
@@ -26,9 +27,6 @@ import { idOf, toRecordedEvent, type WireEvent } from './recorded-event.js'
 
 /** Sets every setting, because the client's own defaults start at the end of the log. */
 function toWireSettings(settings: PersistentSubscriptionSettings): PersistentSubscriptionToAllSettings {
-  // The client would only print a warning and send the first strategy.
-  if (!['RoundRobin', 'DispatchToSingle', 'Pinned'].includes(settings.consumerStrategy))
-    throw new InvalidSettingsError(`unknown consumer strategy: ${settings.consumerStrategy}`)
   const { startFrom, maxRetryCount, maxSubscriberCount, liveBufferSize, readBatchSize, historyBufferSize } = settings
   return persistentSubscriptionToAllSettingsFromDefaults({
     ...{ startFrom, maxRetryCount, maxSubscriberCount, liveBufferSize, readBatchSize, historyBufferSize },
@@ -136,7 +134,7 @@ async function openConsumer(
       if (!responses.take()?.hasSubscriptionConfirmation()) continue
       if (signal.aborted) await close()
       else signal.addEventListener('abort', close)
-      return { ack, nack, close, [Symbol.asyncIterator]: deliveries }
+      return { ack, nack, close, [Symbol.asyncDispose]: close, [Symbol.asyncIterator]: deliveries }
     }
     throw new Error('the server ended the call')
   } catch (error) {
@@ -176,7 +174,8 @@ export function eventStoreDbPersistentSubscriptions(connection: Connection): Per
   }
   return {
     info,
-    async create(group, settings) {
+    async create(group, given = {}) {
+      const settings = { ...defaultPersistentSubscriptionSettings, ...checkedSettings(given) }
       const wanted = toWireSettings(settings)
       const { wire } = streamFilter(settings.streamPrefixes)
       const options = { maxSearchWindow: searchWindow, checkpointInterval: 1 }
@@ -189,8 +188,10 @@ export function eventStoreDbPersistentSubscriptions(connection: Connection): Per
       )
       prefixesOf.set(group, settings.streamPrefixes)
     },
-    async update(group, settings) {
-      const wanted = toWireSettings(settings)
+    async update(group, given) {
+      const changes = checkedSettings(given)
+      // The server replaces all settings.
+      const wanted = toWireSettings({ ...(await info(group)).settings, ...changes })
       await connection.call(`updating group ${group}`, (client) =>
         client.updatePersistentSubscriptionToAll(group, wanted),
       )

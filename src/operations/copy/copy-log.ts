@@ -3,13 +3,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { copiedStream, verifiedStream } from '../../domain/streams.js'
 import {
   type EventStore,
-  type ExpectedRevision,
   endOfLog,
   formatPosition,
   logPages,
   type Position,
   parsePosition,
   type RecordedEvent,
+  type StreamRevision,
   WrongExpectedRevisionError,
 } from '../../event-store/event-store.js'
 
@@ -215,7 +215,7 @@ export class CopyRecord {
   private constructor(
     private readonly target: EventStore,
     private readonly stream: string,
-    private revision: ExpectedRevision,
+    private revision: StreamRevision,
     /** `undefined` before the first record. */
     public kept: KeptCopy | undefined,
   ) {}

@@ -12,7 +12,7 @@ import {
   eventKeyOf,
   giveUpPosition,
 } from '../../event-store/event-codes.js'
-import { type EventStore, type ExpectedRevision, logPages } from '../../event-store/event-store.js'
+import { type EventStore, logPages, type StreamRevision } from '../../event-store/event-store.js'
 import { readableEvent } from '../../event-store/read-event.js'
 import {
   createSecretBox,
@@ -59,7 +59,7 @@ export function ringOf(keys: MasterKeys['keys']): KeyRing {
 export async function readDigestKey(store: EventStore) {
   const recorded = await store.readStream(digestKeyStream)
   const events = recorded.flatMap((one) => (readableEvent(one)?.data as EventData<'DigestKeySealed'> | undefined) ?? [])
-  const revision: ExpectedRevision = recorded.at(-1)?.revision ?? 'no_stream'
+  const revision: StreamRevision = recorded.at(-1)?.revision ?? 'no_stream'
   return { sealed: events.at(-1)?.sealed, revision }
 }
 
@@ -77,7 +77,7 @@ function openDigestKey(ring: KeyRing, sealed: string): Buffer {
 export async function sealDigestKey(
   store: EventStore,
   { digestKey, ...ring }: KeyRing,
-  expectedRevision: ExpectedRevision,
+  expectedRevision: StreamRevision,
   { reason = null, by = context }: { readonly reason?: string | null; readonly by?: CommandContext } = {},
 ): Promise<void> {
   const text = Buffer.from(digestKey ?? digestKeyOf(ring.current)).toString('base64url')

@@ -60,6 +60,49 @@ export const manageRules: Rules = {
     })
   },
 
+  'an omitted setting has its default at creation and is unchanged by an update': async (t, scene) => {
+    const { groups, group, prefix } = scene
+    await groups.create(group, { streamPrefixes: [prefix], maxRetryCount: 3 })
+    t.same((await groups.info(group)).settings, scene.settings({ maxRetryCount: 3 }))
+    await groups.update(group, { startFrom: 'end', consumerStrategy: 'Pinned', messageTimeoutMs: 7_000 })
+    await groups.update(group, { liveBufferSize: 50 })
+    const changes: Settings = { startFrom: 'end', consumerStrategy: 'Pinned', messageTimeoutMs: 7_000 }
+    t.same((await groups.info(group)).settings, scene.settings({ ...changes, maxRetryCount: 3, liveBufferSize: 50 }))
+    await groups.delete(group)
+    await groups.create(group)
+    t.same((await groups.info(group)).settings, scene.settings({ streamPrefixes: [] }))
+    await groups.delete(group)
+  },
+
+  'an unknown setting, or a value of the wrong kind, is rejected by its name': async (t, scene) => {
+    await scene.create()
+    const wrong: [name: string, value: unknown][] = [
+      ['maxRetries', 3],
+      ['constructor', 3],
+      ['maxRetryCount', '3'],
+      ['maxRetryCount', null],
+      ['readBatchSize', 1.5],
+      ['messageTimeoutMs', Number.POSITIVE_INFINITY],
+      ['messageTimeoutMs', 2 ** 31],
+      ['startFrom', 'beginning'],
+      ['startFrom', 0],
+      ['startFrom', { commit: 1n, prepare: 2n }],
+      ['startFrom', { commit: -1n, prepare: -1n }],
+      ['streamPrefixes', 'order-'],
+      ['streamPrefixes', [1]],
+      ['streamPrefixes', Array.from({ length: 101 }, (_, i) => `x${i}`)],
+      ['consumerStrategy', 'roundrobin'],
+    ]
+    for (const [name, value] of wrong) {
+      const settings = { [name]: value } as Settings
+      const named = { ...invalid, message: new RegExp(`\\b${name}\\b`) }
+      await t.rejects(scene.groups.create(`${scene.group}-${name}`, settings), named, `${name} at creation`)
+      await t.rejects(scene.groups.update(scene.group, settings), named, `${name} in an update`)
+    }
+    t.same((await scene.groups.info(scene.group)).settings, scene.settings())
+    await t.rejects(scene.groups.info(`${scene.group}-maxRetries`), missing)
+  },
+
   'a read batch must be smaller than the history buffer': async (t, scene) => {
     for (const settings of [
       { readBatchSize: 20, historyBufferSize: 20 },

@@ -28,6 +28,8 @@ function generated({ correlationId, options, events, isFinal }: AppendMessage): 
     const sent = new streams.BatchAppendReq.Options().setStreamIdentifier(identifierOf(stream))
     sent.setDeadline(protobufTimestamp.Timestamp.fromDate(new Date(deadlineAtMs)))
     if (expectedRevision === 'no_stream') sent.setNoStream(new protobufEmpty.Empty())
+    else if (expectedRevision === 'any') sent.setAny(new protobufEmpty.Empty())
+    else if (expectedRevision === 'stream_exists') sent.setStreamExists(new protobufEmpty.Empty())
     else sent.setStreamPosition(`${expectedRevision}`)
     request.setOptions(sent)
   }
@@ -43,7 +45,7 @@ function generated({ correlationId, options, events, isFinal }: AppendMessage): 
 t.test('encodes an append exactly like the generated code', async (t) => {
   const json = fc.json({ maxDepth: 2 })
   const event = fc.record({ id, type: text.filter((each) => each !== ''), data: json, metadata: json })
-  const expectedRevision = fc.oneof(fc.constant('no_stream' as const), number)
+  const expectedRevision = fc.oneof(fc.constantFrom('no_stream', 'any', 'stream_exists'), number)
   const deadlineAtMs = fc.integer({ min: 1_000, max: 4_000_000_000_000 })
   const options = fc.record({ stream: text.filter((each) => each !== ''), expectedRevision, deadlineAtMs })
   const events = fc.array(event, { maxLength: 4 })

@@ -1,5 +1,5 @@
 import type { StreamIdentifier, UUID } from '@eventstore/db-client/generated/shared_pb.js'
-import type { Expected } from '@transferd/event-log/streams'
+import type { ExpectedRevision } from '@transferd/event-log/streams'
 import { positionScale, positionText, tombstoneRevision } from '@transferd/event-log/streams'
 import { unexpectedError } from './call-error.js'
 import { protobufEmpty, shared } from './generated-protocol.js'
@@ -103,7 +103,7 @@ interface ExpectedOptions {
 
 /** The expected revision of a request. */
 export interface ExpectedOnWire {
-  readonly expected: Expected
+  readonly expected: ExpectedRevision
   /** The digits of the client if it named a revision. */
   readonly revision?: string
 }

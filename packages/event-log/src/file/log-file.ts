@@ -1,16 +1,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { Database } from '../sqlite/sqlite.js'
-
-/** The directory contains no usable event log. The message states what to do. */
-export class CannotOpenLogError extends Error {
-  override readonly name = 'CannotOpenLogError'
-}
-
-/** The log is corrupt: its content differs from the written events. The message names the position. */
-export class BrokenLogError extends Error {
-  override readonly name = 'BrokenLogError'
-}
+import { CannotOpenLogError, logPath } from './log-location.js'
 
 /** 'tfrd' in the file's header, so that the SQLite file of a different program is never mistaken for a log. */
 const applicationId = 0x74667264
@@ -52,10 +43,6 @@ const maxTimeMs = 8_640_000_000_000_000
 export const isTime = (ms: number): boolean => Number.isSafeInteger(ms) && Math.abs(ms) <= maxTimeMs
 
 const lockTimeoutMs = 10_000
-
-export function logPath(directory: string): string {
-  return join(directory, 'events.db')
-}
 
 export function walPath(directory: string): string {
   return `${logPath(directory)}-wal`

@@ -1,5 +1,6 @@
 import { type Body, bodyOf, bytesOfBody } from './event-body.js'
-import { BrokenLogError, isTime, openForAppending, openForReading, prepareLog } from './log-file.js'
+import { isTime, openForAppending, openForReading, prepareLog } from './log-file.js'
+import { BrokenLogError } from './log-location.js'
 import { RowInserter } from './log-transaction.js'
 import { streamHash } from './stream-hash.js'
 import { tombstoneRevision } from './stream-metadata.js'

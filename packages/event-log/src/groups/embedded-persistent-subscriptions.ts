@@ -1,5 +1,7 @@
 import Denque from 'denque'
 import {
+  checkedSettings,
+  defaultPersistentSubscriptionSettings,
   InvalidSettingsError,
   type NackAction,
   type ParkedEvent,
@@ -9,11 +11,12 @@ import {
   type PersistentSubscriptionSettings,
   type PersistentSubscriptions,
   type RecordedEvent,
+  StreamDeletedError,
   WrongExpectedRevisionError,
 } from '../event-log-types.js'
 import { parseObject, toPosition } from '../file/event-body.js'
 import type { Log } from '../log.js'
-import type { StoredEvent } from '../reader/event-rows.js'
+import type { StoredEvent } from '../reader/stored-event.js'
 import type { Delivered } from './group.js'
 import { type GroupSettings, type StoredGroup, wholeLog } from './group-definition.js'
 import type { GroupLog } from './group-rules.js'
@@ -155,6 +158,10 @@ class EmbeddedConsumer implements PersistentConsumer, AsyncIterator<PersistentDe
     this.#membership?.leave()
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
   [Symbol.asyncIterator](): AsyncIterator<PersistentDelivery> {
     return this
   }
@@ -197,18 +204,24 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
     return this.#opened
   }
 
-  async create(group: string, settings: PersistentSubscriptionSettings): Promise<void> {
-    const { streamPrefixes: prefixes } = settings
+  async create(group: string, settings: Partial<PersistentSubscriptionSettings> = {}): Promise<void> {
+    const complete = { ...defaultPersistentSubscriptionSettings, ...checkedSettings(settings) }
+    const { streamPrefixes: prefixes } = complete
     await this.#groups.create({
       ...nameOf(group),
       madeBy: 'service',
-      settings: groupSettings(settings),
+      settings: { ...protocolSettings, ...groupSettings(complete) },
       ...(prefixes.length > 0 && { filter: { on: 'stream', prefixes } }),
     })
   }
 
-  async update(group: string, settings: PersistentSubscriptionSettings): Promise<void> {
-    await this.#groups.update(nameOf(group), groupSettings(settings))
+  async update(group: string, settings: Partial<PersistentSubscriptionSettings>): Promise<void> {
+    const { startFrom, consumerStrategy: strategy, streamPrefixes: _, ...numbers } = checkedSettings(settings)
+    await this.#groups.update(nameOf(group), {
+      ...numbers,
+      ...(startFrom !== undefined && { startFrom: logStart(startFrom) }),
+      ...(strategy !== undefined && { strategy }),
+    })
   }
 
   async delete(group: string): Promise<void> {
@@ -254,12 +267,17 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
   }
 }
 
-function groupSettings(settings: PersistentSubscriptionSettings): GroupSettings {
-  const { startFrom, streamPrefixes: _, consumerStrategy: strategy, ...numbers } = settings
-  if (typeof startFrom !== 'string' && startFrom.prepare > startFrom.commit)
-    throw new InvalidSettingsError('the prepare half of a position cannot be greater than its commit half')
-  const from = typeof startFrom === 'string' ? startFrom : Number(startFrom.commit)
-  return { ...numbers, ...protocolSettings, startFrom: from, strategy }
+function groupSettings({
+  startFrom,
+  streamPrefixes: _,
+  consumerStrategy: strategy,
+  ...numbers
+}: PersistentSubscriptionSettings) {
+  return { ...numbers, startFrom: logStart(startFrom), strategy }
+}
+
+function logStart(start: PersistentSubscriptionSettings['startFrom']): GroupSettings['startFrom'] {
+  return typeof start === 'string' ? start : Number(start.commit)
 }
 
 function portSettings({ settings, filter }: StoredGroup): PersistentSubscriptionSettings {
@@ -286,6 +304,7 @@ function groupLogOf(log: Log): GroupLog {
         const { revision } = await log.append(stream, expected, plainEvents)
         return { kind: 'ok', revision }
       } catch (error) {
+        if (error instanceof StreamDeletedError) return { kind: 'deleted' }
         if (!(error instanceof WrongExpectedRevisionError)) throw error
         return { kind: 'wrong_revision', actual: log.reader.lastRevision(stream) }
       }

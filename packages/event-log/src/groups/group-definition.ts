@@ -1,10 +1,10 @@
-import { InvalidSettingsError, type PersistentSubscriptionSettings } from '../event-log-types.js'
+import { consumerStrategies, InvalidSettingsError, type PersistentSubscriptionSettings } from '../event-log-types.js'
 import type { LogReader } from '../reader/log-reader.js'
 
 /** The source of a group that reads the whole log. */
 export const wholeLog = '$all'
 
-export const strategies = ['RoundRobin', 'DispatchToSingle', 'Pinned', 'PinnedByCorrelation'] as const
+export const strategies = [...consumerStrategies, 'PinnedByCorrelation'] as const
 export type StrategyName = (typeof strategies)[number]
 
 type Common = Omit<PersistentSubscriptionSettings, 'startFrom' | 'streamPrefixes' | 'consumerStrategy'>

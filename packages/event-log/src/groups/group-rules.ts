@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type ExpectedRevision, StoreUnavailableError } from '../event-log-types.js'
+import { StoreUnavailableError, type StreamRevision } from '../event-log-types.js'
 import { type EventContent, parseJson, parseObject, positionAtOrAfter, positionText } from '../file/event-body.js'
-import type { StoredEvent } from '../reader/event-rows.js'
 import type { StreamView } from '../reader/log-reader.js'
+import type { StoredEvent } from '../reader/stored-event.js'
 import type { StreamStore } from '../stream-store.js'
 import {
   type Creator,
@@ -20,7 +20,7 @@ const maxConflicts = 50
 /** The parts of a log that groups use. */
 export interface GroupLog extends Pick<StreamStore, 'directory' | 'reader'> {
   /** @throws StoreUnavailableError */
-  append(stream: string, expected: ExpectedRevision, events: readonly EventContent[]): ReturnType<StreamStore['append']>
+  append(stream: string, expected: StreamRevision, events: readonly EventContent[]): ReturnType<StreamStore['append']>
 }
 
 /** Returns a JSON event without metadata. */

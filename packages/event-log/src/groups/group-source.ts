@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../reader/event-rows.js'
+import type { StoredEvent } from '../reader/stored-event.js'
 
 /** An event with the properties that a group's rules use. */
 export interface Item<E> {

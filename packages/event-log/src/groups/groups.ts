@@ -84,8 +84,8 @@ export class Groups<E> {
     await this.#queueChanges(definition)
   }
 
-  /** Drops the consumers and reloads the group. @throws PersistentSubscriptionMissingError, InvalidSettingsError */
-  async update(name: GroupName, settings: GroupSettings): Promise<void> {
+  /** Changes the given settings, drops the consumers and reloads the group. @throws PersistentSubscriptionMissingError, InvalidSettingsError */
+  async update(name: GroupName, settings: Partial<GroupSettings>): Promise<void> {
     await this.#stored.update(name, settings)
     await this.#queueChanges(name)
   }

@@ -68,9 +68,13 @@ export class StoredGroups {
     })
   }
 
-  async update(name: GroupName, settings: GroupSettings): Promise<void> {
+  async update(name: GroupName, changes: Partial<GroupSettings>): Promise<void> {
     await this.#change(() => {
       const old = this.get(name)
+      const { startText, ...others } = old.settings
+      // The text belongs to the start that it was received with.
+      const keepsText = startText !== undefined && changes.startFrom === undefined
+      const settings: GroupSettings = { ...others, ...(keepsText && { startText }), ...changes }
       const { startAfter: _, ...kept } = old
       const definition = { ...kept, settings }
       checkSettings(definition, this.log.reader)

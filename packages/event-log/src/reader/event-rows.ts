@@ -5,7 +5,6 @@ import {
   bytesOfBody,
   damagedType,
   decodeBody,
-  type EventContent,
   isIntact,
   parseBody,
   startsWithId,
@@ -14,6 +13,7 @@ import {
 import { isTime } from '../file/log-file.js'
 import { StreamNumbers } from '../file/log-transaction.js'
 import type { Database, Statement } from '../sqlite/sqlite.js'
+import type { StoredEvent } from './stored-event.js'
 
 /** A range of names in the order of their UTF-8 bytes, from `from` (inclusive) to `to` (exclusive) or to the end. */
 export interface NameRange {
@@ -58,15 +58,6 @@ const columns = 'position, revision, recorded_at, name, body'
 const order = { forwards: '', backwards: 'DESC' } as const
 
 type Row = [position: number, revision: number, recordedAtMs: number, name: string, body: Body]
-
-/** An event as a client of the protocol sees it. */
-export interface StoredEvent extends EventContent {
-  readonly stream: string
-  /** The event's revision; `tombstoneRevision` for the event that ended the stream. */
-  readonly revision: number
-  readonly position: number
-  readonly recordedAtMs: number
-}
 
 export interface Statements {
   readonly db: Database

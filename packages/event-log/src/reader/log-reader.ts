@@ -1,13 +1,14 @@
-import type {
-  Direction,
-  EventPlace,
-  Page,
-  Position,
-  ReadAllOptions,
-  ReadStreamOptions,
-  RecordedEvent,
-  StreamRange,
-  UnparsedEvent,
+import {
+  type Direction,
+  type EventPlace,
+  maxStreamPrefixes,
+  type Page,
+  type Position,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+  type RecordedEvent,
+  type StreamRange,
+  type UnparsedEvent,
 } from '../event-log-types.js'
 import { damagedType, toPosition } from '../file/event-body.js'
 import { findStream } from '../file/log-transaction.js'
@@ -30,7 +31,6 @@ import {
   type RowPage,
   readRows,
   type Statements,
-  type StoredEvent,
   statementForAll,
   toRecorded,
   toStored,
@@ -38,13 +38,13 @@ import {
   withBodies,
 } from './event-rows.js'
 import { ReadConnection } from './read-connection.js'
+import type { StoredEvent } from './stored-event.js'
 
 /** The number of events that one page scans, matching or not. It takes a few milliseconds, between which the thread can do other work. */
 export const scanWindow = 10_000
 /** The size of event bodies in UTF-16 units at which a page ends. It is smaller for stored events, which a slow client may hold up. */
 const recordedPageSize = 8 * 1024 * 1024
 const storedPageSize = 1024 * 1024
-const maxPrefixes = 100
 
 /** The current state of a stream and the range of events that it shows. */
 export interface StreamView {
@@ -131,8 +131,8 @@ export class LogReader {
   /** @throws RangeError */
   readAll({ after, streamPrefixes, maxCount }: ReadAllOptions): Page {
     const ranges = nameRanges(streamPrefixes)
-    if (ranges.length > maxPrefixes)
-      throw new RangeError(`${ranges.length} stream prefixes exceed the limit of ${maxPrefixes}`)
+    if (ranges.length > maxStreamPrefixes)
+      throw new RangeError(`${ranges.length} stream prefixes exceed the limit of ${maxStreamPrefixes}`)
     return this.#page(after, maxCount, (statements, range) =>
       this.#scanWithOthers(statements, { ...range, ranges }, streamPrefixes),
     )

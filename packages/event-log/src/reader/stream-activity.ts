@@ -1,4 +1,5 @@
-import type { CommitWatcher } from '../log.js'
+import { StoreUnavailableError } from '../event-log-types.js'
+import type { CommitWatcher } from './commit-watcher.js'
 import type { LogReader } from './log-reader.js'
 
 const namesPerRead = 1_000
@@ -13,6 +14,7 @@ export class StreamActivity {
   readonly #listeners = new Map<string, Set<Listener>>()
   #seen = 0
   #reading: AbortController | undefined
+  #isClosed = false
 
   constructor(
     private readonly reader: LogReader,
@@ -31,18 +33,23 @@ export class StreamActivity {
     return () => {
       listeners.delete(listener)
       if (listeners.size === 0 && this.#listeners.get(stream) === listeners) this.#listeners.delete(stream)
-      if (this.#listeners.size === 0) this.close()
+      if (this.#listeners.size === 0) this.#stop()
     }
   }
 
-  /** Resolves when the stream has an event after the position, or when the signal aborts. */
+  /**
+   * Resolves when the stream has an event after the position, or when the signal aborts.
+   * @throws StoreUnavailableError if the log is closed
+   */
   waitForEvent(stream: string, position: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       if (signal.aborted) return resolve()
+      if (this.#isClosed) return reject(new StoreUnavailableError('the event store is closed'))
       const done = () => {
         stop()
         signal.removeEventListener('abort', done)
-        resolve()
+        if (this.#isClosed) reject(new StoreUnavailableError('the event store is closed'))
+        else resolve()
       }
       const stop = this.listen(stream, (found) => {
         if (found > position) done()
@@ -53,7 +60,14 @@ export class StreamActivity {
     })
   }
 
+  /** Ends all waits. */
   close(): void {
+    this.#isClosed = true
+    for (const name of [...this.#listeners.keys()]) this.#notify(name, Number.POSITIVE_INFINITY)
+    this.#stop()
+  }
+
+  #stop(): void {
     this.#reading?.abort()
     this.#reading = undefined
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Body, decodeBody, type EventContent, encodeBody, idOfBody, parseObject } from '../file/event-body.js'
-import { BrokenLogError } from '../file/log-file.js'
+import { BrokenLogError } from '../file/log-location.js'
 import type { LogTransaction, StreamNumbers } from '../file/log-transaction.js'
 import {
   isMetadataStream,

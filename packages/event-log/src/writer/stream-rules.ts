@@ -1,5 +1,4 @@
-/** The state of a stream that a client of the protocol expects. A number is the revision of the stream's last event. */
-export type Expected = 'any' | 'no_stream' | 'stream_exists' | number
+import type { ExpectedRevision } from '../event-log-types.js'
 
 export interface StreamState {
   /** The revision of the last event, or -1 if the stream is empty. */
@@ -30,7 +29,7 @@ const deleted: Decision = { kind: 'deleted' }
 
 /** Decides about an append. With an exact revision, the position of the events detects a repetition; otherwise their ids do. */
 export function decideAppend(
-  expected: Expected,
+  expected: ExpectedRevision,
   ids: readonly string[],
   state: StreamState,
   stored: StoredIds,
@@ -75,7 +74,7 @@ function decideByIds(ids: readonly string[], stored: StoredIds): Decision {
 }
 
 /** Decides about a soft deletion, or about a tombstone, which a stream that never existed can have as well. */
-export function decideRemoval(kind: 'delete' | 'tombstone', expected: Expected, state: StreamState): Decision {
+export function decideRemoval(kind: 'delete' | 'tombstone', expected: ExpectedRevision, state: StreamState): Decision {
   const { current, isSoftDeleted, isTombstoned, hasMetadata } = state
   if (isTombstoned) return deleted
   const exists = current >= 0 || hasMetadata

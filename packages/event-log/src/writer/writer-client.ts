@@ -1,17 +1,26 @@
+import { randomUUID } from 'node:crypto'
 import type { MessagePort } from 'node:worker_threads'
 import {
   type Append,
   type AppendResult,
   AppendTooLargeError,
-  type ExpectedRevision,
   eventText,
   jsonText,
   maxAppendBytes,
   StoreUnavailableError,
+  StreamDeletedError,
   WrongExpectedRevisionError,
 } from '../event-log-types.js'
 import { toPosition } from '../file/event-body.js'
-import { type Batch, type FromWriter, noRevision, type Operation, resultKind, resultLength } from './writer-messages.js'
+import {
+  type Batch,
+  encodeExpected,
+  type FromWriter,
+  noRevision,
+  type Operation,
+  resultKind,
+  resultLength,
+} from './writer-messages.js'
 
 /** The number of calls in a message. With more, the writer idles while the message is built; with fewer, it syncs too often. */
 const batchUnits = 256
@@ -230,6 +239,10 @@ function settleAppends(
   let at = from
   for (const { stream, expectedRevision } of appends) {
     const revision = results[at + 1] ?? noRevision
+    if (results[at] === resultKind.deleted) {
+      reject(new StreamDeletedError(stream))
+      return
+    }
     if (results[at] !== resultKind.appended) {
       const actual = revision === noRevision ? 'no_stream' : revision
       reject(new WrongExpectedRevisionError(stream, expectedRevision, actual))
@@ -290,16 +303,10 @@ function encodeAppend(append: Append, batch: Batch): number {
   return size
 }
 
-function encodeEvent({ id, type, data, metadata }: Append['events'][number]): string {
+function encodeEvent({ id = randomUUID(), type, data, metadata = '{}' }: Append['events'][number]): string {
   if (!uuid.test(id)) throw new TypeError('an event id must be a UUID in lower case')
   checkText('an event type', type)
-  return eventText(id, type, jsonText(data), jsonText(metadata))
-}
-
-function encodeExpected(expected: ExpectedRevision): number {
-  if (expected === 'no_stream') return noRevision
-  if (!Number.isSafeInteger(expected) || expected < 0) throw new TypeError(`${expected} is not a revision`)
-  return expected
+  return eventText(id, type, jsonText(data, 'data', type), jsonText(metadata, 'metadata', type))
 }
 
 /** Rejects text with lone surrogates, which would be stored as U+FFFD, so that different names became equal. */
@@ -310,7 +317,7 @@ function checkText(field: string, text: string): void {
 
 function checkDataBytes(append: Append): void {
   let bytes = 0
-  for (const event of append.events) bytes += Buffer.byteLength(jsonText(event.data))
+  for (const event of append.events) bytes += Buffer.byteLength(jsonText(event.data, 'data', event.type))
   if (bytes > maxAppendBytes) {
     throw new AppendTooLargeError(
       `${append.stream}: ${bytes} bytes of event data exceed the limit of ${maxAppendBytes}`,

@@ -3,13 +3,15 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { idOfBody } from '../file/event-body.js'
-import { BrokenLogError, openForAppending } from '../file/log-file.js'
+import { openForAppending } from '../file/log-file.js'
+import { BrokenLogError } from '../file/log-location.js'
 import { LogTransaction } from '../file/log-transaction.js'
+import { tombstoneRevision } from '../file/stream-metadata.js'
 import type { Database, Statement } from '../sqlite/sqlite.js'
 import { StreamOperations } from './stream-operations.js'
 import { decideExactAppend } from './stream-rules.js'
 import type { Checkpointed } from './wal-checkpointer.js'
-import { type Batch, noRevision, resultKind, resultLength } from './writer-messages.js'
+import { type Batch, decodeExpected, noRevision, resultKind, resultLength } from './writer-messages.js'
 
 /** The pause between attempts to take the lock. It is shorter than the time for which another writer steps aside. */
 const retryMs = 0.5
@@ -100,8 +102,8 @@ class BatchReader {
 }
 
 /**
- * Writes batches. Several of them in one transaction form a group commit. Plain appends require an exact revision and ignore stream
- * metadata, so they only look up the last revision.
+ * Writes batches. Several of them in one transaction form a group commit. Appends at a revision ignore stream metadata, so they only
+ * look up the last revision.
  */
 class BatchAppender {
   readonly #operations: StreamOperations
@@ -139,13 +141,21 @@ class BatchAppender {
       for (let events = reader.number(); events > 0; events--) bodies.push(reader.text())
       if (isRejected) results.push(resultKind.notTried, 0, 0)
       else this.#append(name, expected, bodies, results)
-      isRejected ||= results[results.length - resultLength] === resultKind.rejected
+      isRejected ||= results[results.length - resultLength] !== resultKind.appended
     }
   }
 
   #append(name: string, expected: number, bodies: readonly string[], results: number[]): void {
+    if (expected < noRevision) {
+      this.#appendByState(name, expected, bodies, results)
+      return
+    }
     const number = this.transaction.numbers.find(name)
     const current = number === undefined ? noRevision : this.#revisionOf(number, name)
+    if (current === tombstoneRevision) {
+      results.push(resultKind.deleted, 0, 0)
+      return
+    }
     if (expected === current) {
       this.transaction.write(name, number, current + 1, bodies)
       // EventStoreDB responds with 0, not -1, to an append of no events to a nonexistent stream.
@@ -159,6 +169,16 @@ class BatchAppender {
       const position = this.#operations.positionOf(number ?? 0, decision.revision)
       results.push(resultKind.appended, decision.revision, position)
     }
+  }
+
+  /** Appends to a stream that must exist, or to any stream, with EventStoreDB's rules for deleted streams and repeated ids. */
+  #appendByState(stream: string, expected: number, bodies: readonly string[], results: number[]): void {
+    const append = { kind: 'append', stream, expected: decodeExpected(expected), bodies } as const
+    const [kind, revision, position] = this.#operations.execute(append)
+    // The position of an event that is hidden now is omitted for clients of the protocol only.
+    const isHidden = kind === resultKind.appended && position === 0 && bodies.length > 0
+    const number = isHidden ? this.transaction.numbers.find(stream) : undefined
+    results.push(kind, revision, number === undefined ? position : this.#operations.positionOf(number, revision))
   }
 
   #revisionOf(number: number, name: string): number {

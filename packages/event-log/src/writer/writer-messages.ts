@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { ExpectedRevision } from '../event-log-types.js'
 import type { Body } from '../file/event-body.js'
-import type { Expected } from './stream-rules.js'
 
 /**
  * The messages between the writer thread and the threads that append through it. They are flat arrays of strings and numbers: a
@@ -9,19 +9,48 @@ import type { Expected } from './stream-rules.js'
 
 /**
  * A sequence of units. A unit is an operation, or the appends of one call: the number of appends; for each append the stream, the
- * expected revision (-1 for none) and the number of events; and for each event its body, the JSON text of `[id, type, data, metadata]`.
+ * expected revision ({@link encodeExpected}) and the number of events; and for each event its body, the JSON text of `[id, type, data, metadata]`.
  */
 export type Batch = (string | number | Operation)[]
 
 /** An operation with EventStoreDB's semantics: stream metadata, soft deletion and appends without an expected revision. */
 export type Operation =
-  | { readonly kind: 'append'; readonly stream: string; readonly expected: Expected; readonly bodies: readonly Body[] }
-  | { readonly kind: 'delete' | 'tombstone'; readonly stream: string; readonly expected: Expected }
+  | {
+      readonly kind: 'append'
+      readonly stream: string
+      readonly expected: ExpectedRevision
+      readonly bodies: readonly Body[]
+    }
+  | { readonly kind: 'delete' | 'tombstone'; readonly stream: string; readonly expected: ExpectedRevision }
 
 /** The revision of a stream without events, which is also what `no_stream` expects. */
 export const noRevision = -1
+/** EventStoreDB's numbers for expectations other than a revision. */
+const anyRevision = -2
+const existingStream = -4
 
-/** The kind of a result. Only operations return `deleted`: the stream is tombstoned, or soft-deleted although it must exist. */
+/** @throws TypeError */
+export function encodeExpected(expected: ExpectedRevision): number {
+  switch (expected) {
+    case 'no_stream':
+      return noRevision
+    case 'any':
+      return anyRevision
+    case 'stream_exists':
+      return existingStream
+    default:
+      if (!Number.isSafeInteger(expected) || expected < 0) throw new TypeError(`${expected} is not a revision`)
+      return expected
+  }
+}
+
+export function decodeExpected(number: number): ExpectedRevision {
+  if (number === noRevision) return 'no_stream'
+  if (number === anyRevision) return 'any'
+  return number === existingStream ? 'stream_exists' : number
+}
+
+/** The kind of a result. `deleted` means that the stream is tombstoned, or soft-deleted although it must exist. */
 export const resultKind = { appended: 0, rejected: 1, notTried: 2, deleted: 3 } as const
 
 /**
