@@ -99,10 +99,13 @@ replace('dist/data/common-passwords.br', brotliCompressSync([...passwords].sort(
 const passwordPackages = ['language-common', 'dictionary-compression'].map((name) => `node_modules/@zxcvbn-ts/${name}`)
 const swagger = readFileSync('web/documentation/swagger-ui.LICENSES.txt', 'utf8').trim()
 replace(licences, licencesOf([...packagesIn([schemas, ...bundles]), ...passwordPackages], [swagger]))
-// The modules in each file, for tests. The package does not contain it.
+// The modules in each file and the packages that it loads, for tests. The package does not contain this list.
 const outputs = bundles.flatMap(({ metafile }) => Object.entries(metafile.outputs))
-const modules = outputs.map(([path, { inputs }]) => [relative(folder, path), Object.keys(inputs)])
-replace('dist/bundle.json', JSON.stringify(Object.fromEntries(modules)))
+const contents = outputs.map(([path, { inputs, imports }]) => [
+  relative(folder, path),
+  { modules: Object.keys(inputs), packages: imports.filter(({ external }) => external).map(({ path }) => path) },
+])
+replace('dist/bundle.json', JSON.stringify(Object.fromEntries(contents)))
 for (const name of readdirSync(folder, { recursive: true })) {
   if (name.endsWith('.js') && !names.has(name)) rmSync(join(folder, name), { force: true })
 }

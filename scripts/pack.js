@@ -14,6 +14,8 @@ if (directory === undefined) throw new Error('usage: node scripts/pack.js <direc
 const allPlatforms = process.argv.includes('--all-platforms')
 
 const onlyOfRepository = ['private', 'scripts', 'devDependencies', 'workspaces', 'overrides', 'allowScripts']
+/** The entry points of the log for the service, which contains them, and for tests. */
+const onlyInRepository = ['./sqlite', './test/*']
 const sqlite = 'packages/sqlite-node20'
 const { version, workspaces } = manifestIn('.')
 
@@ -57,7 +59,7 @@ function publish(folder) {
   removeSourceMapLinks(staged)
   const manifest = manifestIn(folder)
   for (const field of onlyOfRepository) delete manifest[field]
-  delete manifest.exports?.['./test/*']
+  for (const entry of onlyInRepository) delete manifest.exports?.[entry]
   if (folder === sqlite) delete manifest.dependencies
   for (const dependencies of [manifest.dependencies, manifest.optionalDependencies])
     for (const [name, range] of Object.entries(dependencies ?? {}))

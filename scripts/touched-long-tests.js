@@ -10,7 +10,7 @@ const eventStoreDb = [
   ...['long/two-nodes-eventstoredb', 'long/copy-between-engines'],
 ]
 const clients = ['long/generated-clients', 'long/generated-python-client']
-const program = ['long/packages', 'long/demo', 'long/readme']
+const program = ['long/packages', 'long/installed-packages', 'long/demo', 'long/readme']
 
 /** The table lists the tests to run when a file of a folder changes. A changed test runs itself. */
 const table = {
@@ -29,7 +29,7 @@ const table = {
   ],
   'packages/transparency-log/': ['long/auditors-guide', 'crash/tree', 'audit/integrity'],
   'README.md': ['long/readme'],
-  'scripts/': ['long/packages'],
+  'scripts/': ['long/packages', 'long/installed-packages'],
   'src/audit/': [
     'long/auditors-guide',
     'long/export-killed',

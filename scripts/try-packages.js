@@ -5,6 +5,7 @@ import { strict as assert } from 'node:assert'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -53,7 +54,9 @@ async function tryOn(version, tarball) {
   // npm takes this project's own packages from the packed files, and others from its registry.
   writeFileSync(join(directory, '.npmrc'), `@transferd:registry=http://127.0.0.1:${registry.address().port}/\n`)
   writeFileSync(join(directory, 'package.json'), '{}\n')
-  const env = { PATH: path, HOME: directory, npm_config_cache: join(homedir(), '.npm') }
+  // The cache of npm is that of this machine, and so are proxies and certificates.
+  const { NODE_OPTIONS: _instrumentation, ...machine } = process.env
+  const env = { ...machine, PATH: path, HOME: directory, npm_config_cache: join(homedir(), '.npm') }
   await run(node, [npm, 'install', '--no-audit', '--no-fund', tarball], { cwd: directory, env })
 
   const modules = join(directory, 'node_modules')
@@ -69,18 +72,24 @@ async function tryOn(version, tarball) {
   const transferd = (...args) => run(node, [program, ...args], { cwd: directory, env })
   assert.match(await transferd('--help'), /Usage: transferd/)
   await transferd('seed')
-  for (let start = 0; start < starts; start++) await startAndStop(node, program, { cwd: directory, env })
+  const here = { cwd: directory, env }
+  for (let start = 0; start < starts; start++) await (await startService(node, program, here))()
   await run(node, ['dist/examples/demo.js', program], { env: { ...env, HOME: scratch } })
-  const before = await transferd('transfers', 'list', '--limit', '50', '--json')
-  assert.ok(JSON.parse(before).items.length > 0)
+
+  const list = (options) => run(node, [program, 'transfers', 'list', '--limit', '100', '--json'], options)
+  const stop = await startService(node, program, here)
+  await until(async () => JSON.parse(await list(here)).items.length === 100)
   await transferd('backup', 'target')
+  await stop()
+  const before = await list(here)
   await transferd('restore', 'target', '--to', 'restored')
-  const restored = {
-    cwd: directory,
-    env: { ...env, EVENT_STORE_URL: 'embedded:restored', READ_MODEL_URL: 'embedded:restored' },
-  }
-  await startAndStop(node, program, restored)
-  assert.equal(await run(node, [program, 'transfers', 'list', '--limit', '50', '--json'], restored), before)
+  // A backup does not contain the master key.
+  copyFileSync(join(directory, 'data/master.key'), join(directory, 'restored/master.key'))
+  const urls = { EVENT_STORE_URL: 'embedded:restored', READ_MODEL_URL: 'embedded:restored' }
+  const restored = { cwd: directory, env: { ...env, ...urls } }
+  const stopRestored = await startService(node, program, restored)
+  await until(async () => (await list(restored)) === before)
+  await stopRestored()
   console.log(
     `Node ${releases[version] ?? version}: ${installed.length} packages, ${megabytes(bytes)}; ${starts} starts, payments, callbacks, backup and restore`,
   )
@@ -132,7 +141,8 @@ function answerNpm({ url, headers }, response) {
   )
 }
 
-async function startAndStop(node, program, { cwd, env }) {
+/** Starts the service, waits until it is ready, and returns the function that stops it. */
+async function startService(node, program, { cwd, env }) {
   const args = ['--single-threaded-gc', program, 'serve', '--json']
   const service = spawn(node, args, { cwd, env: { ...env, PORT: '0' }, stdio: ['ignore', 'pipe', 'pipe'] })
   let problems = ''
@@ -143,11 +153,21 @@ async function startAndStop(node, program, { cwd, env }) {
   const [announced] = await Promise.race([once(service.stdout, 'data'), exited])
   assert.equal(service.exitCode ?? service.signalCode, null, problems)
   const { baseUrl } = JSON.parse(String(announced))
-  const deadline = AbortSignal.timeout(30_000)
   // Projections and callbacks start in the background.
-  while ((await fetch(`${baseUrl}/health/ready`, { signal: deadline })).status !== 200) await setTimeout(20)
-  service.kill('SIGTERM')
-  assert.deepEqual(await exited, [0, null], problems)
+  await until(async () => (await fetch(`${baseUrl}/health/ready`)).status === 200)
+  return async () => {
+    service.kill('SIGTERM')
+    assert.deepEqual(await exited, [0, null], problems)
+  }
+}
+
+/** Waits until the condition holds. @throws Error after a minute */
+async function until(condition) {
+  const deadline = Date.now() + 60_000
+  while (!(await condition())) {
+    assert.ok(Date.now() < deadline, `within a minute: ${condition}`)
+    await setTimeout(50)
+  }
 }
 
 /** Runs a program and returns its output. @throws Error with its messages if it fails */

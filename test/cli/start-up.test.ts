@@ -7,11 +7,13 @@ import { program } from '../support/program.js'
 
 const bundle = dirname(program)
 
-const bundled = JSON.parse(readFileSync('dist/bundle.json', 'utf8')) as { readonly [file: string]: readonly string[] }
+const bundled = JSON.parse(readFileSync('dist/bundle.json', 'utf8')) as {
+  readonly [file: string]: { readonly modules: readonly string[] }
+}
 
 /** Returns the modules in a file of the bundle. */
 function modulesOf(file: string): readonly string[] {
-  return bundled[relative(bundle, file)] ?? []
+  return bundled[relative(bundle, file)]?.modules ?? []
 }
 
 async function loadedBy(directory: string, ...args: string[]) {

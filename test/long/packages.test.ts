@@ -1,19 +1,35 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
+import { parse } from 'acorn'
 import t from 'tap'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 const run = promisify(execFile)
-const packages = ['transferd', '@transferd/event-log', '@transferd/event-log-server', '@transferd/transparency-log']
+const packages = [
+  ...['transferd', '@transferd/event-log', '@transferd/event-log-server', '@transferd/transparency-log'],
+  ...(process.versions.node.startsWith('20.') ? ['@transferd/sqlite-node20'] : []),
+]
+
+type Dependencies = Readonly<Record<string, string>>
 
 interface Manifest {
-  readonly dependencies: Readonly<Record<string, string>>
+  readonly name: string
+  readonly dependencies?: Dependencies
+  readonly optionalDependencies?: Dependencies
   readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+  readonly publishConfig?: object
 }
+
+/** Packages of which a bundled package tries to use one if it is installed. */
+const optionalPeers = [
+  ...['@aws-sdk/credential-providers', '@mongodb-js/zstd', 'gcp-metadata', 'kerberos', 'mongodb-client-encryption'],
+  'snappy',
+]
 
 /** Installs the packages in their published form, with only the dependencies that their manifests list. */
 async function installPackages(directory: string): Promise<string> {
@@ -26,7 +42,7 @@ async function installPackages(directory: string): Promise<string> {
     const folder = join(modules, name)
     mkdirSync(folder, { recursive: true })
     await run('tar', ['-xzf', join(directory, files[n]!), '--strip-components=1', '-C', folder])
-    for (const dependency of Object.keys(manifestIn(folder).dependencies)) dependencies.add(dependency)
+    for (const dependency of Object.keys(dependenciesOf(manifestIn(folder)))) dependencies.add(dependency)
   }
   for (const dependency of dependencies) {
     const link = join(modules, dependency)
@@ -39,6 +55,51 @@ async function installPackages(directory: string): Promise<string> {
 function manifestIn(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
+
+function dependenciesOf({ dependencies, optionalDependencies }: Manifest): Dependencies {
+  return { ...dependencies, ...optionalDependencies }
+}
+
+const bundle = JSON.parse(readFileSync('dist/bundle.json', 'utf8')) as {
+  readonly [file: string]: { readonly packages: readonly string[] }
+}
+
+interface Node {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value
+
+/** Returns whether a call is one of `require`, under any name of a bundle, or of `import.meta.resolve`. */
+function loads(callee: Node): boolean {
+  const { object, property } = callee as Partial<Record<'object' | 'property', Node>>
+  if (callee.type === 'Identifier') return /^_*require\d*$/.test(String(callee.name))
+  return object?.type === 'MetaProperty' && property?.name === 'resolve'
+}
+
+/** Returns the imports in a script: those of statements, and the texts in calls of `import`, `require` and `import.meta.resolve`. */
+function importsIn(source: string): string[] {
+  const found: string[] = []
+  const visit = (node: Node, isName: boolean): void => {
+    if (isName && node.type === 'Literal' && typeof node.value === 'string') found.push(node.value)
+    // A name that ends with a variable part.
+    if (isName && node.type === 'TemplateLiteral')
+      found.push((node.quasis as { value: { raw: string } }[])[0]!.value.raw)
+    const isCall = node.type === 'ImportExpression' || (node.type === 'CallExpression' && loads(node.callee as Node))
+    for (const field in node) {
+      const isPart = isName || isCall || (field === 'source' && node.type.endsWith('Declaration'))
+      const parts = Array.isArray(node[field]) ? node[field] : [node[field]]
+      for (const part of parts) if (isNode(part)) visit(part, isPart)
+    }
+  }
+  const script = source.replace(/^#!.*/, '')
+  const options = { ecmaVersion: 'latest', sourceType: 'module', allowReturnOutsideFunction: true } as const
+  visit(parse(script, options) as unknown as Node, false)
+  return found
+}
+
+const packageOf = (imported: string) => /^(@[\w.-]+\/)?[\w-][\w.-]*/.exec(imported)?.[0]
 
 /** Runs a program in the directory and returns its output. */
 async function outputOf(directory: string, program: string): Promise<string> {
@@ -61,23 +122,64 @@ t.test('all packages work outside the repository', async (t) => {
   const directory = temporaryDirectory(t)
   const modules = await installPackages(directory)
 
-  t.test('manifests list only what runs, and every exported file exists', async (t) => {
-    for (const name of packages) {
-      const manifest = manifestIn(join(modules, name))
-      for (const field of ['scripts', 'devDependencies', 'workspaces']) t.notOk(field in manifest, `${name}: ${field}`)
-      t.notOk('./test/*' in (manifest.exports ?? {}), `${name} exports no helpers for tests`)
-      t.ok(existsSync(join(modules, name, 'NOTICE')), name)
-      for (const [path, entry] of Object.entries(manifestIn(join(modules, name)).exports ?? {})) {
-        const files = typeof entry === 'string' ? [entry, entry.replace(/\.js$/, '.d.ts')] : Object.values(entry)
-        for (const file of files) t.ok(existsSync(join(modules, name, file)), `${name}: ${path} is ${file}`)
+  for (const name of packages) {
+    const folder = join(modules, name)
+    const manifest = manifestIn(folder)
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      statSync(join(folder, file)).isFile(),
+    )
+    const isFile = (file: string) => files.includes(posix.normalize(file))
+
+    t.test(`${name}: each import is a file or a dependency, and each dependency is imported`, async (t) => {
+      const imported = new Set<string>()
+      for (const file of files.filter((each) => /\.[cm]?js$/.test(each) && !each.startsWith('docs/'))) {
+        // The names of `require` are short in the bundled libraries, so their imports are those that the bundler lists.
+        const listed = bundle[posix.relative('dist/bin', file)]?.packages
+        for (const found of file.includes('/libraries/')
+          ? listed!
+          : importsIn(readFileSync(join(folder, file), 'utf8'))) {
+          if (found.startsWith('.')) {
+            if (/\.\w+$/.test(found)) t.ok(isFile(posix.join(posix.dirname(file), found)), `${file}: ${found}`)
+          } else if (/^#(data|web)\//.test(found)) {
+            const path = posix.join('dist', found.slice(1))
+            t.ok(
+              files.some((each) => each === path || each.startsWith(path)),
+              `${file}: ${found}`,
+            )
+          } else if (!isBuiltin(found) && /^(?!node:)[@\w]/.test(found)) imported.add(packageOf(found)!)
+        }
       }
-      t.ok(existsSync(join(modules, name, 'LICENSE')), name)
-    }
-    const service = manifestIn(join(modules, 'transferd'))
-    const notBundled = ['better-sqlite3', '@node-rs/argon2', '@fastify/swagger-ui', 'sodium-native']
-    t.same(Object.keys(service.dependencies).sort(), notBundled.sort())
-    const licences = readFileSync(join(modules, 'transferd/dist/bin/THIRD-PARTY.txt'), 'utf8')
-    for (const bundled of ['fastify', 'mongodb', 'react', 'lucide-react', '@fontsource-variable/inter'])
+      const dependencies = Object.keys(dependenciesOf(manifest))
+      if (name === 'transferd') for (const peer of optionalPeers) t.ok(imported.delete(peer), `${peer} is optional`)
+      t.same([...imported].sort(), dependencies.sort())
+    })
+
+    t.test(`${name}: the manifest and the files are those of a publication`, async (t) => {
+      for (const field of ['private', 'scripts', 'devDependencies', 'workspaces']) t.notOk(field in manifest, field)
+      t.match(manifest, {
+        license: String,
+        homepage: /^https:/,
+        repository: { type: 'git', url: /^git\+https:/ },
+        bugs: { url: /^https:/ },
+        publishConfig: { access: 'public', provenance: true },
+      })
+      for (const range of Object.values(dependenciesOf(manifest))) t.notMatch(range, /^(file|workspace):/)
+      for (const entry of Object.values(manifest.exports ?? {}))
+        for (const file of typeof entry === 'string' ? [entry] : [entry.types!, entry.default!])
+          t.ok(isFile(file), file)
+      for (const file of ['LICENSE', 'NOTICE', 'README.md']) t.ok(isFile(file), file)
+      t.same(
+        files.filter((file) => /\.map$|(^|\/)test\/|\.(tsx|png|jpe?g)$|(?<!\.d)\.ts$/.test(file)),
+        [],
+      )
+      for (const file of files.filter((each) => /\.(js|ts)$/.test(each)))
+        t.notMatch(readFileSync(join(folder, file), 'utf8'), /^\/\/# sourceMappingURL=/m, file)
+    })
+  }
+
+  t.test('THIRD-PARTY.txt lists what the service contains', async (t) => {
+    const licences = readFileSync(join(modules, 'transferd/THIRD-PARTY.txt'), 'utf8')
+    for (const bundled of ['fastify', 'mongodb', 'react', 'lucide-react', '@fontsource-variable/inter', 'swagger-ui'])
       t.match(licences, new RegExp(`^${bundled} \\d`, 'm'), `the licence of ${bundled}`)
   })
 
