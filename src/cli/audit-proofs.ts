@@ -116,7 +116,7 @@ function checkedText({ checked, checkpoint, keyId, kept }: Checked): string {
   const comparing =
     kept === undefined
       ? 'No checkpoint that you kept was compared (--checkpoint).'
-      : `The checkpoint that you kept, of ${counted(Number(kept.split('\n')[1]), 'event')}, is the same.`
+      : `It matches the checkpoint of ${counted(Number(kept.split('\n')[1]), 'event')} that you kept.`
   const summary = escapedLines(
     'The proof is valid.',
     `It proves ${counted(events.length, 'event')} (${revisions}) of the transfer ${trackingId} in the log ${origin}.`,
