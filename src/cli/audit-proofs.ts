@@ -3,12 +3,17 @@ import { createReadStream, existsSync, readFileSync, rmSync, writeFileSync } fro
 import { basename, dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import type { SignedManifest } from '../audit/proofs/export-signature.js'
+import type { checkProof, TransferProof } from '../audit/proofs/transfer-proof.js'
 import { violate } from '../kernel/rules.js'
+import { escapeHidden } from '../kernel/text.js'
+import type { VerifiedLog } from '../operations/audit/verify-log.js'
+import { checkpointText } from './checkpoint-text.js'
 import { defineBareCommand, defineCommand, defineStandaloneCommand } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
 import { interruptSignal, progressReporter } from './long-running.js'
+import { eventName } from './names.js'
 import { flag, integer, option, path, repeatable, required } from './options.js'
-import { readable, table } from './readable.js'
+import { exactTime, exactTimes, outputWidth, readable, table, wrap } from './readable.js'
 
 /** Adds the commands that create and verify proofs that events are in the log. */
 export function addProofCommands(audit: Command): void {
@@ -37,6 +42,10 @@ export function addProofCommands(audit: Command): void {
       }
       return { file: out, trackingId, events, notSealed, treeSize }
     },
+    text: ({ file, trackingId, events, treeSize }) =>
+      escapedLines(
+        `${file} proves ${counted(events, 'event')} of the transfer ${trackingId} at a tree size of ${treeSize}.`,
+      ),
   })
   const checking = 'verify a proof with the public key only, without a data directory or network'
   defineBareCommand(audit, 'check <proof>', checking, {
@@ -52,8 +61,14 @@ export function addProofCommands(audit: Command): void {
     async run(_, { key, checkpoint: kept }, file: string) {
       const { checkProof } = await import('../audit/proofs/transfer-proof.js')
       const verifier = await verifierOf(key)
-      return checkProof(contentOf(file), verifier, kept === undefined ? undefined : await checkpointIn(kept))
+      const text = contentOf(file)
+      const older = kept === undefined ? undefined : await checkpointIn(kept)
+      const checked = checkProof(text, verifier, older)
+      const { checkpoint } = JSON.parse(text) as Pick<TransferProof, 'checkpoint'>
+      return { checked, checkpoint, keyId: verifier.keyId, kept: older }
     },
+    json: ({ checked }) => checked,
+    text: checkedText,
   })
   const checkingExport = 'verify an export with the public key only, without a data directory or network'
   defineBareCommand(audit, 'check-export <manifest>', checkingExport, {
@@ -65,13 +80,67 @@ export function addProofCommands(audit: Command): void {
     options: { key: required(option('<key>', 'the verifier key, the output of `audit key`')) },
     async run(_, { key }, file: string) {
       const { openManifest } = await import('../audit/proofs/export-signature.js')
-      const { manifest, checkpoint } = openManifest(contentOf(file), await verifierOf(key))
+      const verifier = await verifierOf(key)
+      const { manifest, checkpoint } = openManifest(contentOf(file), verifier)
       await requireFiles(file, manifest.files)
       const { origin, size: treeSize } = checkpoint
       const events = manifest.files.reduce((sum, each) => sum + each.events, 0)
-      return { valid: true, events, until: manifest.until, files: manifest.files.length, origin, treeSize }
+      const checked = { valid: true, events, until: manifest.until, files: manifest.files.length, origin, treeSize }
+      return { checked, note: manifest.checkpoint, keyId: verifier.keyId }
     },
+    json: ({ checked }) => checked,
+    text: ({ checked: { events, until, files, origin, treeSize }, note, keyId }) =>
+      `${escapedLines(
+        `The export is valid: ${counted(events, 'event')} in ${counted(files, 'file')}, up to position ${until}.`,
+        `The key ${origin}+${keyId} signed the manifest, and a checkpoint of ${counted(treeSize, 'event')} that covers them.`,
+      )}\n${checkpointText(note!)}`,
   })
+}
+
+interface Checked {
+  readonly checked: ReturnType<typeof checkProof>
+  readonly checkpoint: string
+  readonly keyId: string
+  /** The checkpoint that the auditor kept. */
+  readonly kept: string | undefined
+}
+
+function checkedText({ checked, checkpoint, keyId, kept }: Checked): string {
+  const { trackingId, origin, treeSize, continues, events } = checked
+  const [first, last] = [events[0]!, events.at(-1)!]
+  const revisions = first === last ? `revision ${first.revision}` : `revisions ${first.revision} to ${last.revision}`
+  const continuing =
+    continues === null
+      ? 'It does not prove that the log continues an earlier checkpoint.'
+      : `It proves that the log has only grown since a checkpoint of ${counted(continues, 'event')}.`
+  const comparing =
+    kept === undefined
+      ? 'No checkpoint that you kept was compared (--checkpoint).'
+      : `It matches the checkpoint of ${counted(Number(kept.split('\n')[1]), 'event')} that you kept.`
+  const summary = escapedLines(
+    'The proof is valid.',
+    `It proves ${counted(events.length, 'event')} (${revisions}) of the transfer ${trackingId} in the log ${origin}.`,
+    `The checkpoint has a tree size of ${treeSize}, and is signed by the key ${origin}+${keyId}. It is not older than the last of these events, recorded ${exactTime(last.recordedAt)}.`,
+    continuing,
+    comparing,
+  )
+  const times = exactTimes(events.map(({ recordedAt }) => recordedAt))
+  const proven = table(events, {
+    LEAF: { cell: 'index', align: 'right' },
+    REVISION: { cell: 'revision', align: 'right' },
+    RECORDED: (event) => times[events.indexOf(event)],
+    EVENT: ({ type }) => eventName(type),
+  })
+  return `${summary}\n${proven}\n${checkpointText(checkpoint)}`
+}
+
+/** Returns each line on a line of its own, regardless of the values in it. */
+function escapedLines(...lines: readonly string[]): string {
+  return lines.map((line) => `${wrap(escapeHidden(line), outputWidth()).join('\n')}\n`).join('')
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${count === 1 ? noun : `${noun}s`}`
 }
 
 /** Compares the files of an export with its manifest. @throws VerificationError */
@@ -113,20 +182,10 @@ export function addIntegrityCommands(audit: Command): void {
       if (!report) return verified
       return { ...verified, reported: await reportFindings(configuration, verified, clock, context) }
     },
-    text({ findings, comparedWith, unread, ...summary }) {
-      const columns = {
-        WHAT: 'kind',
-        PLACE: 'place',
-        LEAF: { cell: 'leafIndex', align: 'right' },
-        PROBLEM: 'problem',
-      } as const
-      const stores = { comparedWith: comparedWith.join(', ') || 'no store', unread: unread.join(' ') || 'none' }
-      return `${readable({ ...summary, ...stores })}${findings.length > 0 ? `\n${table(findings, columns)}` : ''}`
-    },
+    text: verifiedText,
     finding({ holds, isComplete, problems }) {
       if (holds) return isComplete ? undefined : 'interrupted'
-      const counted = `${problems} ${problems === 1 ? 'problem' : 'problems'}`
-      return `the log does not verify: ${counted} (see docs/operating/runbooks.md)`
+      return `the log does not verify: ${counted(problems, 'problem')} (see docs/operating/runbooks.md)`
     },
   })
   defineCommand(audit, 'key', 'print the verifier key, which auditors need to verify checkpoints', {
@@ -175,6 +234,40 @@ export function addIntegrityCommands(audit: Command): void {
     text: ({ lost, ...summary }) =>
       [readable(summary), ...lost, 'Payouts stay stopped until you resume them.', ''].join('\n'),
   })
+}
+
+function verifiedText(verified: VerifiedLog & { readonly reported?: number }): string {
+  const { holds, origin, keyId, treeSize, checkpoint, lastEventAt, from, isComplete, problems, findings } = verified
+  const { unsealed, codesVerified, comparedWith, unread, reported } = verified
+  const result = !holds
+    ? `The log does not verify: ${counted(problems, 'problem')}.`
+    : isComplete
+      ? 'The log verifies: it matches its tree and signature.'
+      : 'The verification was interrupted. It has found no problem so far.'
+  const until = lastEventAt === null ? '' : `, the last one recorded ${exactTime(lastEventAt)}`
+  const summary = escapedLines(
+    result,
+    ...(checkpoint === null
+      ? ['No valid checkpoint was found.']
+      : [`The key ${origin}+${keyId} signed the checkpoint of ${counted(treeSize, 'event')}.`]),
+    `Verified ${counted(verified.verified, 'event')} from leaf ${from} on${until}. ${counted(unsealed, 'newer event')} not sealed yet.`,
+    codesVerified
+      ? 'The codes of the events were verified with the master key.'
+      : 'The codes of the events were not verified, which needs the master key.',
+    comparedWith.length > 0
+      ? `Compared with the checkpoints in: ${comparedWith.join(', ')}.`
+      : 'Compared with no checkpoint in another place.',
+    ...unread.map((each) => `Not compared: ${each}`),
+    ...(reported === undefined ? [] : [`Recorded ${counted(reported, 'new finding')} in the log.`]),
+  )
+  const columns = {
+    WHAT: 'kind',
+    PLACE: 'place',
+    LEAF: { cell: 'leafIndex', align: 'right' },
+    PROBLEM: 'problem',
+  } as const
+  const parts = [summary, ...(checkpoint === null ? [] : [checkpointText(checkpoint)])]
+  return [...parts, ...(findings.length > 0 ? [table(findings, columns, outputWidth())] : [])].join('\n')
 }
 
 /** Writes the whole file or nothing. @throws Refused */

@@ -1,16 +1,23 @@
 import { statSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { AuditRecord } from '../audit/history/records.js'
+import type { Difference } from '../audit/history/reconcile.js'
+import type { Action, AuditRecord } from '../audit/history/records.js'
+import type { SignedManifest } from '../audit/proofs/export-signature.js'
 import { violate } from '../kernel/rules.js'
+import { escapeHidden } from '../kernel/text.js'
 import { storedUuid } from '../kernel/uuid.js'
 import type { PointInTime } from '../queries/walk-log.js'
 import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
+import { checkpointText } from './checkpoint-text.js'
 import type { CommandStores } from './cli-stores.js'
-import { defineCommand, findMerchant } from './command.js'
+import { defineCommand, findMerchant, type Listing, listed } from './command.js'
+import { sentenceOf, storyText } from './event-text.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
 import { interruptSignal, percentOf, progressReporter } from './long-running.js'
+import { eventName, type Names, namesOf } from './names.js'
 import { choice, defaulting, matching, option, pageOptions, parsed, path, required, time, timeIn } from './options.js'
-import { cell, detailed, jsonLine, shortId, shownTime, table } from './readable.js'
+import { cell, exactTime, exactTimes, jsonLine, outputWidth, readable, shortId, table } from './readable.js'
+import { stateText } from './state-text.js'
 
 /** Positions and times stay text here, because parsing a position loads the log. */
 const isPosition = (text: string) => /^\d{1,19}(\/\d{1,19})?$/.test(text)
@@ -37,14 +44,10 @@ export function addAuditCommands(program: Command): void {
         (await auditedHistory(eventStore, storedUuid(id), time)) ??
         (await auditedHistory(eventStore, await byReference(stores, id), time))
       if (!story) throw new Refused('not-yet-existing', 'The transfer did not exist at that time.')
-      return story
+      return { story, names: await namesOf(stores) }
     },
-    text: (story) =>
-      detailed(
-        story,
-        { POSITION: 'position', AT: 'at', SOURCE: 'source', TYPE: { cell: 'type', max: 32 }, BY: 'actor' },
-        ({ data, correlationId }) => ({ ...data, correlationId }),
-      ),
+    json: ({ story }) => story,
+    text: ({ story, names }) => storyText(story, names),
   })
   const named = 'a trackingId, a merchantId, or <merchantId>[/<day>] for a statement (days in UTC)'
   const computing = 'the state of a transfer, a merchant or a statement at a time, computed from the log'
@@ -55,14 +58,16 @@ export function addAuditCommands(program: Command): void {
     ],
     args: { of: { choices: anyOf }, id: { description: named, parse: String } },
     options: { at: option('<time>', 'a time or a position in the log (default: now)', at) },
-    async run({ eventStore }, { at }, of: string, id: string) {
+    async run(stores, { at }, of: string, id: string) {
       const { stateAsOf } = await import('../queries/state-as-of.js')
-      const found = await stateAsOf(eventStore, of as (typeof anyOf)[number], id, await pointInTimeOf(at))
+      const found = await stateAsOf(stores.eventStore, of as (typeof anyOf)[number], id, await pointInTimeOf(at))
       if (found === 'malformed')
         throw new UsageError('a statement is <merchantId>, or <merchantId>/<day> such as …/2026-11-21')
       if (!found) throw new Refused('not-yet-existing', `The ${of} did not exist at that time.`)
-      return found
+      return { found, names: await namesOf(stores) }
     },
+    json: ({ found }) => found,
+    text: ({ found, names }) => stateText(found, names),
   })
   defineCommand(audit, 'who', 'the actions of users, oldest first', {
     examples: ['--actor user: --from 2026-11-21', '--type WithdrawalApproved --json'],
@@ -73,27 +78,26 @@ export function addAuditCommands(program: Command): void {
       to: option('<time>', 'recorded before', time),
       ...pageOptions(position),
     },
-    async run({ eventStore }, { limit, cursor, actor, type, from, to }) {
+    async run(stores, { limit, cursor, actor, type, from, to }) {
       const { actionsPage } = await import('../audit/history/records.js')
       const { formatPosition, parsePosition } = await import('../event-store/event-store.js')
       const asked = { actor, type, from, to, after: cursor === undefined ? undefined : parsePosition(cursor) }
-      const { items, next } = await actionsPage(eventStore, asked, { limit, maxLookedAt: Number.POSITIVE_INFINITY })
-      return { items, nextCursor: next && formatPosition(next) }
+      const { items, next } = await actionsPage(stores.eventStore, asked, {
+        limit,
+        maxLookedAt: Number.POSITIVE_INFINITY,
+      })
+      return { page: { items, nextCursor: next && formatPosition(next) }, names: await namesOf(stores) }
     },
-    list: {
-      columns: {
-        AT: 'recordedAt',
-        TYPE: { cell: 'type', max: 32 },
-        TRANSFER: ({ trackingId }) => trackingId && shortId(trackingId),
-        MERCHANT: ({ merchantId }) => merchantId && shortId(merchantId),
-        BY: 'actor',
-      },
-      none: 'No matching actions found.',
-    },
+    json: ({ page }) => page,
+    text: ({ page, names }, stores) => listed(page, actionTable(page.items, names), stores),
   })
   defineCommand(audit, 'follow', 'print new events as they are appended, one per line, until SIGTERM or SIGINT', {
     examples: ['', '--json'],
-    run: (stores, { json }) => follow(stores, json ? jsonLine : textLine),
+    async run(stores, { json }) {
+      if (json) return follow(stores, jsonLine)
+      const names = await namesOf(stores)
+      return follow(stores, (record) => textLine(record, names))
+    },
   })
   const exporting = 'write events to files with a manifest; an interrupted export resumes when you run it again'
   const target = 'a file, or a directory (existing or with a trailing /) for files of 100,000 events'
@@ -139,12 +143,18 @@ export function addAuditCommands(program: Command): void {
       if (!manifest) throw new Refused('interrupted', 'interrupted: run the same command again to resume')
       return manifest
     },
+    text({ checkpoint, signature, ...manifest }: Pick<SignedManifest, 'checkpoint' | 'signature'> & object) {
+      const sealed = checkpoint === undefined ? 'No checkpoint covers the export.\n' : checkpointText(checkpoint)
+      const signed = signature === undefined ? '' : `Signature of the manifest\n  ${escapeHidden(signature)}\n`
+      return `${readable(manifest)}${sealed}${signed}`
+    },
   })
   const reconciling = 'build temporary lists from the log, compare the live ones, and print every difference'
   defineCommand(audit, 'reconcile', reconciling, {
     examples: ['', '--json'],
-    run: reconcileAll,
-    text(results) {
+    run: async (stores) => ({ results: await reconcileAll(stores), names: await namesOf(stores) }),
+    json: ({ results }) => results,
+    text({ results, names }) {
       const summary = table(results, {
         PROJECTION: 'projection',
         DOCUMENTS: { cell: 'documents', align: 'right' },
@@ -152,13 +162,12 @@ export function addAuditCommands(program: Command): void {
         DIFFERENCES: ({ differences, more }) => `${differences.length}${more ? ' or more' : ''}`,
         PROBLEM: 'problem',
       })
-      const rows = results.flatMap(({ projection, differences }) =>
-        differences.map((each) => ({ projection, ...each })),
+      const documents = results.flatMap(({ projection, differences }) =>
+        differences.map((each) => differenceText(projection, each, names)),
       )
-      if (rows.length === 0) return summary
-      return `${summary}\n${table(rows, { PROJECTION: 'projection', DOCUMENT: 'id', IS: 'kind', FIELDS: 'fields' })}`
+      return [summary, ...documents].join('\n')
     },
-    finding(results) {
+    finding({ results }) {
       const bad = results.filter(({ problem, differences }) => problem !== null || differences.length > 0)
       if (bad.length === 0) return undefined
       return `different from the log: ${bad.map(({ projection }) => projection).join(', ')} (transferd projections rebuild <name>)`
@@ -200,9 +209,39 @@ async function follow({ eventStore, announce, write }: CommandStores, lineOf: (r
     for (const recorded of events) write(lineOf(auditRecord(recorded)))
 }
 
-function textLine({ recordedAt, stream, revision, type, actor, data, unreadable }: AuditRecord): string {
-  const said = unreadable === undefined ? cell(data) : `unreadable: ${cell(unreadable)}`
-  return `${shownTime(recordedAt)}  ${cell(type)}  ${cell(`${stream}@${revision}`)}  ${cell(actor)}  ${said}\n`
+function textLine({ recordedAt, stream, revision, type, actor, data, unreadable }: AuditRecord, names: Names): string {
+  const told = data === null ? { unreadable } : data
+  const sentence = sentenceOf({ type, actor, data: told }, names)
+  return `${exactTime(recordedAt, 'milliseconds')}  ${cell(`${stream}@${revision}`)}  ${sentence}\n`
+}
+
+function actionTable(actions: readonly Action[], { actor }: Names): Listing<Action> {
+  const times = exactTimes(actions.map(({ recordedAt }) => recordedAt))
+  return {
+    columns: {
+      TIME: (action) => times[actions.indexOf(action)],
+      EVENT: { cell: ({ type }) => eventName(type), max: 32 },
+      TRANSFER: ({ trackingId }) => trackingId && shortId(trackingId),
+      MERCHANT: ({ merchantId }) => merchantId && shortId(merchantId),
+      WHO: (action) => actor(action.actor),
+    },
+    none: 'No matching actions found.',
+  }
+}
+
+const isIn = { changed: 'differs', missing: 'is missing in the list', added: 'does not result from the log' } as const
+
+/** Returns what differs in a document, with a line per field. Values that look the same are printed as JSON. */
+function differenceText(projection: string, { id, kind, values }: Difference, names: Names): string {
+  const head = `${cell(projection)} ${cell(id)} ${isIn[kind]}\n`
+  if (values.length === 0) return head
+  const rows = values.map(({ field, list, log }) => {
+    const shown = [list, log].map((each) => names.value(field.split('.').at(-1)!, each))
+    const [inList, inLog] = shown[0] === shown[1] ? [list, log].map((each) => JSON.stringify(each)) : shown
+    return { field, inList, inLog }
+  })
+  const columns = { FIELD: 'field', 'IN THE LIST': 'inList', 'FROM THE LOG': 'inLog' } as const
+  return `${head}${table(rows, columns, outputWidth()).replace(/^(?=.)/gm, '  ')}`
 }
 
 type Replayed = { readonly [place in 'at' | 'end']: { readonly commit: bigint } }

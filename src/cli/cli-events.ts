@@ -3,12 +3,22 @@ import type { Command } from 'commander'
 import { violate } from '../kernel/rules.js'
 import type { CopyProgress } from '../operations/copy/copy-log.js'
 import type { CommandStores } from './cli-stores.js'
-import { accepted, defineBareCommand, defineCommand, defineStandaloneCommand, print } from './command.js'
+import {
+  accepted,
+  defineBareCommand,
+  defineCommand,
+  defineStandaloneCommand,
+  type Listing,
+  listed,
+  print,
+} from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
+import { fieldTable } from './field-table.js'
 import { interruptSignal, percentOf, progressReporter, waitForStopSignal } from './long-running.js'
+import { eventName, type Names, namesOf } from './names.js'
 import { securityLogIn, withSecurityLog } from './operator-log.js'
 import { defaulting, flag, integer, matching, option, parsed, reason, required, type Values } from './options.js'
-import { detailed } from './readable.js'
+import { exactTime, exactTimes } from './readable.js'
 
 /** Accepts `merchant-…@3` as text, which the command splits. */
 const place = matching((text) => /^.+@\d{1,10}$/s.test(text), 'It must be stream@revision.')
@@ -17,28 +27,29 @@ export function addEventCommands(program: Command): void {
   const events = program.command('events').description('the event log')
   defineCommand(events, 'show <trackingId>', 'all events of a transfer', {
     examples: ['7b0f2c1e', '7b0f2c1e --json'],
-    async run({ eventStore }, _, trackingId: string) {
+    async run(stores, _, trackingId: string) {
       const { transferStream } = await import('../domain/streams.js')
       const { formatPosition } = await import('../event-store/event-store.js')
-      const events = await eventStore.readStream(transferStream(trackingId))
-      if (events.length === 0) throw refusedBy(violate('unknown-transfer'))
-      return events.map(({ id, type, revision, position, recordedAtMs, data, metadata, isSkipped }) => ({
+      const recorded = await stores.eventStore.readStream(transferStream(trackingId))
+      if (recorded.length === 0) throw refusedBy(violate('unknown-transfer'))
+      const events = recorded.map(({ id, type, revision, position, recordedAtMs, data, metadata, isSkipped }) => ({
         ...{ revision, type, recordedAt: new Date(recordedAtMs).toISOString(), position: formatPosition(position), id },
         ...{ data, metadata },
         ...(isSkipped && { skipped: true }),
       }))
+      return { events, names: await namesOf(stores) }
     },
-    text: (events) =>
-      detailed(
-        events,
-        {
-          REV: 'revision',
-          AT: 'recordedAt',
-          TYPE: { cell: ({ type, skipped }) => (skipped ? `${type} (skipped)` : type), max: 40 },
-          BY: ({ metadata }) => metadata.actor,
-        },
-        ({ data }) => data,
-      ),
+    json: ({ events }) => events,
+    text({ events, names }) {
+      const times = exactTimes(events.map(({ recordedAt }) => recordedAt))
+      return events
+        .map(({ revision, type, data, metadata, skipped }, index) => {
+          const actor = names.actor(String(metadata.actor ?? ''))
+          const head = `${revision}  ${times[index]}  ${eventName(type)}${skipped ? ' (skipped)' : ''}  by ${actor}`
+          return `${head}\n${fieldTable(data, names, '     ')}`
+        })
+        .join('\n')
+    },
   })
   defineCommand(events, 'problems', 'unreadable events that are not skipped', {
     examples: ['', '--json'],
@@ -52,13 +63,17 @@ export function addEventCommands(program: Command): void {
         if (await isStillOpen(eventStore, problem)) problems.set(placeOf(problem), problem.reason)
       for await (const problem of problemsNotFoundYet(eventStore, readModels))
         problems.set(placeOf(problem), problem.reason)
-      return [...problems].map(([event, reason]) => ({ event, reason }))
+      const found = [...problems].map(([event, reason]) => ({ event, reason }))
+      const recordedAt = await Promise.all(found.map(({ event }) => recordedAtOf(stores, event)))
+      return { found, recordedAt, names: await namesOf(stores) }
     },
-    list: {
-      columns: { EVENT: 'event', REASON: 'reason' },
-      none: 'No problems found.',
-      hint: ([first]) => first && 'to skip an event permanently: transferd events skip <event> --reason <text>',
-    },
+    json: ({ found }) => found,
+    text: ({ found, recordedAt, names }, stores) =>
+      listed(
+        found.map((each, index) => ({ ...each, recordedAt: recordedAt[index] })),
+        problemTable(names),
+        stores,
+      ),
   })
   defineCommand(events, 'skip <event>', 'ignore an unreadable event permanently', {
     examples: [
@@ -119,6 +134,30 @@ function addEventsCopyCommands(events: Command): void {
       },
     },
   )
+}
+
+type Problem = { readonly event: string; readonly reason: string; readonly recordedAt: string | undefined }
+
+function problemTable(names: Names): Listing<Problem> {
+  return {
+    columns: {
+      EVENT: 'event',
+      RECORDED: ({ recordedAt }) => recordedAt && exactTime(recordedAt),
+      REASON: ({ event, reason }) => {
+        const [, kind, id = ''] = /^(merchant|user)-(.*)@\d+$/s.exec(event) ?? []
+        return kind === undefined ? reason : `${names.actor(`${kind}:${id}`)}: ${reason}`
+      },
+    },
+    none: 'No problems found.',
+    hint: ([first]) => first && 'to skip an event permanently: transferd events skip <event> --reason <text>',
+  }
+}
+
+async function recordedAtOf({ eventStore }: CommandStores, event: string): Promise<string | undefined> {
+  const at = event.lastIndexOf('@')
+  const fromRevision = Number(event.slice(at + 1))
+  const [recorded] = await eventStore.readStream(event.slice(0, at), { fromRevision, maxCount: 1 })
+  return recorded && new Date(recorded.recordedAtMs).toISOString()
 }
 
 /** Returns the events that put merchants and users out of service. */

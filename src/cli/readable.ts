@@ -3,7 +3,7 @@ import { escapeHidden } from '../kernel/text.js'
 
 /** The maximum width of a table in columns. */
 const maxWidth = 100
-const gap = '  '
+export const gap = '  '
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 /** The columns and fields that a terminal shows in the colour of their value. */
@@ -38,8 +38,13 @@ interface Column<Row> {
 /** The columns of a table by their heads. */
 export type Columns<Row> = { readonly [head: string]: Cell<Row> | Column<Row> }
 
-/** Returns a table of at most 100 columns with one line per row, or more if the last cell wraps. */
-export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+/** Returns the width of the terminal in columns, or 100 if stdout is not a terminal. */
+export function outputWidth(): number {
+  return (process.stdout.isTTY && process.stdout.columns) || maxWidth
+}
+
+/** Returns a table of at most `width` columns with one line per row, or more if the last cell wraps. */
+export function table<Row>(rows: readonly Row[], columns: Columns<Row>, width = maxWidth): string {
   const all = Object.values(columns).map((column) => (typeof column === 'object' ? column : { cell: column }))
   const textOf = (row: Row, { cell: of, max }: Column<Row>) =>
     cut(cell(typeof of === 'function' ? of(row) : row[of]), max)
@@ -49,7 +54,7 @@ export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string 
   const indent = widths.slice(0, -1).reduce((sum, width) => sum + width + gap.length, 0)
   return lines
     .map((line, row) => {
-      const last = wrap(line.at(-1)!, maxWidth - indent).join(`\n${' '.repeat(indent)}`)
+      const last = wrap(line.at(-1)!, width - indent).join(`\n${' '.repeat(indent)}`)
       const cells = [...line.slice(0, -1), last].map((text, column) => {
         const space = ' '.repeat(column === all.length - 1 ? 0 : widths[column]! - text.length)
         const shown = row === 0 ? text && styleText('bold', text) : coloured(heads[column]!, text)
@@ -58,13 +63,6 @@ export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string 
       return `${cells.join(gap).trimEnd()}\n`
     })
     .join('')
-}
-
-/** Returns a table with a text below each row. */
-export function detailed<Row>(rows: readonly Row[], columns: Columns<Row>, detailOf: (row: Row) => unknown): string {
-  const [head, ...lines] = table(rows, columns).split(/\n(?! )/)
-  const below = rows.map((row) => wrap(cell(detailOf(row)), maxWidth - 5).map((line) => `     ${line}\n`))
-  return [`${head}\n`, ...rows.flatMap((_, index) => [`${lines[index]}\n`, ...below[index]!])].join('')
 }
 
 /** Returns an object as human-readable names and values, with lists as tables. */
@@ -101,6 +99,22 @@ export function cell(value: unknown): string {
 /** Returns a time such as `2026-11-21 20:10Z`. Commands print and read times in one zone, UTC, which is also that of statements. */
 export function shownTime(iso: string): string {
   return `${iso.slice(0, 16).replace('T', ' ')}Z`
+}
+
+/** Returns a time such as `2026-11-21 20:10:59Z`, or `2026-11-21 20:10:59.123Z`. */
+export function exactTime(iso: string, unit: 'seconds' | 'milliseconds' = 'seconds'): string {
+  return `${iso.slice(0, unit === 'seconds' ? 19 : 23).replace('T', ' ')}Z`
+}
+
+/** Returns the times of a list, with milliseconds if two neighbours are in the same second, because their order is only visible then. */
+export function exactTimes(times: readonly string[]): readonly string[] {
+  const seconds = times.map((time) => exactTime(time))
+  const isAmbiguous = seconds.some((time, index) => time === seconds[index - 1])
+  return isAmbiguous ? times.map((time) => exactTime(time, 'milliseconds')) : seconds
+}
+
+export function isTime(value: unknown): value is string {
+  return typeof value === 'string' && isoTime.test(value)
 }
 
 /** Returns the age of a time in its largest whole unit: `45s`, `12m`, `5h`, `3d`. */

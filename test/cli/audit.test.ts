@@ -67,8 +67,8 @@ t.test('shows the history of a transfer by id or reference, as of any time', asy
   t.strictSame(await cliJson(directory, 'audit', 'story', 'order-1'), story)
   t.strictSame(await cliJson(directory, 'audit', 'story', first, '--at', story[1]!.position), story.slice(0, 2))
   const text = await runCli(directory, ['audit', 'story', first])
-  t.match(text.stdout, /POSITION +AT +SOURCE +TYPE +BY\n/)
-  t.match(text.stdout, /TransferCompleted +cli:grace\n {5}amountMinor=10050 transactionAmountMinor=10050/)
+  t.match(text.stdout, /POSITION +TIME +SOURCE +EVENT\n/)
+  t.match(text.stdout, /\d\d:\d\d:\d\d\.\d{3}Z +transfer +grace \(command line\): Completed: 100\.50 TRY\n/)
   for (const args of [['unknown'], [first, '--at', '2000-01-01']])
     t.match(await runCli(directory, ['audit', 'story', ...args]), {
       status: 1,
@@ -182,9 +182,23 @@ t.test('reconcile finds nothing in intact read models and names altered document
   t.match(found, { status: 1, stderr: /different from the log: transfers \(/ })
   const differing = JSON.parse(found.stdout).filter(({ differences }: { differences: [] }) => differences.length > 0)
   t.match(differing, [
-    { projection: 'transfers', differences: [{ id: first, kind: 'changed', fields: ['amountMinor'] }] },
+    {
+      projection: 'transfers',
+      differences: [
+        {
+          ...{ id: first, kind: 'changed', fields: ['amountMinor'] },
+          values: [{ field: 'amountMinor', list: 1, log: 10_050 }],
+        },
+      ],
+    },
   ])
-  t.match((await runCli(directory, ['audit', 'reconcile'])).stdout, new RegExp(`${first} +changed +amountMinor\n`))
+  const { stdout } = await runCli(directory, ['audit', 'reconcile'])
+  const difference = [
+    `transfers ${first} differs`,
+    '  FIELD        IN THE LIST  FROM THE LOG',
+    '  amountMinor  0.01 TRY     100.50 TRY',
+  ]
+  t.ok(stdout.endsWith(`\n${difference.join('\n')}\n`), stdout)
   t.strictSame(
     readdirSync(join(directory, 'data')).filter((name) => name.startsWith('reconcile-')),
     [],

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { time } from '../../src/cli/options.js'
-import { age, cell, dueIn, jsonLine, readable, shownTime, table } from '../../src/cli/readable.js'
+import { age, cell, dueIn, exactTimes, jsonLine, readable, shownTime, table } from '../../src/cli/readable.js'
 
 t.test('prints an object as aligned names and values, with a dash for a missing value', async (t) => {
   t.equal(
@@ -64,6 +64,13 @@ t.test('prints times in UTC regardless of TZ and names the zone, and ages in one
   for (const [iso, expected] of ages) t.equal(age(iso, nowMs), expected)
   t.equal(dueIn('2026-11-21T12:05:30Z', nowMs), '5m')
   t.equal(dueIn('2026-11-21T11:59:00Z', nowMs), 'now')
+})
+
+t.test('prints exact times with milliseconds only if two neighbours are in the same second', async (t) => {
+  const [first, second, third] = ['2026-11-27T21:59:42.003Z', '2026-11-27T21:59:42.900Z', '2026-11-27T21:59:43.000Z']
+  t.strictSame(exactTimes([first, third]), ['2026-11-27 21:59:42Z', '2026-11-27 21:59:43Z'])
+  t.strictSame(exactTimes([first, second]), ['2026-11-27 21:59:42.003Z', '2026-11-27 21:59:42.900Z'])
+  t.strictSame(exactTimes([]), [])
 })
 
 t.test('escapes characters that a terminal does not display, which leaves the JSON equivalent', async (t) => {

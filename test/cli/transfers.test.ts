@@ -306,8 +306,11 @@ t.test('accepts an id as tables and banks print it, if it is unique', async (t) 
   const { stdout } = await runCli(directory, ['audit', 'state', 'transfer', short, '--json'])
   t.match(JSON.parse(stdout), { id: trackingId, state: { referenceId: 'short-id' } })
   const history = await runCli(directory, ['events', 'show', short])
-  t.match(history.stdout, /^REV +AT +TYPE +BY\n0 +20\d\d-\d\d-\d\d \d\d:\d\dZ +DepositCreated +merchant:/)
-  t.match(history.stdout, /\n1 +\S+ \S+ +TransferCompleted +cli:/)
+  t.match(
+    history.stdout,
+    /^0 +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\S*Z +Deposit created +by [^\n]+ \(merchant [0-9a-f]{8}\)\n {5}\S/,
+  )
+  t.match(history.stdout, /\n1 +\S+ \S+ +Completed +by \S+ \(command line\)\n/)
   for (const each of history.stdout.split('\n')) t.ok(each.length <= 100, each)
   await until(async () => {
     const { stdout } = await runCli(directory, ['callbacks', 'list', '--transfer', short])

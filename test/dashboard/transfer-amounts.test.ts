@@ -1,4 +1,5 @@
 import t from 'tap'
+import { timelineFields } from '../../src/domain/event-summary.js'
 import { pageModule } from './page-module.js'
 
 interface Money {
@@ -39,12 +40,6 @@ t.test('a completion defaults to the unsettled money, or to the requested amount
 })
 
 t.test('a timeline entry shows the main fields in order and keeps the rest', async (t) => {
-  const { timelineFields } = await pageModule<{
-    timelineFields(item: { readonly data: Readonly<Record<string, unknown>> }): {
-      readonly shown: readonly (readonly [string, unknown])[]
-      readonly rest: readonly (readonly [string, unknown])[]
-    }
-  }>('pages/transfer/timeline-fields.ts')
   const data = {
     ...{ trackingId: 'x', reason: 'HTTP 500', httpStatus: 500, attempt: 2, receiptUrl: null },
     ...{ transactionAmountMinor: '0', addedField: { of: 'a newer version' } },

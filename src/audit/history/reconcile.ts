@@ -18,8 +18,16 @@ export interface Difference {
   readonly id: string
   /** `missing`: only the log results in it; `added`: nothing in the log results in it. */
   readonly kind: 'changed' | 'missing' | 'added'
-  /** The differing paths of a changed document, without their values. */
+  /** The differing paths of a changed document. */
   readonly fields: readonly string[]
+  /** The values at these paths in the live document and in the one that the log results in; absent where the path does not exist. */
+  readonly values: readonly FieldDifference[]
+}
+
+interface FieldDifference {
+  readonly field: string
+  readonly list: unknown
+  readonly log: unknown
 }
 
 const pageSize = 500
@@ -94,9 +102,10 @@ class Comparison {
 }
 
 function differenceOf(id: string, live: Document | undefined, fresh: Document | undefined): Difference {
-  if (!live) return { id, kind: 'missing', fields: [] }
-  if (!fresh) return { id, kind: 'added', fields: [] }
-  return { id, kind: 'changed', fields: differingPaths(live, fresh) }
+  if (!live) return { id, kind: 'missing', fields: [], values: [] }
+  if (!fresh) return { id, kind: 'added', fields: [], values: [] }
+  const values = differingFields(live, fresh)
+  return { id, kind: 'changed', fields: values.map(({ field }) => field), values }
 }
 
 /** A document that exists on both sides has a smaller difference than a missing one. */
@@ -105,13 +114,13 @@ function isSmaller(one: Difference, other: Difference): boolean {
   return size(one) <= size(other)
 }
 
-function differingPaths(one: object, other: object, above = ''): string[] {
-  const names = new Set([...Object.keys(one), ...Object.keys(other)])
+function differingFields(live: object, fresh: object, above = ''): FieldDifference[] {
+  const names = new Set([...Object.keys(live), ...Object.keys(fresh)])
   return [...names].flatMap((name) => {
-    const [a, b]: unknown[] = [Reflect.get(one, name), Reflect.get(other, name)]
-    if (isDeepStrictEqual(a, b)) return []
-    const path = `${above}${name}`
-    return isPlain(a) && isPlain(b) ? differingPaths(a, b, `${path}.`) : [path]
+    const [list, log]: unknown[] = [Reflect.get(live, name), Reflect.get(fresh, name)]
+    if (isDeepStrictEqual(list, log)) return []
+    const field = `${above}${name}`
+    return isPlain(list) && isPlain(log) ? differingFields(list, log, `${field}.`) : [{ field, list, log }]
   })
 }
 

@@ -99,14 +99,14 @@ export type Verification = Awaited<ReturnType<typeof verifySealedLog>>
 
 /**
  * Verifies that the log matches its tree and signature, and that each stream matches the log. The result has the checkpoint, or `undefined`
- * without a valid one; the compared leaves `from` (inclusive) `to` (exclusive); the number of events that no checkpoint covers yet; and the
- * first hundred findings with the `count` of all. It is incomplete if the signal aborted.
+ * without a valid one; the compared leaves `from` (inclusive) `to` (exclusive); the number of events that no checkpoint covers yet; the
+ * recording time of the last compared leaf; and the first hundred findings with the `count` of all. It is incomplete if the signal aborted.
  * @throws StoreUnavailableError if this cannot be determined
  */
 export async function verifySealedLog(options: VerifyOptions) {
   const findings = new Findings()
-  const nothing = { from: 0, to: 0, unsealed: 0, isComplete: true }
-  const result = (compared: typeof nothing, checkpoint: OpenedCheckpoint | undefined) => ({
+  const nothing = { from: 0, to: 0, unsealed: 0, lastEventAt: null as string | null, isComplete: true }
+  const result = (compared: typeof nothing, checkpoint: Awaited<ReturnType<typeof newestCheckpoint>>) => ({
     ...{ ...compared, checkpoint, findings: findings.list as readonly Finding[], count: findings.count },
   })
   for (const problem of (await options.checkFile?.()) ?? []) findings.add('file', 'events.db', problem)
@@ -179,17 +179,22 @@ async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, 
   const { tree, after, from } = await openStart(options, size, findings)
   const comparison = new LogComparison({ store, findings, from, root, tree: readTree(tiles, size) })
   let unsealed = 0
+  let lastRecordedAtMs: number | undefined
+  const lastEventAt = () => (lastRecordedAtMs === undefined ? null : new Date(lastRecordedAtMs).toISOString())
   for await (const { events, through, atEnd } of unparsedPages(store, after)) {
     const leaves = leavesOf(events)
     for (const [place, event] of events.entries()) {
-      if (await comparison.take(event, leaves.hashes[place]!, leaves.names[place]!)) continue
+      if (await comparison.take(event, leaves.hashes[place]!, leaves.names[place]!)) {
+        lastRecordedAtMs = event.recordedAtMs
+        continue
+      }
       unsealed++
       if (isForged(event)) findings.add('log', `${event.stream}@${event.revision}`, forgedProblem)
     }
     if (through) await checkStreams(store, events, through, findings)
     await comparison.extend(tree)
     onProgress?.(comparison.index, size, findings.list)
-    if (signal?.aborted) return { from, to: comparison.index, unsealed, isComplete: false }
+    if (signal?.aborted) return { from, to: comparison.index, unsealed, lastEventAt: lastEventAt(), isComplete: false }
     if (!atEnd) await pause?.()
   }
   await checkMetadata(store, after, findings)
@@ -198,7 +203,7 @@ async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, 
   await tree.flush()
   if (!tree.root().equals(root))
     findings.add('checkpoint', checkpointPath, 'The checkpoint belongs to a different tree than these leaves.')
-  return { from, to: comparison.index, unsealed, isComplete: true }
+  return { from, to: comparison.index, unsealed, lastEventAt: lastEventAt(), isComplete: true }
 }
 
 /** Starts at the bundle with leaf `from`, or at the first leaf if the tree or the log does not allow that. */

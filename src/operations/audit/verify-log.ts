@@ -68,19 +68,20 @@ export async function verifyLog(configuration: Configuration, options: VerifyLog
     const tree = await new AuditTreeCommands(box ? markedStore(store, box) : store, systemClock()).state()
     const recorded = box ? tree : undefined
     const remembered = withStores && tree ? await rememberedCheckpoints(configuration, tree, box) : nothing
+    const key = verifier ?? (await logVerifier(configuration, store, box!))
     const verification = await verifySealedLog({
       recorded: recorded?.isSealed ? recorded : undefined,
       mayLag: options.tiles !== undefined || location.engine !== 'embedded',
       store: box ? markedStore(store, box) : store,
       tiles,
-      verifier: verifier ?? (await logVerifier(configuration, store, box!)),
+      verifier: key,
       from: from === undefined ? 0 : parseCheckpoint(parseNote(from.note).text).size,
       kept: [...(from === undefined ? [] : [from]), ...older, ...remembered.kept],
       ...(location.engine === 'embedded' && { checkFile: () => checkLogFile(location.directory, 'full') }),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),
     })
-    return shown(verification, box !== undefined, remembered)
+    return shown(verification, key, box !== undefined, remembered)
   } finally {
     await store.close()
   }
@@ -125,12 +126,14 @@ async function rememberedCheckpoints(configuration: Configuration, tree: AuditTr
 }
 
 /**
- * `codesVerified` is false without the master key, which verifies the codes of events. `from` is the index of the first compared leaf,
+ * `checkpoint` is the signed note, `keyId` identifies the key that verified it, and `lastEventAt` is the recording time of the last compared
+ * leaf. `codesVerified` is false without the master key, which verifies the codes of events. `from` is the index of the first compared leaf,
  * `unsealed` events are in no checkpoint yet, `comparedWith` are the stores whose checkpoint the log was compared with, `unread` those that
  * could not be read, and `findings` are the first hundred problems.
  */
 function shown(
-  { checkpoint, from, to, count: inLog, findings: ofLog, unsealed, isComplete }: Verification,
+  { checkpoint, from, to, count: inLog, findings: ofLog, unsealed, lastEventAt, isComplete }: Verification,
+  { keyId }: NoteVerifier,
   codesVerified: boolean,
   { kept, findings: ofStores, troubles: unread }: RememberedCheckpoints,
 ) {
@@ -142,6 +145,7 @@ function shown(
     origin: checkpoint?.origin ?? null,
     treeSize: checkpoint?.size ?? 0,
     root: checkpoint?.root.toString('base64') ?? null,
+    ...{ keyId, checkpoint: checkpoint?.note ?? null, lastEventAt },
     ...{ from, verified: to - from, unsealed, codesVerified, isComplete, comparedWith, unread },
     ...{ problems: count, findings },
   }

@@ -1,9 +1,9 @@
+import { timelineFields } from '../../../../../src/domain/event-summary'
 import type { StoryItem } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useKnownText, useText } from '../../app/texts'
 import { EventValue } from '../../components/EventValue'
 import { Time } from '../../components/Time'
-import { timelineFields } from './timeline-fields'
 
 export function TimelineEntry({ item }: { item: StoryItem }) {
   const text = useText()

@@ -15,6 +15,7 @@ import {
   X,
 } from 'lucide-react'
 import { useState } from 'react'
+import { storyFields } from '../../../../../src/domain/event-summary'
 import type { StoryItem } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useKnownText, useText } from '../../app/texts'
@@ -26,7 +27,6 @@ import { Segments } from '../../components/Segments'
 import { Clock } from '../../components/Time'
 import { useAmounts } from '../../components/use-amounts'
 import { TransferTimeline } from './TransferTimeline'
-import { storyFields } from './timeline-fields'
 import { type StoryCallback, type StoryEntry, storyOf } from './transfer-story'
 
 /** Shows what happened, oldest first: the short story, or every event with all of its fields. */

@@ -1,6 +1,10 @@
-import type { StoryItem } from '../../api/contract'
+/** An event of a history, whose amounts are numbers or decimal digits in minor units. */
+interface ShownEvent {
+  readonly type: string
+  readonly data: { readonly [field: string]: unknown }
+}
 
-/** The fields that an entry shows without being expanded, in this order. */
+/** The fields that an entry of a history shows without being expanded, in this order. */
 const mainFields = [
   'receivedAmountMinor',
   'transactionAmountMinor',
@@ -23,7 +27,7 @@ const mainFields = [
 type Field = readonly [name: string, value: unknown]
 
 /** Splits the fields of an event into those shown immediately and the rest. Fields that are null are omitted. */
-export function timelineFields({ data }: StoryItem): {
+export function timelineFields({ data }: Pick<ShownEvent, 'data'>): {
   readonly shown: readonly Field[]
   readonly rest: readonly Field[]
 } {
@@ -49,7 +53,7 @@ const words = ['message', 'reason']
 const codes = ['TransferCancelled reason']
 
 /** Splits the main fields of an event into its amount, the texts that people wrote, and the others. */
-export function storyFields(item: StoryItem) {
+export function storyFields(item: ShownEvent) {
   const { shown } = timelineFields(item)
   const isCreated = item.type === 'DepositCreated' || item.type === 'WithdrawalCreated'
   const amount = isCreated
@@ -58,9 +62,11 @@ export function storyFields(item: StoryItem) {
   return {
     amountMinor: amount === undefined || amount === null ? undefined : BigInt(String(amount)),
     facts: shown.filter(([name, value]) => value !== amount && !words.includes(name)),
-    words: shown.flatMap(([name, value]) => {
-      const isWords = words.includes(name) && !codes.includes(`${item.type} ${name}`)
-      return isWords && typeof value === 'string' ? [value] : []
-    }),
+    words: shown.flatMap(([name, value]) => (isWords(item, name) && typeof value === 'string' ? [value] : [])),
   }
+}
+
+/** Returns whether a field of an event is a text that a person or a program wrote for readers. */
+export function isWords({ type }: Pick<ShownEvent, 'type'>, field: string): boolean {
+  return words.includes(field) && !codes.includes(`${type} ${field}`)
 }

@@ -1,0 +1,63 @@
+import { isWords, storyFields, timelineFields } from '../domain/event-summary.js'
+import type { AuditedEntry } from '../queries/transfer-history.js'
+import { eventName, fieldName, type Names } from './names.js'
+import { exactTimes, outputWidth, table } from './readable.js'
+
+interface ToldEvent {
+  readonly type: string
+  readonly actor: string
+  readonly data: { readonly [field: string]: unknown }
+}
+
+/** Ids and flags for programs, which `--json` and `events show` print. */
+const technical: ReadonlySet<string> = new Set([
+  ...['trackingId', 'merchantId', 'kind', 'referenceId', 'at', 'told', 'hashId', 'webhookId', 'transferRevision'],
+])
+/** The fields that say what an event changed, in which no and none are values. */
+const changing: ReadonlySet<string> = new Set(['changes', 'approvalAboveMinor'])
+
+/** Returns an event as `who: what happened: amount; facts; “reason”`. */
+export function sentenceOf(event: ToldEvent, names: Names): string {
+  const { type, actor, data } = event
+  const { amountMinor, words } = storyFields(event)
+  const amount = amountMinor ?? (type.startsWith('Wallet') ? data.amountMinor : undefined)
+  const { shown, rest } = timelineFields(event)
+  const facts = [...shown, ...rest].filter(([name, value]) => {
+    if (technical.has(name) || name === 'amountMinor' || isNothing(value)) return changing.has(name)
+    const isAmount = typeof value !== 'object' && name.endsWith('Minor') && String(value) === String(amount)
+    return !isWords(event, name) && !isAmount && !(name === 'by' && value === actor)
+  })
+  const name = amount === undefined ? eventName(type) : `${eventName(type)}: ${names.value('Minor', amount)}`
+  const told = facts.map(([field, value]) => {
+    const isNested = typeof value === 'object' && !Array.isArray(value)
+    const text = names.value(field, changing.has(field) ? value : withoutNothing(value))
+    return `${fieldName(field)}${isNested ? ':' : ''} ${text}`
+  })
+  return `${names.actor(actor)}: ${[name, ...told, ...words.map((each) => `“${names.value('', each)}”`)].join('; ')}`
+}
+
+/** Returns whether a value states only that something does not apply. */
+function isNothing(value: unknown): boolean {
+  if (value === null || value === undefined || value === false || value === '' || value === 0) return true
+  return Array.isArray(value) && value.length === 0
+}
+
+function withoutNothing(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => !isNothing(each)))
+}
+
+/** Returns a table with a line per event, wrapped at the width of the terminal. */
+export function storyText(story: readonly AuditedEntry[], names: Names): string {
+  const times = exactTimes(story.map(({ at }) => at))
+  return table(
+    story.map((entry, index) => ({ ...entry, time: times[index] })),
+    {
+      POSITION: { cell: 'position', align: 'right' },
+      TIME: 'time',
+      SOURCE: 'source',
+      EVENT: (entry) => sentenceOf(entry, names),
+    },
+    outputWidth(),
+  )
+}

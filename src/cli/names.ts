@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { erasedAccountNumber, erasedText } from '../domain/erased-data.js'
+import { type Currency, formatWithCode } from '../domain/money.js'
+import type { PaymentMethod } from '../domain/payment-method.js'
+import { statusCodes } from '../domain/transfer/transfer.js'
+import { escapeHidden } from '../kernel/text.js'
+import type { CommandStores } from './cli-stores.js'
+import { exactTime, isTime, shortId } from './readable.js'
+
+/** The names by which an installation knows the ids and codes in its log. */
+export interface KnownNames {
+  readonly currency: Currency
+  readonly paymentMethods: readonly Pick<PaymentMethod, 'code' | 'name'>[]
+  /** Returns the name of a user, or `undefined` if the log has no such user. */
+  readonly user: (userId: string) => string | undefined
+  readonly merchant: (merchantId: string) => string | undefined
+}
+
+interface Texts {
+  readonly events: { readonly [type: string]: string }
+  readonly fields: { readonly [field: string]: string }
+}
+
+let texts: Texts | undefined
+
+/** The build writes the English texts of the dashboard (scripts/bundle.js). */
+function textOf(area: keyof Texts, name: string): string | undefined {
+  texts ??= JSON.parse(readFileSync(new URL(import.meta.resolve('#data/names.json')), 'utf8')) as Texts
+  return Object.hasOwn(texts[area], name) ? texts[area][name] : undefined
+}
+
+/** Returns the name of an event type as the dashboard shows it, or the type if it has none. */
+export function eventName(type: string): string {
+  return textOf('events', type) ?? escapeHidden(type)
+}
+
+/** Returns the label of a field as the dashboard shows it, or the words of the field's own name. */
+export function fieldName(name: string): string {
+  const known = textOf('fields', name)
+  if (known !== undefined) return known
+  const words = name
+    .replace(/(Minor|Ms|Minutes)$/, (unit) => (unit === 'Minutes' ? ' in minutes' : ''))
+    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+    .replace(/ ids?$/, (id) => id.replace('id', 'ID'))
+    .replace(/sha256$/, 'SHA-256')
+  return escapeHidden(words.charAt(0).toUpperCase() + words.slice(1))
+}
+
+/** The fields that contain actors, at any depth of a state or an event. */
+const actorFields: ReadonlySet<string> = new Set(['actor', 'by', 'claimants', 'heldBy'])
+
+export type Names = ReturnType<typeof namesFrom>
+
+/** Returns functions that name the actors and values of a log. Their texts have no characters that a terminal does not display. */
+export function namesFrom({ currency, paymentMethods, user, merchant }: KnownNames) {
+  const statuses = new Map<unknown, string>(
+    Object.entries(statusCodes).flatMap(([name, code]) => [name, code].map((key) => [key, name] as const)),
+  )
+  const named = (kind: string, id: string, name: string | undefined) =>
+    name === undefined ? `unknown ${kind} ${shortId(id)}` : `${name} (${kind} ${shortId(id)})`
+
+  /** Returns `Grace Hopper (user 1b2c3d4e)` for `user:1b2c3d4e-…`. */
+  const actor = (recorded: string): string => {
+    const [, kind, id = ''] = /^(user|merchant|cli|system):(.*)$/s.exec(recorded) ?? []
+    if (kind === 'user') return escapeHidden(named('user', id, user(id)))
+    if (kind === 'merchant') return escapeHidden(named('merchant', id, merchant(id)))
+    if (kind === 'cli') return escapeHidden(`${id} (command line)`)
+    if (kind === 'system') return escapeHidden(`service (${id})`)
+    return recorded === '' ? 'not recorded' : escapeHidden(recorded)
+  }
+
+  /** Returns the value of a field on one line; the end of the name states its unit, such as `Minor` or `Ms`. Objects are `Label value, …`. */
+  const value = (name: string, given: unknown): string => {
+    if (given === null || given === undefined || given === '') return '-'
+    if (Array.isArray(given)) return given.map((each) => value(name, each)).join(', ') || '-'
+    if (typeof given === 'object')
+      return (
+        Object.entries(given)
+          .map(([field, each]) => `${fieldName(field)} ${value(field, each)}`)
+          .join(', ') || '-'
+      )
+    if (typeof given === 'boolean') return given ? 'yes' : 'no'
+    const text = String(given)
+    if (name.endsWith('Minor') && /^-?\d{1,30}$/.test(text)) return amount(BigInt(text))
+    if (name.endsWith('Ms') && typeof given === 'number') return `${Math.round(given)} ms`
+    return escapeHidden(scalar(name, given, text))
+  }
+  const amount = (minor: bigint) =>
+    minor < 0n ? `-${formatWithCode(currency, -minor)}` : formatWithCode(currency, minor)
+  const scalar = (name: string, given: unknown, text: string): string => {
+    if (isTime(given)) return exactTime(given)
+    if (actorFields.has(name)) return actor(text)
+    const status = name === 'status' ? statuses.get(given) : undefined
+    if (status !== undefined) return `${status} (${statusCodes[status as keyof typeof statusCodes]})`
+    const merchantName = name === 'merchantId' || name === 'merchantIds' ? merchant(text) : undefined
+    if (merchantName !== undefined) return `${merchantName} (${text})`
+    const method = name === 'paymentMethod' ? paymentMethods.find(({ code }) => code === given)?.name : undefined
+    if (method !== undefined) return `${method} (${text})`
+    return name === 'accountNumber' && given === erasedAccountNumber ? erasedText : text
+  }
+  return { actor, value }
+}
+
+/** Reads the names of users and merchants from the log. One whose events cannot be read has no name. @throws StoreUnavailableError */
+export async function namesOf({ eventStore, configuration, merchantDirectory }: CommandStores): Promise<Names> {
+  const { UserDirectory } = await import('../commands/user/user-commands.js')
+  const users = new UserDirectory(eventStore, () => undefined)
+  const [merchants] = await Promise.all([merchantDirectory(), users.catchUp()])
+  const { currency, paymentMethods } = configuration
+  return namesFrom({
+    ...{ currency, paymentMethods },
+    user: (id) => users.byId(id)?.name,
+    merchant: (id) => merchants.byId(id)?.settings.name,
+  })
+}
