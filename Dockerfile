@@ -7,22 +7,17 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 COPY packages/event-log/package.json packages/event-log/
 COPY packages/event-log-server/package.json packages/event-log-server/
+COPY packages/sqlite-node20/package.json packages/sqlite-node20/
 COPY packages/transparency-log/package.json packages/transparency-log/
-# The sources are still missing, so `prepare` must not run. Only better-sqlite3 has an install script. The build requires its published
-# binary and fails without it, because this stage has no compiler: a binary compiled on this Node version aborts
-# (docs/decisions/0001-dependencies.md).
-RUN npm ci --no-audit --no-fund --ignore-scripts && npm rebuild better-sqlite3
+RUN npm ci --no-audit --no-fund --ignore-scripts
 COPY . .
-# The image contains the same files as the npm packages.
+# The image contains the files of the npm package and its dependencies, in the versions of the lockfile.
 RUN npm run build \
- && npm pack --ignore-scripts --pack-destination /tmp --workspaces --include-workspace-root \
- && mkdir -p /app/packages/event-log /app/packages/event-log-server /app/packages/transparency-log \
- && tar -xzf /tmp/transferd-0*.tgz --strip-components=1 -C /app \
- && tar -xzf /tmp/transferd-event-log-0*.tgz --strip-components=1 -C /app/packages/event-log \
- && tar -xzf /tmp/transferd-event-log-server-0*.tgz --strip-components=1 -C /app/packages/event-log-server \
- && tar -xzf /tmp/transferd-transparency-log-0*.tgz --strip-components=1 -C /app/packages/transparency-log \
- && npm prune --omit=dev --ignore-scripts \
- && mv node_modules /app/
+ && node scripts/pack.js /tmp/packages \
+ && mkdir /app \
+ && tar -xzf /tmp/packages/transferd-0*.tgz --strip-components=1 -C /app \
+ && cp package-lock.json /app/ \
+ && cd /app && npm install --no-audit --no-fund --ignore-scripts --omit=dev
 
 FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production \

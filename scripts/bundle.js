@@ -10,6 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
 import { dictionary } from '@zxcvbn-ts/language-common'
@@ -29,35 +30,41 @@ const entryPoints = {
   reader: 'dist/src/main/reader.js',
   'wal-checkpointer': 'packages/event-log/dist/src/writer/wal-checkpointer.js',
 }
-// Packages that are loaded on their first use, or that several threads load, are in files of their own. A package is there as well if a
-// dynamic import names it: of a CommonJS package, esbuild would export only the default, and Node provides all names.
+// Packages that are loaded on their first use, or that several threads load, are in files of their own.
 const shared =
-  /^(mongodb|@eventstore\/db-client|@grpc\/grpc-js|google-protobuf|undici|nodemailer|prom-client|@opentelemetry\/[\w-]+|@fastify\/swagger)(\/|$)/
+  /^(mongodb|@eventstore\/db-client|@grpc\/grpc-js|google-protobuf|undici|nodemailer|prom-client|@opentelemetry\/[\w-]+|@fastify\/swagger|age-encryption)(\/|$)/
 const sharedFolder = 'libraries'
 const sharedImports = new Set()
 /** Makes the code import each shared package from its own file. */
 const importShared = {
   name: 'import shared packages',
   setup({ onResolve }) {
-    onResolve({ filter: /^[@\w]/ }, ({ path, importer, kind }) => {
-      const isPackage = !/^(node:|@transferd\/)/.test(path) && !external.includes(path)
-      const isOurs = !importer.includes('node_modules') && kind !== 'entry-point'
-      if (!isPackage || !isOurs || !(kind === 'dynamic-import' || shared.test(path))) return undefined
+    onResolve({ filter: shared }, ({ path, importer }) => {
+      if (importer.includes('node_modules')) return undefined
       sharedImports.add(path)
       return { path: `./${sharedFolder}/${fileOf(path)}.js`, external: true }
     })
   },
 }
-/** Makes an entry point of a package export all names that Node provides. */
-const exportAll = {
-  name: 'export all names',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /./ }, ({ kind, path }) =>
-      kind === 'entry-point' ? { path: `${path}.mjs`, namespace: 'all', pluginData: path } : undefined,
-    )
-    onLoad({ filter: /./, namespace: 'all' }, async ({ pluginData: name }) => {
-      const names = Object.keys(await import(name)).filter((each) => each !== '__esModule' && each !== 'module.exports')
-      return { contents: `export { ${names} } from ${JSON.stringify(name)}`, resolveDir: '.' }
+// Of a CommonJS package, esbuild exports only the default to a dynamic import and from an entry point, and Node provides all names.
+// This plugin adds the names.
+const allExports = {
+  name: 'all exports',
+  setup({ onResolve, onLoad, resolve }) {
+    onResolve({ filter: /./ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+      const isPackage = !path.startsWith('.') || importer.includes('node_modules')
+      const isWanted = kind === 'dynamic-import' || (kind === 'entry-point' && !path.startsWith('dist/'))
+      if (!isWanted || !isPackage || pluginData === 'resolved') return undefined
+      const from = importer === '' ? process.cwd() : resolveDir
+      const found = await resolve(path, { kind: 'import-statement', importer, resolveDir: from, pluginData: 'resolved' })
+      if (found.external) return found
+      // The end of the path makes esbuild import the default as Node does.
+      return { path: `${found.path}.mjs`, namespace: 'all-exports', pluginData: { name: path, from } }
+    })
+    onLoad({ filter: /./, namespace: 'all-exports' }, async ({ pluginData: { name, from } }) => {
+      const loaded = await import(createRequire(join(from, 'x.js')).resolve(name))
+      const names = Object.keys(loaded).filter((each) => each !== '__esModule' && each !== 'module.exports')
+      return { contents: `export { ${names} } from ${JSON.stringify(name)}`, resolveDir: from }
     })
   },
 }
@@ -76,9 +83,9 @@ const typebox = { in: 'src/kernel/typebox.ts', out: 'dist/src/kernel/typebox.js'
 const schemas = await build({ ...options, entryPoints: [typebox.in], outfile: typebox.out })
 
 const startedAt = new Date()
-const program = await build({ ...forNode, entryPoints, plugins: [importShared] })
+const program = await build({ ...forNode, entryPoints, plugins: [importShared, allExports] })
 const libraries = await build({
-  ...{ ...forNode, outdir: join(folder, sharedFolder), plugins: [exportAll], minifyIdentifiers: true, keepNames: true },
+  ...{ ...forNode, outdir: join(folder, sharedFolder), plugins: [allExports], minifyIdentifiers: true, keepNames: true },
   entryPoints: [...sharedImports].map((name) => ({ in: name, out: fileOf(name) })),
 })
 const bundles = [libraries, program]
