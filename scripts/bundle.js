@@ -56,7 +56,12 @@ const allExports = {
       const isWanted = kind === 'dynamic-import' || (kind === 'entry-point' && !path.startsWith('dist/'))
       if (!isWanted || !isPackage || pluginData === 'resolved') return undefined
       const from = importer === '' ? process.cwd() : resolveDir
-      const found = await resolve(path, { kind: 'import-statement', importer, resolveDir: from, pluginData: 'resolved' })
+      const found = await resolve(path, {
+        kind: 'import-statement',
+        importer,
+        resolveDir: from,
+        pluginData: 'resolved',
+      })
       if (found.external) return found
       // The end of the path makes esbuild import the default as Node does.
       return { path: `${found.path}.mjs`, namespace: 'all-exports', pluginData: { name: path, from } }
@@ -85,7 +90,13 @@ const schemas = await build({ ...options, entryPoints: [typebox.in], outfile: ty
 const startedAt = new Date()
 const program = await build({ ...forNode, entryPoints, plugins: [importShared, allExports] })
 const libraries = await build({
-  ...{ ...forNode, outdir: join(folder, sharedFolder), plugins: [allExports], minifyIdentifiers: true, keepNames: true },
+  ...{
+    ...forNode,
+    outdir: join(folder, sharedFolder),
+    plugins: [allExports],
+    minifyIdentifiers: true,
+    keepNames: true,
+  },
   entryPoints: [...sharedImports].map((name) => ({ in: name, out: fileOf(name) })),
 })
 const bundles = [libraries, program]

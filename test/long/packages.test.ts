@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { createServer } from 'node:net'
 import { dirname, join, posix } from 'node:path'
@@ -193,6 +193,17 @@ t.test('all packages work outside the repository', async (t) => {
     const { status, headers } = await fetch(new URL(script, `${service.baseUrl}/dashboard/`))
     t.match({ status, type: headers.get('content-type') }, { status: 200, type: /javascript/ })
     t.equal(await service.end('SIGTERM'), 0)
+  })
+
+  t.test('an installation of another version of Node names the remedy', async (t) => {
+    const other = join(modules, process.versions.node.startsWith('20.') ? '@transferd/sqlite-node20' : 'better-sqlite3')
+    renameSync(other, `${other}-away`)
+    t.teardown(() => renameSync(`${other}-away`, other))
+    const main = join(modules, 'transferd/dist/bin/transferd.js')
+    const { stderr } = await run(process.execPath, [main, 'merchants', 'list'], { cwd: temporaryDirectory(t) }).catch(
+      (error: { stderr: string }) => error,
+    )
+    t.match(stderr, /^transferd: SQLite cannot be loaded on Node v\d+.*\. Install again with this version of Node/m)
   })
 
   t.test('event-log opens, appends and reads', async (t) => {
