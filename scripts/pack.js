@@ -103,7 +103,7 @@ async function stageSqlite(staged) {
   cpSync(join(source, 'package.json'), join(copy, 'package.json'))
   for (const platform of ['linux', 'linuxmusl', 'darwin', 'win32']) {
     for (const arch of ['x64', 'arm64']) {
-      const options = ['--platform', platform.replace('musl', ''), '--arch', arch, '--target', '20.19.0', '--force']
+      const options = ['--platform', platform.replace('musl', ''), '--arch', arch, '--target', '20.19.0']
       const libc = platform === 'linuxmusl' ? ['--libc', 'musl'] : []
       const program = join(dirname(require.resolve('prebuild-install/package.json')), 'bin.js')
       execFileSync(process.execPath, [program, ...options, ...libc], { cwd: copy, stdio: 'inherit' })

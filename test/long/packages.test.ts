@@ -1,7 +1,9 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { isBuiltin } from 'node:module'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
@@ -228,4 +230,45 @@ await log.close()`,
     t.equal(output, 'OrderPlaced { total: 100 }\n')
     t.ok(readme.includes(`It prints \`${output.trim()}\``))
   })
+})
+
+const skip = process.versions.node.startsWith('20.') ? false : 'the package for Node 20 is packed on Node 20'
+t.test('a release contains the published binary for each platform', { skip }, async (t) => {
+  const directory = temporaryDirectory(t)
+  const binary = join(directory, 'build/Release/better_sqlite3.node')
+  mkdirSync(dirname(binary), { recursive: true })
+  const own = readFileSync('packages/sqlite-node20/node_modules/better-sqlite3/build/Release/better_sqlite3.node')
+  const requested: string[] = []
+  const mirror = createHttpServer((request, response) => {
+    requested.push(String(request.url))
+    // The download tries the binary, which may have more bytes at its end.
+    writeFileSync(binary, Buffer.concat([own, Buffer.from(String(request.url))]))
+    response.end(execFileSync('tar', ['-cz', '-C', directory, 'build'], { maxBuffer: 2 * own.length }))
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => mirror.close())
+  await once(mirror, 'listening')
+  const { port } = mirror.address() as AddressInfo
+  const packed = join(directory, 'packed')
+  await run(process.execPath, ['scripts/pack.js', packed, '--all-platforms'], {
+    env: {
+      ...process.env,
+      npm_config_cache: join(directory, 'cache'),
+      npm_config_better_sqlite3_binary_host: `http://127.0.0.1:${port}`,
+    },
+  })
+  const [file] = readdirSync(packed).filter((name) => name.startsWith('transferd-sqlite-node20'))
+  await run('tar', ['-xzf', join(packed, file!), '-C', directory])
+  const binaries = join(directory, 'package/binaries')
+  const platforms = ['linux', 'linuxmusl', 'darwin', 'win32'].flatMap((name) => [`${name}-arm64`, `${name}-x64`]).sort()
+  t.same(
+    readdirSync(binaries).sort(),
+    platforms.map((name) => `${name}.node`),
+  )
+  for (const name of platforms) {
+    const url = readFileSync(join(binaries, `${name}.node`))
+      .subarray(own.length)
+      .toString()
+    t.match(url, new RegExp(`-node-v115-${name}\\.tar\\.gz$`), 'the binary is that of the platform and of Node 20')
+  }
+  t.equal(new Set(requested).size, platforms.length)
 })
