@@ -8,6 +8,7 @@ import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
+import { columnsOnlyIn } from './listing.js'
 import { interruptSignal, percentOf, progressReporter } from './long-running.js'
 import { choice, defaulting, matching, option, pageOptions, parsed, path, required, time, timeIn } from './options.js'
 import { cell, detailed, jsonLine, shortId, shownTime, table } from './readable.js'
@@ -82,18 +83,19 @@ export function addAuditCommands(program: Command): void {
     },
     list: {
       columns: {
-        AT: 'recordedAt',
-        TYPE: { cell: 'type', max: 32 },
-        TRANSFER: ({ trackingId }) => trackingId && shortId(trackingId),
-        MERCHANT: ({ merchantId }) => merchantId && shortId(merchantId),
-        BY: 'actor',
+        recordedAt: { head: 'AT' },
+        type: { max: 32 },
+        trackingId: { head: 'TRANSFER', short: ({ trackingId }) => trackingId && shortId(trackingId) },
+        merchantId: { head: 'MERCHANT', short: ({ merchantId }) => merchantId && shortId(merchantId) },
+        actor: { head: 'BY' },
+        ...columnsOnlyIn('wide and csv', 'position', 'stream', 'revision', 'correlationId'),
       },
       none: 'No matching actions found.',
     },
   })
   defineCommand(audit, 'follow', 'print new events as they are appended, one per line, until SIGTERM or SIGINT', {
     examples: ['', '--json'],
-    run: (stores, { json }) => follow(stores, json ? jsonLine : textLine),
+    run: (stores, { output }) => follow(stores, output === 'json' ? jsonLine : textLine),
   })
   const exporting = 'write events to files with a manifest; an interrupted export resumes when you run it again'
   const target = 'a file, or a directory (existing or with a trailing /) for files of 100,000 events'

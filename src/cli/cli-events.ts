@@ -55,7 +55,7 @@ export function addEventCommands(program: Command): void {
       return [...problems].map(([event, reason]) => ({ event, reason }))
     },
     list: {
-      columns: { EVENT: 'event', REASON: 'reason' },
+      columns: { event: {}, reason: {} },
       none: 'No problems found.',
       hint: ([first]) => first && 'to skip an event permanently: transferd events skip <event> --reason <text>',
     },

@@ -38,8 +38,8 @@ interface Column<Row> {
 /** The columns of a table by their heads. */
 export type Columns<Row> = { readonly [head: string]: Cell<Row> | Column<Row> }
 
-/** Returns a table of at most 100 columns with one line per row, or more if the last cell wraps. */
-export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+/** Returns a table of at most 100 columns with one line per row, or more if the last cell wraps. `width` replaces the 100. */
+export function table<Row>(rows: readonly Row[], columns: Columns<Row>, width = maxWidth): string {
   const all = Object.values(columns).map((column) => (typeof column === 'object' ? column : { cell: column }))
   const textOf = (row: Row, { cell: of, max }: Column<Row>) =>
     cut(cell(typeof of === 'function' ? of(row) : row[of]), max)
@@ -49,7 +49,7 @@ export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string 
   const indent = widths.slice(0, -1).reduce((sum, width) => sum + width + gap.length, 0)
   return lines
     .map((line, row) => {
-      const last = wrap(line.at(-1)!, maxWidth - indent).join(`\n${' '.repeat(indent)}`)
+      const last = wrap(line.at(-1)!, width - indent).join(`\n${' '.repeat(indent)}`)
       const cells = [...line.slice(0, -1), last].map((text, column) => {
         const space = ' '.repeat(column === all.length - 1 ? 0 : widths[column]! - text.length)
         const shown = row === 0 ? text && styleText('bold', text) : coloured(heads[column]!, text)
@@ -87,20 +87,25 @@ function coloured(name: string, text: string): string {
   return colour ? styleText(colour, text) : text
 }
 
-/** Returns a value on one line, with times in UTC. */
-export function cell(value: unknown): string {
+/** Returns a value on one line, with times in UTC as `timeText` returns them. */
+export function cell(value: unknown, timeText = shownTime): string {
   if (value === null || value === undefined || value === '') return '-'
-  if (Array.isArray(value)) return value.map(cell).join(', ') || '-'
-  if (typeof value === 'string' && isoTime.test(value)) return shownTime(value)
+  if (Array.isArray(value)) return value.map((each) => cell(each, timeText)).join(', ') || '-'
+  if (typeof value === 'string' && isoTime.test(value)) return timeText(value)
   if (typeof value !== 'object') return escapeHidden(String(value))
   return Object.entries(value)
-    .map(([name, field]) => `${name}=${cell(field)}`)
+    .map(([name, field]) => `${name}=${cell(field, timeText)}`)
     .join(' ')
 }
 
 /** Returns a time such as `2026-11-21 20:10Z`. Commands print and read times in one zone, UTC, which is also that of statements. */
 export function shownTime(iso: string): string {
   return `${iso.slice(0, 16).replace('T', ' ')}Z`
+}
+
+/** Returns a time such as `2026-11-21 20:10:59Z`. */
+export function shownSecond(iso: string): string {
+  return `${iso.slice(0, 19).replace('T', ' ')}Z`
 }
 
 /** Returns the age of a time in its largest whole unit: `45s`, `12m`, `5h`, `3d`. */
@@ -150,11 +155,16 @@ function isTable(value: unknown): value is Record<string, unknown>[] {
 /** Returns a table of the rows' fields, or the rows below each other if the table would be too wide. */
 function plainTable(rows: readonly Record<string, unknown>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
-  const columns = names.map((name) => [name.replace(/[A-Z]/g, ' $&').toUpperCase(), name])
+  const columns = names.map((name) => [headOf(name), name])
   const text = table(rows, Object.fromEntries(columns))
   return stripVTControlCharacters(text)
     .split('\n')
     .some((line) => line.length > maxWidth)
     ? rows.map(readable).join('\n')
     : text
+}
+
+/** Returns the head of a column with the values of a field: `LAST EVENT AT` for `lastEventAt`. */
+export function headOf(field: string): string {
+  return field.replace(/[A-Z]/g, ' $&').toUpperCase()
 }
