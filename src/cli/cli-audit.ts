@@ -9,7 +9,7 @@ import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
 import { columnsOnlyIn } from './listing.js'
-import { interruptSignal, percentOf, progressReporter } from './long-running.js'
+import { interruptSignal, percentOf, printingSignal, progressReporter } from './long-running.js'
 import { choice, defaulting, matching, option, pageOptions, parsed, path, required, time, timeIn } from './options.js'
 import { cell, detailed, jsonLine, shortId, shownTime, table } from './readable.js'
 
@@ -191,10 +191,7 @@ async function follow({ eventStore, announce, write }: CommandStores, lineOf: (r
   const { auditRecord } = await import('../audit/history/records.js')
   const { streamPrefixes } = await import('../domain/streams.js')
   const { endOfLog } = await import('../event-store/event-store.js')
-  const closed = new AbortController()
-  // The reader has closed the pipe (`| head`).
-  process.stdout.once('error', () => closed.abort())
-  const signal = AbortSignal.any([interruptSignal(), closed.signal])
+  const signal = printingSignal()
   // Found before the message, after which no new event is missed.
   const after = await endOfLog(eventStore)
   announce('following; press Ctrl-C to stop')

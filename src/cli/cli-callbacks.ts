@@ -16,6 +16,7 @@ const parkedPage = 500
 export function addCallbackCommands(program: Command): void {
   const callbacks = program.command('callbacks').description('deliveries of status callbacks')
   defineCommand(callbacks, 'list', 'callbacks, newest first', {
+    watch: true,
     examples: ['--merchant f5ebe0d2 --status parked', '--transfer 7b0f2c1e --json'],
     options: {
       transfer: option('<trackingId>', 'of this transfer, read from the log', storedUuid),

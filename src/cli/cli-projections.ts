@@ -34,7 +34,8 @@ export function addProjectionCommands(program: Command): void {
     },
   })
   defineCommand(projections, 'status', 'the state and lag of each projection', {
-    examples: ['', '--json'],
+    examples: ['--watch', '-o wide'],
+    watch: true,
     run: showStatus,
     list: {
       columns: {

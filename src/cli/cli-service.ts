@@ -39,7 +39,8 @@ export function addServiceCommands(program: Command): void {
 export function addOutboxCommands(program: Command): void {
   const outbox = program.command('outbox').description("the sandbox's messages to customers")
   defineCommand(outbox, 'list', 'undelivered codes and links, newest first', {
-    examples: ['', '--json'],
+    examples: ['--watch', '--json'],
+    watch: true,
     async run(stores) {
       const { createOutbox } = await import('../main/compose-wallet.js')
       const merchants = await stores.allMerchants()
@@ -62,6 +63,7 @@ export function addDoctorCommand(program: Command): void {
     'check this installation and suggest remedies, with or without a running service',
     {
       examples: ['', '--json'],
+      watch: true,
       async run() {
         const { examine } = await import('../operations/doctor/doctor.js')
         return examine(process.env, () => new Date().toISOString())

@@ -32,7 +32,8 @@ import { age, shortId } from './readable.js'
 export function addTransferCommands(program: Command): void {
   const transfers = program.command('transfers').description('show and settle transfers')
   defineCommand(transfers, 'show <trackingId>', 'show a transfer', {
-    examples: ['7b0f2c1e', '7b0f2c1e --json'],
+    examples: ['7b0f2c1e --watch', '7b0f2c1e --json'],
+    watch: true,
     async run(stores, _, trackingId: string) {
       const found = await stores.transfers.find(trackingId)
       if (!found) throw refusedBy(violate('unknown-transfer'))
@@ -80,6 +81,7 @@ export function addTransferCommands(program: Command): void {
       return { items: await Promise.all(items.map((each) => shownTransfer(stores, each))), nextCursor }
     },
     list: transferListing,
+    watch: true,
   })
   addSettlingCommands(transfers)
   addBankFileCommand(transfers)

@@ -13,6 +13,7 @@ import { type Logging, pathOf, securityLogIn, withSecurityLog } from './operator
 import { choices, flagOf, type OptionSpecs, type Values } from './options.js'
 import { addFormatOptions, type Format, formatOf, formats, type Output, outputOf } from './output.js'
 import { jsonLine, readable, shortIdLength } from './readable.js'
+import { watchOption } from './watch-option.js'
 
 /** The parts that a command works on. A command without a configuration leaves no line in the security log. */
 interface Parts extends Output, Partial<Logging> {
@@ -65,6 +66,8 @@ interface Definition<Opened, Options extends OptionSpecs, Arguments extends unkn
   readonly text?: (result: Result, opened: Opened) => string
   /** The columns of a result that is a list or a page of one, which adds the formats of lists and `--columns`. */
   readonly list?: Listing<RowOf<Result>>
+  /** Adds `--watch`, which runs the command again and again. For commands that show a changing state. */
+  readonly watch?: true
   /** Returns a sentence if the printed result is a finding that should end with exit status 1. */
   readonly finding?: (result: Result) => string | undefined
 }
@@ -74,6 +77,7 @@ type Given<Options extends OptionSpecs> = Values<Options> & {
   readonly yes?: true
   readonly output?: Format
   readonly columns?: readonly string[]
+  readonly watch?: number
 }
 
 function columnsOption<Row>({ columns }: Listing<Row>) {
@@ -130,17 +134,30 @@ function definer<Opened extends Parts>(
     addExamples(command, definition.examples)
     const { confirmation } = definition
     if (confirmation) command.option('--yes', 'do it without asking')
+    if (definition.watch) command.addOption(watchOption())
     addFormatOptions(command, list ? formats : undefined)
     command.action(async () => {
       const given = command.opts<Given<Options>>()
       const question = given.yes || confirmation?.when?.(given) === false ? undefined : confirmation?.question
       if (question) requireTerminal(command)
       if (given.columns && given.output === 'json') throw new UsageError('--columns cannot be combined with JSON')
+      if (given.watch !== undefined && given.output === 'csv')
+        throw new UsageError('--watch cannot be combined with CSV')
       const opened = await open(command, log)
       try {
         await prepare?.(command, opened)
         if (question) await confirm(await question(opened, given, ...(command.processedArgs as Arguments)))
         const action = () => run(opened, given, ...(command.processedArgs as Arguments))
+        const { watch: seconds } = given
+        if (seconds !== undefined) {
+          const readText = (result: Result) => textOf(definition, result, opened, given)?.() ?? readable(json(result))
+          const { watchCommand } = await import('./watch.js')
+          await watchCommand(command, seconds, async () => {
+            const result = await action()
+            return { document: json(result), text: given.output === 'json' ? '' : readText(result) }
+          })
+          return
+        }
         const result = await withSecurityLog(opened, command, action)
         if (result !== undefined) print(command, json(result), textOf(definition, result, opened, given))
         const problem = definition.finding?.(result)

@@ -5,7 +5,7 @@ import { escapeHidden } from '../kernel/text.js'
 /** The stdout and stderr of the program, which a test may have replaced. */
 export interface Output {
   write(text: string): void
-  /** Prints a line on stderr. If the command prints JSON, the line waits for its end. */
+  /** Prints a line on stderr. If the command prints JSON, the line waits for its end, and with `--watch` for the next result. */
   notify(message: string): void
   /** Prints a line on stderr immediately, for a command that runs until a signal. */
   announce(message: string): void
@@ -42,17 +42,18 @@ export function wantsJson(argv: readonly string[]): boolean {
   return last !== undefined && (last[1] !== undefined || last[2] === 'json')
 }
 
-/** The notices of a program whose command prints JSON. They must not precede an error, which is the only document on stderr. */
+/** The notices of a program whose command prints JSON or watches a result. They must not precede an error, which is the only document on stderr. */
 const waiting = new WeakMap<Command, string[]>()
 
 export function outputOf(command: Command): Output {
   const { writeOut, writeErr } = command.configureOutput()
   const announce = (message: string) => writeErr?.(lineOf(message))
   const json = formatOf(command) === 'json'
+  const { watch } = command.opts<{ readonly watch?: number }>()
   return {
     write: (text) => writeOut?.(text),
     announce,
-    notify: json ? (message) => void noticesOf(rootOf(command)).push(message) : announce,
+    notify: json || watch !== undefined ? (message) => void noticesOf(rootOf(command)).push(message) : announce,
     progress: (line) => json || writeErr?.(`${line}\n`),
   }
 }
@@ -78,6 +79,6 @@ function lineOf(message: string): string {
   return `transferd: ${message.split('\n').map(escapeHidden).join('\n')}\n`
 }
 
-function rootOf(command: Command): Command {
+export function rootOf(command: Command): Command {
   return command.parent ? rootOf(command.parent) : command
 }

@@ -17,6 +17,7 @@ import { addWalletCommands } from './cli-wallet.js'
 import { failureDocument, failureOf } from './failures.js'
 import { inRed, noticesOf, outputOf, printFailure, wantsJson } from './output.js'
 import { jsonLine } from './readable.js'
+import { withSeconds } from './watch-option.js'
 
 /** The groups of commands, in the order of the help. */
 const groups = [
@@ -43,7 +44,7 @@ export async function run(argv: readonly string[], output: OutputConfiguration =
   if (isJson) withoutParserMessages(program)
   const notices = noticesOf(program)
   try {
-    await program.parseAsync(argv)
+    await program.parseAsync(withSeconds(argv))
     for (const notice of notices) outputOf(program).announce(notice)
     return 0
   } catch (error) {

@@ -28,6 +28,14 @@ t.test('every command takes --json and --output json, and a list all formats and
   }
 })
 
+t.test('the reference lists the commands that take --watch', async (t) => {
+  const [, section = ''] = readFileSync('docs/reference/cli.md', 'utf8').split('### Watching\n')
+  const [, names = ''] = /exit with status 0: ([^.]*)\./.exec(section) ?? []
+  const listed = [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name.replaceAll(/\s+/g, ' '))
+  const watched = commands.flatMap(({ path, command }) => (hasOption('--watch', command) ? [path] : []))
+  t.same(listed.toSorted(), watched.toSorted())
+})
+
 t.test('the last format option counts, also for the errors of the parser', async (t) => {
   const cases: [args: string, isJson: boolean][] = [
     ['--json', true],
