@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { Difference } from '../audit/history/reconcile.js'
-import type { Action, AuditRecord } from '../audit/history/records.js'
+import type { AuditRecord } from '../audit/history/records.js'
 import type { SignedManifest } from '../audit/proofs/export-signature.js'
 import { violate } from '../kernel/rules.js'
 import { escapeHidden } from '../kernel/text.js'
@@ -10,13 +10,14 @@ import type { PointInTime } from '../queries/walk-log.js'
 import { addIntegrityCommands, addProofCommands } from './audit-proofs.js'
 import { checkpointText } from './checkpoint-text.js'
 import type { CommandStores } from './cli-stores.js'
-import { defineCommand, findMerchant, type Listing, listed } from './command.js'
+import { defineCommand, findMerchant } from './command.js'
 import { sentenceOf, storyText } from './event-text.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
-import { interruptSignal, percentOf, progressReporter } from './long-running.js'
+import { columnsOnlyIn } from './listing.js'
+import { interruptSignal, percentOf, printingSignal, progressReporter } from './long-running.js'
 import { eventName, type Names, namesOf } from './names.js'
 import { choice, defaulting, matching, option, pageOptions, parsed, path, required, time, timeIn } from './options.js'
-import { cell, exactTime, exactTimes, jsonLine, outputWidth, readable, shortId, table } from './readable.js'
+import { cell, exactTime, jsonLine, outputWidth, readable, shortId, table } from './readable.js'
 import { stateText } from './state-text.js'
 
 /** Positions and times stay text here, because parsing a position loads the log. */
@@ -30,6 +31,8 @@ const anyOf = ['transfer', 'merchant', 'statement'] as const
 
 export function addAuditCommands(program: Command): void {
   const audit = program.command('audit').description('history, past states, and verification of the log and the lists')
+  /** The names for the running command. */
+  let names: Names | undefined
   const telling = 'the history of a transfer and of related changes to its merchant'
   defineCommand(audit, 'story <trackingId>', telling, {
     examples: ['7b0f2c1e', 'order-42 --at 2026-11-21T10:00:00Z'],
@@ -86,17 +89,27 @@ export function addAuditCommands(program: Command): void {
         limit,
         maxLookedAt: Number.POSITIVE_INFINITY,
       })
-      return { page: { items, nextCursor: next && formatPosition(next) }, names: await namesOf(stores) }
+      names = await namesOf(stores)
+      return { items, nextCursor: next && formatPosition(next) }
     },
-    json: ({ page }) => page,
-    text: ({ page, names }, stores) => listed(page, actionTable(page.items, names), stores),
+    list: {
+      columns: {
+        recordedAt: { head: 'TIME', cell: ({ recordedAt }) => exactTime(recordedAt) },
+        type: { head: 'EVENT', cell: ({ type }) => eventName(type), max: 32 },
+        trackingId: { head: 'TRANSFER', short: ({ trackingId }) => trackingId && shortId(trackingId) },
+        merchantId: { head: 'MERCHANT', short: ({ merchantId }) => merchantId && shortId(merchantId) },
+        actor: { head: 'WHO', cell: ({ actor }) => names?.actor(actor) },
+        ...columnsOnlyIn('wide and csv', 'position', 'stream', 'revision', 'correlationId'),
+      },
+      none: 'No matching actions found.',
+    },
   })
   defineCommand(audit, 'follow', 'print new events as they are appended, one per line, until SIGTERM or SIGINT', {
     examples: ['', '--json'],
-    async run(stores, { json }) {
-      if (json) return follow(stores, jsonLine)
-      const names = await namesOf(stores)
-      return follow(stores, (record) => textLine(record, names))
+    async run(stores, { output }) {
+      if (output === 'json') return follow(stores, jsonLine)
+      const known = await namesOf(stores)
+      return follow(stores, (record) => textLine(record, known))
     },
   })
   const exporting = 'write events to files with a manifest; an interrupted export resumes when you run it again'
@@ -198,10 +211,7 @@ async function follow({ eventStore, announce, write }: CommandStores, lineOf: (r
   const { auditRecord } = await import('../audit/history/records.js')
   const { streamPrefixes } = await import('../domain/streams.js')
   const { endOfLog } = await import('../event-store/event-store.js')
-  const closed = new AbortController()
-  // The reader has closed the pipe (`| head`).
-  process.stdout.once('error', () => closed.abort())
-  const signal = AbortSignal.any([interruptSignal(), closed.signal])
+  const signal = printingSignal()
   // Found before the message, after which no new event is missed.
   const after = await endOfLog(eventStore)
   announce('following; press Ctrl-C to stop')
@@ -213,20 +223,6 @@ function textLine({ recordedAt, stream, revision, type, actor, data, unreadable 
   const told = data === null ? { unreadable } : data
   const sentence = sentenceOf({ type, actor, data: told }, names)
   return `${exactTime(recordedAt, 'milliseconds')}  ${cell(`${stream}@${revision}`)}  ${sentence}\n`
-}
-
-function actionTable(actions: readonly Action[], { actor }: Names): Listing<Action> {
-  const times = exactTimes(actions.map(({ recordedAt }) => recordedAt))
-  return {
-    columns: {
-      TIME: (action) => times[actions.indexOf(action)],
-      EVENT: { cell: ({ type }) => eventName(type), max: 32 },
-      TRANSFER: ({ trackingId }) => trackingId && shortId(trackingId),
-      MERCHANT: ({ merchantId }) => merchantId && shortId(merchantId),
-      WHO: (action) => actor(action.actor),
-    },
-    none: 'No matching actions found.',
-  }
 }
 
 const isIn = { changed: 'differs', missing: 'is missing in the list', added: 'does not result from the log' } as const

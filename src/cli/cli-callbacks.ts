@@ -7,6 +7,7 @@ import type { SortKey } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand, findMerchant } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
+import { columnsOnlyIn } from './listing.js'
 import { choice, cursor, flag, option, pageOptions } from './options.js'
 import { age, dueIn, shortId } from './readable.js'
 
@@ -15,6 +16,7 @@ const parkedPage = 500
 export function addCallbackCommands(program: Command): void {
   const callbacks = program.command('callbacks').description('deliveries of status callbacks')
   defineCommand(callbacks, 'list', 'callbacks, newest first', {
+    watch: true,
     examples: ['--merchant f5ebe0d2 --status parked', '--transfer 7b0f2c1e --json'],
     options: {
       transfer: option('<trackingId>', 'of this transfer, read from the log', storedUuid),
@@ -32,14 +34,18 @@ export function addCallbackCommands(program: Command): void {
     },
     list: {
       columns: {
-        ID: ({ webhookId }) => shortId(webhookId),
-        TRANSFER: ({ trackingId }) => shortId(trackingId),
-        ABOUT: ({ transferStatus }) => Object.entries(statusCodes).find(([, code]) => code === transferStatus)?.[0],
-        STATUS: 'status',
-        FAILED: { cell: 'failedAttempts', align: 'right' },
-        'DUE IN': { cell: ({ dueAt }) => dueAt && dueIn(dueAt), align: 'right' },
-        AGE: { cell: ({ recordedAt }) => age(recordedAt), align: 'right' },
-        'LAST FAILURE': { cell: 'lastFailure', max: 30 },
+        webhookId: { head: 'ID', short: ({ webhookId }) => shortId(webhookId) },
+        trackingId: { head: 'TRANSFER', short: ({ trackingId }) => shortId(trackingId) },
+        transferStatus: {
+          head: 'ABOUT',
+          cell: ({ transferStatus }) => Object.entries(statusCodes).find(([, code]) => code === transferStatus)?.[0],
+        },
+        status: {},
+        failedAttempts: { head: 'FAILED', align: 'right' },
+        dueAt: { head: 'DUE IN', short: ({ dueAt }) => dueAt && dueIn(dueAt), align: 'right' },
+        recordedAt: { head: 'AGE', short: ({ recordedAt }) => age(recordedAt), align: 'right' },
+        ...columnsOnlyIn('wide and csv', 'merchantId', 'referenceId', 'transferRevision'),
+        lastFailure: { max: 30 },
       },
       none: 'No callbacks found.',
       hint: (items: readonly ListedCallback[]) =>

@@ -3,15 +3,7 @@ import type { Command } from 'commander'
 import { violate } from '../kernel/rules.js'
 import type { CopyProgress } from '../operations/copy/copy-log.js'
 import type { CommandStores } from './cli-stores.js'
-import {
-  accepted,
-  defineBareCommand,
-  defineCommand,
-  defineStandaloneCommand,
-  type Listing,
-  listed,
-  print,
-} from './command.js'
+import { accepted, defineBareCommand, defineCommand, defineStandaloneCommand, print } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
 import { fieldTable } from './field-table.js'
 import { interruptSignal, percentOf, progressReporter, waitForStopSignal } from './long-running.js'
@@ -25,6 +17,8 @@ const place = matching((text) => /^.+@\d{1,10}$/s.test(text), 'It must be stream
 
 export function addEventCommands(program: Command): void {
   const events = program.command('events').description('the event log')
+  /** The names for the running command. */
+  let names: Names | undefined
   defineCommand(events, 'show <trackingId>', 'all events of a transfer', {
     examples: ['7b0f2c1e', '7b0f2c1e --json'],
     async run(stores, _, trackingId: string) {
@@ -37,18 +31,32 @@ export function addEventCommands(program: Command): void {
         ...{ data, metadata },
         ...(isSkipped && { skipped: true }),
       }))
-      return { events, names: await namesOf(stores) }
+      names = await namesOf(stores)
+      return events
     },
-    json: ({ events }) => events,
-    text({ events, names }) {
+    text(events) {
+      const known = names as Names
       const times = exactTimes(events.map(({ recordedAt }) => recordedAt))
       return events
         .map(({ revision, type, data, metadata, skipped }, index) => {
-          const actor = names.actor(String(metadata.actor ?? ''))
+          const actor = known.actor(String(metadata.actor ?? ''))
           const head = `${revision}  ${times[index]}  ${eventName(type)}${skipped ? ' (skipped)' : ''}  by ${actor}`
-          return `${head}\n${fieldTable(data, names, '     ')}`
+          return `${head}\n${fieldTable(data, known, '     ')}`
         })
         .join('\n')
+    },
+    list: {
+      columns: {
+        revision: { align: 'right' },
+        type: {},
+        recordedAt: {},
+        position: {},
+        id: {},
+        data: {},
+        metadata: {},
+        skipped: {},
+      },
+      none: 'No events.',
     },
   })
   defineCommand(events, 'problems', 'unreadable events that are not skipped', {
@@ -63,17 +71,26 @@ export function addEventCommands(program: Command): void {
         if (await isStillOpen(eventStore, problem)) problems.set(placeOf(problem), problem.reason)
       for await (const problem of problemsNotFoundYet(eventStore, readModels))
         problems.set(placeOf(problem), problem.reason)
-      const found = [...problems].map(([event, reason]) => ({ event, reason }))
-      const recordedAt = await Promise.all(found.map(({ event }) => recordedAtOf(stores, event)))
-      return { found, recordedAt, names: await namesOf(stores) }
+      const found = [...problems].map(async ([event, reason]) => {
+        return { event, recordedAt: await recordedAtOf(stores, event), reason }
+      })
+      names = await namesOf(stores)
+      return Promise.all(found)
     },
-    json: ({ found }) => found,
-    text: ({ found, recordedAt, names }, stores) =>
-      listed(
-        found.map((each, index) => ({ ...each, recordedAt: recordedAt[index] })),
-        problemTable(names),
-        stores,
-      ),
+    list: {
+      columns: {
+        event: {},
+        recordedAt: { head: 'RECORDED', cell: ({ recordedAt }) => recordedAt && exactTime(recordedAt) },
+        reason: {
+          cell({ event, reason }) {
+            const [, kind, id = ''] = /^(merchant|user)-(.*)@\d+$/s.exec(event) ?? []
+            return kind === undefined ? reason : `${names?.actor(`${kind}:${id}`)}: ${reason}`
+          },
+        },
+      },
+      none: 'No problems found.',
+      hint: ([first]) => first && 'to skip an event permanently: transferd events skip <event> --reason <text>',
+    },
   })
   defineCommand(events, 'skip <event>', 'ignore an unreadable event permanently', {
     examples: [
@@ -134,23 +151,6 @@ function addEventsCopyCommands(events: Command): void {
       },
     },
   )
-}
-
-type Problem = { readonly event: string; readonly reason: string; readonly recordedAt: string | undefined }
-
-function problemTable(names: Names): Listing<Problem> {
-  return {
-    columns: {
-      EVENT: 'event',
-      RECORDED: ({ recordedAt }) => recordedAt && exactTime(recordedAt),
-      REASON: ({ event, reason }) => {
-        const [, kind, id = ''] = /^(merchant|user)-(.*)@\d+$/s.exec(event) ?? []
-        return kind === undefined ? reason : `${names.actor(`${kind}:${id}`)}: ${reason}`
-      },
-    },
-    none: 'No problems found.',
-    hint: ([first]) => first && 'to skip an event permanently: transferd events skip <event> --reason <text>',
-  }
 }
 
 async function recordedAtOf({ eventStore }: CommandStores, event: string): Promise<string | undefined> {

@@ -21,6 +21,7 @@ import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand, findMerchant } from './command.js'
 import type { Question } from './confirmation.js'
 import { Refused, UsageError } from './failures.js'
+import { columnsOnlyIn } from './listing.js'
 import {
   amount,
   choice,
@@ -136,11 +137,23 @@ export function addMerchantCommands(program: Command): void {
     },
     list: {
       columns: {
-        ID: 'id',
-        STATE: ({ suspended, sandbox }) => (suspended ? 'suspended' : sandbox ? 'sandbox' : 'live'),
-        CALLBACKS: ({ callbacksDisabled }) => (callbacksDisabled === null ? 'enabled' : 'disabled'),
-        AGE: { cell: ({ createdAt }) => age(createdAt), align: 'right' },
-        NAME: { cell: 'name', max: 34 },
+        id: {},
+        suspended: {
+          head: 'STATE',
+          cell: ({ suspended, sandbox }) => (suspended ? 'suspended' : sandbox ? 'sandbox' : 'live'),
+        },
+        callbacksDisabled: {
+          head: 'CALLBACKS',
+          cell: ({ callbacksDisabled }) => (callbacksDisabled === null ? 'enabled' : 'disabled'),
+        },
+        createdAt: { head: 'AGE', short: ({ createdAt }) => age(createdAt), align: 'right' },
+        name: { max: 34 },
+        ...columnsOnlyIn('wide and csv', 'callbackUrl', 'allowIps', 'requireSignature', 'rateLimitPerSecond'),
+        ...columnsOnlyIn('csv', 'sandbox', 'autoCancelMismatch', 'mismatchTolerance', 'manualControlAbove'),
+        ...columnsOnlyIn('csv', 'approvalAbove', 'proposedThreshold', 'depositExpiryMinutes', 'minAmount', 'maxAmount'),
+        ...columnsOnlyIn('csv', 'requireNativeHash', 'callbackOnCreate', 'returnUrl', 'frameAncestors'),
+        ...columnsOnlyIn('csv', 'paymentInstructions', 'keys', 'previousSecretKeyValidUntil'),
+        ...columnsOnlyIn('csv', 'callbacksHashedWithPreviousUntil', 'previousWebhookSecretValidUntil'),
       },
       none: 'No merchants found.',
     },
@@ -439,7 +452,7 @@ export function addKeyCommands(merchants: Command): void {
     examples: ['f5ebe0d2', 'f5ebe0d2 --json'],
     run: async (stores, _, id: string) => (await findMerchant(stores, id)).apiKeys.map(keyView),
     list: {
-      columns: { 'KEY ID': 'keyId', SCOPES: 'scopes', 'VALID UNTIL': 'validUntil', CREATED: 'createdAt', NAME: 'name' },
+      columns: { keyId: {}, scopes: {}, validUntil: {}, createdAt: { head: 'CREATED' }, name: {} },
       none: 'No keys found.',
     },
   })

@@ -6,7 +6,8 @@ import { option, reason, required, seenRevision } from './options.js'
 export function addPayoutCommands(program: Command): void {
   const payouts = program.command('payouts').description('stop and resume the payment of withdrawals')
   defineCommand(payouts, 'status', 'whether payouts are stopped, and why', {
-    examples: ['', '--json'],
+    examples: ['--watch', '--json'],
+    watch: true,
     async run({ eventStore, clock }) {
       const { IntegrityCommands } = await import('../commands/integrity/integrity-commands.js')
       const { state, revision } = await new IntegrityCommands(eventStore, clock).read()

@@ -4,6 +4,7 @@ import type { ProjectionBusyError, ProjectionTask } from '../projections/project
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
+import { columnsOnlyIn } from './listing.js'
 import { flag, option, reason } from './options.js'
 
 const taskCommands = {
@@ -20,27 +21,32 @@ export function addProjectionCommands(program: Command): void {
     run: showStatus,
     list: {
       columns: {
-        NAME: 'name',
-        VERSION: { cell: 'version', align: 'right' },
-        COLLECTION: 'collection',
-        'LAST EVENT': 'lastEventAt',
-        BUILT: ({ built }) => built?.at,
-        PREVIOUS: ({ previous }) => previous?.at,
+        name: {},
+        version: { align: 'right' },
+        collection: {},
+        lastEventAt: { head: 'LAST EVENT' },
+        built: { cell: ({ built }) => built?.at },
+        previous: { cell: ({ previous }) => previous?.at },
+        ...columnsOnlyIn('wide and csv', 'state', 'checkpoint', 'end'),
+        ...columnsOnlyIn('csv', 'lagEvents', 'waitingSince', 'holder', 'failure', 'paused', 'task', 'actions'),
       },
       none,
     },
   })
   defineCommand(projections, 'status', 'the state and lag of each projection', {
-    examples: ['', '--json'],
+    examples: ['--watch', '-o wide'],
+    watch: true,
     run: showStatus,
     list: {
       columns: {
-        NAME: 'name',
-        STATE: 'state',
-        LAG: { cell: 'lagEvents', align: 'right' },
-        'LAST EVENT': 'lastEventAt',
-        TASK: ({ task }) => task && taskInWords(task),
-        'RUN BY': { cell: 'holder', max: 32 },
+        name: {},
+        state: {},
+        lagEvents: { head: 'LAG', align: 'right' },
+        lastEventAt: { head: 'LAST EVENT' },
+        task: { cell: ({ task }) => task && taskInWords(task) },
+        holder: { head: 'RUN BY', max: 32 },
+        ...columnsOnlyIn('wide and csv', 'checkpoint', 'end', 'waitingSince'),
+        ...columnsOnlyIn('csv', 'version', 'collection', 'failure', 'paused', 'built', 'previous', 'actions'),
       },
       none,
       hint: (all) => all.flatMap(hintsFor).join('; ') || undefined,

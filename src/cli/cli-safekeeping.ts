@@ -13,8 +13,15 @@ export function addMasterKeyCommands(program: Command): void {
   const listing = 'the keys, their sources, and the number of secrets that each one seals'
   defineStandaloneCommand(keys, 'list', listing, {
     examples: ['', '--json'],
-    run: async ({ configuration }) => (await import('../operations/keys/key-commands.js')).listKeys(configuration),
-    text({ keys: all, unreadable }) {
+    async run({ configuration }) {
+      const { keys: items, unreadable } = await (await import('../operations/keys/key-commands.js')).listKeys(
+        configuration,
+      )
+      return { items, unreadable }
+    },
+    json: ({ items: keys, unreadable }) => ({ keys, unreadable }),
+    list: { columns: { keyId: {}, seals: {}, sealed: {}, from: {} }, none: 'No keys found.' },
+    text({ items: all, unreadable }) {
       const problems = unreadable.map((place) => `${place} cannot be read: its secrets are not counted\n`)
       return [table(all, columns), ...problems].join('')
     },

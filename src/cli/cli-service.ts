@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { addExamples, defineBareCommand, defineCommand } from './command.js'
 import { Refused, UsageError } from './failures.js'
 import { waitForStopSignal } from './long-running.js'
+import { addFormatOptions, formatOf } from './output.js'
 import { table } from './readable.js'
 
 /**
@@ -16,8 +17,8 @@ export function addServiceCommands(program: Command): void {
     .description('run the service until SIGTERM or SIGINT (a second signal ends it immediately)')
     .option('--roles <list>', 'a comma-separated list of api, projections and callbacks (default: all)')
     .option('--seed', 'fill an empty sandbox with an hour of sample transfers')
-    .option('--json', 'print the base URL and the sandbox credentials as one JSON document')
-    .action(serve)
+    .action((_, command: Command) => serve(command))
+  addFormatOptions(serving)
   addExamples(serving, ['', '--roles projections,callbacks'])
   defineCommand(program, 'seed', 'fill an empty sandbox with an hour of sample transfers', {
     examples: ['', '--json'],
@@ -38,7 +39,8 @@ export function addServiceCommands(program: Command): void {
 export function addOutboxCommands(program: Command): void {
   const outbox = program.command('outbox').description("the sandbox's messages to customers")
   defineCommand(outbox, 'list', 'undelivered codes and links, newest first', {
-    examples: ['', '--json'],
+    examples: ['--watch', '--json'],
+    watch: true,
     async run(stores) {
       const { createOutbox } = await import('../main/compose-wallet.js')
       const merchants = await stores.allMerchants()
@@ -48,7 +50,7 @@ export function addOutboxCommands(program: Command): void {
       return createOutbox({ ...stores, readModels: await stores.readModels() }).list()
     },
     list: {
-      columns: { AT: 'at', KIND: 'kind', TO: { cell: 'to', max: 32 }, MESSAGE: ({ code, link }) => code ?? link },
+      columns: { at: {}, kind: {}, to: { max: 32 }, code: {}, link: {} },
       none: 'No messages found.',
     },
   })
@@ -61,18 +63,24 @@ export function addDoctorCommand(program: Command): void {
     'check this installation and suggest remedies, with or without a running service',
     {
       examples: ['', '--json'],
+      watch: true,
       async run() {
         const { examine } = await import('../operations/doctor/doctor.js')
-        return { checks: await examine(process.env, () => new Date().toISOString()) }
+        return examine(process.env, () => new Date().toISOString())
       },
-      text({ checks }) {
+      json: (checks) => ({ checks }),
+      list: {
+        columns: { result: {}, name: { head: 'CHECK' }, subject: {}, found: {}, advice: {} },
+        none: 'No checks.',
+      },
+      text(checks) {
         const rows = checks.flatMap(({ result, name, subject, found, advice }) => [
           { result, name: subject === null ? name : `${name} ${subject}`, text: found },
           ...(advice === null ? [] : [{ result: ' ', name: ' ', text: `→ ${advice}` }]),
         ])
         return table(rows, { RESULT: 'result', CHECK: { cell: 'name', max: 40 }, FOUND: 'text' })
       },
-      finding({ checks }) {
+      finding(checks) {
         const failed = checks.filter(({ result }) => result === 'failed').length
         return failed > 0 ? `${failed} of ${checks.length} checks failed.` : undefined
       },
@@ -80,8 +88,8 @@ export function addDoctorCommand(program: Command): void {
   )
 }
 
-async function serve(options: { roles?: string; seed?: true; json?: true }): Promise<void> {
-  const { roles } = options
+async function serve(command: Command): Promise<void> {
+  const { roles, seed } = command.opts<{ readonly roles?: string; readonly seed?: true }>()
   if (roles?.trim() === '') throw new UsageError('--roles must name at least one role')
   const { readConfiguration } = await import('../operations/configuration/configuration.js')
   const configuration = readConfiguration(roles === undefined ? process.env : { ...process.env, ROLES: roles })
@@ -90,9 +98,9 @@ async function serve(options: { roles?: string; seed?: true; json?: true }): Pro
   const { createLogger } = await import('../operations/logging/logger.js')
   const logger = createLogger(configuration.logLevel, 'main')
   const stopAsked = waitForStopSignal()
-  const service = await startService(configuration, logger, { seed: options.seed })
+  const service = await startService(configuration, logger, { seed })
   const { started } = service
-  process.stdout.write(options.json ? `${JSON.stringify(started)}\n` : banner(started))
+  process.stdout.write(formatOf(command) === 'json' ? `${JSON.stringify(started)}\n` : banner(started))
   const reason = await Promise.race([stopAsked, service.failed])
   const failed = reason instanceof Error
   logger[failed ? 'fatal' : 'info'](failed ? { err: reason } : { signal: reason }, 'stopping')

@@ -42,7 +42,11 @@ export async function openCommandStores(
     callbacks: new CallbackCommands(eventStore, clock),
     /** Opens the read models on first use, because most commands read only the log. @throws ReadModelsUnavailableError */
     readModels() {
-      readModels ??= openReachableReadModels(configuration)
+      readModels ??= openReachableReadModels(configuration).catch((error: unknown) => {
+        // A command that runs until a signal tries again.
+        readModels = undefined
+        throw error
+      })
       return readModels
     },
     merchantDirectory,

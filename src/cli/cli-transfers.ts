@@ -9,8 +9,9 @@ import { storedUuid } from '../kernel/uuid.js'
 import type { FoundTransfer } from '../queries/transfer-queries.js'
 import { addBankFileCommand } from './cli-bank-files.js'
 import type { CommandStores } from './cli-stores.js'
-import { defineCommand, type Examples, findMerchant, type Listing, listed } from './command.js'
+import { defineCommand, type Examples, findMerchant } from './command.js'
 import { AlreadyDone, Refused, refusedBy, UsageError } from './failures.js'
+import { amountText, columnsOnlyIn, type ListColumn, type Listing } from './listing.js'
 import {
   amount,
   choice,
@@ -31,7 +32,8 @@ import { age, shortId } from './readable.js'
 export function addTransferCommands(program: Command): void {
   const transfers = program.command('transfers').description('show and settle transfers')
   defineCommand(transfers, 'show <trackingId>', 'show a transfer', {
-    examples: ['7b0f2c1e', '7b0f2c1e --json'],
+    examples: ['7b0f2c1e --watch', '7b0f2c1e --json'],
+    watch: true,
     async run(stores, _, trackingId: string) {
       const found = await stores.transfers.find(trackingId)
       if (!found) throw refusedBy(violate('unknown-transfer'))
@@ -78,32 +80,50 @@ export function addTransferCommands(program: Command): void {
       const { items, nextCursor } = await queries.listByReferenceId(stores.transfers, merchantIds, referenceId, filter)
       return { items: await Promise.all(items.map((each) => shownTransfer(stores, each))), nextCursor }
     },
-    text: (page, stores) => listed(page, transferTable(stores), stores),
+    list: transferListing,
+    watch: true,
   })
   addSettlingCommands(transfers)
   addBankFileCommand(transfers)
 }
 
-function transferTable({ configuration: { currency } }: CommandStores): Listing<ShownTransfer> {
-  return {
-    columns: {
-      ID: ({ trackingId }) => shortId(trackingId),
-      KIND: 'kind',
-      STATUS: 'statusDescription',
-      AMOUNT: { cell: ({ amount }) => `${amount.toFixed(currency.decimals)} ${currency.code}`, align: 'right' },
-      REFERENCE: { cell: 'referenceId', max: 28 },
-      MERCHANT: ({ merchantId }) => shortId(merchantId),
-      AGE: ({ createdAt }) => age(createdAt),
-    },
-    none: 'No transfers found.',
-    hint: (items) =>
-      items.some(({ needsAttention }) => needsAttention)
-        ? 'some need attention: transferd transfers return <id>, or resolve <id> (transfers list --needs-attention)'
-        : undefined,
-  }
+type ShownTransfer = Awaited<ReturnType<typeof shownTransfer>>
+
+const transferListing: Listing<ShownTransfer> = {
+  columns: {
+    trackingId: { head: 'ID', short: ({ trackingId }) => shortId(trackingId) },
+    kind: {},
+    statusDescription: { head: 'STATUS' },
+    amount: amountColumn('amount'),
+    referenceId: { head: 'REFERENCE', max: 28 },
+    merchantId: { head: 'MERCHANT', short: ({ merchantId }) => shortId(merchantId) },
+    createdAt: { head: 'AGE', short: ({ createdAt }) => age(createdAt) },
+    transactionAmount: { ...amountColumn('transactionAmount'), head: 'MOVED', only: 'wide and csv' },
+    ...columnsOnlyIn('wide and csv', 'updatedAt', 'expiresAt', 'userId', 'claimedBy', 'message'),
+    ...columnsOnlyIn('csv', 'transactionId', 'channel', 'currency', 'hasAmountMismatch', 'needsAttention'),
+    status: { head: 'STATUS CODE', only: 'csv' },
+    receivedAmount: { ...amountColumn('receivedAmount'), only: 'csv' },
+    returnedAmount: { ...amountColumn('returnedAmount'), only: 'csv' },
+    resolvedAmount: { ...amountColumn('resolvedAmount'), only: 'csv' },
+    lateFunds: { ...amountColumn('lateFunds'), only: 'csv' },
+    approvedAmount: { ...amountColumn('approvedAmount'), only: 'csv' },
+    ...columnsOnlyIn('csv', 'receiptUrl', 'name', 'username', 'paymentMethod', 'claimedUntil', 'bankFile'),
+    ...columnsOnlyIn('csv', 'accountNumber', 'identityNumber', 'revision'),
+  },
+  none: 'No transfers found.',
+  hint: (items) =>
+    items.some(({ needsAttention }) => needsAttention)
+      ? 'some need attention: transferd transfers return <id>, or resolve <id> (transfers list --needs-attention)'
+      : undefined,
 }
 
-type ShownTransfer = Awaited<ReturnType<typeof shownTransfer>>
+type AmountField = 'lateFunds' | Extract<keyof ShownTransfer, `${string}mount`>
+
+function amountColumn(field: AmountField): ListColumn<ShownTransfer> {
+  const textOf = ({ currency, [field]: amount }: ShownTransfer) =>
+    typeof amount === 'number' ? amountText(amount, currency) : null
+  return { cell: textOf, align: 'right' }
+}
 
 /** Returns a transfer as `GET /v1/transfers/:trackingId` shows it, with the currency and the merchant. */
 export async function shownTransfer({ configuration }: CommandStores, { transfer, revision }: FoundTransfer) {

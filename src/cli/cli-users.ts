@@ -5,6 +5,7 @@ import type { User } from '../domain/user/user.js'
 import { storedUuid } from '../kernel/uuid.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineCommand } from './command.js'
+import { columnsOnlyIn } from './listing.js'
 import { choice, email, option, repeatable, required, seenRevision, text } from './options.js'
 import { shortId } from './readable.js'
 
@@ -45,12 +46,17 @@ export function addUserCommands(program: Command): void {
     },
     list: {
       columns: {
-        'USER ID': 'userId',
-        ROLE: 'role',
-        STATE: ({ disabled, heldBy }) => (disabled ? 'disabled' : heldBy.length > 0 ? 'held' : 'enabled'),
-        REV: 'revision',
-        'LAST SIGN-IN': 'lastSignInAt',
-        EMAIL: 'email',
+        userId: {},
+        role: {},
+        disabled: {
+          head: 'STATE',
+          cell: ({ disabled, heldBy }) => (disabled ? 'disabled' : heldBy.length > 0 ? 'held' : 'enabled'),
+        },
+        revision: { head: 'REV' },
+        lastSignInAt: { head: 'LAST SIGN-IN' },
+        ...columnsOnlyIn('wide and csv', 'name', 'merchantIds', 'hasSecondFactor', 'createdAt'),
+        ...columnsOnlyIn('csv', 'heldBy', 'mustChangePassword'),
+        email: {},
       },
       none: 'No users found.',
     },

@@ -8,23 +8,16 @@ import { isStoredUuid, storedUuid, storedUuidPrefix } from '../kernel/uuid.js'
 import type { CommandStores } from './cli-stores.js'
 import { confirm, type Question, requireTerminal } from './confirmation.js'
 import { AlreadyDone, Refused, refusedBy, UsageError } from './failures.js'
+import { type List, type Listing, listed } from './listing.js'
 import { type Logging, pathOf, securityLogIn, withSecurityLog } from './operator-log.js'
-import { flagOf, type OptionSpecs, type Values } from './options.js'
-import { type Output, outputOf } from './output.js'
-import { type Columns, jsonLine, readable, shortIdLength, table } from './readable.js'
+import { choices, flagOf, type OptionSpecs, type Values } from './options.js'
+import { addFormatOptions, type Format, formatOf, formats, type Output, outputOf } from './output.js'
+import { jsonLine, readable, shortIdLength } from './readable.js'
+import { watchOption } from './watch-option.js'
 
 /** The parts that a command works on. A command without a configuration leaves no line in the security log. */
 interface Parts extends Output, Partial<Logging> {
   close?(): Promise<void>
-}
-
-/** The table of a list. */
-export interface Listing<Row> {
-  readonly columns: Columns<Row>
-  /** The sentence that replaces an empty table. */
-  readonly none: string
-  /** Returns a suggestion for the next step, which is printed on stderr. */
-  readonly hint?: (rows: readonly Row[]) => string | undefined
 }
 
 type RowOf<Result> = Result extends { readonly items: readonly (infer Row)[] } | readonly (infer Row)[] ? Row : never
@@ -64,17 +57,44 @@ interface Definition<Opened, Options extends OptionSpecs, Arguments extends unkn
   /** Returns the result to print; `undefined` if the command prints it itself. */
   readonly run: (
     opened: Opened,
-    options: Values<Options> & { readonly json?: true },
+    options: Values<Options> & { readonly output?: Format },
     ...args: Arguments
   ) => Promise<Result>
-  /** Returns the document that `--json` prints. Defaults to the result. */
+  /** Returns the JSON document. Defaults to the result. */
   readonly json?: (result: Result) => unknown
-  /** Returns the human-readable text. Defaults to the fields of the JSON document, one per line. */
+  /** Returns the human-readable text. Defaults to the table of a list, and to the fields of any other JSON document, one per line. */
   readonly text?: (result: Result, opened: Opened) => string
-  /** The table of a result that is a list or a page of one. */
+  /** The columns of a result that is a list or a page of one, which adds the formats of lists and `--columns`. */
   readonly list?: Listing<RowOf<Result>>
+  /** Adds `--watch`, which runs the command again and again. For commands that show a changing state. */
+  readonly watch?: true
   /** Returns a sentence if the printed result is a finding that should end with exit status 1. */
   readonly finding?: (result: Result) => string | undefined
+}
+
+/** The options of every command. Those that a command lacks are `undefined`. */
+type Given<Options extends OptionSpecs> = Values<Options> & {
+  readonly yes?: true
+  readonly output?: Format
+  readonly columns?: readonly string[]
+  readonly watch?: number
+}
+
+function columnsOption<Row>({ columns }: Listing<Row>) {
+  return choices('<name,...>', 'these columns in this order, in a table and in CSV', Object.keys(columns))
+}
+
+/** Returns a function that returns the text of a result; `undefined` for the fields of its JSON document. */
+function textOf<Opened extends Parts, Options extends OptionSpecs, Arguments extends unknown[], Result>(
+  { list, text }: Definition<Opened, Options, Arguments, Result>,
+  result: Result,
+  opened: Opened,
+  { output = 'table', columns }: Given<OptionSpecs>,
+): (() => string) | undefined {
+  const isCustom = !list || (output === 'table' && !columns)
+  if (text && isCustom) return () => text(result, opened)
+  if (!list || output === 'json') return undefined
+  return () => listed(result as List<RowOf<Result>>, list, output, columns, opened)
 }
 
 function definer<Opened extends Parts>(
@@ -87,7 +107,14 @@ function definer<Opened extends Parts>(
     description: string,
     definition: Definition<Opened, Options, Arguments, Result>,
   ): void => {
-    const { args = {}, options = {}, log = 'must exist', run, json = (same: Result): unknown => same } = definition
+    const {
+      args = {},
+      options = {},
+      log = 'must exist',
+      run,
+      json = (same: Result): unknown => same,
+      list,
+    } = definition
     const command = parent.command(usage).description(description)
     for (const argument of command.registeredArguments) {
       const { description = '', parse, choices } = { ...usualArgs[argument.name()], ...args[argument.name()] }
@@ -95,7 +122,11 @@ function definer<Opened extends Parts>(
       if (parse) argument.argParser(parse)
       if (choices) argument.choices(choices)
     }
-    for (const [name, { form, description, complete }] of Object.entries<OptionSpecs[string]>(options)) {
+    const listOptions = list && { columns: columnsOption(list) }
+    for (const [name, { form, description, complete }] of Object.entries<OptionSpecs[string]>({
+      ...options,
+      ...listOptions,
+    })) {
       const zone = form === '<time>' ? ' (UTC)' : ''
       command.addOption(complete(new Option(`${flagOf(name)} ${form}`.trim(), `${description}${zone}`)))
     }
@@ -103,19 +134,33 @@ function definer<Opened extends Parts>(
     addExamples(command, definition.examples)
     const { confirmation } = definition
     if (confirmation) command.option('--yes', 'do it without asking')
-    command.option('--json', 'print exactly one JSON document on stdout').action(async () => {
-      const given = command.opts<Values<Options> & { readonly yes?: true }>()
+    if (definition.watch) command.addOption(watchOption())
+    addFormatOptions(command, list ? formats : undefined)
+    command.action(async () => {
+      const given = command.opts<Given<Options>>()
       const question = given.yes || confirmation?.when?.(given) === false ? undefined : confirmation?.question
       if (question) requireTerminal(command)
+      if (given.columns && given.output === 'json') throw new UsageError('--columns cannot be combined with JSON')
+      if (given.watch !== undefined && given.output === 'csv')
+        throw new UsageError('--watch cannot be combined with CSV')
       const opened = await open(command, log)
       try {
         await prepare?.(command, opened)
         if (question) await confirm(await question(opened, given, ...(command.processedArgs as Arguments)))
         const action = () => run(opened, given, ...(command.processedArgs as Arguments))
+        const { watch: seconds } = given
+        if (seconds !== undefined) {
+          const readText = (result: Result) => textOf(definition, result, opened, given)?.() ?? readable(json(result))
+          const { watchCommand } = await import('./watch.js')
+          await watchCommand(command, seconds, async () => {
+            const result = await action()
+            return { document: json(result), text: given.output === 'json' ? '' : readText(result) }
+          })
+          return
+        }
         const result = await withSecurityLog(opened, command, action)
-        const { list, text = list && (() => listed(result, list, opened)), finding } = definition
-        if (result !== undefined) print(command, json(result), text && (() => text(result, opened)))
-        const problem = finding?.(result)
+        if (result !== undefined) print(command, json(result), textOf(definition, result, opened, given))
+        const problem = definition.finding?.(result)
         if (problem !== undefined) throw new Refused('check-failed', problem)
       } catch (error) {
         if (error instanceof AlreadyDone) print(command, error.result)
@@ -156,22 +201,9 @@ export const defineStandaloneCommand = definer(async (command) => {
 /** Defines a command that needs no configuration, or reads it itself. It leaves no line in the security log. */
 export const defineBareCommand = definer(async (command) => ({ ...outputOf(command), command }))
 
-/** Returns the text of a list, or of a page. Prints its hint, and the cursor of the next page. */
-export function listed<Row>(result: unknown, { columns, none, hint }: Listing<Row>, { notify }: Output): string {
-  const { items, nextCursor = null } = (Array.isArray(result) ? { items: result } : result) as {
-    readonly items: readonly Row[]
-    readonly nextCursor?: string | null
-  }
-  if (nextCursor !== null) notify(`there are more: use --cursor ${nextCursor}`)
-  const next = hint?.(items)
-  if (next !== undefined) notify(next)
-  return items.length === 0 ? `${none}\n` : table(items, columns)
-}
-
-/** Prints a result as `--json` demands. */
+/** Prints a result as JSON if the command should, and otherwise its text. */
 export function print(command: Command, result: unknown, text = () => readable(result)): void {
-  const { json } = command.opts<{ readonly json?: true }>()
-  outputOf(command).write(json ? jsonLine(result) : text())
+  outputOf(command).write(formatOf(command) === 'json' ? jsonLine(result) : text())
 }
 
 /** Rejects amounts that the currency cannot represent. Only amounts are bigint options. @throws UsageError */

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { escapeHidden } from '../kernel/text.js'
 import { Refused, UsageError } from './failures.js'
+import { formatOf } from './output.js'
 
 /** What a user must know and type before a command runs that stops a merchant or cannot be undone. */
 export interface Question {
@@ -12,7 +13,7 @@ export interface Question {
 
 /** Rejects a command that needs a confirmation but cannot ask for one. @throws UsageError */
 export function requireTerminal(command: Command): void {
-  const { json } = command.opts<{ readonly json?: true }>()
+  const json = formatOf(command) === 'json'
   if (!json && process.stdin.isTTY && process.stderr.isTTY) return
   const reason = json ? 'with --json, it does not ask' : 'there is no terminal to ask'
   throw new UsageError(`this requires a confirmation, but ${reason}: use --yes to do it anyway`, 'yes-required')

@@ -35,6 +35,13 @@ export function waitForStopSignal(): Promise<NodeJS.Signals> {
   })
 }
 
+/** Returns {@link interruptSignal} for a command that prints until the signal. It aborts also when the reader closes the pipe (`| head`). */
+export function printingSignal(): AbortSignal {
+  const closed = new AbortController()
+  process.stdout.once('error', () => closed.abort())
+  return AbortSignal.any([interruptSignal(), closed.signal])
+}
+
 let interrupted: AbortController | undefined
 
 /** Returns the process's abort signal for a command that cleans up. The first signal aborts it, and a second one ends the process. */

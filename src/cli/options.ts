@@ -58,6 +58,22 @@ export function choice<Value extends string>(
   return { form, description, complete: (option) => option.choices(choices) }
 }
 
+/** Returns an option whose value is a list of choices, separated by commas. */
+export function choices<Value extends string>(
+  form: `<${string},...>`,
+  description: string,
+  choices: readonly Value[],
+): OptionOf<readonly Value[] | undefined> {
+  const parse = (text: string) => {
+    const names = [...new Set(text.split(',').map((name) => name.trim()))]
+    const unknown = names.filter((name) => !choices.includes(name as Value))
+    if (unknown.length > 0)
+      throw new InvalidArgumentError(`Unknown: ${unknown.join(', ')}. Allowed choices are ${choices.join(', ')}.`)
+    return names
+  }
+  return { form, description, complete: (option) => option.choices(choices).argParser(parse) }
+}
+
 /** The options of a list that is printed in pages. */
 export const pageOptions = <Cursor>(parseAfter: (text: string) => Cursor) => ({
   limit: defaulting(50, option('<n>', 'the size of the page, 1 to 1000', integer({ min: 1, max: 1000 }))),

@@ -15,8 +15,9 @@ import { addTransferCommands } from './cli-transfers.js'
 import { addUserCommands } from './cli-users.js'
 import { addWalletCommands } from './cli-wallet.js'
 import { failureDocument, failureOf } from './failures.js'
-import { inRed, noticesOf, outputOf, printFailure } from './output.js'
+import { inRed, noticesOf, outputOf, printFailure, wantsJson } from './output.js'
 import { jsonLine } from './readable.js'
+import { withSeconds } from './watch-option.js'
 
 /** The groups of commands, in the order of the help. */
 const groups = [
@@ -37,19 +38,19 @@ const groups = [
  * wrong usage or configuration, 3 if another user has already done it. `output` replaces the stdout and stderr of the process.
  */
 export async function run(argv: readonly string[], output: OutputConfiguration = {}): Promise<number> {
-  const wantsJson = argv.includes('--json')
+  const isJson = wantsJson(argv)
   const program = buildProgram(output)
   const { writeErr } = program.configureOutput()
-  if (wantsJson) withoutParserMessages(program)
+  if (isJson) withoutParserMessages(program)
   const notices = noticesOf(program)
   try {
-    await program.parseAsync(argv)
+    await program.parseAsync(withSeconds(argv))
     for (const notice of notices) outputOf(program).announce(notice)
     return 0
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0
     const failure = failureOf(error)
-    if (wantsJson) writeErr?.(jsonLine(failureDocument(failure, notices)))
+    if (isJson) writeErr?.(jsonLine(failureDocument(failure, notices)))
     else if (!(error instanceof CommanderError)) {
       printFailure(program, failure.message)
       if (failure.stack !== undefined) writeErr?.(`${failure.stack}\n`)

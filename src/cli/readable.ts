@@ -85,14 +85,14 @@ function coloured(name: string, text: string): string {
   return colour ? styleText(colour, text) : text
 }
 
-/** Returns a value on one line, with times in UTC. */
-export function cell(value: unknown): string {
+/** Returns a value on one line, with times in UTC as `timeText` returns them. */
+export function cell(value: unknown, timeText = shownTime): string {
   if (value === null || value === undefined || value === '') return '-'
-  if (Array.isArray(value)) return value.map(cell).join(', ') || '-'
-  if (typeof value === 'string' && isoTime.test(value)) return shownTime(value)
+  if (Array.isArray(value)) return value.map((each) => cell(each, timeText)).join(', ') || '-'
+  if (typeof value === 'string' && isoTime.test(value)) return timeText(value)
   if (typeof value !== 'object') return escapeHidden(String(value))
   return Object.entries(value)
-    .map(([name, field]) => `${name}=${cell(field)}`)
+    .map(([name, field]) => `${name}=${cell(field, timeText)}`)
     .join(' ')
 }
 
@@ -164,11 +164,16 @@ function isTable(value: unknown): value is Record<string, unknown>[] {
 /** Returns a table of the rows' fields, or the rows below each other if the table would be too wide. */
 function plainTable(rows: readonly Record<string, unknown>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
-  const columns = names.map((name) => [name.replace(/[A-Z]/g, ' $&').toUpperCase(), name])
+  const columns = names.map((name) => [headOf(name), name])
   const text = table(rows, Object.fromEntries(columns))
   return stripVTControlCharacters(text)
     .split('\n')
     .some((line) => line.length > maxWidth)
     ? rows.map(readable).join('\n')
     : text
+}
+
+/** Returns the head of a column with the values of a field: `LAST EVENT AT` for `lastEventAt`. */
+export function headOf(field: string): string {
+  return field.replace(/[A-Z]/g, ' $&').toUpperCase()
 }

@@ -58,7 +58,7 @@ const expected: [words: string, candidates: readonly string[]][] = [
   ['completion zsh ', []],
   ['transfers list --status ', statuses],
   ['transfers list --kind deposit --status C', ['Completed', 'Cancelled']],
-  ['payouts stop --', ['--reason', '--json', '--help']],
+  ['payouts stop --', ['--reason', '--output', '--json', '--help']],
   ['audit check --k', ['--key']],
   ['audit state ', ['transfer', 'merchant', 'statement']],
   ['audit state --at 2026-11-21 ', ['transfer', 'merchant', 'statement']],
@@ -69,15 +69,23 @@ const expected: [words: string, candidates: readonly string[]][] = [
   ['restore b', ['backups']],
   ['audit check proof.txt --checkpoint p', ['proof.txt']],
   ['merchants show ', []],
+  ['merchants show --output ', ['json']],
+  ['users list -o ', ['table', 'wide', 'csv', 'json']],
+  ['outbox list --columns ', ['at', 'kind', 'to', 'code', 'link']],
+]
+/** The candidates of the last element of a list. zsh adds them without the elements before it. */
+const inLists: [words: string, candidates: readonly string[]][] = [
+  ['outbox list --columns at,', ['at', 'kind', 'to', 'code', 'link']],
+  ['outbox list --columns at,kind,l', ['link']],
 ]
 
 for (const shell of ['bash', 'zsh', 'fish'] as const) {
   const skip = spawnSync(shell, ['-c', 'true']).status === 0 ? false : `${shell} is not installed`
   t.test(`${shell} completes commands, options, choices and files`, { skip }, async (t) => {
-    for (const [line, candidates] of expected) {
+    for (const [line, candidates] of [...expected, ...inLists]) {
       const found = complete[shell](['transferd', ...line.split(' ')])
       const names = found.split('\n').filter((name) => name !== '')
-      t.same([...new Set(names)].map((name) => name.replace(/\/$/, '')).sort(), [...candidates].sort(), line)
+      t.same([...new Set(names)].map((name) => name.replace(/\/$|^.*,/, '')).sort(), [...candidates].sort(), line)
     }
   })
 }
@@ -85,6 +93,8 @@ for (const shell of ['bash', 'zsh', 'fish'] as const) {
 t.test('bash completes --option=value', async (t) => {
   const found = complete.bash(['transferd', 'transfers', 'list', '--status', '=', 'Pen'])
   t.equal(found, 'Pending\n')
+  const words = ['transferd', 'outbox', 'list', '--columns', '=', 'kind,c']
+  t.equal(complete.bash(words), 'kind,code\n', 'with the elements before the last one')
 })
 
 t.test('the command prints the script, and its help says how to install it for each shell', async (t) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import t from 'tap'
 import { failureCodes } from '../../src/cli/failures.js'
+import { formats } from '../../src/cli/output.js'
 import { buildProgram } from '../../src/cli/program.js'
 import { ruleTexts } from '../../src/kernel/rules.js'
 import { runCli as runProcess, temporaryDirectory } from '../support/processes.js'
@@ -16,13 +17,48 @@ function leaves(command: Command, path: string[] = []): { path: string; command:
 
 const commands = leaves(buildProgram())
 
-t.test('every command takes --json', async (t) => {
+const hasOption = (name: string, { options }: Command) => options.some(({ long }) => long === name)
+
+t.test('every command takes --json and --output json, and a list all formats and --columns', async (t) => {
   t.ok(commands.length > 20)
   for (const { path, command } of commands) {
-    t.ok(
-      command.options.some((option) => option.long === '--json'),
-      path,
-    )
+    t.ok(hasOption('--json', command), path)
+    const { argChoices } = command.options.find(({ long }) => long === '--output')!
+    t.same(argChoices, hasOption('--columns', command) ? formats : ['json'], path)
+  }
+})
+
+t.test('the reference lists the commands that take --watch', async (t) => {
+  const [, section = ''] = readFileSync('docs/reference/cli.md', 'utf8').split('### Watching\n')
+  const [, names = ''] = /exit with status 0: ([^.]*)\./.exec(section) ?? []
+  const listed = [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name.replaceAll(/\s+/g, ' '))
+  const watched = commands.flatMap(({ path, command }) => (hasOption('--watch', command) ? [path] : []))
+  t.same(listed.toSorted(), watched.toSorted())
+})
+
+t.test('the last format option counts, also for the errors of the parser', async (t) => {
+  const cases: [args: string, isJson: boolean][] = [
+    ['--json', true],
+    ['-o json', true],
+    ['-ojson', true],
+    ['--output json', true],
+    ['--output=json', true],
+    ['--json -o csv', false],
+    ['-o csv --json', true],
+    ['-o table -o json', true],
+    ['', false],
+    ['-o', false],
+    ['--columns json', false],
+  ]
+  for (const [args, isJson] of cases) {
+    const { status, stderr } = await runCli(temporaryDirectory(t), [
+      'merchants',
+      'list',
+      '--nonsense',
+      ...args.split(' '),
+    ])
+    t.equal(status, 2)
+    t.equal(stderr.startsWith('{"error":'), isJson, args)
   }
 })
 
@@ -56,6 +92,9 @@ t.test('--version prints the version of the package', async (t) => {
   t.same(await runProcess(temporaryDirectory(t), ['--version']), { status: 0, stdout: `${version}\n`, stderr: '' })
 })
 
+/** The options that the reference explains for all commands together. */
+const explainedOnce = ['--json', '--output', '--columns', '--watch']
+
 t.test('docs/reference/cli.md lists exactly the existing commands and options', async (t) => {
   const page = readFileSync('docs/reference/cli.md', 'utf8')
   const sections = new Map(
@@ -70,7 +109,7 @@ t.test('docs/reference/cli.md lists exactly the existing commands and options', 
     const args = command.registeredArguments.map((argument) => `<${argument.name()}>`)
     t.equal(usage, [path, ...args].join(' '))
     const documented = [...text.matchAll(/^\| `(--[a-z-]+)/gm)].map(([, option]) => option)
-    const options = command.options.flatMap(({ long }) => (long && long !== '--json' ? [long] : []))
+    const options = command.options.flatMap(({ long }) => (long && !explainedOnce.includes(long) ? [long] : []))
     t.same(documented.sort(), options.sort(), `options of ${path}`)
   }
 })

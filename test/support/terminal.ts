@@ -32,6 +32,8 @@ export async function onTerminal(
   command: readonly string[],
   typed: readonly (readonly [prompt: string, text: string])[] = [],
   environment: NodeJS.ProcessEnv = {},
+  /** Receives everything that the terminal has shown so far. */
+  onShown: (shown: string) => void = () => undefined,
 ): Promise<{ readonly status: number; readonly shown: string }> {
   const child = spawn('python3', ['-c', python, JSON.stringify(typed), ...command], {
     cwd: directory,
@@ -41,6 +43,7 @@ export async function onTerminal(
   let shown = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     shown += text
+    onShown(shown)
   })
   const [status] = (await once(child, 'close')) as [number]
   return { status, shown: shown.replaceAll('\r\n', '\n') }
