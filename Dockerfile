@@ -15,7 +15,7 @@ COPY . .
 RUN npm run build \
  && node scripts/pack.js /tmp/packages \
  && mkdir /app \
- && tar -xzf /tmp/packages/transferd-0*.tgz --strip-components=1 -C /app \
+ && tar -xzf /tmp/packages/transferd-[0-9]*.tgz --strip-components=1 -C /app \
  && cp package-lock.json /app/ \
  && cd /app && npm install --no-audit --no-fund --ignore-scripts --omit=dev
 

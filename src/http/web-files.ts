@@ -50,20 +50,29 @@ export async function sendWebFile(
 ): Promise<FastifyReply> {
   reply.headers({ 'content-type': file.type, 'cache-control': caching, 'x-content-type-options': 'nosniff' })
   if (file.encoding === undefined) return reply.send(file.content)
-  const accepted = (headers['accept-encoding'] ?? '').split(/[\s,;]+/)
-  const encoding = [file.encoding, 'gzip' as const].find((name) => accepted.includes(name))
+  const accepted = acceptedEncodings(headers['accept-encoding'])
+  const encoding = [file.encoding, 'gzip' as const].find((name) => accepted.has(name))
   reply.header('vary', 'Accept-Encoding')
   if (encoding) reply.header('content-encoding', encoding)
   if (encoding === 'br') return reply.send(file.content)
-  const content = (await promisify(brotliDecompress)(file.content)) as Buffer
-  return reply.send(encoding === 'gzip' ? await gzipped(file, content) : content)
+  return reply.send(await (encoding === 'gzip' ? gzipped(file) : decompress(file)))
+}
+
+/** Returns the encodings that the header names and does not exclude with `q=0` (RFC 9110, section 12.5.3). */
+function acceptedEncodings(header = ''): ReadonlySet<string> {
+  const listed = header.toLowerCase().split(',')
+  return new Set(listed.filter((each) => !/;\s*q=0(\.0*)?\s*$/.test(each)).map((each) => each.split(';', 1)[0]!.trim()))
 }
 
 /** Browsers accept only gzip from a server without TLS on another machine. */
 const inGzip = new WeakMap<WebFile, Promise<Buffer>>()
 
-function gzipped(file: WebFile, content: Buffer): Promise<Buffer> {
-  const made = inGzip.get(file) ?? promisify(gzip)(content)
+function gzipped(file: WebFile): Promise<Buffer> {
+  const made = inGzip.get(file) ?? decompress(file).then((content) => promisify(gzip)(content))
   inGzip.set(file, made)
   return made
+}
+
+function decompress({ content }: WebFile): Promise<Buffer> {
+  return promisify(brotliDecompress)(content) as Promise<Buffer>
 }

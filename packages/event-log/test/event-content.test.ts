@@ -59,6 +59,22 @@ t.test('rejects data and metadata that are not plain objects, and names the even
   t.same(await log.readStream('order'), [])
 })
 
+t.test('rejects types and stream names that are not text, and only these appends', async (t) => {
+  const others = [undefined, null, 5, true, {}, ['T'], new String('T'), Symbol('T'), () => 'T', '', 'a\ud800']
+  for (const other of others) {
+    const append = (stream: unknown, type: unknown) =>
+      log.append(stream as string, 'any', [{ type: type as string, data: {} }])
+    const simultaneous = [append('names', other), append(other, 'T'), append('simultaneous', 'T')]
+    const [type, stream, valid] = await Promise.allSettled(simultaneous)
+    const required = { name: 'TypeError', message: /must be well-formed text and not empty$/ }
+    t.match(type, { status: 'rejected', reason: required }, `the type ${typeof other}`)
+    t.match(stream, { status: 'rejected', reason: required }, `the name ${typeof other}`)
+    t.match(valid, { status: 'fulfilled' })
+  }
+  t.same(await log.readStream('names'), [])
+  t.equal((await log.readStream('simultaneous')).length, others.length)
+})
+
 t.test('accepts objects without a prototype, of another realm, and with a toJSON that returns an object', async (t) => {
   const objects = [
     Object.assign(Object.create(null), { a: 1 }),

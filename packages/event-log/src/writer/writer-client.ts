@@ -309,9 +309,12 @@ function encodeEvent({ id = randomUUID(), type, data, metadata = '{}' }: Append[
   return eventText(id, type, jsonText(data, 'data', type), jsonText(metadata, 'metadata', type))
 }
 
-/** Rejects text with lone surrogates, which would be stored as U+FFFD, so that different names became equal. */
-function checkText(field: string, text: string): void {
-  if (text === '' || (surrogate.test(text) && loneSurrogate.test(text)))
+/**
+ * Rejects values of other kinds, which would be stored as a damaged event or fail the whole message, and text with lone surrogates, which
+ * would be stored as U+FFFD, so that different names became equal.
+ */
+function checkText(field: string, text: unknown): void {
+  if (typeof text !== 'string' || text === '' || (surrogate.test(text) && loneSurrogate.test(text)))
     throw new TypeError(`${field} must be well-formed text and not empty`)
 }
 
