@@ -1,7 +1,7 @@
 // npm run release -- <version> [--dry-run]: requires a clean tree and a passing check. Creates a commit with the new version and the
 // dated changes, a tag, and the packages in release/. It neither pushes nor publishes. With --dry-run, it changes nothing.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -37,6 +37,7 @@ if (!/^\d+\.\d+\.\d+$/.test(version)) fail('usage: npm run release -- <major.min
 const tagged = output('git', 'tag', '--list', `v${current}`) !== ''
 if (compare(parts(version), parts(current)) < (tagged ? 1 : 0)) fail(`${version} is not newer than ${current}`)
 if (output('git', 'tag', '--list', `v${version}`) !== '') fail(`the tag v${version} already exists`)
+if (!process.version.startsWith('v20.')) fail('packing @transferd/sqlite-node20 requires Node 20')
 if (output('git', 'status', '--porcelain') !== '') fail('commit or remove your uncommitted changes first')
 const [, before, after] =
   changes.match(/^([\s\S]*?)## Unreleased\n([\s\S]*)$/) ?? fail('CHANGELOG.md lists no unreleased changes')
@@ -66,4 +67,8 @@ run('npm', 'run', 'build', '--silent')
 run('node', 'scripts/pack.js', 'release', '--all-platforms')
 run('git', 'commit', '--quiet', '--all', '--message', `Release ${version}`)
 run('git', 'tag', '--annotate', `v${version}`, '--message', `Release ${version}`)
-console.log(`v${version} is committed, tagged and packed. Next: git push --follow-tags, then npm publish release/*.tgz`)
+console.log(`v${version} is committed, tagged and packed. Next, in this order:\n\n  git push --follow-tags`)
+// The service is the first by name and the last to publish, because npm would omit a missing optional dependency without an error.
+const packed = readdirSync('release').filter((name) => name.endsWith(`-${version}.tgz`))
+for (const name of packed.sort().reverse()) console.log(`  npm publish ./release/${name}`)
+console.log('\nnpm creates the provenance only in GitHub Actions and GitLab CI. Elsewhere, add --provenance=false.')

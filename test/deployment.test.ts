@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -56,6 +56,10 @@ const imageDefaults = Object.fromEntries(
   ),
 )
 
+function matchesGlob(name: string, pattern: string): boolean {
+  return new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '.*')}$`).test(name)
+}
+
 /** Returns the variables that are set both directly and as a file. transferd rejects that. */
 function setTwice(environment: { readonly [name: string]: string | undefined }): string[] {
   return Object.keys(environment).filter((name) => environment[name] && environment[`${name}_FILE`])
@@ -68,6 +72,15 @@ function substituted(value: string, values: { readonly [name: string]: string })
     (_, name: string, rest: string) => values[name] ?? rest,
   )
 }
+
+t.test('the image unpacks the package of the service in any version, and no other package', async (t) => {
+  const [, pattern = ''] = /tar -xzf \/tmp\/packages\/(\S+)/.exec(dockerfile) ?? []
+  for (const version of ['0.1.0', '1.0.0', '12.3.4']) {
+    t.ok(matchesGlob(`transferd-${version}.tgz`, pattern), version)
+    for (const { name } of readdirSync('packages', { withFileTypes: true }))
+      t.notOk(matchesGlob(`transferd-${name}-${version}.tgz`, pattern), name)
+  }
+})
 
 t.test('every image is pinned to a version, and both build stages and both nodes use the same image', async (t) => {
   for (const [name, { image }] of all) t.match(image, pinned, name)

@@ -1,4 +1,5 @@
 import { skippedEventsStream } from '../domain/streams.js'
+import { loadOnce } from '../kernel/load-once.js'
 import { type DomainEvent, decodeEvent, type EventData, UnreadableEventError } from './event-codec.js'
 import type { EventStore, Page, RecordedEvent, UnparsedEvent } from './event-store.js'
 
@@ -93,14 +94,7 @@ export function skipEvents(store: EventStore): EventStore {
       streams.set(stream, new Map(streams.get(stream)).set(revision, eventId))
     }
   }
-  let loading: Promise<void> | undefined
-  const loaded = () => {
-    loading ??= store.readStream(skippedEventsStream).then(learn, (error) => {
-      loading = undefined
-      throw error
-    })
-    return loading
-  }
+  const loaded = loadOnce(async () => learn(await store.readStream(skippedEventsStream)))
   /** Returns the same list if no event was ever skipped, which is almost always the case. */
   const mark = (events: readonly RecordedEvent[]) => {
     learn(events)

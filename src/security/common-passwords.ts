@@ -1,25 +1,25 @@
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
-
-let loading: Promise<ReadonlySet<string>> | undefined
+import { loadOnce } from '../kernel/load-once.js'
 
 /**
  * Returns whether a password is on a list of 49,000 common ones (NIST SP 800-63B), in any case. Most of them are shorter than the service
  * requires, so one that is lengthened with digits or signs at its ends, or repeated, is common too: `Password2026!`, `qwertyqwerty`.
  */
 export async function isCommonPassword(password: string): Promise<boolean> {
-  // Loaded on first use, because few processes ever set a password: 4 MB in memory.
-  loading ??= loadList()
-  const list = await loading
+  const list = await loadList()
   const folded = password.normalize('NFKC').toLowerCase()
   const withoutEnds = folded.replace(/^\P{L}+|\P{L}+$/gu, '')
   return [folded, withoutEnds].some((text) => list.has(text) || list.has(text.replace(/^(.+?)\1+$/su, '$1')))
 }
 
-/** The build writes the list, in lower case (scripts/bundle.js). */
-async function loadList(): Promise<ReadonlySet<string>> {
+/**
+ * The build writes the list, in lower case (scripts/bundle.js). It is loaded on first use, because few processes ever set a password: 4 MB
+ * in memory.
+ */
+const loadList = loadOnce(async (): Promise<ReadonlySet<string>> => {
   const file = await readFile(new URL(import.meta.resolve('#data/common-passwords.br')))
   const text = await promisify(brotliDecompress)(file)
   return new Set(text.toString().split('\n'))
-}
+})

@@ -21,6 +21,7 @@ type Dependencies = Readonly<Record<string, string>>
 
 interface Manifest {
   readonly name: string
+  readonly license: string
   readonly dependencies?: Dependencies
   readonly optionalDependencies?: Dependencies
   readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
@@ -159,7 +160,7 @@ t.test('all packages work outside the repository', async (t) => {
     t.test(`${name}: the manifest and the files are those of a publication`, async (t) => {
       for (const field of ['private', 'scripts', 'devDependencies', 'workspaces']) t.notOk(field in manifest, field)
       t.match(manifest, {
-        license: String,
+        license: name === '@transferd/sqlite-node20' ? 'Apache-2.0 AND MIT' : 'Apache-2.0',
         homepage: /^https:/,
         repository: { type: 'git', url: /^git\+https:/ },
         bugs: { url: /^https:/ },
@@ -170,6 +171,9 @@ t.test('all packages work outside the repository', async (t) => {
         for (const file of typeof entry === 'string' ? [entry] : [entry.types!, entry.default!])
           t.ok(isFile(file), file)
       for (const file of ['LICENSE', 'NOTICE', 'README.md']) t.ok(isFile(file), file)
+      t.match(readFileSync(join(folder, 'LICENSE'), 'utf8'), /Apache License/)
+      if (manifest.license.includes('MIT'))
+        t.match(readFileSync(join(folder, 'THIRD-PARTY.txt'), 'utf8'), /^better-sqlite3 12\S* \(MIT\)$/m)
       t.same(
         files.filter((file) => /\.map$|(^|\/)test\/|\.(tsx|png|jpe?g)$|(?<!\.d)\.ts$/.test(file)),
         [],

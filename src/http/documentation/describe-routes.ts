@@ -27,7 +27,7 @@ const serviceTags = [
 ]
 
 /** The documents of one part of the API. */
-export interface Documents {
+interface Documents {
   /** OpenAPI 3.1. */
   readonly json: object
   readonly yaml: string

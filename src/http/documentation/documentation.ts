@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { loadOnce } from '../../kernel/load-once.js'
 import { html, htmlHeaders } from '../html.js'
 import { pathOf } from '../public-url.js'
 import { RequestError } from '../refusals.js'
 import { readWebFiles, sendWebFile, type WebFile } from '../web-files.js'
-import type { Documents } from './describe-routes.js'
 
 const documentationPlugin = { name: 'documentation', dependencies: ['gate', 'unknown-routes'] }
 
@@ -15,16 +15,11 @@ const documentationPlugin = { name: 'documentation', dependencies: ['gate', 'unk
 export const documentation = fp(async (app) => {
   const { publicUrl, installationName } = app.services
   const root = `${pathOf(publicUrl)}/documentation`
-  const made = new Map<boolean, Promise<Documents>>()
-  const documents = (isService: boolean) => {
-    const built =
-      made.get(isService) ??
-      import('./describe-routes.js').then(({ describeRoutes }) =>
-        describeRoutes(app.knownRoutes, app.services, isService),
-      )
-    made.set(isService, built)
-    return built
-  }
+  const documentsOf = (isService: boolean) =>
+    loadOnce(async () => {
+      const { describeRoutes } = await import('./describe-routes.js')
+      return describeRoutes(app.knownRoutes, app.services, isService)
+    })
   const title = `transferd API · ${installationName}`
   const page = async (isService: boolean, reply: FastifyReply) => {
     const policy = {
@@ -51,18 +46,17 @@ export const documentation = fp(async (app) => {
   }
   await app.register(async (scope) => {
     scope.addHook('onRequest', app.gate.limitObserver())
-    for (const [path, isService] of [
-      ['/documentation', false],
-      ['/documentation/service', true],
+    const merchantDocuments = documentsOf(false)
+    for (const [path, isService, documents] of [
+      ['/documentation', false, merchantDocuments],
+      ['/documentation/service', true, documentsOf(true)],
     ] as const) {
       scope.get(path, (_, reply) => page(isService, reply))
       scope.get(`${path}/`, (_, reply) => page(isService, reply))
-      scope.get(`${path}/json`, async () => (await documents(isService)).json)
-      scope.get(`${path}/yaml`, async (_, reply) =>
-        reply.type('application/yaml').send((await documents(isService)).yaml),
-      )
+      scope.get(`${path}/json`, async () => (await documents()).json)
+      scope.get(`${path}/yaml`, async (_, reply) => reply.type('application/yaml').send((await documents()).yaml))
     }
-    scope.get('/documentation/openapi-3.0.json', async () => (await documents(false)).json30)
+    scope.get('/documentation/openapi-3.0.json', async () => (await merchantDocuments()).json30)
     scope.get<{ Params: { file: string } }>('/documentation/static/:file', (request, reply) =>
       sendFile(request.params.file, request, reply),
     )

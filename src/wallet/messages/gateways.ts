@@ -1,5 +1,6 @@
 import type { SendMailOptions, SentMessageInfo, Transporter } from 'nodemailer'
 import { KeyedLimit } from '../../kernel/concurrency.js'
+import { loadOnce } from '../../kernel/load-once.js'
 import { ExchangeFailedError, type ExchangeRequest, exchange } from '../exchange.js'
 import { type Email, MessageNotSentError, type Messages, type Sender, type Sms } from '../messages.js'
 
@@ -85,12 +86,11 @@ export function createSmtp({ url, from }: MailServer, timeoutMs = smtpTimeoutMs)
     disableFileAccess: true,
     disableUrlAccess: true,
   }
-  let transport: Promise<Transporter<SentMessageInfo>> | undefined
   // Loaded on the first email, because two threads would otherwise read half a megabyte at every start of the service.
-  const connected = () => {
-    transport ??= import('nodemailer').then(({ createTransport }) => createTransport(options))
-    return transport
-  }
+  const connected = loadOnce(async (): Promise<Transporter<SentMessageInfo>> => {
+    const { createTransport } = await import('nodemailer')
+    return createTransport(options)
+  })
   return {
     sendEmail: ({ to, subject, text, html }: Email) =>
       limit.run('emails', async () => {

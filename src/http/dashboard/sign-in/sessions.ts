@@ -1,5 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { isActive, type User } from '../../../domain/user/user.js'
+import { loadOnce } from '../../../kernel/load-once.js'
 import { addMs, hourMs, leftOfWaitMs, minuteMs } from '../../../kernel/time.js'
 import type { Document } from '../../../read-models/read-models.js'
 import type { HttpServices } from '../../services.js'
@@ -47,7 +48,12 @@ const maxUserAgent = 256
  * ending the sessions, and a restore start a new epoch (src/domain/user).
  */
 export class Sessions {
-  #indexed: Promise<void> | undefined
+  readonly #createIndexes = loadOnce(() =>
+    this.services.readModels.createIndexes(collectionName, [
+      { key: { userId: 1, createdAt: -1 } },
+      { key: { endsAt: 1 } },
+    ]),
+  )
 
   constructor(private readonly services: HttpServices) {}
 
@@ -174,13 +180,7 @@ export class Sessions {
   }
 
   async #collection() {
-    this.#indexed ??= this.services.readModels
-      .createIndexes(collectionName, [{ key: { userId: 1, createdAt: -1 } }, { key: { endsAt: 1 } }])
-      .catch((error) => {
-        this.#indexed = undefined
-        throw error
-      })
-    await this.#indexed
+    await this.#createIndexes()
     return this.services.readModels.collection(collectionName)
   }
 }
