@@ -134,7 +134,7 @@ function checkedText({ checked, checkpoint, keyId, kept }: Checked): string {
   return `${summary}\n${proven}\n${checkpointText(checkpoint)}`
 }
 
-/** Returns each line on a line of its own, regardless of the values in it. */
+/** Returns each line on a separate line, regardless of the values in it. */
 function escapedLines(...lines: readonly string[]): string {
   return lines.map((line) => `${wrap(escapeHidden(line), outputWidth()).join('\n')}\n`).join('')
 }

@@ -228,8 +228,8 @@ async function follow({ eventStore, announce, write }: CommandStores, lineOf: (r
 }
 
 function textLine({ recordedAt, stream, revision, type, actor, data, unreadable }: AuditRecord, names: Names): string {
-  const told = data === null ? { unreadable } : data
-  const sentence = sentenceOf({ type, actor, data: told }, names)
+  const shown = data === null ? { unreadable } : data
+  const sentence = sentenceOf({ type, actor, data: shown }, names)
   return `${exactTime(recordedAt, 'milliseconds')}  ${cell(`${stream}@${revision}`)}  ${sentence}\n`
 }
 

@@ -22,7 +22,7 @@ export function fieldTable(fields: object, names: Names, indent = ''): string {
     .join('')
 }
 
-/** Returns a label and a text, wrapped in a column of its own. */
+/** Returns a label and a text, wrapped in a separate column. */
 export function textField(label: string, text: string, labelWidth: number, indent = ''): string {
   const place = indent.length + labelWidth + gap.length
   const lines = wrap(escapeHidden(text), outputWidth() - place)
