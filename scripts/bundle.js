@@ -30,7 +30,7 @@ const entryPoints = {
   reader: 'dist/src/main/reader.js',
   'wal-checkpointer': 'packages/event-log/dist/src/writer/wal-checkpointer.js',
 }
-// Packages that are loaded on their first use, or that several threads load, are in files of their own.
+// Packages that are loaded on their first use, or that several threads load, are in separate files.
 const shared =
   /^(mongodb|@eventstore\/db-client|@grpc\/grpc-js|google-protobuf|undici|nodemailer|prom-client|@opentelemetry\/[\w-]+|@fastify\/swagger|age-encryption)(\/|$)/
 const sharedFolder = 'libraries'
@@ -46,7 +46,7 @@ const importShared = {
     })
   },
 }
-// Of a CommonJS package, esbuild exports only the default to a dynamic import and from an entry point, and Node provides all names.
+// esbuild exports only the default of a CommonJS package to a dynamic import and from an entry point, and Node provides all names.
 // This plugin adds the names.
 const allExports = {
   name: 'all exports',

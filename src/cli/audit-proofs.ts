@@ -134,7 +134,7 @@ function checkedText({ checked, checkpoint, keyId, kept }: Checked): string {
   return `${summary}\n${proven}\n${checkpointText(checkpoint)}`
 }
 
-/** Returns each line on a line of its own, regardless of the values in it. */
+/** Returns each line on a separate line, regardless of the values in it. */
 function escapedLines(...lines: readonly string[]): string {
   return lines.map((line) => `${wrap(escapeHidden(line), outputWidth()).join('\n')}\n`).join('')
 }
@@ -250,7 +250,7 @@ function verifiedText(verified: VerifiedLog & { readonly reported?: number }): s
     ...(checkpoint === null
       ? ['No valid checkpoint was found.']
       : [`The key ${origin}+${keyId} signed the checkpoint of ${counted(treeSize, 'event')}.`]),
-    `Verified ${counted(verified.verified, 'event')} from leaf ${from} on${until}. ${counted(unsealed, 'newer event')} not sealed yet.`,
+    `Verified ${counted(verified.verified, 'event')} from leaf ${from} on${until}. ${counted(unsealed, 'newer event')} ${unsealed === 1 ? 'is' : 'are'} not sealed yet.`,
     codesVerified
       ? 'The codes of the events were verified with the master key.'
       : 'The codes of the events were not verified, which needs the master key.',

@@ -47,18 +47,26 @@ export function addAuditCommands(program: Command): void {
         (await auditedHistory(eventStore, storedUuid(id), time)) ??
         (await auditedHistory(eventStore, await byReference(stores, id), time))
       if (!story) throw new Refused('not-yet-existing', 'The transfer did not exist at that time.')
-      return { story, names: await namesOf(stores) }
+      names = await namesOf(stores)
+      return story
     },
-    json: ({ story }) => story,
-    text: ({ story, names }) => storyText(story, names),
+    text: (story) => storyText(story, names as Names),
+    list: {
+      columns: {
+        position: { align: 'right' },
+        at: { head: 'TIME', cell: ({ at }) => exactTime(at, 'milliseconds') },
+        source: {},
+        type: { head: 'EVENT', cell: ({ type }) => eventName(type) },
+        actor: { head: 'WHO', cell: ({ actor }) => names?.actor(actor) },
+        ...columnsOnlyIn('wide and csv', 'recordedAt', 'stream', 'revision', 'correlationId', 'data'),
+      },
+      none: 'No events.',
+    },
   })
   const named = 'a trackingId, a merchantId, or <merchantId>[/<day>] for a statement (days in UTC)'
   const computing = 'the state of a transfer, a merchant or a statement at a time, computed from the log'
   defineCommand(audit, 'state <of> <id>', computing, {
-    examples: [
-      'transfer 7b0f2c1e --at 2026-11-21T10:00:00Z',
-      'statement f5ebe0d2-4c8a-4f0e-9d53-2f0f3a6f1b77/2026-11-21',
-    ],
+    examples: ['transfer 7b0f2c1e --at 2026-11-21T10:00:00Z', 'statement f5ebe0d2/2026-11-21'],
     args: { of: { choices: anyOf }, id: { description: named, parse: String } },
     options: { at: option('<time>', 'a time or a position in the log (default: now)', at) },
     async run(stores, { at }, of: string, id: string) {
@@ -220,8 +228,8 @@ async function follow({ eventStore, announce, write }: CommandStores, lineOf: (r
 }
 
 function textLine({ recordedAt, stream, revision, type, actor, data, unreadable }: AuditRecord, names: Names): string {
-  const told = data === null ? { unreadable } : data
-  const sentence = sentenceOf({ type, actor, data: told }, names)
+  const shown = data === null ? { unreadable } : data
+  const sentence = sentenceOf({ type, actor, data: shown }, names)
   return `${exactTime(recordedAt, 'milliseconds')}  ${cell(`${stream}@${revision}`)}  ${sentence}\n`
 }
 

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { type Currency, currencyOf } from '../domain/money.js'
 import type { RestoreReport } from '../operations/backup/backup-commands.js'
 import type { KeyListed } from '../operations/keys/key-commands.js'
 import { checkpointIn, contentOf, verifierOf } from './audit-proofs.js'
 import { defineStandaloneCommand } from './command.js'
 import { UsageError } from './failures.js'
+import { amountText } from './listing.js'
 import { flag, matching, option, path, reason, repeatable, required } from './options.js'
 import { type Columns, cell, readable, shortId, table } from './readable.js'
 
@@ -128,13 +128,10 @@ export function addBackupCommands(program: Command): void {
 const maxShown = 20
 
 function payableText({ count, sum, currency, withdrawals, unreadable }: Payable): string {
-  // The currency of a log is a supported one.
-  const { decimals } = currencyOf(currency) as Currency
-  const amountOf = (amount: number) => `${amount.toFixed(decimals)} ${currency}`
   const columns: Columns<Payable['withdrawals'][number]> = {
     ID: ({ trackingId }) => shortId(trackingId),
     MERCHANT: ({ merchantId }) => shortId(merchantId),
-    AMOUNT: { cell: ({ amount }) => amountOf(amount), align: 'right' },
+    AMOUNT: { cell: ({ amount }) => amountText(amount, currency), align: 'right' },
     STATUS: 'status',
     CREATED: 'createdAt',
     'BANK FILE': ({ bankFile }) => bankFile?.slice(0, 8),
@@ -142,7 +139,7 @@ function payableText({ count, sum, currency, withdrawals, unreadable }: Payable)
   }
   const shown = withdrawals.slice(0, maxShown)
   return [
-    `Payable at the end of the backup: ${count === 1 ? '1 withdrawal' : `${count} withdrawals`}, ${amountOf(sum)}.\n`,
+    `Payable at the end of the backup: ${count === 1 ? '1 withdrawal' : `${count} withdrawals`}, ${amountText(sum, currency)}.\n`,
     count > 0 ? table(shown, columns) : '',
     count > maxShown ? `The first ${maxShown} of ${count}: --json lists all of them.\n` : '',
     unreadable.length > 0 ? `Unreadable, and possibly payable: ${cell(unreadable.slice(0, maxShown))}\n` : '',

@@ -136,6 +136,27 @@ function definer<Opened extends Parts>(
     if (confirmation) command.option('--yes', 'do it without asking')
     if (definition.watch) command.addOption(watchOption())
     addFormatOptions(command, list ? formats : undefined)
+    /** Opens the stores with the first result, because one that is unavailable at the start is tried again too. */
+    const watchRuns = async (seconds: number, given: Given<Options>) => {
+      let opening: Promise<Opened> | undefined
+      const { watchCommand } = await import('./watch.js')
+      try {
+        await watchCommand(command, seconds, async () => {
+          opening ??= open(command, log).catch((error: unknown) => {
+            opening = undefined
+            throw error
+          })
+          const opened = await opening
+          await prepare?.(command, opened)
+          const result = await run(opened, given, ...(command.processedArgs as Arguments))
+          const readText = () => textOf(definition, result, opened, given)?.() ?? readable(json(result))
+          return { document: json(result), text: given.output === 'json' ? '' : readText() }
+        })
+      } finally {
+        const opened = await opening?.catch(() => undefined)
+        await opened?.close?.()
+      }
+    }
     command.action(async () => {
       const given = command.opts<Given<Options>>()
       const question = given.yes || confirmation?.when?.(given) === false ? undefined : confirmation?.question
@@ -143,22 +164,14 @@ function definer<Opened extends Parts>(
       if (given.columns && given.output === 'json') throw new UsageError('--columns cannot be combined with JSON')
       if (given.watch !== undefined && given.output === 'csv')
         throw new UsageError('--watch cannot be combined with CSV')
+      if (given.watch !== undefined) return watchRuns(given.watch, given)
       const opened = await open(command, log)
       try {
         await prepare?.(command, opened)
         if (question) await confirm(await question(opened, given, ...(command.processedArgs as Arguments)))
-        const action = () => run(opened, given, ...(command.processedArgs as Arguments))
-        const { watch: seconds } = given
-        if (seconds !== undefined) {
-          const readText = (result: Result) => textOf(definition, result, opened, given)?.() ?? readable(json(result))
-          const { watchCommand } = await import('./watch.js')
-          await watchCommand(command, seconds, async () => {
-            const result = await action()
-            return { document: json(result), text: given.output === 'json' ? '' : readText(result) }
-          })
-          return
-        }
-        const result = await withSecurityLog(opened, command, action)
+        const result = await withSecurityLog(opened, command, () =>
+          run(opened, given, ...(command.processedArgs as Arguments)),
+        )
         if (result !== undefined) print(command, json(result), textOf(definition, result, opened, given))
         const problem = definition.finding?.(result)
         if (problem !== undefined) throw new Refused('check-failed', problem)
@@ -231,7 +244,12 @@ async function completeShortIds(command: Command, stores: CommandStores): Promis
 
 async function completed(stores: CommandStores, kind: string | undefined, given: unknown): Promise<unknown> {
   if (Array.isArray(given)) return Promise.all(given.map((each) => completed(stores, kind, each)))
-  if (typeof given !== 'string' || (kind !== 'transfer' && kind !== 'merchant')) return given
+  if (typeof given !== 'string') return given
+  if (kind === 'statement') {
+    const [merchant, ...day] = given.split('/')
+    return [await completed(stores, 'merchant', merchant), ...day].join('/')
+  }
+  if (kind !== 'transfer' && kind !== 'merchant') return given
   const prefix = storedUuidPrefix(given)
   if (prefix === undefined || prefix.length < shortIdLength || isStoredUuid(prefix)) return given
   const [only, another] = await (kind === 'transfer' ? transfersWith : merchantsWith)(stores, prefix)

@@ -38,19 +38,21 @@ export function completionScript(program: Command, shell: Shell): string {
 /** The names of values and arguments that are paths. */
 const pathNames = new Set(['backup', 'checkpoint', 'directory', 'file', 'manifest', 'path', 'proof', 'target'])
 
-function completedIn(command: Command, path: readonly string[]): Completed[] {
+function completedIn(command: Command, path: readonly string[], parent?: Command): Completed[] {
   const help = command.createHelp()
   const subcommands = help.visibleCommands(command)
+  // The argument of `help` is the name of another command of its group.
+  const others = command.name() === 'help' ? parent?.commands.map((each) => each.name()) : undefined
   const completed = {
     path: path.join(' '),
     subcommands: subcommands.map((each) => ({ name: each.name(), description: each.description() })),
     options: help.visibleOptions(command).map(completedOption),
     args: command.registeredArguments.map((argument) => ({
-      suggestions: suggestionsOf(argument.name(), argument),
+      suggestions: others ?? suggestionsOf(argument.name(), argument),
       isVariadic: argument.variadic,
     })),
   }
-  return [completed, ...subcommands.flatMap((each) => completedIn(each, [...path, each.name()]))]
+  return [completed, ...subcommands.flatMap((each) => completedIn(each, [...path, each.name()], command))]
 }
 
 function completedOption(option: Option): CompletedOption {

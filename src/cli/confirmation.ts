@@ -24,12 +24,15 @@ export async function confirm({ effect, word }: Question): Promise<void> {
   const { createInterface } = await import('node:readline')
   // Without line editing, so that Ctrl-C ends the process as usual.
   const terminal = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
-  process.stderr.write(`${escapeHidden(effect)}\nType ${escapeHidden(word)} to confirm: `)
+  // An old text can contain characters that no one can type, so the displayed text counts.
+  const requested = escapeHidden(word.trim())
+  process.stderr.write(`${escapeHidden(effect)}\nType ${requested} to confirm: `)
   const typed = await new Promise<string | undefined>((resolve) => {
     terminal.once('line', resolve)
     terminal.once('close', () => resolve(undefined))
   })
   terminal.close()
   if (typed === undefined) process.stderr.write('\n')
-  if (typed?.trim() !== word.trim()) throw new Refused('not-confirmed', 'not confirmed: nothing was changed')
+  if (typed?.trim().normalize() !== requested.normalize())
+    throw new Refused('not-confirmed', 'not confirmed: nothing was changed')
 }

@@ -3,7 +3,7 @@ import type { AuditedEntry } from '../queries/transfer-history.js'
 import { eventName, fieldName, type Names } from './names.js'
 import { exactTimes, outputWidth, table } from './readable.js'
 
-interface ToldEvent {
+interface EventToShow {
   readonly type: string
   readonly actor: string
   readonly data: { readonly [field: string]: unknown }
@@ -17,7 +17,7 @@ const technical: ReadonlySet<string> = new Set([
 const changing: ReadonlySet<string> = new Set(['changes', 'approvalAboveMinor'])
 
 /** Returns an event as `who: what happened: amount; facts; “reason”`. */
-export function sentenceOf(event: ToldEvent, names: Names): string {
+export function sentenceOf(event: EventToShow, names: Names): string {
   const { type, actor, data } = event
   const { amountMinor, words } = storyFields(event)
   const amount = amountMinor ?? (type.startsWith('Wallet') ? data.amountMinor : undefined)
@@ -28,12 +28,12 @@ export function sentenceOf(event: ToldEvent, names: Names): string {
     return !isWords(event, name) && !isAmount && !(name === 'by' && value === actor)
   })
   const name = amount === undefined ? eventName(type) : `${eventName(type)}: ${names.value('Minor', amount)}`
-  const told = facts.map(([field, value]) => {
+  const texts = facts.map(([field, value]) => {
     const isNested = typeof value === 'object' && !Array.isArray(value)
     const text = names.value(field, changing.has(field) ? value : withoutNothing(value))
     return `${fieldName(field)}${isNested ? ':' : ''} ${text}`
   })
-  return `${names.actor(actor)}: ${[name, ...told, ...words.map((each) => `“${names.value('', each)}”`)].join('; ')}`
+  return `${names.actor(actor)}: ${[name, ...texts, ...words.map((each) => `“${names.value('', each)}”`)].join('; ')}`
 }
 
 /** Returns whether a value states only that something does not apply. */

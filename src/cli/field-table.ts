@@ -22,10 +22,10 @@ export function fieldTable(fields: object, names: Names, indent = ''): string {
     .join('')
 }
 
-/** Returns a label and a text, wrapped in a column of its own. */
+/** Returns a label and a text, wrapped in a separate column. */
 export function textField(label: string, text: string, labelWidth: number, indent = ''): string {
   const place = indent.length + labelWidth + gap.length
-  const lines = wrap(escapeHidden(text), Math.max(20, outputWidth() - place))
+  const lines = wrap(escapeHidden(text), outputWidth() - place)
   return `${indent}${label.padEnd(labelWidth)}${gap}${lines.join(`\n${' '.repeat(place)}`)}\n`
 }
 

@@ -97,7 +97,7 @@ function csv<Row>(rows: readonly Row[], fields: readonly string[]): string {
   return exactCsv([fields, ...rows.map((row) => fields.map((field) => shown(exactText(fieldOf<Row>(field)(row)))))])
 }
 
-/** Returns a text as it is, other values as in JSON, and nothing for a missing value. */
+/** Returns a text unchanged, other values as in JSON, and nothing for a missing value. */
 function exactText(value: unknown): string {
   if (value === null || value === undefined) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)

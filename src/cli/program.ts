@@ -52,6 +52,7 @@ export async function run(argv: readonly string[], output: OutputConfiguration =
     const failure = failureOf(error)
     if (isJson) writeErr?.(jsonLine(failureDocument(failure, notices)))
     else if (!(error instanceof CommanderError)) {
+      for (const notice of notices) outputOf(program).announce(notice)
       printFailure(program, failure.message)
       if (failure.stack !== undefined) writeErr?.(`${failure.stack}\n`)
     }

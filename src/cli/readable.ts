@@ -142,19 +142,24 @@ export function shortId(id: string): string {
   return id.slice(0, shortIdLength)
 }
 
+/** The minimum width of a wrapped text. A narrow terminal then wraps its lines again, which is easier to read than a word per line. */
+const minWidth = 20
+
 /** Wraps a text at spaces. A word that is longer than `width` gets its own line. */
 export function wrap(text: string, width: number): string[] {
+  const limit = Math.max(minWidth, width)
   const lines: string[] = []
   for (const word of text.split(' ')) {
     const last = lines.at(-1)
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
+    if (last !== undefined && last.length + 1 + word.length <= limit) lines[lines.length - 1] = `${last} ${word}`
     else lines.push(word)
   }
   return lines
 }
 
 function cut(text: string, max = Number.POSITIVE_INFINITY): string {
-  return text.length > max ? `${text.slice(0, max - 1)}…` : text
+  // Not between the halves of a surrogate pair.
+  return text.length > max ? `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, '')}…` : text
 }
 
 function isTable(value: unknown): value is Record<string, unknown>[] {

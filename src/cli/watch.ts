@@ -131,7 +131,7 @@ export function redraw({ write, size, failureLine }: Terminal): Show {
   let drawn = 0
   return ({ at, latest, failure }) => {
     const { columns, rows } = size()
-    const text = latest ? [...latest.text.trimEnd().split('\n'), ...latest.notices] : []
+    const text = latest ? [...latest.text.trimEnd().split('\n'), ...latest.notices.map(escapeHidden)] : []
     const lines = [exactTime(at), ...(failure ? [failureLine(failure)] : []), ...text]
     // The terminal cannot move the cursor above its first row.
     const fitting = Math.max(2, rows - 1)

@@ -50,10 +50,13 @@ export function csvOf<Row>(columns: readonly Column<Row>[], reader: CsvReader): 
   }
 }
 
-/** Returns lines of RFC 4180 whose cells are the given texts, unchanged. Only a text that needs quotes has them. */
+/**
+ * Returns lines of RFC 4180 whose cells are the given texts, unchanged. Only a text that needs quotes has them, and an empty one that is
+ * alone, because many programs skip empty lines.
+ */
 export function exactCsv(rows: readonly (readonly string[])[]): string {
   const cell = (text: string) => (/[",\r\n]/.test(text) ? quoted(text) : text)
-  return rows.map((cells) => `${cells.map(cell).join(',')}\r\n`).join('')
+  return rows.map((cells) => `${cells.map(cell).join(',') || quoted('')}\r\n`).join('')
 }
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`

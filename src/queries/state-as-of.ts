@@ -68,5 +68,6 @@ export async function stateAsOf(
   const merchantId = storedUuid(merchant)
   if (!(await merchantAsOf(store, merchantId, asOf))) return undefined
   const { lines, ...last } = await statementFromLog(store, merchantId, day, asOf)
-  return { of, id, ...last, state: null, statement: lines.map(withTexts) }
+  const stored = day === undefined ? merchantId : `${merchantId}/${day}`
+  return { of, id: stored, ...last, state: null, statement: lines.map(withTexts) }
 }

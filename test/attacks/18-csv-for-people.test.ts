@@ -129,4 +129,5 @@ t.test('a file for programs contains every value unchanged', async (t) => {
     `createdAt,text,amount\r\n${at},"=1+1, ""007""",-1234.50\r\n`,
   )
   t.equal(exactCsv([['=1+1', '+90 555', '0012', 'a,b']]), '=1+1,+90 555,0012,"a,b"\r\n')
+  t.equal(exactCsv([['message'], [''], ['x']]), 'message\r\n""\r\nx\r\n', 'no empty line, which many programs skip')
 })

@@ -66,6 +66,8 @@ t.test('shows the history of a transfer by id or reference, as of any time', asy
   )
   t.strictSame(await cliJson(directory, 'audit', 'story', 'order-1'), story)
   t.strictSame(await cliJson(directory, 'audit', 'story', first, '--at', story[1]!.position), story.slice(0, 2))
+  const csv = await runCli(directory, ['audit', 'story', first, '-o', 'csv', '--columns', 'position,type'])
+  t.equal(csv.stdout, ['position,type', ...story.map(({ position, type }) => `${position},${type}`), ''].join('\r\n'))
   const text = await runCli(directory, ['audit', 'story', first])
   t.match(text.stdout, /POSITION +TIME +SOURCE +EVENT\n/)
   t.match(text.stdout, /\d\d:\d\d:\d\d\.\d{3}Z +transfer +grace \(command line\): Completed: 100\.50 TRY\n/)
@@ -89,6 +91,10 @@ t.test('shows the state of a transfer, a merchant and a statement as of a time',
   const day = clock().slice(0, 10)
   t.match(await state('statement', `${merchantId}/${day}`, ...at), {
     statement: [{ day, kind: 'deposit', requestedCount: 1, completedCount: 0, openCount: 1, openMinor: '10050' }],
+  })
+  t.match(await state('statement', `${merchantId.slice(0, 8).toUpperCase()}/${day}`, ...at), {
+    id: `${merchantId}/${day}`,
+    statement: [{ day, openCount: 1 }],
   })
   t.match(await state('statement', merchantId), { statement: [{ completedMinor: '10050', openCount: 0 }] })
   t.match(await runCli(directory, ['audit', 'state', 'statement', `${merchantId}/x`]), { status: 2 })

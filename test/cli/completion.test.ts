@@ -51,6 +51,8 @@ const statuses = ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'
 const expected: [words: string, candidates: readonly string[]][] = [
   ['master-keys ', ['list', 'rotate', 'give-up', 'help']],
   ['merchants keys ', ['create', 'list', 'revoke', 'help']],
+  ['help pay', ['payouts']],
+  ['projections help re', ['rebuild', 'resume']],
   ['payouts s', ['status', 'stop']],
   ['merch', ['merchants']],
   ['completion ', ['bash', 'zsh', 'fish']],

@@ -22,6 +22,25 @@ t.test('prints a table with heads, aligned columns, and dashes for missing value
   t.equal(table(rows, columns), 'ID   AMOUNT  NOTE\na         1  -\nbcd      22  xxxx…\n')
 })
 
+t.test('cuts no character in half', async (t) => {
+  for (let max = 1; max < 8; max++) {
+    const text = table([{ name: '😀'.repeat(9) }], { NAME: { cell: 'name', max } })
+    t.equal(Buffer.from(text).toString(), text, String(max))
+  }
+})
+
+t.test('wraps at least 20 columns, also on a narrower terminal', async (t) => {
+  const columns = { ID: () => 'x'.repeat(30), TEXT: 'text' } as const
+  const text = table([{ text: 'one two three four five six' }], columns, 25)
+  t.same(
+    text
+      .split('\n')
+      .slice(1)
+      .map((line) => line.slice(32)),
+    ['one two three four', 'five six', ''],
+  )
+})
+
 t.test('wraps the last cell so that no line exceeds 100 columns', async (t) => {
   const reason = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ')
   const text = table([{ reason }], { EVENT: () => 'transfer-1@0', REASON: 'reason' })

@@ -41,6 +41,14 @@ t.test('a command that stops a merchant asks for its name on a terminal', { skip
   t.equal(withYes.status, 0)
 })
 
+t.test('the text to type is the displayed one', { skip }, async (t) => {
+  const directory = temporaryDirectory(t)
+  const id = await merchantIn(directory)
+  const erase = transferd('privacy', 'erase', id, 'ada\u202e', '--reason', 'a test')
+  const { shown } = await onTerminal(directory, erase, [['Type ada\\u202e to confirm: ', 'ada\\u202e\n']])
+  t.notMatch(shown, 'not confirmed')
+})
+
 t.test('without a terminal and with --json, it does not ask and needs --yes', async (t) => {
   const directory = temporaryDirectory(t)
   const id = await merchantIn(directory)

@@ -112,6 +112,8 @@ t.test(
       show({ at, latest: reading(text), failure })
       t.same(screenOf(written, size), [time, ...expected, ''], text)
     }
+    show({ at, latest: reading('a', 'Shop\u001b[2J\n\u202e'), failure: undefined })
+    t.same(screenOf(written, { columns: 99, rows: 6 }), [time, 'a', 'Shop\\u001b[2J\\u000a\\u202e', ''], 'a warning')
     for (const each of written) {
       t.ok(each.startsWith(`${control}?25l${control}?7l`), 'hides the cursor only during a drawing')
       t.ok(each.endsWith(`${control}?7h${control}?25h`))
@@ -147,6 +149,24 @@ t.test('a process prints each change of the state as one document, and ends with
   await stopped
   t.same(await ended, [0, null])
   t.same(reasons, [null, 'a test'])
+})
+
+t.test('a store that is unavailable at the start is tried again until SIGINT', async (t) => {
+  const child = spawn(process.execPath, [program, 'payouts', 'status', '--watch=1', '--json'], {
+    cwd: temporaryDirectory(t),
+    env: {
+      ...cleanEnvironment(),
+      EVENT_STORE_URL: 'esdb://127.0.0.1:1?tls=false',
+      TRANSFERD_MASTER_KEY: 'ab'.repeat(32),
+    },
+    stdio: ['ignore', 'inherit', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const ended = once(child, 'exit')
+  const [reported] = await once(child.stderr.setEncoding('utf8'), 'data')
+  t.match(JSON.parse(String(reported)), { error: { code: 'store-unavailable' } })
+  child.kill('SIGINT')
+  t.same(await ended, [0, null])
 })
 
 const skip = spawnSync('python3', ['--version']).status === 0 ? false : 'python3 is not installed'

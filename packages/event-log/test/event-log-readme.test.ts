@@ -131,10 +131,11 @@ await log.persistentSubscriptions.create('g', { maxRetries: 1 })
   t.equal(compile(directory), '')
 })
 
-t.test('the declarations of every entry point compile without those of better-sqlite3', async (t) => {
+t.test('the declarations of every published entry point compile without those of better-sqlite3', async (t) => {
   const directory = project(t)
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object }
-  const entries = Object.keys(exports).filter((entry) => !entry.includes('*'))
+  // These are only in the repository (scripts/pack.js).
+  const entries = Object.keys(exports).filter((entry) => entry !== './sqlite' && entry !== './test/*')
   const lines = entries.map((entry) => `export * from '@transferd/event-log${entry.slice(1)}'`)
   for (const [i, line] of lines.entries()) writeFileSync(join(directory, `entry-${i}.ts`), line)
   t.ok(entries.length >= 4)

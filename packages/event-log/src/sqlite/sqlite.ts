@@ -6,7 +6,7 @@ const major = Number.parseInt(process.versions.node, 10)
 
 /**
  * better-sqlite3. Its version 13 runs on every Node from 22 on without compilation, but crashes Node 20, which has version 12 in its own
- * package. npm installs whichever of the two supports its Node.
+ * package. npm installs the one that supports its Node.
  */
 export const Database: typeof BetterSqlite3 = load()
 export type Database = BetterSqlite3.Database
