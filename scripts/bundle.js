@@ -118,8 +118,11 @@ replace('dist/data/common-passwords.br', brotliCompressSync([...passwords].sort(
 const textsOf = (area) => JSON.parse(readFileSync(`web/dashboard/texts/${area}.en.json`, 'utf8'))
 replace('dist/data/names.json', JSON.stringify({ events: textsOf('events'), fields: textsOf('fields') }))
 const passwordPackages = ['language-common', 'dictionary-compression'].map((name) => `node_modules/@zxcvbn-ts/${name}`)
-const swagger = readFileSync('web/documentation/swagger-ui.LICENSES.txt', 'utf8').trim()
-replace(licences, licencesOf([...packagesIn([schemas, ...bundles]), ...passwordPackages], [swagger]))
+// What packages contain without its licence.
+const others = ['web/documentation/swagger-ui.LICENSES.txt', 'scripts/llhttp.LICENSE.txt'].map((file) =>
+  readFileSync(file, 'utf8').trim(),
+)
+replace(licences, licencesOf([...packagesIn([schemas, ...bundles]), ...passwordPackages], others))
 // The modules in each file and the packages that it loads, for tests. The package does not contain this list.
 const outputs = bundles.flatMap(({ metafile }) => Object.entries(metafile.outputs))
 const contents = outputs.map(([path, { inputs, imports }]) => [

@@ -65,4 +65,5 @@ t.test('the bundle includes the licence of every bundled package', async (t) => 
   for (const name of [...packages, '@sinclair/typebox', 'react', 'swagger-ui']) {
     t.ok(new RegExp(`^${name} \\d\\S* \\(.+\\)$`, 'm').test(licences), name)
   }
+  t.match(licences, /^llhttp \(MIT\)[\s\S]*?^Copyright Fedor Indutny, 2018\.$/m, 'the parser in undici')
 })
