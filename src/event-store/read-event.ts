@@ -1,5 +1,4 @@
 import { skippedEventsStream } from '../domain/streams.js'
-import { loadOnce } from '../kernel/load-once.js'
 import { type DomainEvent, decodeEvent, type EventData, UnreadableEventError } from './event-codec.js'
 import type { EventStore, Page, RecordedEvent, UnparsedEvent } from './event-store.js'
 
@@ -94,7 +93,14 @@ export function skipEvents(store: EventStore): EventStore {
       streams.set(stream, new Map(streams.get(stream)).set(revision, eventId))
     }
   }
-  const loaded = loadOnce(async () => learn(await store.readStream(skippedEventsStream)))
+  let loading: Promise<void> | undefined
+  const loaded = () => {
+    loading ??= store.readStream(skippedEventsStream).then(learn, (error) => {
+      loading = undefined
+      throw error
+    })
+    return loading
+  }
   /** Returns the same list if no event was ever skipped, which is almost always the case. */
   const mark = (events: readonly RecordedEvent[]) => {
     learn(events)
