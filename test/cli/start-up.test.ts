@@ -54,6 +54,17 @@ t.test('the bundle contains the file of every thread', async (t) => {
   for (const thread of new Set(threads)) t.ok(files.includes(thread.replace('./', '')), thread)
 })
 
+t.test('the bundle contains each module once, for all threads', async (t) => {
+  const modules = Object.values(bundled).flatMap(({ modules }) => modules)
+  const repeated = modules.filter((module, index) => modules.indexOf(module) !== index)
+  // These two small packages belong to the program and to a library.
+  t.same([...new Set(repeated.map((module) => /node_modules\/([^/]+)/.exec(module)?.[1]))].sort(), [
+    'fastify-plugin',
+    'rfdc',
+  ])
+  t.ok(modules.some((module) => module.includes('@opentelemetry/sdk-trace-base')))
+})
+
 t.test('the bundle includes the licence of every bundled package', async (t) => {
   const packages = new Set(
     files
