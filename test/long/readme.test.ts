@@ -74,7 +74,7 @@ t.test('the pasted five-minute tour ends with a paid deposit and a withdrawal', 
   const { stdout } = await finished
   t.match(stdout, /"url":"http:[^"]+\/pay\//, 'the deposit is created')
   t.match(stdout, /"status":2[^\n]*"kind":"deposit"|"kind":"deposit"[^\n]*"status":2/, 'the merchant sees the payment')
-  t.match(stdout, /TransferCompleted/, 'the log contains it')
+  t.match(stdout, /^1 {2}\S+ \S+Z {2}Completed {2}by customer$/m, 'the log contains it')
   for (const referenceId of ['order-1', 'payout-1']) {
     t.match(
       stdout,
