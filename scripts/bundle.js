@@ -94,8 +94,6 @@ const libraries = await build({
     ...forNode,
     outdir: join(folder, sharedFolder),
     plugins: [allExports],
-    minifyIdentifiers: true,
-    keepNames: true,
   },
   entryPoints: [...sharedImports].map((name) => ({ in: name, out: fileOf(name) })),
 })
