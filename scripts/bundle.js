@@ -116,7 +116,7 @@ replace('dist/data/common-passwords.br', brotliCompressSync([...passwords].sort(
 const textsOf = (area) => JSON.parse(readFileSync(`web/dashboard/texts/${area}.en.json`, 'utf8'))
 replace('dist/data/names.json', JSON.stringify({ events: textsOf('events'), fields: textsOf('fields') }))
 const passwordPackages = ['language-common', 'dictionary-compression'].map((name) => `node_modules/@zxcvbn-ts/${name}`)
-// What packages contain without its licence.
+// The licences of parts that packages contain without them.
 const others = ['web/documentation/swagger-ui.LICENSES.txt', 'scripts/llhttp.LICENSE.txt'].map((file) =>
   readFileSync(file, 'utf8').trim(),
 )

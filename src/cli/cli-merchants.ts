@@ -222,7 +222,7 @@ export function addMerchantCommands(program: Command): void {
   })
 }
 
-/** Asks for the name of a merchant, because ids look alike. @throws Refused if the merchant does not exist */
+/** Returns the question that requires the name of a merchant, because ids look alike. @throws Refused if the merchant does not exist */
 async function merchantQuestion(
   stores: CommandStores,
   id: string,

@@ -37,7 +37,7 @@ const id = { parse: storedUuid }
 const usualArgs: ArgumentSpecs = { trackingId: id, merchantId: id, id }
 
 interface Definition<Opened, Options extends OptionSpecs, Arguments extends unknown[], Result> {
-  /** What follows the name of the command, at least twice. The help shows it. */
+  /** The arguments and options of at least two examples, which the help shows. */
   readonly examples: Examples
   /** A text after the options in the help. */
   readonly notes?: string

@@ -5,7 +5,7 @@ interface ListSuggestions {
   readonly listOf: readonly string[]
 }
 
-/** What a shell suggests for a value: words, the names of files, or nothing. */
+/** The suggestions of a shell for a value: words, the names of files, or nothing. */
 type Suggestions = readonly string[] | ListSuggestions | 'files' | 'nothing'
 
 interface CompletedOption {

@@ -3,7 +3,7 @@ import { escapeHidden } from '../kernel/text.js'
 import { Refused, UsageError } from './failures.js'
 import { formatOf } from './output.js'
 
-/** What a user must know and type before a command runs that stops a merchant or cannot be undone. */
+/** The question before a command that stops a merchant or cannot be undone. */
 export interface Question {
   /** The effect, in sentences. */
   readonly effect: string
@@ -11,7 +11,7 @@ export interface Question {
   readonly word: string
 }
 
-/** Rejects a command that needs a confirmation but cannot ask for one. @throws UsageError */
+/** Rejects a command that needs a confirmation without a terminal. @throws UsageError */
 export function requireTerminal(command: Command): void {
   const json = formatOf(command) === 'json'
   if (!json && process.stdin.isTTY && process.stderr.isTTY) return

@@ -24,7 +24,7 @@ type ListColumns<Row> = { readonly [field: string]: ListColumn<Row> } & Readonly
   Record<keyof Row & string, ListColumn<Row>>
 >
 
-/** What a command needs to print its list in every format. */
+/** The definition of a list, from which it is printed in every format. */
 export interface Listing<Row> {
   readonly columns: ListColumns<Row>
   /** The sentence that replaces an empty table. */

@@ -216,7 +216,7 @@ export class DeliveryWorker {
   #noteCorrections(endpoint: CallbackEndpoint): void {
     const { changedAt, requestedAt } = this.#correctionsOf(endpoint.merchantId)
     const now = this.deps.clock()
-    // The first time that the endpoint is told can be old, so it must not be a placeholder.
+    // The first time passed to the endpoint can be old, so it must not be a placeholder.
     if (changedAt !== never) endpoint.retryFrom('change', changedAt, now)
     if (this.#requestedRetries.has(endpoint.merchantId)) endpoint.retryFrom('request', requestedAt, now)
   }
