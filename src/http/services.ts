@@ -11,6 +11,7 @@ import type { SignIn } from '../commands/user/login-guard.js'
 import type { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
 import type { Currency } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
+import type { Transfer } from '../domain/transfer/transfer.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { Clock } from '../kernel/time.js'
 import type { PrivacyParts } from '../privacy/customer-erasure.js'
@@ -65,6 +66,8 @@ export interface HttpServices {
   readonly transfers: TransferCommands
   readonly callbacks: CallbackCommands
   readonly walletPayments: WalletPayments
+  /** Plays the scenario of a transfer of a sandbox merchant, if it has one. */
+  readonly scenarios: { play(transfer: Transfer): void }
   readonly secretKeyUse: Pick<SecretKeyUse, 'matters' | 'seen'>
   readonly signIn: SignIn
   /** The addresses that callbacks may go to. */

@@ -31,6 +31,7 @@ import { createSecretBox, type KeyRing } from '../security/secret-box.js'
 import { retryWhileUnavailable } from '../subscriptions/retry.js'
 import { tracedStore } from '../tracing/tracing.js'
 import { WalletCollections } from '../wallet/payments/collections.js'
+import { withTestCustomer } from '../wallet/test-customer.js'
 import { createWallet } from './compose-wallet.js'
 import { startTracing } from './start-tracing.js'
 
@@ -103,16 +104,12 @@ async function start(data: ThreadData, stopping: AbortSignal): Promise<Running> 
   const transfers = new TransferCommands(store, clock, settingsOf)
   const registry = new Registry()
   backlogMetrics(registry, { store: rawStore, readModels, directory: merchants, clock })
-  const wallet = () =>
-    createWallet({
-      configuration,
-      installationName,
-      eventStore: store,
-      readModels,
-      box,
-      clock,
-      isSandbox: () => isInSandbox(configuration, merchants),
-    }).wallet
+  const wallet = () => {
+    const parts = { configuration, installationName, eventStore: store, readModels, box, clock }
+    const { wallet } = createWallet({ ...parts, isSandbox: () => isInSandbox(configuration, merchants) })
+    // This thread sends no messages to customers.
+    return withTestCustomer(wallet, () => undefined)
+  }
   const runProjections = () => [
     startProjections({ store, readModels, clock, logger }),
     startFinishingErasures({ store, raw: rawStore, keys, box, readModels, transfers, clock, logger }),

@@ -27,10 +27,12 @@ import { projectionLags } from '../projections/projection-status.js'
 import { projectionDetails } from '../projections/projection-tasks.js'
 import { Readers } from '../readers/readers.js'
 import { messageWarnings } from '../sandbox/sandbox.js'
+import { ScenarioPlayer } from '../sandbox/scenario-player.js'
 import { createPasswords, type Passwords } from '../security/passwords.js'
 import { WalletCollections } from '../wallet/payments/collections.js'
 import { createWalletLogin } from '../wallet/payments/wallet-logins.js'
 import { WalletPayments } from '../wallet/payments/wallet-payments.js'
+import { withTestCustomer } from '../wallet/test-customer.js'
 import type { Wallet } from '../wallet/wallet.js'
 import { createWallet, limitCodes, type TakeCode } from './compose-wallet.js'
 import { ServiceError } from './listening.js'
@@ -97,17 +99,20 @@ export async function composeService(
   const inSandbox = () => isInSandbox(configuration, directory)
   const walletParts = { configuration, installationName, eventStore, readModels, box, clock, passwords }
   const configured = createWallet({ ...walletParts, isSandbox: inSandbox })
-  const wallet = ports.wallet ?? configured.wallet
+  const wallet = withTestCustomer(ports.wallet ?? configured.wallet, (url) => scenarios.confirmSoon(url))
   const settingsOf = async (merchantId: string) => directory.settingsOf(merchantId)
   const paying = { store: eventStore, wallet, transfers, settingsOf, clock }
+  const hasNoWallet = (code: number) => isManual(configuration.paymentMethods, code)
   const walletPayments = new WalletPayments({
     ...{ ...paying, box, publicUrl, takeCode: ports.takeCode ?? limitCodes(monotonicMs) },
-    isManual: (code) => isManual(configuration.paymentMethods, code),
+    isManual: hasNoWallet,
     onUnavailable: (cause, { merchantId, trackingId }) =>
       logger.error({ merchantId, trackingId, cause }, 'the wallet cannot be used'),
     collections: new WalletCollections(paying),
     logIn: createWalletLogin(eventStore, box, clock),
   })
+  const scenarios = new ScenarioPlayer({ transfers, payments: walletPayments, isManual: hasNoWallet, clock, logger })
+  onStop(() => scenarios.stop())
   const securityLog = createSecurityLog(logger, metrics, monotonicMs)
   onStop(async () => securityLog.close())
   const readers = new Readers(ports.startReader, monotonicMs)
@@ -130,6 +135,7 @@ export async function composeService(
     ...{ installationName, paymentMethods, currency, trustedProxies, traced, eventStore, secretBox: box },
     connections: { ...configuration, requestTimeoutMs },
     merchantsServed: roles.has('api'),
+    scenarios,
     signIn: createSignIn(eventStore, box, clock, users),
     secretKeyUse: new SecretKeyUse(merchants, clock),
     networks,

@@ -200,6 +200,8 @@ export const areas: Areas = {
       'security',
       'subscriptions',
       'commands',
+      'wallet',
+      'wallet/payments',
       'wallet/built-in',
       'wallet/messages',
       'callbacks',

@@ -3,7 +3,9 @@ import type { FastifyRequest } from 'fastify'
 import type { RequestHash } from '../../commands/transfer/hash-uniqueness.js'
 import type { CreateRequest } from '../../commands/transfer/transfer-requests.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
+import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { toJsonNumber } from '../../domain/money.js'
+import { scenarioOf } from '../../domain/scenarios.js'
 import { type Deposit, statusCodes, type Transfer } from '../../domain/transfer/transfer.js'
 import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
 import { violate } from '../../kernel/rules.js'
@@ -39,7 +41,7 @@ interface CheckedHash extends RequestHash {
  * changes. An earlier create is looked up only if the current settings reject the request, so that a new create costs no lookup.
  */
 export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
-  const { transfers, directory, secretKeyUse, clock } = app.services
+  const { transfers, directory, secretKeyUse, clock, scenarios } = app.services
   const depositChecks = new CreateRequestChecks('deposit', app.services)
   const withdrawalChecks = new CreateRequestChecks('withdrawal', app.services)
   const checks = { hosted: depositChecks, native: depositChecks, withdrawal: withdrawalChecks }
@@ -108,6 +110,7 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
     }
     const { changed, transfer } = accepted('transfer', await transfers.create(create, contextOf(request)))
     if (changed) app.countCreate(channel, merchant.merchantId)
+    if (merchant.settings.sandbox) scenarios.play(transfer)
     return transfer
   }
 
@@ -208,9 +211,17 @@ function requestOf(
     told: settings.callbackOnCreate,
     hash,
   }
-  if (channel !== 'withdrawal') return { ...common, channel, expiryMinutes: settings.depositExpiryMinutes }
+  if (channel !== 'withdrawal') return { ...common, channel, expiryMinutes: minutesToPay(settings, common) }
   const { accountNumber, identityNumber = null } = body as Withdrawal
   return { ...common, accountNumber, identityNumber }
+}
+
+function minutesToPay(
+  { sandbox, depositExpiryMinutes }: MerchantSettings,
+  deposit: Pick<Deposit, 'referenceId' | 'amountMinor'>,
+): number {
+  const { secondsToPay } = (sandbox && scenarioOf({ kind: 'deposit', ...deposit })) || {}
+  return secondsToPay === undefined ? depositExpiryMinutes : secondsToPay / 60
 }
 
 function hashMismatch(): RequestError {

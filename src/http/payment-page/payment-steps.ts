@@ -112,7 +112,7 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
     const login = { ...deposit, email, password, deviceCookie: deviceCookieOf(request, publicUrl) }
     const result = await walletPayments.logIn(login, customerContext(request))
     if (!result.ok) return answerFailure(result, reply)
-    setDeviceCookie(reply, publicUrl, result.deviceCookie)
+    if (result.deviceCookie !== undefined) setDeviceCookie(reply, publicUrl, result.deviceCookie)
     return { next: 'code', token: result.token } satisfies Next
   })
   const proof = Type.Object(

@@ -9,7 +9,6 @@ import {
   TooMuchContentionError,
   type Untimed,
 } from '../../commands/handle-command.js'
-import { erasedAccountNumber } from '../../domain/erased-data.js'
 import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../domain/password-rules.js'
 import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
 import {
@@ -28,6 +27,7 @@ import { type Refused, refuse } from '../../kernel/rules.js'
 import type { Clock } from '../../kernel/time.js'
 import type { Passwords } from '../../security/passwords.js'
 import type { SecretBox } from '../../security/secret-box.js'
+import { firstTestAccount } from '../test-customer.js'
 
 export interface OpenWalletAccount {
   readonly email: string
@@ -65,7 +65,7 @@ export class WalletAccounts {
     private readonly box: SecretBox,
     private readonly passwords: Passwords,
     /** Returns the number of a new account. A guess matches one of n accounts with a probability of n in 9 · 10^11. */
-    private readonly newNumber: () => number = () => randomInt(100_000_000_000, erasedAccountNumber),
+    private readonly newNumber: () => number = () => randomInt(100_000_000_000, firstTestAccount),
   ) {
     this.#accounts = new StreamCache(store, walletAccountDecider, maxKnownAccounts)
   }

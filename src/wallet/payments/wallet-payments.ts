@@ -19,6 +19,7 @@ import {
   type Payment,
   type PaymentRule,
 } from '../../domain/payment.js'
+import { scenarioOf } from '../../domain/scenarios.js'
 import { walletCodesStream } from '../../domain/streams.js'
 import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
 import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
@@ -30,6 +31,7 @@ import {
   type WalletStep,
   type WalletTokens,
 } from '../../security/wallet-tokens.js'
+import { isTestAccount, testLogIn } from '../test-customer.js'
 import { type DescribedPayment, type LogIn, WalletUnavailableError } from '../wallet.js'
 import { type CollectionDependencies, type WalletCollections, whyNotPayable, withdrawalFailure } from './collections.js'
 import { type WalletFailure, walletFailure } from './wallet-failure.js'
@@ -112,12 +114,13 @@ export class WalletPayments {
   async logIn(
     request: LogInRequest,
     context: CommandContext,
-  ): Promise<Result<{ readonly token: string; readonly deviceCookie: string }>> {
-    const { wallet, collections, takeCode } = this.deps
+  ): Promise<Result<{ readonly token: string; readonly deviceCookie?: string }>> {
+    const { wallet, collections } = this.deps
     const { trackingId, merchantId, email, password, deviceCookie } = request
     const found = await this.#payable(request)
     if (!('transfer' in found)) return found
-    const unprepared = wallet.whyUnprepared?.()
+    const tested = await this.#logInTestCustomer(found.transfer, email, password)
+    const unprepared = tested ? undefined : wallet.whyUnprepared?.()
     if (unprepared !== undefined) {
       // The attempt is not counted, because the customer cannot change this.
       this.deps.onUnavailable(unprepared, found.transfer)
@@ -127,11 +130,12 @@ export class WalletPayments {
     if (loaded.state.challenges.length >= maxLogins) return walletFailure('too-many-logins')
     const attempt = { email, merchantId, trackingId, customer: this.#deviceOf(found.transfer), deviceCookie }
     return this.#reachingWallet(async () => {
-      const result = await this.deps.logIn(attempt, () => this.#logInTo(merchantId, email, password), context)
+      const result =
+        tested ?? (await this.deps.logIn(attempt, () => this.#logInTo(merchantId, email, password), context))
       if (result.outcome === 'locked') return walletFailure('login-throttled', result)
       if (result.outcome !== 'accepted') return walletFailure('bad-login')
       const accountNumber = result.value
-      const retryAfterSeconds = takeCode(accountNumber)
+      const retryAfterSeconds = this.#takeCode(accountNumber)
       if (retryAfterSeconds > 0) return walletFailure('login-throttled', { retryAfterSeconds })
       const challengeId = randomUUID()
       const command = { type: 'LogIn', challengeId, accountNumber } as const
@@ -142,7 +146,7 @@ export class WalletPayments {
       if (!recorded.accepted) return failureOf(recorded.refusal.rule)
       await wallet.sendCode({ id: challengeId, accountNumber }, await this.#describe(found.transfer))
       const token = this.#tokens.issue('code', request, challengeId)
-      return { ok: true, token, deviceCookie: result.deviceCookie }
+      return { ok: true, token, ...('deviceCookie' in result && { deviceCookie: result.deviceCookie }) }
     }, found.transfer)
   }
 
@@ -186,8 +190,9 @@ export class WalletPayments {
     const problem = whyNotPayable(transfer, this.deps.clock())
     if (problem) return problem
     return this.#reachingWallet(async () => {
-      // A login with a collection has passed this step.
-      const isTrusted = latestCollection(loaded.state, challenge.id) || (await this.#isTrusted(challenge, transfer))
+      // A login with a collection has passed this step, and one whose link was opened has just been trusted.
+      const isKnown = latestCollection(loaded.state, challenge.id) !== undefined || challenge.deviceConfirmed
+      const isTrusted = isKnown || (await this.#isTrusted(challenge, transfer))
       return isTrusted ? collections.pay(transfer, challenge.id, context, loaded) : walletFailure('device-pending')
     })
   }
@@ -228,6 +233,20 @@ export class WalletPayments {
     return { ok: true }
   }
 
+  /**
+   * Returns the result of a login of the sandbox's test customer, or `undefined` for any other customer. Its password is public, so guesses are
+   * not counted: they would lock it for all merchants.
+   */
+  async #logInTestCustomer(transfer: Deposit, email: string, password: string) {
+    const settings = await this.deps.settingsOf(transfer.merchantId)
+    const result = settings?.sandbox ? testLogIn(email, password, scenarioOf(transfer)?.wallet ?? 'pays') : undefined
+    return result?.outcome === 'accepted' ? { outcome: result.outcome, value: result.accountNumber } : result
+  }
+
+  #takeCode(accountNumber: number): number {
+    return isTestAccount(accountNumber) ? 0 : this.deps.takeCode(accountNumber)
+  }
+
   /** Logs in to an account that can pay the merchant's deposits. A live account for a sandbox merchant counts as a wrong password, and vice versa. */
   async #logInTo(merchantId: string, email: string, password: string): Promise<LogIn> {
     const loggedIn = await this.deps.wallet.logIn(email, password, merchantId)
@@ -256,7 +275,9 @@ export class WalletPayments {
     const { attempts: attempt } = findChallenge(attempted.state, challengeId)!
     if (!(await wallet.verifyCode({ id: challengeId, accountNumber }, code))) {
       const wrong = { trackingId, merchantId, challengeId, accountNumber, attempt, at: clock() }
-      await handleCommand(store, codeCapDecider, stream, wrong, context, { loaded: wrongCodes })
+      // The code of the test customer is public, and its account belongs to all merchants.
+      if (!isTestAccount(accountNumber))
+        await handleCommand(store, codeCapDecider, stream, wrong, context, { loaded: wrongCodes })
       return walletFailure('wrong-code')
     }
     // Queried before the token is used up, so that the customer can retry if the wallet is unavailable.

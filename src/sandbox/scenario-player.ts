@@ -1,0 +1,149 @@
+import { setMaxListeners } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { CommandContext } from '../commands/handle-command.js'
+import type { TransferCommands } from '../commands/transfer/transfers.js'
+import { type Scenario, type ScenarioStep, scenarioOf } from '../domain/scenarios.js'
+import type { Transfer } from '../domain/transfer/transfer.js'
+import type { Clock } from '../kernel/time.js'
+import type { WalletPayments } from '../wallet/payments/wallet-payments.js'
+import { testCustomer } from '../wallet/test-customer.js'
+
+/** The actor of every step except the customer's. */
+const actor = 'system:scenario'
+/** So that each step is visible on the dashboard, as if people did it. */
+const stepPauseMs = 500
+/** The time after which the customer opens the link of the email about the device. */
+const confirmAfterMs = 2_000
+const shortPauseMs = 50
+const maxPlayed = 1_000
+
+interface PlayerDependencies {
+  readonly transfers: TransferCommands
+  readonly payments: Pick<WalletPayments, 'logIn' | 'verifyCode' | 'validateDevice' | 'confirmDevice'>
+  /** Returns whether the payment method with this code uses no wallet. */
+  readonly isManual: (paymentMethod: number) => boolean
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/**
+ * Plays the scenarios of sandbox merchants: acts as the customer and the operator, with the commands and the rules of real transfers. Plays in
+ * memory, because a repeated create plays a transfer on that a stopped process left Pending.
+ */
+export class ScenarioPlayer {
+  readonly #playing = new Map<string, Promise<void>>()
+  readonly #stopping = new AbortController()
+
+  constructor(private readonly deps: PlayerDependencies) {
+    setMaxListeners(0, this.#stopping.signal)
+  }
+
+  /** Plays the scenario of a Pending transfer of a sandbox merchant, if it has one. */
+  play(transfer: Transfer): void {
+    const scenario = scenarioOf(transfer)
+    const { trackingId, merchantId } = transfer
+    if (!scenario || transfer.status !== 'Pending' || this.#playing.has(trackingId)) return
+    if (this.#playing.size >= maxPlayed || this.#stopping.signal.aborted) return
+    const playing = this.#play(scenario, transfer)
+      .catch((err) => {
+        if (!this.#stopping.signal.aborted)
+          this.deps.logger.warn({ err, merchantId, trackingId }, 'a scenario was not played to its end')
+      })
+      .finally(() => this.#playing.delete(trackingId))
+    this.#playing.set(trackingId, playing)
+  }
+
+  /** Opens the link of an email to the test customer, as a customer does after a moment. */
+  confirmSoon(confirmUrl: string): void {
+    const link = confirmUrl.slice(confirmUrl.lastIndexOf('/') + 1)
+    void this.#pause(confirmAfterMs)
+      .then(() => this.deps.payments.confirmDevice(link, contextOf('customer', link.split('.')[0]!)))
+      .catch((err) => this.#stopping.signal.aborted || this.deps.logger.warn({ err }, 'a device was not confirmed'))
+  }
+
+  /** Resolves after the steps in progress. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all(this.#playing.values())
+  }
+
+  async #play({ steps }: Scenario, transfer: Transfer): Promise<void> {
+    for (const step of steps) {
+      await this.#pause(stepPauseMs)
+      const refusedBy = await this.#take(step, transfer)
+      if (refusedBy === undefined) continue
+      const { merchantId, trackingId } = transfer
+      this.deps.logger.info({ merchantId, trackingId, step: step.type, rule: refusedBy }, 'a scenario ended early')
+      return
+    }
+  }
+
+  /** Returns the rule that refuses the step, if any. */
+  async #take(step: ScenarioStep, transfer: Transfer): Promise<string | undefined> {
+    const { transfers } = this.deps
+    const { trackingId, amountMinor } = transfer
+    const context = contextOf(actor, trackingId)
+    switch (step.type) {
+      case 'Pay':
+        await this.#pay(transfer)
+        return undefined
+      case 'Expire':
+        return this.#expire(transfer)
+      case 'Receive': {
+        const received = { receivedAmountMinor: amountMinor, receiptUrl: null }
+        return ruleOf(await transfers.receiveFunds(trackingId, 1, received, context))
+      }
+      default:
+        return ruleOf(await transfers.act(trackingId, step, context))
+    }
+  }
+
+  async #expire(transfer: Transfer): Promise<string | undefined> {
+    const { transfers, clock } = this.deps
+    const { trackingId } = transfer
+    for (;;) {
+      const leftMs = transfer.kind === 'deposit' ? Date.parse(transfer.expiresAt) - Date.parse(clock()) : 0
+      await this.#pause(Math.max(leftMs, shortPauseMs))
+      const result = await transfers.expire(trackingId, contextOf(actor, trackingId))
+      // A payment in progress delays the end.
+      if (!result.accepted || result.transfer.status !== 'Pending') return ruleOf(result)
+    }
+  }
+
+  /** The customer pays a hosted deposit. The merchant's own program pays a native one. */
+  async #pay(transfer: Transfer): Promise<void> {
+    if (transfer.kind !== 'deposit' || transfer.channel !== 'hosted') return
+    const { payments, transfers, isManual } = this.deps
+    const { trackingId, merchantId, channel } = transfer
+    const step = { trackingId, merchantId, channel }
+    const context = contextOf('customer', trackingId)
+    // An operator settles a deposit that is paid without a wallet.
+    if (isManual(transfer.paymentMethod)) {
+      await transfers.act(trackingId, { type: 'Complete' }, contextOf(actor, trackingId))
+      return
+    }
+    const login = await payments.logIn({ ...step, ...testCustomer }, context)
+    if (!login.ok) throw new Error(login.message)
+    const verified = await payments.verifyCode({ ...step, token: login.token, code: testCustomer.code }, context)
+    // A wallet that declines or times out is a part of the scenario.
+    if (!verified.ok || verified.nextStep === 'Completed') return
+    for (;;) {
+      await this.#pause(stepPauseMs)
+      const validated = await payments.validateDevice({ ...step, token: verified.token }, context)
+      if (validated.ok || validated.reason !== 'device-pending') return
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return delay(ms, undefined, { signal: this.#stopping.signal })
+  }
+}
+
+function ruleOf(result: Awaited<ReturnType<TransferCommands['act']>>): string | undefined {
+  return result.accepted ? undefined : result.refusal.rule
+}
+
+function contextOf(by: string, trackingId: string): CommandContext {
+  return { actor: by, $correlationId: trackingId, $causationId: trackingId }
+}
