@@ -42,6 +42,8 @@ export const callbackEvents = {
     /** The revision of the transfer's event, which is the callback's place in the lane. */
     transferRevision: Index,
     payload: CallbackPayload,
+    /** The time before which it is not sent, for a sandbox's delayed callback. */
+    dueAt: Type.Optional(Time),
   }),
   CallbackDelivered: Data(attempt),
   CallbackAttemptFailed: Data({ ...attempt, reason: Text, nextAttemptAt: Time }),
@@ -144,8 +146,10 @@ function requeue(command: CallbackCommand & { type: 'Requeue' | 'Resend' }, lane
   const nowMs = Date.parse(at)
   const chosen = requeued(lane, which)
   if (chosen.length === 0 && which !== 'parked') return refuse('not-found', 'unknown-callback')
-  // A callback that waits for its first attempt needs no requeue. One that waits after a failure is sent immediately.
-  const idle = chosen.filter((delivery) => delivery.status !== 'waiting' || delivery.attempts > 0)
+  // A callback that is due for its first attempt needs no requeue. One that is delayed or waits after a failure is sent immediately.
+  const idle = chosen.filter(({ status, attempts, waitingSince, nextAttemptAt }) => {
+    return status !== 'waiting' || attempts > 0 || nextAttemptAt > waitingSince
+  })
   const free = type === 'Requeue' ? idle : idle.filter((delivery) => untilResendableMs(delivery, nowMs) === 0)
   if (idle.length > 0 && free.length === 0) return refuse('conflict', 'resent-too-often')
   return accept(...free.map(({ webhookId }) => ({ type: 'CallbackRequeued', data: ids(lane, webhookId, at) }) as const))
@@ -184,7 +188,7 @@ function ids(lane: Lane, webhookId: string, at: string) {
 export function evolve(lane: Lane, event: CallbackEvent): Lane {
   switch (event.type) {
     case 'CallbackRecorded': {
-      const { webhookId, transferRevision, payload, at, trackingId, merchantId } = event.data
+      const { webhookId, transferRevision, payload, at, dueAt = at, trackingId, merchantId } = event.data
       const unsent = { status: 'waiting', attempts: 0, lastFailure: null, requeues: 0, requeuedAt: null } as const
       const delivery = {
         webhookId,
@@ -192,7 +196,7 @@ export function evolve(lane: Lane, event: CallbackEvent): Lane {
         payload,
         recordedAt: at,
         waitingSince: at,
-        nextAttemptAt: at,
+        nextAttemptAt: dueAt,
         ...unsent,
       }
       const deliveries = [...lane.deliveries, delivery].sort((a, b) => a.transferRevision - b.transferRevision)
@@ -225,7 +229,7 @@ function change(lane: Lane, webhookId: string, changes: Partial<Delivery>): Lane
   return { ...lane, deliveries }
 }
 
-/** Returns the milliseconds until a waiting callback is due, or 0. A new or requeued one is due regardless of the clock. */
+/** Returns the milliseconds until a waiting callback is due, or 0. One without a delay that is new or requeued is due regardless of the clock. */
 export function untilDueMs({ waitingSince, nextAttemptAt }: Delivery, nowMs: number): number {
   return leftOfWaitMs(Date.parse(waitingSince), Date.parse(nextAttemptAt), nowMs)
 }

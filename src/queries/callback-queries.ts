@@ -58,8 +58,9 @@ export async function listCallbacks(readModels: ReadModels, { merchantIds, statu
 
 /** Returns whether a callback of the merchant waits for its next attempt after one that failed. @throws ReadModelsUnavailableError */
 export async function isAnyRetried(readModels: ReadModels, merchantId: string, now: string): Promise<boolean> {
-  // A callback that waits for its first attempt is due from the time at which it was recorded.
-  return (await readModels.collection(collections.callbacks).findOne({ merchantId, dueAt: { $gt: now } })) !== null
+  // A delayed callback waits for its first attempt.
+  const retried = { merchantId, dueAt: { $gt: now }, attempts: { $gt: 0 } }
+  return (await readModels.collection(collections.callbacks).findOne(retried)) !== null
 }
 
 /** Lists the callbacks of one transfer from the log, newest first. @throws StoreUnavailableError */

@@ -50,9 +50,8 @@ const commonFields = new Set(['trackingId', 'merchantId', 'kind', 'referenceId',
 const paymentFields = 'attempt expiresAt collection amountMinor outcome collectedAmountMinor receiptUrl reason'.split(
   ' ',
 )
-const callbackFields = 'webhookId transferRevision payload attempt httpStatus durationMs reason nextAttemptAt'.split(
-  ' ',
-)
+const callbackFields =
+  'webhookId transferRevision payload dueAt attempt httpStatus durationMs reason nextAttemptAt'.split(' ')
 const walletFields = ['accountNumber', 'amountMinor', 'description']
 
 /**

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { retryDelaysMs } from '../../src/callbacks/deliver/callback-attempt.js'
 import type { Lane } from '../../src/domain/callback.js'
@@ -228,6 +228,49 @@ t.test(
     t.notMatch(JSON.stringify(log.map((event) => event.data)), 'secret detail')
   },
 )
+
+t.test('sends a delayed callback when it is due, also after a correction of the endpoint or a restart', async (t) => {
+  const world = await openWorld(t)
+  const receiver = await startReceiver(t)
+  const { id } = await world.merchant(receiver.url)
+  const payload = {
+    ...{ status: 2, referenceId: 'r', message: null, amountMinor: 100n, transactionAmountMinor: 100n },
+    ...{ hasAmountMismatch: false, receiptUrl: null },
+  }
+  const record = (trackingId: string, transferRevision: number, delayMs?: number) => {
+    const dueAt = delayMs !== undefined && { dueAt: new Date(world.clock.nowMs() + delayMs).toISOString() }
+    const callback = { webhookId: randomUUID(), trackingId, merchantId: id, transferRevision, payload, ...dueAt }
+    return world.callbacks.record(callback, context)
+  }
+  const revisions = (of: string) =>
+    receiver.received.filter(({ trackingId }) => trackingId === of).map(({ revision }) => revision)
+  const [delayed, other] = [randomUUID(), randomUUID()]
+  const first = world.start()
+  await record(delayed, 1, hour)
+  await record(delayed, 2)
+  await record(other, 1)
+  await until(() => revisions(other).length === 1)
+  await world.dueChecks()
+  await world.merchants.execute(
+    id,
+    { type: 'ChangeSettings', changes: { callbackUrl: `${receiver.url}/new` } },
+    context,
+  )
+  await world.callbacks.requestRetry(id, context)
+  await until(() => world.directory.byId(id)!.settings.callbackUrl.endsWith('/new'))
+  await world.dueChecks()
+  await first.stop()
+  world.start()
+  await world.dueChecks()
+  t.strictSame(revisions(delayed), [])
+  world.clock.forward(hour)
+  await until(() => revisions(delayed).length === 2)
+  t.strictSame(revisions(delayed), [1, 2])
+  t.strictSame(await eventTypes(world, delayed), [
+    ...['CallbackRecorded', 'CallbackRecorded'],
+    ...['CallbackDelivered', 'CallbackDelivered'],
+  ])
+})
 
 t.test('sends requeued callbacks in order and with unchanged ids', async (t) => {
   const world = await openWorld(t)

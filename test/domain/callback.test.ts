@@ -8,6 +8,7 @@ import {
   callbackDecider,
   type Lane,
   nextDelivery,
+  untilDueMs,
   untilResendableMs,
 } from '../../src/domain/callback.js'
 import { specification } from '../support/given-when-then.js'
@@ -214,6 +215,31 @@ t.test('requeues one callback by id, unless it waits for its first attempt', asy
   const lane = fold([recorded('a', 1), recorded('b', 2), failed('a', 1), parked('a', 2), requeued('a')])
   t.match(lane.deliveries[0], { status: 'waiting', attempts: 0, nextAttemptAt: later })
   t.equal(nextDelivery(lane)?.webhookId, 'a')
+})
+
+t.test('a delayed callback is due at its time, and a requeue ends the delay', async (t) => {
+  const dueAt = '2026-03-01T10:01:00.000Z'
+  const data = { ...recordedData('a', 1), dueAt }
+  given()
+    .when({ type: 'Record', ...data })
+    .then([{ type: 'CallbackRecorded', data }])
+  const delayed: CallbackEvent = { type: 'CallbackRecorded', data }
+  const [delivery] = fold([delayed]).deliveries
+  t.match(delivery, { recordedAt: at, waitingSince: at, nextAttemptAt: dueAt })
+  const leftMs = (now: string) => untilDueMs(delivery!, Date.parse(now))
+  t.strictSame([leftMs(at), leftMs(later), leftMs(dueAt), leftMs('2026-03-01T11:00:00.000Z')], [60_000, 55_000, 0, 0])
+  t.equal(leftMs('2026-03-01T09:59:59.999Z'), 0, 'a clock that was set back delays nothing')
+  t.equal(untilDueMs(fold([recorded('a', 1)]).deliveries[0]!, Date.parse(at)), 0)
+  t.equal(
+    nextDelivery(fold([recorded('b', 2), delayed]))?.webhookId,
+    'a',
+    'later callbacks of its transfer wait for it',
+  )
+  for (const type of ['Requeue', 'Resend'] as const)
+    given(delayed)
+      .when({ type, which: 'latest', at: later })
+      .then([requeued('a')])
+  t.match(fold([delayed, requeued('a')]).deliveries[0], { waitingSince: later, nextAttemptAt: later })
 })
 
 const minute = (n: number) => new Date(Date.parse(later) + n * 60_000).toISOString()

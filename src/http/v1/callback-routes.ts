@@ -185,7 +185,7 @@ function viewOfCallbacks(history: readonly HistoryEntry<CallbackEvent>[]): Callb
   return [...views.values()].sort((a, b) => a.transferRevision - b.transferRevision)
 }
 
-function recorded({ webhookId, transferRevision, trackingId, payload, at }: Recorded): CallbackView {
+function recorded({ webhookId, transferRevision, trackingId, payload, at, dueAt = at }: Recorded): CallbackView {
   const { amountMinor, transactionAmountMinor, ...rest } = payload
   const statusDescription = Object.entries(statusCodes).find(([, code]) => code === payload.status)?.[0] ?? ''
   const [amount, transactionAmount] = [toJsonNumber(amountMinor), toJsonNumber(transactionAmountMinor)]
@@ -194,7 +194,7 @@ function recorded({ webhookId, transferRevision, trackingId, payload, at }: Reco
     transferRevision,
     status: 'waiting',
     recordedAt: at,
-    nextAttemptAt: at,
+    nextAttemptAt: dueAt,
     payload: { ...rest, statusDescription, trackingId, amount, transactionAmount },
     attempts: [],
   }

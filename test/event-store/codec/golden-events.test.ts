@@ -39,6 +39,18 @@ for (const { name, type, version, isNewest } of knownVersions) {
   })
 }
 
+t.test('CallbackRecorded can have the time at which a delayed callback is due', async (t) => {
+  const stored = goldenEvents.get('CallbackRecorded.v1')!
+  const data = { ...stored.data, dueAt: '2026-03-01T10:06:00.000Z' }
+  const event = decodeEvent(recorded({ ...stored, data }))
+  t.strictSame(event.data, withAmounts(data))
+  t.strictSame(encodeEvent(event, metadata).data, data)
+  for (const dueAt of [null, '2026-03-01', 5]) {
+    const error = failure(() => decodeEvent(recorded({ ...stored, data: { ...data, dueAt } })))
+    t.ok(error instanceof EventFormatError, String(dueAt))
+  }
+})
+
 /** Parses the fields named `…Minor`, which hold decimal digits or null in JSON. */
 function withAmounts(data: JsonObject): unknown {
   const text = JSON.stringify(data)
