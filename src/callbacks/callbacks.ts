@@ -16,10 +16,11 @@ export function startCallbacks(deps: DeliveryDependencies): Part {
     const checkpoint = await SweepCheckpoint.load(deps.store, deps.clock)
     // Before anything is read for it, because a lane that is read misses no event that is followed.
     const memory = new CallbackMemory(await endOfLog(deps.store))
+    const isSandbox = (merchantId: string) => deps.merchants.settingsOf(merchantId)?.sandbox ?? false
     const recording = {
       ...deps,
       onUnavailable,
-      recorder: new CallbackRecorder(deps.store, deps.commands, memory),
+      recorder: new CallbackRecorder(deps.store, deps.commands, memory, isSandbox),
       checkpoint,
     }
     const cutOff = new AbortController()

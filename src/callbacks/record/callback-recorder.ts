@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import { emptyStream, type Loaded } from '../../commands/handle-command.js'
 import { callbackDecider, type Lane } from '../../domain/callback.js'
+import { scenarioOf } from '../../domain/scenarios.js'
 import { streamPrefix } from '../../domain/streams.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
@@ -21,6 +22,7 @@ import {
 } from '../../event-store/event-store.js'
 import { boundedCache } from '../../kernel/bounded-cache.js'
 import { Batcher } from '../../kernel/concurrency.js'
+import { addMs } from '../../kernel/time.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { inSpanOf, streamAttributes } from '../../tracing/tracing.js'
 import { type CallbackMemory, type Change, TransferChanges } from '../callback-memory.js'
@@ -51,6 +53,8 @@ export class CallbackRecorder {
     private readonly store: EventStore,
     private readonly commands: CallbackCommands,
     private readonly memory?: CallbackMemory,
+    /** Returns whether a merchant is one of the sandbox, whose transfers can play scenarios. */
+    private readonly isSandbox: (merchantId: string) => boolean = () => false,
   ) {}
 
   /** Returns false for an event that certainly needs no recording. Reads nothing, because creations are most of the log. */
@@ -108,7 +112,9 @@ export class CallbackRecorder {
     const { hasAmountMismatch, receiptUrl } = transfer
     const status = statusCodes[transfer.status]
     const payload = { status, referenceId, message, amountMinor, transactionAmountMinor, hasAmountMismatch, receiptUrl }
-    const callback = { webhookId: event.id, trackingId, merchantId, transferRevision: event.revision, payload }
+    const seconds = this.isSandbox(merchantId) ? scenarioOf(transfer)?.callbackDelaySeconds : undefined
+    const due = seconds !== undefined && { dueAt: addMs(transfer.updatedAt, seconds * 1_000) }
+    const callback = { webhookId: event.id, trackingId, merchantId, transferRevision: event.revision, payload, ...due }
     const $correlationId = String(event.metadata.$correlationId ?? event.id)
     const context = { actor: 'system:callbacks', $correlationId, $causationId: event.id }
     const result = await this.commands.record(callback, context, lane)
