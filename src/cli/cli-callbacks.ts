@@ -5,9 +5,10 @@ import { storedUuid } from '../kernel/uuid.js'
 import type { ListedCallback } from '../queries/callback-queries.js'
 import type { SortKey } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
-import { accepted, defineCommand, findMerchant } from './command.js'
+import { accepted, defineBareCommand, defineCommand, findMerchant } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
 import { columnsOnlyIn } from './listing.js'
+import { accessOf, accessOptions } from './merchant-api.js'
 import { choice, cursor, flag, option, pageOptions } from './options.js'
 import { age, dueIn, shortId } from './readable.js'
 
@@ -74,6 +75,15 @@ export function addCallbackCommands(program: Command): void {
       const which = webhookId === undefined ? 'latest' : { webhookId: await wholeId(stores, trackingId, webhookId) }
       const { events } = accepted(await callbacks.requeue(trackingId, which, context))
       return { trackingId, requeued: events.map(({ data }) => data.webhookId) }
+    },
+  })
+  defineBareCommand(callbacks, 'replay <id>', "send a callback again, with the merchant's key", {
+    examples: ['0f6c5a1e', '7b0f2c1e --json'],
+    args: { id: { description: 'a webhookId, or a trackingId for the latest callback of the transfer' } },
+    options: accessOptions,
+    async run(_, options, id: string) {
+      const { replayCallback } = await import('./replay.js')
+      return replayCallback(id, await accessOf(options))
     },
   })
   defineCommand(callbacks, 'replay-parked', 'deliver parked callbacks again', {

@@ -230,7 +230,7 @@ function requireWholeAmounts(command: Command, { configuration: { currency } }: 
 }
 
 /** Completes the ids of transfers and merchants that were shortened to their first characters, as tables show them. @throws Refused */
-async function completeShortIds(command: Command, stores: CommandStores): Promise<void> {
+export async function completeShortIds(command: Command, stores: CommandStores): Promise<void> {
   const { processedArgs, registeredArguments } = command
   const of = registeredArguments[0]?.name() === 'of' ? processedArgs[0] : 'merchant'
   for (const [n, argument] of registeredArguments.entries()) {

@@ -28,7 +28,12 @@ export type Values<Specs extends OptionSpecs> = {
 }
 
 export function flagOf(name: string): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  return `--${kebabCase(name)}`
+}
+
+/** Returns `manual-control` for `ManualControl`. */
+export function kebabCase(name: string): string {
+  return name.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase()
 }
 
 export function flag(description: string): OptionOf<true | undefined> {

@@ -3,6 +3,7 @@ import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { version } from '../operations/version.js'
 import { addAuditCommands } from './cli-audit.js'
 import { addCallbackCommands } from './cli-callbacks.js'
+import { addDeveloperCommands } from './cli-developer.js'
 import { addEventCommands } from './cli-events.js'
 import { addInstallationCommands } from './cli-installation.js'
 import { addMerchantCommands } from './cli-merchants.js'
@@ -21,7 +22,14 @@ import { withSeconds } from './watch-option.js'
 
 /** The groups of commands, in the order of the help. */
 const groups = [
-  ...[addServiceCommands, addMerchantCommands, addTransferCommands, addPayoutCommands, addUserCommands],
+  ...[
+    addServiceCommands,
+    addDeveloperCommands,
+    addMerchantCommands,
+    addTransferCommands,
+    addPayoutCommands,
+    addUserCommands,
+  ],
   ...[
     addWalletCommands,
     addOutboxCommands,

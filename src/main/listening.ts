@@ -15,7 +15,7 @@ type Address = Awaited<ReturnType<typeof reserveAddress>>
  */
 export async function reserveAddress({ host, port, publicUrl, installationName }: Configuration) {
   const reserved = port === 0 ? await reservePort(host) : { port, release: async () => undefined }
-  const baseUrl = publicUrl ?? `http://${reachableHost(host)}:${reserved.port}`
+  const baseUrl = publicUrl ?? localUrl(host, reserved.port)
   return { host, baseUrl, installationName: installationName ?? nameOf(baseUrl), ...reserved }
 }
 
@@ -48,9 +48,10 @@ function reservePort(host: string): Promise<{ readonly port: number; release(): 
 }
 
 /** Returns the host for the URL. A wildcard address becomes the loopback address. */
-function reachableHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
-  return host.includes(':') ? `[${host}]` : host
+/** Returns the URL under which this machine reaches a service that listens on a host. */
+export function localUrl(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 function explained(error: unknown, host: string, port: number): unknown {

@@ -106,7 +106,8 @@ async function startParts(
   const sandboxParts = { dataDirectory, directory, merchants, users, box, context, logger }
   const goingLive = await closeSandboxWhenLive(configuration, sandboxParts)
   onStop(() => goingLive.stop())
-  if (configuration.roles.has('api') && inSandbox()) sandbox = await offerSandbox(sandboxParts, service.accounts)
+  if (configuration.roles.has('api') && inSandbox())
+    sandbox = await offerSandbox(sandboxParts, service.accounts, baseUrl)
   const failed = new Promise<Error>((onGivenUp) => {
     if (!configuration.roles.has('projections') && !configuration.roles.has('callbacks')) return
     background = startBackgroundThread({

@@ -59,10 +59,10 @@ export type SandboxCredentials = Awaited<ReturnType<typeof offerSandbox>>
 /**
  * Returns valid credentials of the sandbox merchant, and registers it or rotates its credentials if necessary. The log contains only a
  * digest of the key, so `<dataDirectory>/sandbox.json` stores the credentials in plaintext (mode 0600): the key that would seal them is
- * in the same directory. The file also contains the credentials of the customer's account, which is opened if `accounts` is given, and
- * of a user for each role. The outbox token derives from the master key, so it is the same at every start.
+ * in the same directory. The file also contains the base URL, for commands that call the API, and the credentials of the customer's account,
+ * which is opened if `accounts` is given, and of a user for each role. The outbox token derives from the master key, so it is the same at every start.
  */
-export async function offerSandbox(parts: SandboxParts, accounts: WalletAccounts | undefined) {
+export async function offerSandbox(parts: SandboxParts, accounts: WalletAccounts | undefined, baseUrl: string) {
   const { dataDirectory, directory, box } = parts
   const path = join(dataDirectory, fileName)
   const { merchantId, webApiKey, secretKey, webhookSecret } = await credentialsThatWork(readCredentials(path), parts)
@@ -74,7 +74,7 @@ export async function offerSandbox(parts: SandboxParts, accounts: WalletAccounts
   const users = await offerSandboxUsers(parts)
   const credentials = { merchantId, webApiKey, secretKey, webhookSecret, outboxToken, ...(wallet && { wallet }), users }
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
-  writeFileDurably(path, `${JSON.stringify(credentials, null, 2)}\n`)
+  writeFileDurably(path, `${JSON.stringify({ baseUrl, ...credentials }, null, 2)}\n`)
   return credentials
 }
 

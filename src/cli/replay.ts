@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { violate } from '../kernel/rules.js'
+import { storedUuid } from '../kernel/uuid.js'
+import { Refused, refusedBy } from './failures.js'
+import { type Access, MerchantApi } from './merchant-api.js'
+
+interface ListedCallback {
+  readonly webhookId: string
+  readonly trackingId: string
+}
+
+interface Page {
+  readonly items: readonly ListedCallback[]
+  readonly nextCursor: string | null
+}
+
+/** A developer replays a recent callback. */
+const maxPages = 10
+/** The list can lag behind the log for a moment. */
+const lagMs = 3_000
+const pauseMs = 250
+
+/**
+ * Requests that a callback is sent again. `id` is its webhookId, or the trackingId of a transfer, whose latest callback is then sent. Both can be
+ * shortened. @throws Refused
+ */
+export async function replayCallback(id: string, access: Access) {
+  const api = new MerchantApi(access)
+  const callback = await findCallback(api, storedUuid(id))
+  const { trackingId, webhookId } = callback
+  const body = JSON.stringify({ callbacks: [{ trackingId, webhookId }] })
+  const { requeued } = await api.post<{ readonly requeued: number }>('/v1/callbacks/resend', body)
+  return { webhookId, trackingId, requeued }
+}
+
+async function findCallback(api: MerchantApi, id: string): Promise<ListedCallback> {
+  const deadline = performance.now() + lagMs
+  for (;;) {
+    const found = await newestMatch(api, id)
+    if (found) return found
+    if (performance.now() > deadline) throw refusedBy(violate('unknown-callback'))
+    await delay(pauseMs)
+  }
+}
+
+/** Returns the newest callback of a transfer with this id, or the callback. @throws Refused if the id is ambiguous */
+async function newestMatch(api: MerchantApi, id: string): Promise<ListedCallback | undefined> {
+  let cursor: string | null = ''
+  const matches: ListedCallback[] = []
+  for (let page = 0; page < maxPages && cursor !== null; page++) {
+    const path: string = `/v1/callbacks?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`
+    const { items, nextCursor }: Page = await api.get(path)
+    matches.push(...items.filter(({ webhookId, trackingId }) => webhookId.startsWith(id) || trackingId.startsWith(id)))
+    cursor = matches.length > 0 ? null : nextCursor
+  }
+  const [newest] = matches
+  const isAmbiguous = matches.some(({ trackingId }) => trackingId !== newest!.trackingId)
+  if (isAmbiguous) throw new Refused('ambiguous-id', `Several callbacks match ${id}. Add more characters.`)
+  return newest
+}

@@ -1,0 +1,174 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Currency, currencyOf, formatAmount, formatWithCode, toJsonNumber } from '../domain/money.js'
+import { type Scenario, type ScenarioName, scenarioReference, scenarios } from '../domain/scenarios.js'
+import { escapeHidden } from '../kernel/text.js'
+import { hashCode } from '../security/api-keys.js'
+import { Refused } from './failures.js'
+import { type Access, type KeysMerchant, MerchantApi } from './merchant-api.js'
+import { eventName } from './names.js'
+import { exactTime, shortId } from './readable.js'
+
+interface TriggerOptions {
+  readonly amount: bigint | undefined
+  readonly paymentMethod: number | undefined
+}
+
+/** An event of the transfer. */
+interface Step {
+  readonly at: string
+  readonly type: string
+  readonly actor: string
+}
+
+/** The document that `--json` prints. */
+interface Played {
+  readonly scenario: ScenarioName
+  readonly trackingId: string
+  readonly referenceId: string
+  readonly amount: number
+  readonly steps: readonly Step[]
+  readonly callbacks: readonly (SentCallback['payload'] & Omit<SentCallback, 'payload'>)[]
+}
+
+interface SentCallback {
+  readonly webhookId: string
+  readonly status: 'waiting' | 'delivered' | 'parked'
+  readonly payload: {
+    readonly statusDescription: string
+    readonly transactionAmount: number
+    readonly hasAmountMismatch: boolean
+  }
+}
+
+const pollMs = 250
+/** Far more than the longest scenario takes. */
+const endsWithinMs = 30_000
+/** The service records and sends callbacks within milliseconds, unless it is busy. */
+const callbacksWithinMs = 5_000
+/** The receiver of the payouts of the scenarios. It is an example of the IBAN standard. */
+const accountNumber = 'DE89370400440532013000'
+const statusChanges = /^Transfer(Completed|Cancelled|Failed|SentToManualControl|Reopened)$/
+
+/**
+ * Creates the transfer of a scenario as a merchant's program does, and follows it to its end. `show` receives each step as it happens, as text.
+ * @throws Refused for a live merchant, before anything is created, and if the transfer does not reach the end of the scenario
+ */
+export async function trigger(
+  name: ScenarioName,
+  access: Access,
+  options: TriggerOptions,
+  show: (text: string) => void,
+): Promise<Played & { readonly text: string }> {
+  const scenario: Scenario = scenarios[name]
+  const { kind, ends } = scenario
+  const api = new MerchantApi(access)
+  const merchant = await api.get<KeysMerchant>('/v1/merchant')
+  if (!merchant.sandbox)
+    throw new Refused('live-merchant', 'Only sandbox merchants have scenarios. No transfer was created.')
+  const currency = currencyOf(merchant.currency) as Currency
+  const amountMinor = options.amount ?? amountOf(scenario, currency)
+  const referenceId = scenarioReference(name, randomUUID().replaceAll('-', ''))
+  const trackingId = await create(api, access, { ...options, scenario, referenceId, amountMinor, currency })
+  show(`${kind} of ${formatWithCode(currency, amountMinor)}, reference ${referenceId}\n`)
+
+  const steps: Step[] = []
+  const readSteps = async () => {
+    const { items } = await api.get<{ readonly items: readonly Step[] }>(`/v1/transfers/${trackingId}/events`)
+    for (const { at, type, actor } of items.slice(steps.length)) {
+      steps.push({ at, type, actor })
+      show(`  ${exactTime(at, 'milliseconds')}  ${eventName(type)}, by ${escapeHidden(actorText(actor))}\n`)
+    }
+    return steps.some(({ type }) => (ends as readonly string[]).includes(type))
+  }
+  const isOver = await within(endsWithinMs, readSteps)
+  const changes = steps.filter(({ type }) => statusChanges.test(type)).length
+  let callbacks: readonly SentCallback[] = []
+  const readCallbacks = async () => {
+    callbacks = (await api.get<{ items: readonly SentCallback[] }>(`/v1/transfers/${trackingId}/callbacks`)).items
+    return callbacks.length >= changes && callbacks.every(({ status }) => status !== 'waiting')
+  }
+  await within(callbacksWithinMs, readCallbacks)
+  if (!isOver) {
+    const reason = 'its merchant has settings that change it, or the service was stopped'
+    throw new Refused('scenario-unfinished', `transfer ${trackingId} did not reach the end of the scenario: ${reason}`)
+  }
+  const sent = callbacks.map(({ webhookId, status, payload }) => {
+    const { statusDescription, transactionAmount, hasAmountMismatch } = payload
+    return { webhookId, statusDescription, transactionAmount, hasAmountMismatch, status }
+  })
+  const document = {
+    scenario: name,
+    trackingId,
+    referenceId,
+    amount: toJsonNumber(amountMinor),
+    steps,
+    callbacks: sent,
+  }
+  return { ...document, text: textOf(document, currency) }
+}
+
+/** Returns the amount of a scenario, without decimals if the currency has none. The reference then chooses the scenario. */
+function amountOf({ amountMinor }: Scenario, { decimals }: Currency): bigint {
+  return decimals === 0 ? amountMinor - (amountMinor % 100n) : amountMinor
+}
+
+interface Creation extends TriggerOptions {
+  readonly scenario: Scenario
+  readonly referenceId: string
+  readonly amountMinor: bigint
+  readonly currency: Currency
+}
+
+/** Returns the trackingId. */
+async function create(api: MerchantApi, { secretKey }: Access, creation: Creation): Promise<string> {
+  if (secretKey === undefined)
+    throw new Refused('no-access', 'creating a transfer requires the SecretKey: --secret-key or TRANSFERD_SECRET_KEY')
+  const { scenario, referenceId, amountMinor, currency, paymentMethod = 1 } = creation
+  const isDeposit = scenario.kind === 'deposit'
+  const amount = formatAmount(currency, amountMinor)
+  const fields = {
+    ...{ userId: '42', name: 'Ada Lovelace', username: 'ada', referenceId, paymentMethod },
+    ...{ transactionType: isDeposit ? 1 : 2, hashCode: hashCode(secretKey, amount, referenceId) },
+    ...(!isDeposit && { accountNumber }),
+  }
+  // The hash covers the text of the amount.
+  const body = `{"amount":${amount},${JSON.stringify(fields).slice(1)}`
+  const path = isDeposit ? '/Transaction/CreateDeposit' : '/api/services/app/TransactionRequests/CreateWithdraw'
+  const created = await api.post<{ trackingId?: string; result?: { trackingId: string } }>(
+    path,
+    body,
+    signed(secretKey, body),
+  )
+  return (created.trackingId ?? created.result?.trackingId)!
+}
+
+/** Returns the signature that a merchant can require. */
+function signed(secretKey: string, body: string) {
+  const atSeconds = Math.floor(Date.now() / 1_000)
+  const v1 = createHmac('sha256', secretKey).update(`${atSeconds}.${body}`).digest('hex')
+  return { 'X-Signature': `t=${atSeconds},v1=${v1}` }
+}
+
+/** Repeats `read` until it returns true. Returns false if it does not in time. */
+async function within(ms: number, read: () => Promise<boolean>): Promise<boolean> {
+  const deadline = performance.now() + ms
+  for (;;) {
+    if (await read()) return true
+    if (performance.now() > deadline) return false
+    await delay(pollMs)
+  }
+}
+
+function actorText(actor: string): string {
+  const [kind, part = ''] = actor.split(':')
+  return kind === 'system' ? `the service (${part})` : `the ${kind}`
+}
+
+function textOf({ trackingId, callbacks }: Played, currency: Currency): string {
+  const lines = callbacks.map(({ webhookId, statusDescription, transactionAmount, hasAmountMismatch, status }) => {
+    const money = `${transactionAmount.toFixed(currency.decimals)} ${currency.code}${hasAmountMismatch ? ' (mismatch)' : ''}`
+    return `  ${statusDescription}, ${money}: ${status} (callback ${shortId(webhookId)})`
+  })
+  return `Callbacks:\n${lines.join('\n')}\nTransfer ${trackingId}\n`
+}
