@@ -91,8 +91,17 @@ export interface Attempted extends Pick<DataOf<CallbackEvent, 'CallbackDelivered
 export type CallbackCommand =
   | ({ readonly type: 'Record' } & DataOf<CallbackEvent, 'CallbackRecorded'>)
   | ({ readonly type: 'ReportAttempt'; readonly webhookId: string; readonly at: string } & Attempted)
-  /** An operator can requeue a callback at any time, a merchant can resend it after {@link untilResendableMs}. */
-  | { readonly type: 'Requeue' | 'Resend'; readonly which: Requeued; readonly at: string }
+  | RequeueCommand
+
+interface RequeueCommand {
+  /**
+   * `Requeue`: an operator's request, at any time. `Resend`: a merchant's request, after {@link untilResendableMs}. `Replay`: a sandbox
+   * merchant's request, at any time, regardless of the state.
+   */
+  readonly type: 'Requeue' | 'Resend' | 'Replay'
+  readonly which: Requeued
+  readonly at: string
+}
 
 /** One callback regardless of its status, the latest one, or all parked ones. */
 export type Requeued = { readonly webhookId: string } | 'latest' | 'parked'
@@ -113,6 +122,7 @@ export function decide(command: CallbackCommand, lane: Lane): Decision<CallbackE
       return reportAttempt(command, lane)
     case 'Requeue':
     case 'Resend':
+    case 'Replay':
       return requeue(command, lane)
     default:
       return command satisfies never
@@ -141,16 +151,17 @@ function reportAttempt(command: CallbackCommand & { type: 'ReportAttempt' }, lan
   }
 }
 
-function requeue(command: CallbackCommand & { type: 'Requeue' | 'Resend' }, lane: Lane): Decision<CallbackEvent> {
+function requeue(command: RequeueCommand, lane: Lane): Decision<CallbackEvent> {
   const { type, which, at } = command
-  const nowMs = Date.parse(at)
   const chosen = requeued(lane, which)
   if (chosen.length === 0 && which !== 'parked') return refuse('not-found', 'unknown-callback')
   // A callback that is due for its first attempt needs no requeue. One that is delayed or waits after a failure is sent immediately.
-  const idle = chosen.filter(({ status, attempts, waitingSince, nextAttemptAt }) => {
-    return status !== 'waiting' || attempts > 0 || nextAttemptAt > waitingSince
-  })
-  const free = type === 'Requeue' ? idle : idle.filter((delivery) => untilResendableMs(delivery, nowMs) === 0)
+  const isIdle = ({ status, attempts, waitingSince, nextAttemptAt }: Delivery) =>
+    status !== 'waiting' || attempts > 0 || nextAttemptAt > waitingSince
+  const isFree = (delivery: Delivery) => type !== 'Resend' || untilResendableMs(delivery, Date.parse(at)) === 0
+  const isSelected = selectedBy(lane, which)
+  const idle = chosen.filter((delivery) => isIdle(delivery) || (type === 'Replay' && isSelected(delivery)))
+  const free = idle.filter(isFree)
   if (idle.length > 0 && free.length === 0) return refuse('conflict', 'resent-too-often')
   return accept(...free.map(({ webhookId }) => ({ type: 'CallbackRequeued', data: ids(lane, webhookId, at) }) as const))
 }
@@ -159,13 +170,15 @@ function requeue(command: CallbackCommand & { type: 'Requeue' | 'Resend' }, lane
  * Returns the callbacks of a lane that a request to requeue selects, lowest revision first. They include those that wait before a selected
  * one: a lane is sent in order, so the request would otherwise have no effect until they are due.
  */
-export function requeued({ deliveries }: Lane, which: Requeued): readonly Delivery[] {
-  const isSelected = (delivery: Delivery, index: number) => {
-    if (which === 'latest') return index === deliveries.length - 1
-    return which === 'parked' ? delivery.status === 'parked' : delivery.webhookId === which.webhookId
-  }
-  const last = deliveries.findLastIndex(isSelected)
-  return deliveries.filter((each, index) => isSelected(each, index) || (each.status === 'waiting' && index < last))
+export function requeued(lane: Lane, which: Requeued): readonly Delivery[] {
+  const isSelected = selectedBy(lane, which)
+  const last = lane.deliveries.findLastIndex(isSelected)
+  return lane.deliveries.filter((each, index) => isSelected(each) || (each.status === 'waiting' && index < last))
+}
+
+function selectedBy({ deliveries }: Lane, which: Requeued): (delivery: Delivery) => boolean {
+  if (which === 'latest') return (delivery) => delivery === deliveries.at(-1)
+  return (delivery) => (which === 'parked' ? delivery.status === 'parked' : delivery.webhookId === which.webhookId)
 }
 
 /** Returns the milliseconds until a merchant can resend the callback, or 0. */

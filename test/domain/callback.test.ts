@@ -299,6 +299,28 @@ t.test('a merchant resends only the parked callbacks that are due, and waiting c
   given().when(resend('parked', 0)).then([])
 })
 
+t.test('a sandbox merchant replays the selected callbacks at any time, regardless of their state', async () => {
+  const replay = (which: { webhookId: string } | 'latest' | 'parked'): CallbackCommand => ({
+    ...{ type: 'Replay', which, at: minute(0) },
+  })
+  const again = [requeuedAt('a', 0)]
+  for (const after of [[], [failed('a', 1)], [delivered('a')], [parked('a')], [parked('a'), requeuedAt('a', 0)]])
+    for (const which of [{ webhookId: 'a' }, 'latest'] as const)
+      given(recorded('a', 1), ...after)
+        .when(replay(which))
+        .then(again)
+  given(recorded('a', 1), recorded('b', 2), recorded('c', 3))
+    .when(replay({ webhookId: 'b' }))
+    .then([requeuedAt('b', 0)], 'those that are about to be sent are not selected')
+  given(recorded('a', 1), recorded('b', 2), failed('a', 1))
+    .when(replay('latest'))
+    .then([requeuedAt('a', 0), requeuedAt('b', 0)], 'one that waits after a failure is sent first')
+  given(recorded('a', 1)).when(replay('parked')).then([])
+  given(recorded('a', 1))
+    .when(replay({ webhookId: 'b' }))
+    .then('not-found')
+})
+
 t.test('restarts the count of attempts after a requeue', async () => {
   given(recorded('a', 1), failed('a', 1), parked('a', 2), requeued('a'))
     .when(report('a', asFailed, null))

@@ -75,58 +75,6 @@ t.test('lists the callbacks of a merchant by status and in pages', async (t) => 
   t.equal((await get('?status=lost')).statusCode, 400)
 })
 
-t.test('resends all or none of the given callbacks, or those parked since a time', async (t) => {
-  const [own, other] = [await service.merchant(), await service.merchant()]
-  const foreign = await callback(other.id, parked)
-  const [first, second] = [await callback(own.id, parked), await callback(own.id, delivered)]
-  const { get, post } = ask(own.webApiKey)
-  const unknown = { trackingId: first.trackingId, webhookId: randomUUID() }
-  for (const wrong of [foreign, unknown, { trackingId: randomUUID(), webhookId: randomUUID() }]) {
-    const answer = await post('/resend', { callbacks: [first, wrong] })
-    t.match([answer.statusCode, answer.json().error.code], [404, 40403])
-  }
-  t.equal((await callbacks.lane(first.trackingId)).deliveries[0]?.status, 'parked', 'no callback is resent')
-
-  const given = [first, second].map(({ trackingId, webhookId }) => ({
-    trackingId: trackingId.toUpperCase(),
-    webhookId,
-  }))
-  const resent = await post('/resend', { callbacks: [...given, ...given] })
-  t.match([resent.statusCode, resent.json()], [202, { requeued: 2, more: false }])
-  for (const { trackingId, webhookId } of [first, second]) {
-    t.equal((await callbacks.lane(trackingId)).deliveries[0]?.status, 'waiting')
-    await callbacks.reportAttempt(
-      trackingId,
-      webhookId,
-      { attempt: 1, httpStatus: 500, durationMs: 1, outcome: parked },
-      context,
-    )
-  }
-  const tooSoon = await post('/resend', { callbacks: [first] })
-  t.match([tooSoon.statusCode, tooSoon.json().error.code, tooSoon.headers['retry-after']], [429, 42904, '60'])
-
-  nowMs += 120_000
-  const since = new Date(nowMs).toISOString()
-  const third = await callback(own.id, parked)
-  await until(async () => (await get('?status=parked')).json().items.length === 3)
-  t.match((await post('/resend', { parkedSince: since })).json(), { requeued: 1, more: false })
-  t.equal((await callbacks.lane(third.trackingId)).deliveries[0]?.status, 'waiting')
-  t.match((await post('/resend', { parkedSince: '2026-01-01' })).json(), { requeued: 2, more: false })
-  t.equal(
-    (await callbacks.lane(foreign.trackingId)).deliveries[0]?.status,
-    'parked',
-    'the callback of another merchant stays parked',
-  )
-  for (const body of [
-    {},
-    { callbacks: [first], parkedSince: since },
-    { parkedSince: 'yesterday' },
-    { callbacks: [] },
-  ]) {
-    t.equal((await post('/resend', body)).statusCode, 400, JSON.stringify(body))
-  }
-})
-
 t.test('shows the state of the endpoint and enables it again', async (t) => {
   const own = await service.merchant({ callbackUrl: 'http://127.0.0.1:9/callbacks' })
   const { get, post } = ask(own.webApiKey)
@@ -210,6 +158,21 @@ t.test('a delivered test event sends waiting callbacks again, and a redirect sho
   nowMs += 5_000
   t.match((await post('/endpoint/test')).json(), { delivered: true, redirectsTo: null, resendsWaiting: true })
   t.same(await requests(), [['CallbackRetryRequested', `merchant:${own.id}`]])
+  const delayed = {
+    webhookId: randomUUID(),
+    trackingId: randomUUID(),
+    merchantId: own.id,
+    transferRevision: 1,
+    payload,
+  }
+  await callbacks.record({ ...delayed, dueAt: new Date(nowMs + 3_600_000).toISOString() }, context)
+  await callbacks.requeue(trackingId, 'latest', context)
+  await until(async () => {
+    const { items } = (await get('?status=waiting')).json()
+    return items.length === 2 && items.every((each: { failedAttempts: number }) => each.failedAttempts === 0)
+  })
+  nowMs += 5_000
+  t.match((await post('/endpoint/test')).json(), { delivered: true, resendsWaiting: false }, 'it is only delayed')
   await service.merchants.execute(own.id, { type: 'DisableCallbacks', reason: 'test' }, context)
   await until(async () => service.directory.byId(own.id)?.callbacksDisabled === 'test')
   nowMs += 5_000
@@ -225,4 +188,57 @@ t.test('sends a test event only to addresses that callbacks can use', async (t) 
     delivered: false,
     failure: 'address refused',
   })
+})
+
+// The first live merchant ends the sandbox, in which callbacks can go to loopback.
+t.test('resends all or none of the given callbacks, or those parked since a time', async (t) => {
+  const [own, other] = [await service.merchant({ sandbox: false }), await service.merchant()]
+  const foreign = await callback(other.id, parked)
+  const [first, second] = [await callback(own.id, parked), await callback(own.id, delivered)]
+  const { get, post } = ask(own.webApiKey)
+  const unknown = { trackingId: first.trackingId, webhookId: randomUUID() }
+  for (const wrong of [foreign, unknown, { trackingId: randomUUID(), webhookId: randomUUID() }]) {
+    const answer = await post('/resend', { callbacks: [first, wrong] })
+    t.match([answer.statusCode, answer.json().error.code], [404, 40403])
+  }
+  t.equal((await callbacks.lane(first.trackingId)).deliveries[0]?.status, 'parked', 'no callback is resent')
+
+  const given = [first, second].map(({ trackingId, webhookId }) => ({
+    trackingId: trackingId.toUpperCase(),
+    webhookId,
+  }))
+  const resent = await post('/resend', { callbacks: [...given, ...given] })
+  t.match([resent.statusCode, resent.json()], [202, { requeued: 2, more: false }])
+  for (const { trackingId, webhookId } of [first, second]) {
+    t.equal((await callbacks.lane(trackingId)).deliveries[0]?.status, 'waiting')
+    await callbacks.reportAttempt(
+      trackingId,
+      webhookId,
+      { attempt: 1, httpStatus: 500, durationMs: 1, outcome: parked },
+      context,
+    )
+  }
+  const tooSoon = await post('/resend', { callbacks: [first] })
+  t.match([tooSoon.statusCode, tooSoon.json().error.code, tooSoon.headers['retry-after']], [429, 42904, '60'])
+
+  nowMs += 120_000
+  const since = new Date(nowMs).toISOString()
+  const third = await callback(own.id, parked)
+  await until(async () => (await get('?status=parked')).json().items.length === 3)
+  t.match((await post('/resend', { parkedSince: since })).json(), { requeued: 1, more: false })
+  t.equal((await callbacks.lane(third.trackingId)).deliveries[0]?.status, 'waiting')
+  t.match((await post('/resend', { parkedSince: '2026-01-01' })).json(), { requeued: 2, more: false })
+  t.equal(
+    (await callbacks.lane(foreign.trackingId)).deliveries[0]?.status,
+    'parked',
+    'the callback of another merchant stays parked',
+  )
+  for (const body of [
+    {},
+    { callbacks: [first], parkedSince: since },
+    { parkedSince: 'yesterday' },
+    { callbacks: [] },
+  ]) {
+    t.equal((await post('/resend', body)).statusCode, 400, JSON.stringify(body))
+  }
 })

@@ -399,10 +399,11 @@ t.test('lists the callbacks of a transfer with every attempt', async (t) => {
 })
 
 t.test('resends the given callback, or the parked ones, or the latest', async (t) => {
+  const merchant = await service.merchant({ sandbox: false })
   const { trackingId, first, second } = await withCallbacks(merchant)
   const url = `/v1/transfers/${trackingId}/callbacks/resend`
   const states = async () => {
-    const { items } = (await get(`/v1/transfers/${trackingId}/callbacks`)).json()
+    const { items } = (await get(`/v1/transfers/${trackingId}/callbacks`, merchant.webApiKey)).json()
     return items.map(({ status }: { status: string }) => status)
   }
   const resend = (payload?: string) =>
@@ -442,6 +443,26 @@ t.test('resends the given callback, or the parked ones, or the latest', async (t
     headers: { webapikey: merchant.webApiKey },
   })
   t.match([nothing.statusCode, nothing.json()], [404, { error: { code: 40403 } }], 'a transfer without callbacks')
+})
+
+t.test('resends a callback of a sandbox merchant at any time, also before its first attempt', async (t) => {
+  const { trackingId, first, second } = await withCallbacks(merchant)
+  const resend = async (url: string, payload: object) => {
+    const response = await app.inject({ method: 'POST', url, headers: { webapikey: merchant.webApiKey }, payload })
+    t.equal(response.statusCode, 202)
+    return response.json().requeued
+  }
+  const ofTransfer = `/v1/transfers/${trackingId}/callbacks/resend`
+  for (let n = 0; n < 3; n++) {
+    t.equal(await resend(ofTransfer, { webhookId: first }), 1)
+    t.equal(await resend('/v1/callbacks/resend', { callbacks: [{ trackingId, webhookId: first }] }), 1)
+    t.equal(await resend(ofTransfer, {}), 1, n === 0 ? 'the parked one' : 'the latest')
+  }
+  const { deliveries } = await service.callbacks.lane(trackingId)
+  t.match(deliveries, [
+    { webhookId: first, status: 'waiting', requeues: 6 },
+    { webhookId: second, status: 'waiting', requeues: 3 },
+  ])
 })
 
 /** Returns requests for every route under /v1 that use ids of the other merchant in every parameter. */

@@ -76,6 +76,12 @@ export class CallbackCommands {
     return { accepted: false, retryAfterSeconds: Math.ceil(Math.min(...waitsMs.filter((ms) => ms > 0)) / 1000) }
   }
 
+  /** Requeues callbacks for a sandbox merchant, at any time, so that its listeners receive them again. */
+  async replay(trackingId: string, which: Requeued, context: CommandContext): Promise<Resent> {
+    const result = await this.#execute(trackingId, { type: 'Replay', which }, context)
+    return result.accepted ? { accepted: true, count: result.events.length } : { accepted: false }
+  }
+
   history(trackingId: string): Promise<readonly HistoryEntry<CallbackEvent>[]> {
     return readHistory(this.store, callbackStream(trackingId))
   }
@@ -134,8 +140,8 @@ export type NamedCallback = { readonly trackingId: string; readonly webhookId: s
 export interface ResendRequest {
   readonly callbacks: readonly NamedCallback[]
   readonly sees: (merchantId: string) => boolean
-  /** The rate is limited for a merchant and its users, and unlimited for the operator. */
-  readonly by: 'merchant' | 'operator'
+  /** The rate is limited for a merchant and its users, and unlimited for the operator. A sandbox merchant's program can {@link CallbackCommands.replay}. */
+  readonly by: 'merchant' | 'sandbox merchant' | 'operator'
 }
 
 /** The lanes are handled concurrently. The callbacks of a lane are handled one at a time, because they share a stream. */
@@ -143,7 +149,7 @@ const concurrency = 16
 
 /**
  * Resends callbacks. `unknown`: one does not exist or is not visible, and nothing was done. `too-often`: all were resent just now. A repeat
- * after an error requeues none of them again. @throws StoreUnavailableError, TooMuchContentionError
+ * after an error requeues none of them again, except for a sandbox merchant. @throws StoreUnavailableError, TooMuchContentionError
  */
 export async function resendCallbacks(
   commands: CallbackCommands,
@@ -168,7 +174,8 @@ export async function resendCallbacks(
         const result = await commands.requeue(trackingId, { webhookId }, context)
         if (result.accepted) requeued += result.events.length
       } else {
-        const result = await commands.resend(trackingId, { webhookId }, context)
+        const send = by === 'merchant' ? 'resend' : 'replay'
+        const result = await commands[send](trackingId, { webhookId }, context)
         if (result.accepted) requeued += result.count
         else if (result.retryAfterSeconds !== undefined) waitSeconds.push(result.retryAfterSeconds)
       }

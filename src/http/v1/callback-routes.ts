@@ -51,7 +51,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     '/v1/transfers/:trackingId/callbacks/resend',
     read('resendTransferCallbacks', 'Resend callbacks', {
       description:
-        'Without a webhookId: all parked callbacks, or the latest one if none is parked. A callback can be resent after 1 minute, then after 2, 4, and up to 60 minutes.',
+        'Without a webhookId: all parked callbacks, or the latest one if none is parked. A callback can be resent after 1 minute, then after 2, 4, and up to 60 minutes; a callback of a sandbox merchant at any time.',
       params,
       body: ResendRequest,
       response: { 202: ResendAnswer, ...badRequest, ...unknownTransfer, ...bodyFailures },
@@ -85,7 +85,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     '/v1/callbacks/resend',
     read('resendCallbacks', 'Resend many callbacks', {
       description:
-        'Resends the named callbacks, or those that were parked since a time. The same limit applies to each callback; callbacks that were resent just now are omitted.',
+        'Resends the named callbacks, or those that were parked since a time. The same limit applies to each callback; callbacks that were resent just now are omitted, except those of a sandbox merchant.',
       body: ResendManyRequest,
       response: { 202: ResendManyAnswer, ...badRequest, ...unknownCallback, ...bodyFailures },
     }),
@@ -94,10 +94,11 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       if ((named === undefined) === (parkedSince === undefined)) {
         throw invalid('parkedSince', 'either-or', { other: 'callbacks' })
       }
-      const { merchantId } = request.merchant!
+      const { merchantId, settings } = request.merchant!
       const since = timeOf('parkedSince', parkedSince)
       const wanted = named ? { callbacks: named } : { merchantId, parkedSince: since! }
-      const who = { sees: (each: string) => each === merchantId, by: 'merchant', reader: readBy(request) } as const
+      const by = settings.sandbox ? 'sandbox merchant' : 'merchant'
+      const who = { sees: (each: string) => each === merchantId, by, reader: readBy(request) } as const
       return reply.code(202).send(await takeUp(app.services, wanted, who, contextOf(request)))
     },
   )
@@ -137,7 +138,8 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   /** Returns the number of callbacks that will be resent. @throws RequestError */
   async function resend(request: FastifyRequest, trackingId: string, webhookId: string | undefined): Promise<number> {
     const sendAgain = async (which: Requeued) => {
-      const result = await callbacks.resend(trackingId, which, contextOf(request))
+      const send = request.merchant!.settings.sandbox ? 'replay' : 'resend'
+      const result = await callbacks[send](trackingId, which, contextOf(request))
       if (result.accepted) return result.count
       const { retryAfterSeconds } = result
       if (retryAfterSeconds === undefined) throw new RequestError('unknown-callback')
