@@ -4,7 +4,7 @@ import { Type } from '../kernel/typebox.js'
 import { Data, type DataOf, type EventsOf, Nullable, type ValueOf } from './event.js'
 import { Count, Id, Index, Minor, PositiveMinor, ReferenceId, Text, Time } from './fields.js'
 import { formatShortest } from './money.js'
-import { type Status, statusCodes } from './transfer/transfer.js'
+import { statusNameOf } from './transfer/transfer.js'
 
 const CallbackPayload = Data({
   /** 1 to 5: a status value of the specification. */
@@ -302,10 +302,6 @@ export const endpointDecider: Decider<EndpointState, EndpointCommand, EndpointEv
   },
 }
 
-const statusNames = new Map<number, string>(
-  (Object.keys(statusCodes) as Status[]).map((name) => [statusCodes[name], name]),
-)
-
 /**
  * Returns the JSON text of a callback: the specification's ten fields in its order and spelling (Events, "Payload"). The text is built
  * here because HashCode covers the text of Amount: the hashed and the sent text are the same string. TransactionAmount is 0 until money
@@ -316,12 +312,10 @@ export function callbackBody(
   trackingId: string,
   hashCodeOf: (amount: string, referenceId: string) => string,
 ): string {
-  const statusDescription = statusNames.get(payload.status)
-  if (statusDescription === undefined) throw new Error(`a callback has the unknown status ${payload.status}`)
   const amount = formatShortest(payload.amountMinor)
   const fields = [
     `"Status":${payload.status}`,
-    `"StatusDescription":${JSON.stringify(statusDescription)}`,
+    `"StatusDescription":${JSON.stringify(statusNameOf(payload.status))}`,
     `"TrackingId":${JSON.stringify(trackingId)}`,
     `"RefereneceId":${JSON.stringify(payload.referenceId)}`,
     `"HashCode":"${hashCodeOf(amount, payload.referenceId)}"`,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type FastifyInstance, fastify } from 'fastify'
+import { callbackStreams } from './callback-stream.js'
 import { dashboard } from './dashboard/dashboard.js'
 import { documentation } from './documentation/documentation.js'
 import { merchantApi } from './merchant-api/creates.js'
@@ -53,6 +54,7 @@ export async function buildApp(services: HttpServices): Promise<FastifyInstance>
   app.register(metrics, services)
   if (services.traced) app.register(tracing)
   app.register(unknownRoutes)
+  app.register(callbackStreams)
   if (services.merchantsServed) {
     for (const routes of [documentation, merchantApi, walletFlow, v1, paymentPageRoutes, sandboxOutbox, dashboard]) {
       app.register(routes)

@@ -61,6 +61,7 @@ export const commonRefusals = {
   'permission-missing': answer(40306, 'Your role lacks the required permission.', 'security.permission_missing'),
   'recent-sign-in-needed': answer(40307, 'This requires your password again.'),
   'password-change-needed': answer(40308, 'You must change your first password before anything else.'),
+  'sandbox-only': answer(40309, 'Only sandbox merchants can do this.'),
   'unknown-route': answer(40401, 'Nothing exists at this address.'),
   'unknown-transfer': answer(40402, ruleTexts['unknown-transfer']),
   'unknown-callback': answer(40403, ruleTexts['unknown-callback']),
@@ -272,7 +273,9 @@ const FailureEnvelope = (description: string) => Type.Object(failureProperties, 
 /** The failures of routes that require a WebApiKey. */
 export const keyFailures = {
   401: FailureEnvelope('The WebApiKey is missing or unknown.'),
-  403: FailureEnvelope('The address is not on the allow-list, the merchant is suspended, or the key lacks the scope.'),
+  403: FailureEnvelope(
+    'Not allowed, for example because the address is not on the allow-list, the merchant is suspended, or the key lacks the scope.',
+  ),
   429: FailureEnvelope('Too many requests; see Retry-After.'),
   500: FailureEnvelope('Internal error.'),
   503: FailureEnvelope('A store is unavailable; see Retry-After.'),

@@ -9,6 +9,8 @@ import type { MerchantDirectory } from '../commands/merchant/merchant-directory.
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { SignIn } from '../commands/user/login-guard.js'
 import type { UserCommands, UserDirectory } from '../commands/user/user-commands.js'
+import type { Delivery } from '../domain/callback.js'
+import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Currency } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 import type { Transfer } from '../domain/transfer/transfer.js'
@@ -37,6 +39,13 @@ type TestEndpoint = (merchantId: string) => Promise<
   | { readonly sent: false; readonly retryAfterSeconds: number }
   | undefined
 >
+
+/** Returns the request of a callback, signed at the time of the call, as the merchant's endpoint gets it. */
+type SignCallback = (
+  merchant: Merchant,
+  trackingId: string,
+  callback: Pick<Delivery, 'webhookId' | 'transferRevision' | 'payload'>,
+) => Promise<{ readonly headers: { readonly [name: string]: string }; readonly body: string }>
 
 /** Problems of one kind as sentences for the operator. */
 export interface DetailSource {
@@ -74,6 +83,7 @@ export interface HttpServices {
   readonly networks: CallbackNetworks
   readonly resolveHost: ResolveHost
   readonly testEndpoint: TestEndpoint
+  readonly signCallback: SignCallback
   readonly privacy: PrivacyParts
   readonly projectionControls: ProjectionControls
   readonly projectionLags: () => Promise<readonly ProjectionLag[]>

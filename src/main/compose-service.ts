@@ -2,7 +2,7 @@ import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { MessagePort } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { createTestEventSender } from '../callbacks/deliver/callback-signing.js'
+import { createTestEventSender, signCallback } from '../callbacks/deliver/callback-signing.js'
 import { createHostResolver } from '../callbacks/deliver/endpoint-connection.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { IntegrityCommands } from '../commands/integrity/integrity-commands.js'
@@ -143,6 +143,7 @@ export async function composeService(
     testEndpoint: createTestEventSender({
       ...{ merchants: directory, resolve: resolveHost, networks, clock, timeoutMs: configuration.callbackTimeoutMs },
     }),
+    signCallback: (...callback) => signCallback(directory, ...callback, Date.parse(clock())),
     projectionControls: new ProjectionControls({ store: eventStore, readModels }, clock, unreadable),
     projectionLags: () => projectionLags({ store: rawEventStore, readModels }, clock),
     privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, box, readModels, transfers, clock },

@@ -465,9 +465,27 @@ t.test('resends a callback of a sandbox merchant at any time, also before its fi
   ])
 })
 
+t.test('shows the merchant of the key and the catalogue of payment methods', async (t) => {
+  const response = await get('/v1/merchant')
+  const { merchantId, name, sandbox, currency, paymentMethods } = response.json()
+  t.same(
+    { merchantId, name, sandbox, currency },
+    { merchantId: merchant.id, name: 'Shop', sandbox: true, currency: 'TRY' },
+  )
+  t.match(
+    paymentMethods,
+    service.http.paymentMethods.map(({ code, name, paidBy: type, kinds, minAmountMinor, maxAmountMinor }) => ({
+      ...{ code, name, type, kinds, minAmount: Number(minAmountMinor) / 100, maxAmount: Number(maxAmountMinor) / 100 },
+    })),
+  )
+  const live = await service.merchant({ sandbox: false, name: 'Live' })
+  t.match((await get('/v1/merchant', live.webApiKey)).json(), { merchantId: live.id, name: 'Live', sandbox: false })
+})
+
 /** Returns requests for every route under /v1 that use ids of the other merchant in every parameter. */
 function intrusions(trackingId: string, webhookId: string, referenceId: string): [string, string, string?][] {
-  const routes = app.knownRoutes.filter(({ url }) => url.startsWith('/v1'))
+  // The stream never ends; test/http/callback-stream.test.ts tests it.
+  const routes = app.knownRoutes.filter(({ url }) => url.startsWith('/v1') && !url.endsWith('/stream'))
   return routes.flatMap(({ method, url }): [string, string, string?][] => {
     const path = url.replace(':trackingId', trackingId)
     if (url.startsWith('/v1/withdrawals'))

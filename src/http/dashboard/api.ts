@@ -389,6 +389,7 @@ export const CallbacksQuery = Type.Object({
   limit: Limit,
   cursor: Cursor,
 })
+export const CallbackStreamQuery = Type.Object({ merchantId: Text })
 export const CallbackRow = Type.Object({
   webhookId: Text,
   trackingId: Text,

@@ -14,7 +14,7 @@ declare module 'fastify' {
 
 const metricsPlugin = { name: 'metrics' }
 
-/** Measures durations by route and status, and counts creates. Only merchants' ids are labels, in a bounded number. */
+/** Measures durations by route and status, except those of server-sent events, and counts creates. Only merchants' ids are labels, in a bounded number. */
 export const metrics = fp<{ readonly metrics: Registry }>(async (app, { metrics: registry }) => {
   const registers = [registry]
   const durations = new Histogram({
@@ -42,7 +42,8 @@ export const metrics = fp<{ readonly metrics: Registry }>(async (app, { metrics:
   // A hook per route knows its label. Reading the request's route would build an object every time.
   app.addHook('onRoute', (route) => {
     const record = (_request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
-      observe(route.url, reply)
+      // A stream lasts for as long as its reader listens.
+      if (!String(reply.getHeader('content-type')).startsWith('text/event-stream')) observe(route.url, reply)
       done()
     }
     route.onResponse = [...[route.onResponse ?? []].flat(), record]

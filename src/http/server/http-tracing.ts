@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { installedTracer, type OpenSpan } from '../../tracing/tracing.js'
 
 /** Requests that are frequent or never end are not traced. */
-const untraced = /^\/(health\/|metrics$|dashboard\/api\/live$)/
+const untraced = /^\/(health\/|metrics$|dashboard\/api\/live$|(v1|dashboard\/api)\/callbacks\/stream$)/
 
 const tracingPlugin = { name: 'tracing', dependencies: ['gate'] }
 

@@ -116,6 +116,13 @@ class Gate {
     this.#charge(request.merchant!)
   }
 
+  /** Returns whether a request with a WebApiKey would still be allowed, for a response that lasts. */
+  isStillAllowed({ headers: { webapikey: key }, ip }: FastifyRequest, scope: Scope): boolean {
+    const owner = typeof key === 'string' ? this.#directory.byApiKey(key) : undefined
+    if (!owner || owner.merchant.suspended || !owner.key.scopes.includes(scope)) return false
+    return this.#directory.allowsAddress(owner.merchant.merchantId, ip)
+  }
+
   #allow(request: FastifyRequest, merchant: Merchant): void {
     if (merchant.suspended) throw new RequestError('merchant-suspended')
     if (!this.#directory.allowsAddress(merchant.merchantId, request.ip)) throw new RequestError('address-not-allowed')

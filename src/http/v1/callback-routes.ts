@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { HistoryEntry } from '../../commands/handle-command.js'
 import type { CallbackEvent, Requeued } from '../../domain/callback.js'
 import { toJsonNumber } from '../../domain/money.js'
-import { statusCodes } from '../../domain/transfer/transfer.js'
+import { statusNameOf } from '../../domain/transfer/transfer.js'
 import { storedUuid } from '../../kernel/uuid.js'
 import { endpointHealth } from '../../queries/endpoint-queries.js'
 import { TokenBuckets } from '../../security/token-buckets.js'
@@ -15,6 +15,7 @@ import type { CallbackView } from './callback-schemas.js'
 import {
   CallbackListAnswer,
   CallbackListQuery,
+  CallbackStreamAnswer,
   CallbacksAnswer,
   EndpointAnswer,
   EndpointTestAnswer,
@@ -22,6 +23,8 @@ import {
   ResendManyAnswer,
   ResendManyRequest,
   ResendRequest,
+  StreamHeaders,
+  streamDescription,
 } from './callback-schemas.js'
 import { cursorOf, keyRoutes, limitOf, ownTransfer, readBy, timeOf } from './requests.js'
 import { TransferParams as params } from './v1-schemas.js'
@@ -79,6 +82,23 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const filter = { merchantIds, status, limit: limitOf(limit), cursor: cursorOf(cursor) }
       const { items, nextCursor } = await readers.page(readBy(request), 'callbacks', filter)
       return { items: items.map(({ dueAt: nextAttemptAt, ...each }) => ({ ...each, nextAttemptAt })), nextCursor }
+    },
+  )
+  app.get(
+    '/v1/callbacks/stream',
+    {
+      // It would never end.
+      exposeHeadRoute: false,
+      ...read('streamCallbacks', 'Listen to your callbacks', {
+        description: streamDescription,
+        headers: StreamHeaders,
+        response: { 200: CallbackStreamAnswer, ...badRequest },
+      }),
+    },
+    (request, reply) => {
+      const { merchantId } = request.merchant!
+      const mayListen = () => app.gate.isStillAllowed(request, 'read')
+      return app.streamCallbacks(request, reply, { merchantId, seesSignatures: true, mayListen })
     },
   )
   app.post(
@@ -189,7 +209,6 @@ function viewOfCallbacks(history: readonly HistoryEntry<CallbackEvent>[]): Callb
 
 function recorded({ webhookId, transferRevision, trackingId, payload, at, dueAt = at }: Recorded): CallbackView {
   const { amountMinor, transactionAmountMinor, ...rest } = payload
-  const statusDescription = Object.entries(statusCodes).find(([, code]) => code === payload.status)?.[0] ?? ''
   const [amount, transactionAmount] = [toJsonNumber(amountMinor), toJsonNumber(transactionAmountMinor)]
   return {
     webhookId,
@@ -197,7 +216,7 @@ function recorded({ webhookId, transferRevision, trackingId, payload, at, dueAt 
     status: 'waiting',
     recordedAt: at,
     nextAttemptAt: dueAt,
-    payload: { ...rest, statusDescription, trackingId, amount, transactionAmount },
+    payload: { ...rest, statusDescription: statusNameOf(payload.status), trackingId, amount, transactionAmount },
     attempts: [],
   }
 }

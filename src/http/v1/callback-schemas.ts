@@ -65,6 +65,26 @@ export const ResendAnswer = Type.Object(
   { title: 'Resent', description: 'Accepted; delivery follows.' },
 )
 
+export const streamDescription = `Server-sent events of a sandbox merchant: its callbacks as they are recorded, even while its endpoint is disabled or unreachable. It changes nothing. A comment follows every 15 seconds.
+
+- \`ready\`: the first event, \`{merchantId, name}\`. From here on, no callback is missed.
+- \`callback\`: \`{webhookId, trackingId, referenceId, transferRevision, status, statusDescription, recordedAt, resent, request: {method, headers, body}}\`. \`request\` is the complete signed request.
+- \`attempt\`: \`{webhookId, trackingId, at, result, httpStatus, durationMs, reason, nextAttemptAt}\`, an attempt at your endpoint: \`delivered\`, \`failed\` or \`parked\`.
+- \`skipped\`: \`{}\`. You were away for too long, and the stream continues with new callbacks.
+
+At most 5 streams per merchant.`
+
+export const StreamHeaders = Type.Object({
+  'Last-Event-ID': Type.Optional(
+    Type.String({ description: 'The `id` of the last event that you received: the stream resumes after it.' }),
+  ),
+})
+
+export const CallbackStreamAnswer = {
+  description: 'The events, until you or the service end the connection.',
+  content: { 'text/event-stream': { schema: { type: 'string' } } },
+}
+
 const WebhookId = Type.String({ pattern: anyUuid })
 const DeliveryStatus = Type.Unsafe<(typeof callbackStatuses)[number]>({ type: 'string', enum: [...callbackStatuses] })
 /** A body of 16 KiB has room for this many. */

@@ -3,6 +3,7 @@ import { parseFeedPosition } from '../../queries/feed.js'
 import { listByReferenceId } from '../../queries/transfer-queries.js'
 import { badRequest, invalid, RequestError, unknownTransfer } from '../refusals.js'
 import { callbackRoutes } from './callback-routes.js'
+import { merchantRoutes } from './merchant-routes.js'
 import { cursorOf, keyRoutes, limitOf, ownTransfer, readBy, statusOf, streamId, timeOf } from './requests.js'
 import { settlementRoutes } from './settlement-routes.js'
 import {
@@ -88,6 +89,7 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
       return { items, next: page.next ?? after ?? null }
     },
   )
+  app.register(merchantRoutes)
   app.register(callbackRoutes)
   app.register(settlementRoutes)
 }

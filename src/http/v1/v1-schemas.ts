@@ -73,6 +73,35 @@ export const TransferAnswer = Type.Object(
 )
 export type TransferView = Static<typeof TransferAnswer>
 
+export const MerchantAnswer = Type.Object(
+  {
+    merchantId: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    sandbox: Type.Boolean({ description: 'No real money moves.' }),
+    currency: Type.String({ description: 'The currency of all amounts (ISO 4217).', examples: ['TRY'] }),
+    paymentMethods: Type.Array(
+      Type.Object(
+        {
+          code: Type.Integer({ description: 'The `paymentMethod` of a create.' }),
+          name: Type.String(),
+          type: Type.Unsafe<'wallet' | 'manual'>({
+            type: 'string',
+            enum: ['wallet', 'manual'],
+            title: 'PaymentMethodType',
+            description: 'How a deposit is paid: from a wallet, or manually by your instructions.',
+          }),
+          kinds: Type.Array(Kind),
+          minAmount: Type.Number(),
+          maxAmount: Type.Number(),
+        },
+        { title: 'PaymentMethod' },
+      ),
+      { description: 'The operator’s catalogue.' },
+    ),
+  },
+  { title: 'Merchant', description: 'The merchant of the key.' },
+)
+
 /** Query parameters are text: a pattern checks the digits of a number. */
 export const Limit = (maximum: number) =>
   Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,3}$', description: `1 to ${maximum}; defaults to 50.` }))

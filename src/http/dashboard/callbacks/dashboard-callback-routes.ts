@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { callbackBody } from '../../../domain/callback.js'
-import { type Status, statusCodes } from '../../../domain/transfer/transfer.js'
+import { statusNameOf } from '../../../domain/transfer/transfer.js'
 import { storedUuid } from '../../../kernel/uuid.js'
 import { type ListedCallback, listCallbacksOfTransfer } from '../../../queries/callback-queries.js'
 import { attemptsOf } from '../../../read-models/endpoint-attempts.js'
@@ -11,6 +11,7 @@ import { cursorOf, limitOf, timeOf } from '../../v1/requests.js'
 import {
   CallbackContent,
   CallbackParams,
+  CallbackStreamQuery,
   CallbacksAnswer,
   CallbacksQuery,
   EndpointsAnswer,
@@ -20,6 +21,7 @@ import {
   ResendRequest,
   TestAnswer,
 } from '../api.js'
+import { withoutHead } from '../downloads.js'
 import { noteMerchantChange } from '../merchants/merchant-routes.js'
 import { contextOf, merchantsOf, readBy, requireOwn, seenMerchants, sees } from '../session-guard.js'
 
@@ -49,6 +51,19 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     requireOwn(request, (await transfers.find(id))?.transfer.merchantId, 'unknown-transfer')
     const { items, nextCursor } = await listCallbacksOfTransfer(callbacks, id, filter)
     return { items: items.map(listed), nextCursor }
+  })
+  const stream = { ...withoutHead, ...read({ querystring: CallbackStreamQuery }) }
+  app.get('/callbacks/stream', stream, (request, reply) => {
+    const merchantId = requireOwn(request, request.query.merchantId)
+    const { userId, sessionId } = request.viewer
+    const mayListen = async () => {
+      const user = app.services.userDirectory.byId(userId)
+      // Unavailable read models end no session. The next check decides.
+      return (
+        user !== undefined && sees(user, merchantId) && app.viewers.sessions.isUnderWay(sessionId).catch(() => true)
+      )
+    }
+    return app.streamCallbacks(request, reply, { merchantId, seesSignatures: false, mayListen })
   })
   const ofCallback = read({ params: CallbackParams }, CallbackContent)
   app.get('/callbacks/:trackingId/:webhookId', ofCallback, async (request) => {
@@ -96,6 +111,5 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
 }
 
 function rowOf<Row extends Pick<ListedCallback, 'transferStatus'>>({ transferStatus, ...row }: Row) {
-  const names = Object.keys(statusCodes) as Status[]
-  return { ...row, transferStatus: names.find((name) => statusCodes[name] === transferStatus)! }
+  return { ...row, transferStatus: statusNameOf(transferStatus) }
 }
