@@ -31,6 +31,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   'age-encryption': { atLeast: '0.3.1', below: '0.4.0' },
   'better-sqlite3': { atLeast: '13.0.0', below: '14.0.0' },
   commander: { atLeast: '14.0.0', below: '15.0.0' },
+  'eventsource-parser': { atLeast: '3.0.0', below: '4.0.0' },
   cookie: { atLeast: '1.0.0', below: '2.0.0', everywhere: true },
   denque: { atLeast: '2.1.0' },
   'fast-jwt': { atLeast: '6.3.6', everywhere: true },

@@ -9,8 +9,8 @@ import { accepted, defineBareCommand, defineCommand, findMerchant } from './comm
 import { Refused, refusedBy, UsageError } from './failures.js'
 import { columnsOnlyIn } from './listing.js'
 import { accessOf, accessOptions } from './merchant-api.js'
-import { choice, cursor, flag, option, pageOptions } from './options.js'
-import { age, dueIn, shortId } from './readable.js'
+import { choice, cursor, flag, matching, option, pageOptions } from './options.js'
+import { age, dueIn, shortId, shortIdLength } from './readable.js'
 
 const parkedPage = 500
 
@@ -79,7 +79,15 @@ export function addCallbackCommands(program: Command): void {
   })
   defineBareCommand(callbacks, 'replay <id>', "send a callback again, with the merchant's key", {
     examples: ['0f6c5a1e', '7b0f2c1e --json'],
-    args: { id: { description: 'a webhookId, or a trackingId for the latest callback of the transfer' } },
+    args: {
+      id: {
+        description: 'a webhookId, or a trackingId for the latest callback of the transfer',
+        parse: matching(
+          (text) => text.length >= shortIdLength,
+          `It must be an id, or at least ${shortIdLength} characters of one.`,
+        ),
+      },
+    },
     options: accessOptions,
     async run(_, options, id: string) {
       const { replayCallback } = await import('./replay.js')

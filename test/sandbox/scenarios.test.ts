@@ -133,30 +133,3 @@ t.test('each row plays its statuses and callbacks, by amount and by reference', 
     if (row.name === 'late-money') t.equal(history.at(-1)?.type, 'LateFundsReceived')
   }
 })
-
-t.test('a hundred scenarios side by side leave a sandbox that reconciles', async (t) => {
-  const { client, directory, service } = await scene(t)
-  const names = scenarioNames.filter((name) => name !== 'delayed-callback')
-  const ids = await Promise.all(
-    Array.from({ length: 100 }, async (_, n) => {
-      const name = names[n % names.length]!
-      const referenceId = scenarioReference(name, String(n))
-      const { body } =
-        scenarios[name].kind === 'deposit'
-          ? await client.hostedDeposit(referenceId, freeAmount)
-          : await client.withdrawal(referenceId, freeAmount, iban)
-      return { name, id: String((body.result as typeof body | undefined)?.trackingId ?? body.trackingId) }
-    }),
-  )
-  for (const { name, id } of ids) {
-    const { ends } = scenarios[name] as Scenario
-    await until(async () => {
-      const items = (await client.get(`/v1/transfers/${id}/events`)).body.items as readonly Item[]
-      return items.some(({ type }) => (ends as readonly string[]).includes(type))
-    }, `${name} ${id}`)
-  }
-  t.equal(await service.end('SIGTERM'), 0)
-  // Both fail if anything differs.
-  t.match(await cliJson(directory, 'audit', 'reconcile'), {})
-  t.match(await cliJson(directory, 'audit', 'verify'), {})
-})

@@ -242,6 +242,7 @@ export const areas: Areas = {
       'domain',
       'event-store',
       'read-models',
+      'security',
       'commands',
       'projections',
       'callbacks',
@@ -256,7 +257,7 @@ export const areas: Areas = {
       'sandbox',
       'main',
     ],
-    packages: [transparencyLog, 'commander'],
+    packages: [transparencyLog, 'commander', 'eventsource-parser'],
   },
 }
 
