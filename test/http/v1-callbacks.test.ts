@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Registry } from 'prom-client'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import type { AttemptOutcome } from '../../src/domain/callback.js'
@@ -188,6 +189,26 @@ t.test('sends a test event only to addresses that callbacks can use', async (t) 
     delivered: false,
     failure: 'address refused',
   })
+})
+
+t.test('limits how many callbacks a sandbox merchant resends, by callbacks rather than by requests', async (t) => {
+  let monotonicMs = 0
+  const metrics = new Registry()
+  const node = await service.otherNode({ monotonicMs: () => monotonicMs, metrics })
+  const [own, other] = [await service.merchant(), await service.merchant()]
+  const of = (merchant: typeof own) => Promise.all(Array.from({ length: 100 }, () => callback(merchant.id, parked)))
+  const resend = (key: string, given: readonly object[]) =>
+    node.inject({
+      ...{ method: 'POST', url: '/v1/callbacks/resend', headers: { webapikey: key } },
+      payload: { callbacks: given },
+    })
+  const [mine, theirs] = [await of(own), await of(other)]
+  for (let n = 0; n < 10; n++) t.equal((await resend(own.webApiKey, mine)).json().requeued, 100)
+  const refused = await resend(own.webApiKey, [mine[0]!])
+  t.match([refused.statusCode, refused.json().error.code, refused.headers['retry-after']], [429, 42904, '1'])
+  t.equal((await resend(other.webApiKey, theirs)).statusCode, 202, 'another merchant has its own limit')
+  monotonicMs += 1_000
+  t.equal((await resend(own.webApiKey, [mine[0]!])).statusCode, 202)
 })
 
 // The first live merchant ends the sandbox, in which callbacks can go to loopback.

@@ -1,3 +1,4 @@
+import { testCustomer } from '../../wallet/test-customer.js'
 import { dataBlock, type Html, html } from '../html.js'
 import { logoVersion } from '../merchant-logo.js'
 import { type FoundDeposit, type PageState, type Phase, pageState, returnAddress } from './deposit-view.js'
@@ -34,8 +35,9 @@ export function paymentPage(
   const until = fill(texts.payUntil, { time: `${deposit.expiresAt.slice(11, 16)} UTC` })
   const logoAt = logoSha256 === null ? undefined : `${link}/logo?v=${logoVersion(logoSha256)}`
   const logo = logoAt && html`<img class="logo" src="${logoAt}" alt="">`
+  const customer = phase === 'open' && !manual ? ` ${say('sandboxCustomer', testCustomer)}` : undefined
   const body = html`<div class="card">
-<header>${logo}<h1>${say('title')}</h1>${settings.sandbox ? html`<p class="sandbox">${texts.sandbox}</p>` : undefined}
+<header>${logo}<h1>${say('title')}</h1>${settings.sandbox ? html`<p class="sandbox">${texts.sandbox}${customer}</p>` : undefined}
 <dl><div class="amount"><dt>${texts.amount}</dt><dd>${amount}</dd></div>
 <div id="time"${phase === 'open' ? undefined : html` hidden`}><dt>${texts.timeLeft}</dt><dd><span id="clock" role="timer" aria-live="off">${minutes(language, state)}</span> <span id="until">${until}</span></dd></div></dl></header>
 <main id="step">${phase === 'open' ? opened(parts) : result(phase, state, parts)}</main>
