@@ -107,7 +107,7 @@ async function createVerifier(secret: string | undefined): Promise<(callback: St
   }
 }
 
-/** The key expires by itself if the command is killed. */
+/** If the command is killed, the key expires after this time. */
 const keyHours = 12
 
 /** Issues a key of a sandbox merchant in the log of this directory, and revokes it at `close`. @throws Refused */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Refused, UsageError } from './failures.js'
 import { matching, option } from './options.js'
 
-/** How a command reaches the API of a merchant. The secrets are undefined if nobody named them. */
+/** How a command reaches the API of a merchant. The secrets are undefined if they were not named. */
 export interface Access {
   /** Without a slash at its end. */
   readonly url: string
@@ -83,7 +83,7 @@ export class MerchantApi {
     return this.#send(path, { method: 'GET' })
   }
 
-  /** `body` is sent as it is, because signatures and hashes cover its text. A repeat must be safe: it is sent again after a 429 or 503. */
+  /** Sends `body` unchanged, because signatures and hashes cover its text. A repeat must be safe: it is sent again after a 429 or 503. */
   post<Answer>(path: string, body: string, headers: { readonly [name: string]: string } = {}): Promise<Answer> {
     return this.#send(path, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })
   }

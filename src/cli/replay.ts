@@ -16,7 +16,7 @@ interface Page {
 
 /** A developer replays a recent callback. */
 const maxPages = 10
-/** The list can lag behind the log for a moment. */
+/** The list can be older than the log for a moment. */
 const lagMs = 3_000
 const pauseMs = 250
 

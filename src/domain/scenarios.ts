@@ -2,7 +2,7 @@ import type { Transfer } from './transfer/transfer.js'
 import type { ChangeStatus, Settle } from './transfer/transfer-commands.js'
 import type { TransferEvent, TransferKind } from './transfer/transfer-events.js'
 
-/** What the wallet of the test customer does when the customer pays. */
+/** The reaction of the wallet when the test customer pays. */
 export type WalletBehaviour = 'pays' | 'pays-less' | 'declines' | 'asks-about-device' | 'times-out'
 
 export type ScenarioStep =

@@ -11,7 +11,7 @@ import { pause, type RetryOptions, retryWhileUnavailable } from '../subscription
 
 const streamPrefixes = [streamPrefix.callback]
 const pageSize = 500
-/** A listener that was away for longer continues at the end of the log. */
+/** After a longer interruption, a listener continues at the end of the log. */
 const maxPagesOfResume = 20
 /** The most delayed callbacks in memory. Until one of them is due, the listener reads no further. */
 const maxDelayed = 1_000
@@ -20,7 +20,7 @@ const maxPauseMs = 1_000
 /** The actor of the service's own retries. */
 const serviceActor = 'system:callbacks'
 
-/** What a listener hears, in the order of the log except for delayed callbacks. */
+/** A message to a listener. Messages are in the order of the log, except for delayed callbacks. */
 export type Heard =
   | {
       readonly kind: 'callback'
@@ -98,7 +98,7 @@ export class CallbackListener {
     await follow({ store, after: this.#through, streamPrefixes, signal, onUnavailable, handle })
   }
 
-  /** Returns false if the listener was away for too long, or the position is not in the log: it may be from before a restore. */
+  /** Returns false if the interruption was too long, or the position is missing from the log, as after a restore. */
   async #catchUp(after: Position): Promise<boolean> {
     const { store, end } = this.options
     if (!end || comparePositions(after, end) > 0) return false

@@ -97,7 +97,7 @@ t.test('three commands bring a verified callback to the five lines of the docume
     /Callbacks \(the endpoint is disabled: no receiver yet.*\):\n {2}Completed, 66.01 TRY: waiting/,
   )
   const forged = await fetch(target, { method: 'POST', body: '{}', headers: { 'webhook-id': 'x' } })
-  t.equal(forged.status, 400, 'the receiver rejects what is not signed')
+  t.equal(forged.status, 400, 'the receiver rejects an unsigned request')
   t.equal(await listener.end(), 0)
   for (const output of [listener, triggered])
     for (const secret of [webhookSecret, service.sandbox!.secretKey, service.sandbox!.webApiKey])

@@ -266,7 +266,7 @@ t.test('resumes a delayed callback, which is shown when it is due and delays no 
   const later = await listen(t, own, resumed.lastId())
   const last = await record(own)
   await until(() => idsOf(later).length > 0)
-  t.strictSame(idsOf(later), [last.webhookId], 'both are behind the latest id')
+  t.strictSame(idsOf(later), [last.webhookId], 'both are before the latest id')
 })
 
 t.test('a resend ends the delay of a callback, which is shown once', async (t) => {

@@ -64,7 +64,7 @@ t.test('the test customer pays the native deposits of a sandbox merchant as the 
   t.equal(await statusOf(unknown), 'ManualControl')
 })
 
-t.test('a device is confirmed after a moment, for each deposit anew', async (t) => {
+t.test('a device is confirmed after a moment, and for each deposit again', async (t) => {
   const program = programOf(await service.merchant())
   for (let round = 0; round < 2; round++) {
     const trackingId = await program.create('66.04')

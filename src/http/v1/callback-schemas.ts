@@ -70,7 +70,7 @@ export const streamDescription = `Server-sent events of a sandbox merchant: its 
 - \`ready\`: the first event, \`{merchantId, name}\`. From here on, no callback is missed.
 - \`callback\`: \`{webhookId, trackingId, referenceId, transferRevision, status, statusDescription, recordedAt, resent, request: {method, headers, body}}\`. \`request\` is the complete signed request.
 - \`attempt\`: \`{webhookId, trackingId, at, result, httpStatus, durationMs, reason, nextAttemptAt}\`, an attempt at your endpoint: \`delivered\`, \`failed\` or \`parked\`.
-- \`skipped\`: \`{}\`. You were away for too long, and the stream continues with new callbacks.
+- \`skipped\`: \`{}\`. The interruption was too long, and the stream continues with new callbacks.
 
 At most 5 streams per merchant.`
 
