@@ -8,8 +8,7 @@ import type { CommandStores } from './cli-stores.js'
 import { accepted, defineBareCommand, defineCommand, findMerchant } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
 import { columnsOnlyIn } from './listing.js'
-import { accessOf, accessOptions } from './merchant-api.js'
-import { choice, cursor, flag, matching, option, pageOptions } from './options.js'
+import { accessOptions, choice, cursor, flag, matching, option, pageOptions } from './options.js'
 import { age, dueIn, shortId, shortIdLength } from './readable.js'
 
 const parkedPage = 500
@@ -90,6 +89,7 @@ export function addCallbackCommands(program: Command): void {
     },
     options: accessOptions,
     async run(_, options, id: string) {
+      const { accessOf } = await import('./merchant-api.js')
       const { replayCallback } = await import('./replay.js')
       return replayCallback(id, await accessOf(options))
     },

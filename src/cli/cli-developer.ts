@@ -2,8 +2,7 @@ import type { Command } from 'commander'
 import { type ScenarioName, scenarioNames } from '../domain/scenarios.js'
 import { statusCodes } from '../domain/transfer/transfer.js'
 import { defineBareCommand } from './command.js'
-import { accessOf, accessOptions } from './merchant-api.js'
-import { amount, choices, flag, integer, kebabCase, option, url } from './options.js'
+import { accessOptions, amount, choices, flag, integer, kebabCase, option, url } from './options.js'
 
 const secretKey = option('<key>', "the merchant's SecretKey (default: TRANSFERD_SECRET_KEY, or that of the sandbox)")
 
@@ -39,6 +38,7 @@ export function addDeveloperCommands(program: Command): void {
       secretKey,
     },
     async run({ write }, options, scenario: string) {
+      const { accessOf } = await import('./merchant-api.js')
       const { trigger } = await import('./trigger.js')
       // JSON is one document, which contains the steps.
       const show = options.output === 'json' ? () => undefined : write

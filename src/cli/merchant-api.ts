@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Refused, UsageError } from './failures.js'
-import { matching, option } from './options.js'
 
 /** How a command reaches the API of a merchant. The secrets are undefined if they were not named. */
 export interface Access {
@@ -11,16 +10,6 @@ export interface Access {
   readonly apiKey: string
   readonly secretKey: string | undefined
   readonly webhookSecret: string | undefined
-}
-
-/** The options of commands that call the API as a merchant, from any machine. */
-export const accessOptions = {
-  url: option(
-    '<url>',
-    'the base URL of the service (default: TRANSFERD_URL, or that of the sandbox in this directory)',
-    matching((text) => /^https?:\/\/./.test(text) && URL.canParse(text), 'It must be an http or https URL.'),
-  ),
-  apiKey: option('<key>', "the merchant's WebApiKey (default: TRANSFERD_API_KEY, or that of the sandbox)"),
 }
 
 type Named = { readonly [name in keyof Access]?: string | undefined }

@@ -168,3 +168,13 @@ export const date = matching(isDate, 'It must be a date such as 2026-11-23.')
 export const cursor = parsed(parseCursor, 'It must be the nextCursor of an earlier page.')
 
 export const email = parsed(normalEmail, refusalText(violate('email-invalid')))
+
+/** The options of commands that call the API as a merchant, from any machine. */
+export const accessOptions = {
+  url: option(
+    '<url>',
+    'the base URL of the service (default: TRANSFERD_URL, or that of the sandbox in this directory)',
+    matching((text) => /^https?:\/\/./.test(text) && URL.canParse(text), 'It must be an http or https URL.'),
+  ),
+  apiKey: option('<key>', "the merchant's WebApiKey (default: TRANSFERD_API_KEY, or that of the sandbox)"),
+}

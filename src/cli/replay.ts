@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { violate } from '../kernel/rules.js'
-import { storedUuid } from '../kernel/uuid.js'
+import { storedUuidPrefix } from '../kernel/uuid.js'
 import { Refused, refusedBy } from './failures.js'
 import { type Access, MerchantApi } from './merchant-api.js'
 
@@ -26,8 +26,7 @@ const pauseMs = 250
  */
 export async function replayCallback(id: string, access: Access) {
   const api = new MerchantApi(access)
-  const callback = await findCallback(api, storedUuid(id))
-  const { trackingId, webhookId } = callback
+  const { trackingId, webhookId } = await findCallback(api, storedUuidPrefix(id) ?? id)
   const body = JSON.stringify({ callbacks: [{ trackingId, webhookId }] })
   const { requeued } = await api.post<{ readonly requeued: number }>('/v1/callbacks/resend', body)
   return { webhookId, trackingId, requeued }

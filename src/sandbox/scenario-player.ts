@@ -74,7 +74,7 @@ export class ScenarioPlayer {
       const refusedBy = await this.#take(step, transfer)
       if (refusedBy === undefined) continue
       const { merchantId, trackingId } = transfer
-      this.deps.logger.info({ merchantId, trackingId, step: step.type, rule: refusedBy }, 'a scenario ended early')
+      this.deps.logger.info({ merchantId, trackingId, reason: refusedBy }, 'a scenario ended early')
       return
     }
   }

@@ -27,7 +27,17 @@ const notPersonal = new Set([
   // Ids, names and secrets that do not belong to customers.
   ...['webhookId', 'challengeId', 'hashId', 'keyId', 'erasureId', 'eventId', 'eventType', 'stream', 'event', 'problem'],
   ...['apiKeySha256', 'secretKey', 'webhookSecret', 'passwordHash', 'secret', 'emailMac', 'device', 'outcome'],
-  ...['validUntil', 'previousValidUntil', 'nextAttemptAt', 'since', 'role', 'scopes', 'merchantIds', 'trackingIds'],
+  ...[
+    'validUntil',
+    'previousValidUntil',
+    'nextAttemptAt',
+    'dueAt',
+    'since',
+    'role',
+    'scopes',
+    'merchantIds',
+    'trackingIds',
+  ],
   ...['settings', 'changes', 'secretKeys', 'previousWebhookSecret', 'secondFactor', 'sealed'],
   ...['place', 'leafIndex', 'treeSize', 'treeId', 'origin', 'size', 'root', 'after', 'through', 'streams'],
   ...['messageId', 'format', 'sha256'],

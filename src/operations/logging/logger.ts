@@ -89,7 +89,7 @@ export const logFields = {
   by: 'the user or program that requested it',
   group: 'the persistent subscription',
   cause: 'the error, as in `err`, because of which a payment was not started',
-  reason: 'a short code for the reason why traces are not sent',
+  reason: 'a short code for the reason why traces are not sent, or the rule that ended a scenario',
   receipt: 'the SHA-256 of the file of a receipt',
   findings: 'the places that do not verify, and why',
   finished: 'the number of customer erasures that a crash had interrupted',
