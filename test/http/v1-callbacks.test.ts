@@ -147,7 +147,10 @@ t.test('a delivered test event sends waiting callbacks again, and a redirect sho
     ...{ result: 'failed', reason: 'http 308' },
     nextAttemptAt: new Date(nowMs + 3_600_000).toISOString(),
   })
-  await until(async () => (await get('?status=waiting')).json().items[0]?.trackingId === trackingId)
+  await until(async () => {
+    const [item] = (await get('?status=waiting')).json().items
+    return item?.trackingId === trackingId && item.failedAttempts === 1
+  })
   const requests = async () =>
     (await service.store.readStream(`callbacks-endpoint-${own.id}`)).map(({ type, metadata }) => [type, metadata.actor])
   nowMs = Date.now()
