@@ -34,16 +34,17 @@ type Wanted =
 
 /** Requeues callbacks. `more`: there may be further callbacks beyond the limit of one request. @throws RequestError */
 export async function takeUp(
-  { callbacks: commands, readers }: HttpServices,
+  { callbacks: commands, readers, directory }: HttpServices,
   wanted: Wanted,
-  { reader, ...who }: Pick<ResendRequest, 'sees' | 'by'> & { readonly reader: ReadBy },
+  { reader, ...who }: Pick<ResendRequest, 'sees' | 'by' | 'takeReplays'> & { readonly reader: ReadBy },
   context: CommandContext,
 ): Promise<{ readonly requeued: number; readonly more: boolean }> {
   const { callbacks, more } =
     'callbacks' in wanted
       ? { callbacks: wanted.callbacks.map(storedCallback), more: false }
       : await readers.page(reader, 'parkedSince', wanted.merchantId, wanted.parkedSince, maxTakenUp)
-  const result = await resendCallbacks(commands, { callbacks, ...who }, context)
+  const isSandbox = (id: string) => directory.byId(id)?.settings.sandbox === true
+  const result = await resendCallbacks(commands, { callbacks, isSandbox, ...who }, context)
   if (result.accepted) return { requeued: result.requeued, more }
   if (result.reason === 'unknown') throw new RequestError('unknown-callback')
   throw new RequestError('resent-too-often', { retryAfterSeconds: result.retryAfterSeconds })

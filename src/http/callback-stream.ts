@@ -30,6 +30,8 @@ export interface CallbackAudience {
   readonly seesSignatures: boolean
   /** Returns whether the reader is still allowed to listen. Called for each message. */
   readonly mayListen: () => boolean | Promise<boolean>
+  /** The id of the last event that the reader got, if it cannot send the header. */
+  readonly lastEventId?: string | undefined
 }
 
 /** The limits of open streams per merchant and in all. */
@@ -61,7 +63,7 @@ export const callbackStreams = fp(async (app) => {
   app.decorate('streamCallbacks', async (request, reply, audience) => {
     const { merchantId } = audience
     if (!directory.byId(merchantId)?.settings.sandbox) throw new RequestError('sandbox-only')
-    const after = positionOf(request)
+    const after = positionOf(request, audience)
     const leave = await places.enter(merchantId)
     try {
       const end = await endOfLog(eventStore)
@@ -82,8 +84,8 @@ export const callbackStreams = fp(async (app) => {
 })
 
 /** @throws RequestError that names the header */
-function positionOf({ headers }: FastifyRequest): Position | undefined {
-  const sent = headers[positionHeader]
+function positionOf({ headers }: FastifyRequest, { lastEventId }: CallbackAudience): Position | undefined {
+  const sent = headers[positionHeader] ?? lastEventId
   if (sent === undefined) return undefined
   const position = parsePosition(String(sent))
   if (!position) throw invalid('Last-Event-ID', 'cursor-invalid')

@@ -479,6 +479,31 @@ t.test('users see the callbacks of their merchants without the hash and the sign
   t.equal(idsOf(stream).length, 1)
 })
 
+t.test('a new EventSource resumes from the id in its address, unless the browser sends a newer one', async (t) => {
+  const own = await service.merchant()
+  const { cookie } = await signInAs(service, 'viewer', [own.id])
+  const resume = async (lastEventId: string, headers: { readonly [name: string]: string } = {}) => {
+    const path = `/dashboard/api/callbacks/stream?merchantId=${own.id}&lastEventId=${encodeURIComponent(lastEventId)}`
+    const stream = await open(t, { cookie, ...headers }, { path })
+    if (stream.status === 200) await until(() => stream.frames('ready').length === 1)
+    return stream
+  }
+  const first = await resume('')
+  t.equal(first.status, 400)
+  const before = await listen(t, own)
+  const earlier = before.lastId()
+  const missed = await record(own)
+  await until(() => before.frames('callback').length === 1)
+  const newer = before.lastId()
+  const later = await record(own)
+  const resumed = await resume(earlier)
+  await until(() => idsOf(resumed).length === 2)
+  t.strictSame(idsOf(resumed), [missed.webhookId, later.webhookId])
+  const reconnected = await resume(earlier, { 'last-event-id': newer })
+  await until(() => idsOf(reconnected).length === 1)
+  t.strictSame(idsOf(reconnected), [later.webhookId])
+})
+
 t.test('a stop of the service ends open streams immediately', async (t) => {
   const stopping = await listening(t)
   const own = await stopping.merchant()

@@ -76,7 +76,7 @@ export class CallbackCommands {
     return { accepted: false, retryAfterSeconds: Math.ceil(Math.min(...waitsMs.filter((ms) => ms > 0)) / 1000) }
   }
 
-  /** Requeues callbacks for a sandbox merchant, at any time, so that its listeners receive them again. */
+  /** Requeues callbacks of a sandbox merchant, at any time, so that its listeners receive them again. */
   async replay(trackingId: string, which: Requeued, context: CommandContext): Promise<Resent> {
     const result = await this.#execute(trackingId, { type: 'Replay', which }, context)
     return result.accepted ? { accepted: true, count: result.events.length } : { accepted: false }
@@ -140,8 +140,12 @@ export type NamedCallback = { readonly trackingId: string; readonly webhookId: s
 export interface ResendRequest {
   readonly callbacks: readonly NamedCallback[]
   readonly sees: (merchantId: string) => boolean
-  /** The rate is limited for a merchant and its users, and unlimited for the operator. A sandbox merchant's program can {@link CallbackCommands.replay}. */
-  readonly by: 'merchant' | 'sandbox merchant' | 'operator'
+  /** The rate is limited for a merchant and its users, and unlimited for the operator. */
+  readonly by: 'merchant' | 'operator'
+  /** Callers can {@link CallbackCommands.replay} the callbacks of a sandbox merchant. */
+  readonly isSandbox: (merchantId: string) => boolean
+  /** Counts callbacks that are replayed. Returns 0, or the seconds until as many are allowed. */
+  readonly takeReplays: (merchantId: string, count: number) => number
 }
 
 /** The lanes are handled concurrently. The callbacks of a lane are handled one at a time, because they share a stream. */
@@ -153,7 +157,7 @@ const concurrency = 16
  */
 export async function resendCallbacks(
   commands: CallbackCommands,
-  { callbacks, sees, by }: ResendRequest,
+  { callbacks, sees, by, isSandbox, takeReplays }: ResendRequest,
   context: CommandContext,
 ) {
   const lanes = new Map<string, Set<string>>()
@@ -163,18 +167,25 @@ export async function resendCallbacks(
   const known = await inBatches([...lanes], async ([trackingId, wanted]) => {
     const { merchantId, deliveries } = await commands.lane(trackingId)
     const there = new Set(deliveries.map(({ webhookId }) => webhookId))
-    return merchantId !== null && sees(merchantId) && [...wanted].every((each) => there.has(each))
+    const isKnown = merchantId !== null && sees(merchantId) && [...wanted].every((each) => there.has(each))
+    return isKnown ? { trackingId, wanted, merchantId, replays: isSandbox(merchantId) } : undefined
   })
-  if (known.includes(false)) return { accepted: false, reason: 'unknown' } as const
+  const found = known.filter((lane) => lane !== undefined)
+  if (found.length < known.length) return { accepted: false, reason: 'unknown' } as const
+  const replayed = new Map<string, number>()
+  for (const { merchantId, wanted, replays } of found)
+    if (replays) replayed.set(merchantId, (replayed.get(merchantId) ?? 0) + wanted.size)
+  const retryAfterSeconds = Math.max(0, ...[...replayed].map((each) => takeReplays(...each)))
+  if (retryAfterSeconds > 0) return { accepted: false, reason: 'too-often', retryAfterSeconds } as const
   const waitSeconds: number[] = []
-  const counts = await inBatches([...lanes], async ([trackingId, wanted]) => {
+  const counts = await inBatches(found, async ({ trackingId, wanted, replays }) => {
     let requeued = 0
     for (const webhookId of wanted) {
-      if (by === 'operator') {
+      if (by === 'operator' && !replays) {
         const result = await commands.requeue(trackingId, { webhookId }, context)
         if (result.accepted) requeued += result.events.length
       } else {
-        const send = by === 'merchant' ? 'resend' : 'replay'
+        const send = replays ? 'replay' : 'resend'
         const result = await commands[send](trackingId, { webhookId }, context)
         if (result.accepted) requeued += result.count
         else if (result.retryAfterSeconds !== undefined) waitSeconds.push(result.retryAfterSeconds)

@@ -389,7 +389,11 @@ export const CallbacksQuery = Type.Object({
   limit: Limit,
   cursor: Cursor,
 })
-export const CallbackStreamQuery = Type.Object({ merchantId: Text })
+export const CallbackStreamQuery = Type.Object({
+  merchantId: Text,
+  /** For a new EventSource, which cannot send the header. A header counts first, because browsers reconnect with a newer id in it. */
+  lastEventId: Type.Optional(Text),
+})
 export const CallbackRow = Type.Object({
   webhookId: Text,
   trackingId: Text,

@@ -39,6 +39,8 @@ const anonymous: Rate = { perSecond: 100, burst: 500 }
 const freePolls: Rate = { perSecond: 1, burst: 2 }
 /** Health, metrics and the documentation, per address, because they are expensive. */
 const observations: Rate = { perSecond: 20, burst: 200 }
+/** Resent callbacks of a sandbox merchant. Each is an event, and one request resends up to 1,000. */
+const replays: Rate = { perSecond: 20, burst: 1_000 }
 const merchantBurstSeconds = 5
 const maxKeys = 100_000
 
@@ -49,6 +51,8 @@ class Gate {
   readonly #clock: Clock
   readonly #merchants: TokenBuckets
   readonly #polls: TokenBuckets
+  /** Counts resent callbacks of a sandbox merchant. Returns 0, or the seconds until they are allowed, and then counts none. */
+  readonly takeReplays: (merchantId: string, count: number) => number
   /** Counts a request without a merchant. @throws RequestError if the address has made too many */
   readonly chargeAddress: (request: FastifyRequest) => void
   /** @throws RequestError if the address has guessed too often */
@@ -60,6 +64,8 @@ class Gate {
     this.#nowMs = monotonicMs
     this.#merchants = new TokenBuckets(monotonicMs, maxKeys)
     this.#polls = new TokenBuckets(monotonicMs, maxKeys)
+    const resent = new TokenBuckets(monotonicMs, maxKeys)
+    this.takeReplays = (merchantId, count) => resent.take(merchantId, replays.perSecond, replays.burst, count)
     this.chargeAddress = this.limitEach(anonymous)
     this.chargeGuess = this.limitEach(guesses)
   }

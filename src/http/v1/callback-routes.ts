@@ -2,7 +2,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type { HistoryEntry } from '../../commands/handle-command.js'
 import type { CallbackEvent, Requeued } from '../../domain/callback.js'
-import type { Merchant } from '../../domain/merchant/merchant.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { statusNameOf } from '../../domain/transfer/transfer.js'
 import { storedUuid } from '../../kernel/uuid.js'
@@ -33,9 +32,6 @@ import { TransferParams as params } from './v1-schemas.js'
 /** Requests to enable an endpoint are limited: one that responds 410 is disabled again immediately, and both are events. */
 const enabling = { perSecond: 1 / 60, burst: 5, maxKeys: 100_000 }
 
-/** The callbacks that a sandbox merchant can resend. Each is an event, and one request resends up to 1,000. */
-const replaying = { perSecond: 20, burst: 1_000, maxKeys: 100_000 }
-
 const maxAttemptsShown = 100
 
 /** Adds the routes for a merchant's callbacks and callback endpoint. */
@@ -43,19 +39,6 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { callbacks, merchants, readers, monotonicMs } = app.services
   const read = keyRoutes(app, 'read', 'Queries')
   const enables = new TokenBuckets(monotonicMs, enabling.maxKeys)
-  const replays = new TokenBuckets(monotonicMs, replaying.maxKeys)
-  /** Counts the callbacks that a request of a sandbox merchant resends. @throws RequestError if there were too many before */
-  const charged = async <Sent extends { readonly requeued: number }>(
-    { merchantId, settings }: Merchant,
-    send: () => Promise<Sent>,
-  ): Promise<Sent> => {
-    if (!settings.sandbox) return send()
-    const waitSeconds = replays.take(merchantId, replaying.perSecond, replaying.burst)
-    if (waitSeconds > 0) throw new RequestError('resent-too-often', { retryAfterSeconds: waitSeconds })
-    const sent = await send()
-    replays.spend(merchantId, Math.max(0, sent.requeued - 1))
-    return sent
-  }
   app.get(
     '/v1/transfers/:trackingId/callbacks',
     read('getTransferCallbacks', 'Get the callbacks sent about a transfer', {
@@ -79,8 +62,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     async (request, reply) => {
       const { transfer } = await ownTransfer(request)
       const webhookId = request.body?.webhookId && storedUuid(request.body.webhookId)
-      const send = async () => ({ requeued: await resend(request, transfer.trackingId, webhookId) })
-      return reply.code(202).send(await charged(request.merchant!, send))
+      return reply.code(202).send({ requeued: await resend(request, transfer.trackingId, webhookId) })
     },
   )
   app.get(
@@ -128,13 +110,12 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       if ((named === undefined) === (parkedSince === undefined)) {
         throw invalid('parkedSince', 'either-or', { other: 'callbacks' })
       }
-      const { merchantId, settings } = request.merchant!
+      const { merchantId } = request.merchant!
       const since = timeOf('parkedSince', parkedSince)
       const wanted = named ? { callbacks: named } : { merchantId, parkedSince: since! }
-      const by = settings.sandbox ? 'sandbox merchant' : 'merchant'
-      const who = { sees: (each: string) => each === merchantId, by, reader: readBy(request) } as const
-      const send = () => takeUp(app.services, wanted, who, contextOf(request))
-      return reply.code(202).send(await charged(request.merchant!, send))
+      const sees = (each: string) => each === merchantId
+      const who = { sees, by: 'merchant', takeReplays: app.gate.takeReplays, reader: readBy(request) } as const
+      return reply.code(202).send(await takeUp(app.services, wanted, who, contextOf(request)))
     },
   )
   app.get(
@@ -172,8 +153,11 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
 
   /** Returns the number of callbacks that will be resent. @throws RequestError */
   async function resend(request: FastifyRequest, trackingId: string, webhookId: string | undefined): Promise<number> {
+    const { merchantId, settings } = request.merchant!
+    const waitSeconds = settings.sandbox ? app.gate.takeReplays(merchantId, 1) : 0
+    if (waitSeconds > 0) throw new RequestError('resent-too-often', { retryAfterSeconds: waitSeconds })
     const sendAgain = async (which: Requeued) => {
-      const send = request.merchant!.settings.sandbox ? 'replay' : 'resend'
+      const send = settings.sandbox ? 'replay' : 'resend'
       const result = await callbacks[send](trackingId, which, contextOf(request))
       if (result.accepted) return result.count
       const { retryAfterSeconds } = result

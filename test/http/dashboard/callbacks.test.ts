@@ -70,39 +70,6 @@ t.test('lists the callbacks of all visible merchants, and of no others', async (
   }
 })
 
-t.test('resends callbacks by id or since a time, with a rate limit for merchants only', async (t) => {
-  const [mine, foreign] = [await callback(first, parked), await callback(other, parked)]
-  const operator = await signInAs(service, 'operator', [first.id])
-  const staff = await signInAs(service, 'operations')
-  const both = await operator.post('/callbacks/resend', { callbacks: [mine, foreign] })
-  t.match([both.statusCode, both.json().error.code], [404, 40403])
-  t.equal(await statusOf(mine), 'parked')
-  t.equal(
-    (await operator.post('/callbacks/resend', { merchantId: other.id, parkedSince: '2026-01-01' })).statusCode,
-    404,
-  )
-  t.match((await operator.post('/callbacks/resend', { callbacks: [mine] })).json(), { requeued: 1, more: false })
-  const { metadata } = (await service.store.readStream(`callback-${mine.trackingId}`)).at(-1)!
-  t.equal(metadata.actor, `user:${operator.userId}`)
-  await callbacks.reportAttempt(
-    mine.trackingId,
-    mine.webhookId,
-    { attempt: 1, httpStatus: 500, durationMs: 1, outcome: parked },
-    context,
-  )
-  t.equal((await operator.post('/callbacks/resend', { callbacks: [mine] })).statusCode, 429)
-  t.match((await staff.post('/callbacks/resend', { callbacks: [mine, foreign] })).json(), { requeued: 2 })
-  const many = Array.from({ length: 200 }, () => mine)
-  t.equal(
-    (await staff.post('/callbacks/resend', { callbacks: many })).statusCode,
-    200,
-    'a request can contain 200 callbacks',
-  )
-  for (const body of [{}, { callbacks: [] }, { merchantId: first.id }, { merchantId: first.id, parkedSince: 'then' }]) {
-    t.equal((await staff.post('/callbacks/resend', body)).statusCode, 400, JSON.stringify(body))
-  }
-})
-
 t.test('reports more callbacks than one request requeues, and the next request requeues the rest', async (t) => {
   const crowded = await service.merchant()
   const since = new Date().toISOString()
@@ -185,4 +152,58 @@ t.test('shows endpoints, sends a test event, and enables them with the permissio
   t.match((await operator.get('/endpoints')).json().items, [{ state: 'answering' }])
   const { metadata } = (await service.store.readStream(`merchant-${own.id}`)).at(-1)!
   t.equal(metadata.actor, `user:${operator.userId}`)
+})
+
+// The first live merchant ends the sandbox, in which callbacks can go to loopback.
+t.test('resends callbacks by id or since a time, with a rate limit for live merchants only', async (t) => {
+  const live = await service.merchant({ sandbox: false })
+  const [mine, foreign] = [await callback(live, parked), await callback(other, parked)]
+  const operator = await signInAs(service, 'operator', [live.id])
+  const staff = await signInAs(service, 'operations')
+  const both = await operator.post('/callbacks/resend', { callbacks: [mine, foreign] })
+  t.match([both.statusCode, both.json().error.code], [404, 40403])
+  t.equal(await statusOf(mine), 'parked')
+  t.equal(
+    (await operator.post('/callbacks/resend', { merchantId: other.id, parkedSince: '2026-01-01' })).statusCode,
+    404,
+  )
+  t.match((await operator.post('/callbacks/resend', { callbacks: [mine] })).json(), { requeued: 1, more: false })
+  const { metadata } = (await service.store.readStream(`callback-${mine.trackingId}`)).at(-1)!
+  t.equal(metadata.actor, `user:${operator.userId}`)
+  await callbacks.reportAttempt(
+    mine.trackingId,
+    mine.webhookId,
+    { attempt: 1, httpStatus: 500, durationMs: 1, outcome: parked },
+    context,
+  )
+  t.equal((await operator.post('/callbacks/resend', { callbacks: [mine] })).statusCode, 429)
+  t.match((await staff.post('/callbacks/resend', { callbacks: [mine, foreign] })).json(), { requeued: 2 })
+  const many = Array.from({ length: 200 }, () => mine)
+  t.equal(
+    (await staff.post('/callbacks/resend', { callbacks: many })).statusCode,
+    200,
+    'a request can contain 200 callbacks',
+  )
+  for (const body of [{}, { callbacks: [] }, { merchantId: live.id }, { merchantId: live.id, parkedSince: 'then' }]) {
+    t.equal((await staff.post('/callbacks/resend', body)).statusCode, 400, JSON.stringify(body))
+  }
+})
+
+t.test('resends the callbacks of a sandbox merchant at any time, also before their first attempt', async (t) => {
+  const live = await service.merchant({ sandbox: false })
+  const [sandboxed, unsent] = [await callback(first), await callback(live)]
+  const requeues = async ({ trackingId }: { readonly trackingId: string }) =>
+    (await callbacks.lane(trackingId)).deliveries[0]?.requeues
+  for (const user of [
+    await signInAs(service, 'operator', [first.id, live.id]),
+    await signInAs(service, 'operations'),
+  ]) {
+    const before = (await requeues(sandboxed))!
+    for (const _ of [1, 2]) {
+      const answer = await user.post('/callbacks/resend', { callbacks: [sandboxed, unsent] })
+      t.match([answer.statusCode, answer.json()], [200, { requeued: 1, more: false }])
+    }
+    t.equal(await requeues(sandboxed), before + 2)
+    t.equal(await requeues(unsent), 0, 'the callback of a live merchant is due anyway')
+  }
 })

@@ -54,6 +54,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
   const stream = { ...withoutHead, ...read({ querystring: CallbackStreamQuery }) }
   app.get('/callbacks/stream', stream, (request, reply) => {
+    const { lastEventId } = request.query
     const merchantId = requireOwn(request, request.query.merchantId)
     const { userId, sessionId } = request.viewer
     const mayListen = async () => {
@@ -63,7 +64,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
         user !== undefined && sees(user, merchantId) && app.viewers.sessions.isUnderWay(sessionId).catch(() => true)
       )
     }
-    return app.streamCallbacks(request, reply, { merchantId, seesSignatures: false, mayListen })
+    return app.streamCallbacks(request, reply, { merchantId, seesSignatures: false, mayListen, lastEventId })
   })
   const ofCallback = read({ params: CallbackParams }, CallbackContent)
   app.get('/callbacks/:trackingId/:webhookId', ofCallback, async (request) => {
@@ -85,7 +86,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return takeUp(
       app.services,
       wanted,
-      { sees: (id) => sees(viewer, id), by, reader: readBy(request) },
+      { sees: (id) => sees(viewer, id), by, takeReplays: app.gate.takeReplays, reader: readBy(request) },
       contextOf(request),
     )
   })
