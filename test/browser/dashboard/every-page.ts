@@ -18,6 +18,7 @@ export async function createEveryPage(world: Dashboard) {
     ['approver', `/transfers/${states.claimed}`],
     ['approver', `/transfers/${states.mismatch}`],
     ['administrator', '/callbacks'],
+    ['administrator', '/callbacks?view=live'],
     ['administrator', '/merchants'],
     ['administrator', `/merchants/${shop.id}`],
     ['administrator', '/users'],

@@ -1,59 +1,33 @@
 import { useEffect, useEffectEvent } from 'react'
 import { api } from './api-client'
 import type { LiveMessage } from './contract'
+import { followEvents } from './event-stream'
 import { setShownLive } from './shown-live'
 
 /** `paused`: the page is hidden. `lost`: the connection failed and is retried. */
 export type LiveState = 'connecting' | 'live' | 'paused' | 'lost'
-
-const firstWaitMs = 1_000
-const longestWaitMs = 30_000
 
 interface Follower {
   onMessage(message: LiveMessage): void
   onState(state: LiveState): void
 }
 
-/** Follows the live messages of the server: reconnects after a failure, and pauses while the page is hidden. Returns the function that stops it. */
+/** Follows the live messages of the server, and pauses while the page is hidden. Returns the function that stops it. */
 export function followLive(href: string, { onMessage, onState }: Follower): () => void {
-  let source: EventSource | undefined
-  let timer: ReturnType<typeof setTimeout> | undefined
-  let waitMs = firstWaitMs
-
-  function connect() {
-    onState('connecting')
-    source = new EventSource(href)
-    source.onopen = () => {
-      waitMs = firstWaitMs
-      onState('live')
-    }
-    source.onmessage = ({ data }: MessageEvent<string>) => onMessage(JSON.parse(data) as LiveMessage)
-    // Browsers reconnect after some failures and not after others, so reconnecting is done here for all of them.
-    source.onerror = () => {
-      disconnect()
-      onState('lost')
-      timer = setTimeout(connect, waitMs * (0.5 + Math.random()))
-      waitMs = Math.min(waitMs * 2, longestWaitMs)
-    }
-  }
-
-  function disconnect() {
-    clearTimeout(timer)
-    source?.close()
-    source = undefined
-  }
+  let stop: (() => void) | undefined
+  const onEvent = ({ data }: MessageEvent<string>) => onMessage(JSON.parse(data) as LiveMessage)
 
   function followVisibility() {
-    disconnect()
+    stop?.()
+    stop = document.hidden ? undefined : followEvents({ hrefOf: () => href, names: ['message'], onEvent, onState })
     if (document.hidden) onState('paused')
-    else connect()
   }
 
   document.addEventListener('visibilitychange', followVisibility)
   followVisibility()
   return () => {
     document.removeEventListener('visibilitychange', followVisibility)
-    disconnect()
+    stop?.()
   }
 }
 
