@@ -74,7 +74,7 @@ export async function trigger(
     throw new Refused('live-merchant', 'Only sandbox merchants have scenarios. No transfer was created.')
   const currency = currencyOf(merchant.currency) as Currency
   const amountMinor = options.amount ?? amountOf(scenario, currency)
-  const referenceId = scenarioReference(name, randomUUID().replaceAll('-', ''))
+  const referenceId = scenarioReference(name, randomUUID().replaceAll('-', '').slice(-12))
   const trackingId = await create(api, access, { ...options, scenario, referenceId, amountMinor, currency })
   show(`${kind} of ${formatWithCode(currency, amountMinor)}, reference ${referenceId}\n`)
 
