@@ -43,6 +43,7 @@ function programOf({ webApiKey: key, secretKey }: IssuedCredentials) {
   }
 }
 
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const statusOf = async (trackingId: string) => (await transfers.find(trackingId))?.transfer.status
 
 t.test('the test customer pays the native deposits of a sandbox merchant as the scenario says', async (t) => {
@@ -125,6 +126,33 @@ t.test('for a live merchant the values mean nothing, and the test customer is un
     if (transfer.kind === 'deposit')
       t.equal(Date.parse(transfer.expiresAt) - Date.parse(transfer.createdAt), 30 * 60_000)
   }
+})
+
+t.test('a scenario ends when its merchant becomes live', async (t) => {
+  const settings = async (id: string, sandbox: boolean) => {
+    await service.merchants.execute(id, { type: 'ChangeSettings', changes: { sandbox } }, context)
+    await service.directory.catchUp()
+  }
+  const until = async (condition: () => Promise<boolean>) => {
+    for (let n = 0; n < 400 && !(await condition()); n++) await new Promise((resolve) => setTimeout(resolve, 50))
+    t.ok(await condition())
+  }
+  const own = await service.merchant()
+  const program = programOf(own)
+  const [reopened, late] = [await program.create('66.10', 'hosted'), await program.create('66.09', 'hosted')]
+  const claimed = await program.create('66.01', 'withdrawal')
+  await until(async () => (await statusOf(reopened)) === 'Cancelled')
+  await settings(own.id, false)
+  const revisions = async () =>
+    Promise.all([reopened, claimed].map(async (trackingId) => (await transfers.find(trackingId))?.revision))
+  const atSwitch = await revisions()
+  const other = programOf(await service.merchant())
+  const later = [await other.create('66.10', 'hosted'), await other.create('66.09', 'hosted')]
+  await until(async () => (await statusOf(later[0]!)) === 'Completed')
+  const types = async (trackingId: string) => (await transfers.history(trackingId)).map(({ event }) => event.type)
+  await until(async () => (await types(later[1]!)).includes('LateFundsReceived'))
+  t.strictSame(await revisions(), atSwitch)
+  t.notOk((await types(late)).includes('LateFundsReceived'))
 })
 
 t.test('an operator completes a scenario whose method needs no wallet', async (t) => {
