@@ -1,4 +1,4 @@
-import { createHmac, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Currency, currencyOf, formatAmount, formatWithCode, toJsonNumber } from '../domain/money.js'
 import { type Scenario, type ScenarioName, scenarioReference, scenarios } from '../domain/scenarios.js'
@@ -143,19 +143,8 @@ async function create(api: MerchantApi, { secretKey }: Access, creation: Creatio
   // The hash covers the text of the amount.
   const body = `{"amount":${amount},${JSON.stringify(fields).slice(1)}`
   const path = isDeposit ? '/Transaction/CreateDeposit' : '/api/services/app/TransactionRequests/CreateWithdraw'
-  const created = await api.post<{ trackingId?: string; result?: { trackingId: string } }>(
-    path,
-    body,
-    signed(secretKey, body),
-  )
+  const created = await api.post<{ trackingId?: string; result?: { trackingId: string } }>(path, body)
   return (created.trackingId ?? created.result?.trackingId)!
-}
-
-/** Returns the signature that a merchant can require. */
-function signed(secretKey: string, body: string) {
-  const atSeconds = Math.floor(Date.now() / 1_000)
-  const v1 = createHmac('sha256', secretKey).update(`${atSeconds}.${body}`).digest('hex')
-  return { 'X-Signature': `t=${atSeconds},v1=${v1}` }
 }
 
 /** Repeats `read` until it returns true. Returns false if it does not in time. */

@@ -156,14 +156,16 @@ t.test('listen works with only the base URL and the key, from another directory'
 
   await t.test('a replay sends a callback again, although its endpoint is disabled', async (t) => {
     const { webhookId, trackingId } = all.lines()[2] as Printed & { webhookId: string }
-    for (const id of [webhookId, trackingId, webhookId.slice(0, 8).toUpperCase()])
+    for (const id of [webhookId, trackingId, webhookId.slice(0, 13).toUpperCase()])
       t.match(await cliJson(directory, 'callbacks', 'replay', id), { webhookId, trackingId, requeued: 1 })
     await until(() => all.lines().length === 6)
     for (const line of all.lines().slice(3)) t.match(line, { webhookId, resent: true })
     const unknown = await runCli(directory, ['callbacks', 'replay', '00000000-0000-4000-8000-000000000000', '--json'])
     t.match([unknown.status, JSON.parse(unknown.stderr)], [1, { error: { code: 'unknown-callback' } }])
-    const short = await runCli(directory, ['callbacks', 'replay', 'abc'])
-    t.match([short.status, short.stderr], [2, /8 characters/])
+    for (const id of ['abc', 'not-an-id', '']) {
+      const short = await runCli(directory, ['callbacks', 'replay', id])
+      t.match([short.status, short.stderr], [2, /8 characters/])
+    }
   })
 })
 
@@ -208,6 +210,13 @@ t.test('listen issues a key for a merchant of the log, and revokes it', async (t
   t.equal(await listener.end('SIGINT'), 0)
   t.notOk((await keys()).some(({ name }) => name.startsWith('listen-')))
   t.match(readFileSync(join(directory, 'data', 'security.log'), 'utf8'), /"command":"listen","subject":"[0-9a-f]{8}/)
+})
+
+t.test('all requests are signed for a merchant that requires it', async (t) => {
+  const { directory, service } = await sandbox(t)
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--require-signature', 'all')
+  const { trackingId } = await cliJson<Printed>(directory, 'trigger', 'withdrawal-cancelled')
+  t.match(await cliJson(directory, 'callbacks', 'replay', trackingId), { trackingId, requeued: 1 })
 })
 
 t.test('a live merchant is neither listened to nor triggered', async (t) => {
