@@ -178,9 +178,12 @@ export function reasonOf(error: unknown): string {
 
 async function refusal(response: Response): Promise<Refused> {
   const text = await response.text().catch(() => '')
-  const { code, message, details } = errorIn(text)
+  const { code, message, details, validationErrors } = errorIn(text)
+  const fields = validationErrors?.map(({ message }) => message).join(' ')
   const location = response.headers.get('location')
-  const reason = [message, details, location !== null && `It redirects to ${location}`].filter(Boolean).join(' ')
+  const reason = [message, details, fields, location !== null && `It redirects to ${location}`]
+    .filter(Boolean)
+    .join(' ')
   // A proxy responds with 502 or 504 while the service restarts.
   const isPassing = response.status === 429 || response.status >= 500
   return new Refused(
@@ -189,7 +192,12 @@ async function refusal(response: Response): Promise<Refused> {
   )
 }
 
-type EnvelopeError = { readonly code?: number; readonly message?: string; readonly details?: string | null }
+interface EnvelopeError {
+  readonly code?: number
+  readonly message?: string
+  readonly details?: string | null
+  readonly validationErrors?: readonly { readonly message: string }[] | null
+}
 
 /** Returns the error of a response, or nothing if something other than the service sent it. */
 function errorIn(text: string): EnvelopeError {

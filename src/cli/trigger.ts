@@ -28,11 +28,12 @@ interface Played {
   readonly referenceId: string
   readonly amount: number
   readonly steps: readonly Step[]
-  readonly callbacks: readonly (SentCallback['payload'] & Omit<SentCallback, 'payload'>)[]
+  readonly callbacks: readonly (SentCallback['payload'] & Pick<SentCallback, 'webhookId' | 'status'>)[]
 }
 
 interface SentCallback {
   readonly webhookId: string
+  readonly transferRevision: number
   readonly status: 'waiting' | 'delivered' | 'parked'
   readonly payload: {
     readonly statusDescription: string
@@ -94,7 +95,8 @@ export async function trigger(
   const readCallbacks = async () => {
     callbacks = (await api.get<{ items: readonly SentCallback[] }>(`/v1/transfers/${trackingId}/callbacks`)).items
     const areSent = endpoint.state === 'disabled' || callbacks.every(({ status }) => status !== 'waiting')
-    return callbacks.length >= changes && areSent
+    // A merchant can have a callback for the creation, too.
+    return callbacks.filter(({ transferRevision }) => transferRevision > 0).length >= changes && areSent
   }
   await within(callbacksWithinMs, readCallbacks)
   if (!isOver) {

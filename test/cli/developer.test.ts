@@ -219,6 +219,21 @@ t.test('all requests are signed for a merchant that requires it', async (t) => {
   t.match(await cliJson(directory, 'callbacks', 'replay', trackingId), { trackingId, requeued: 1 })
 })
 
+t.test('trigger waits for the last callback, and explains a rejected value', async (t) => {
+  const { directory, service } = await sandbox(t)
+  const settings = ['--callback-on-create', '--max-amount', '100']
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, ...settings)
+  // The service soon follows the change.
+  let rejected = await runCli(directory, ['trigger', 'completed', '--amount', '100.01'])
+  await until(async () => {
+    if (rejected.status === 0) rejected = await runCli(directory, ['trigger', 'completed', '--amount', '100.01'])
+    return rejected.status !== 0
+  })
+  t.match([rejected.status, rejected.stderr], [1, /40001: Invalid request.*amount/])
+  const { callbacks } = await cliJson<Printed>(directory, 'trigger', 'completed')
+  t.match(callbacks, [{ statusDescription: 'Pending' }, { statusDescription: 'Completed' }])
+})
+
 t.test('a live merchant is neither listened to nor triggered', async (t) => {
   const directory = temporaryDirectory(t)
   const live = await cliJson<{ id: string; webApiKey: string; secretKey: string }>(

@@ -93,6 +93,8 @@ export const logFields = {
   receipt: 'the SHA-256 of the file of a receipt',
   findings: 'the places that do not verify, and why',
   finished: 'the number of customer erasures that a crash had interrupted',
+  step: 'the step of a scenario that was rejected',
+  rule: 'the rule that rejected it, or `live-merchant`',
   transfers: 'the number of sample transfers in the sandbox',
   signal: 'the signal that stops the service',
   host: 'the address that the service listens on',
