@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
 import { oneAtATime } from '../commands/handle-command.js'
 import { Refused } from './failures.js'
-import { type MerchantApi, reasonOf } from './merchant-api.js'
+import { type MerchantApi, reasonOf, requireRequestable } from './merchant-api.js'
 
 /** A callback of the stream `/v1/callbacks/stream`. */
 export interface StreamedCallback {
@@ -91,16 +91,18 @@ export interface Forwarded {
   readonly failure: string | null
 }
 
-/** The time limit of the service's own attempts. */
+/** The limits of the service's own attempts. */
 const forwardTimeoutMs = 15_000
-const maxExcerpt = 1_000
+const maxBodyMs = 1_000
+const maxExcerptBytes = 1_000
 const maxWaiting = 10_000
 
 /**
  * Returns a function that sends callbacks to a program as the service does: the same request, one at a time for each transfer. A failure is
- * not repeated.
+ * not repeated. @throws UsageError for an invalid target
  */
 export function createForwarder(target: string): (callback: StreamedCallback) => Promise<Forwarded> {
+  requireRequestable(target, 'the URL of the program')
   const lanes = oneAtATime(maxWaiting)
   return ({ trackingId, request }) =>
     lanes.run(trackingId, async () => {
@@ -109,11 +111,33 @@ export function createForwarder(target: string): (callback: StreamedCallback) =>
       try {
         const signal = AbortSignal.timeout(forwardTimeoutMs)
         const response = await fetch(target, { ...request, redirect: 'manual', signal })
-        const body = (await response.text()).slice(0, maxExcerpt)
-        return { status: response.status, body, durationMs: lasted(), failure: null }
+        return { status: response.status, body: await startOf(response), durationMs: lasted(), failure: null }
       } catch (error) {
         const failure = (error as Error).name === 'TimeoutError' ? 'no response within 15 seconds' : reasonOf(error)
         return { status: null, body: '', durationMs: lasted(), failure }
       }
     })
+}
+
+/** Reads the start of a body. The status is known, so a body that is large, or does not end, changes nothing. */
+async function startOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  if (!reader) return ''
+  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), maxBodyMs)
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    while (bytes < maxExcerptBytes) {
+      const { done, value } = await reader.read()
+      if (done) break
+      chunks.push(value)
+      bytes += value.length
+    }
+  } catch {
+    // The connection failed after the status.
+  } finally {
+    clearTimeout(timer)
+    void reader.cancel().catch(() => undefined)
+  }
+  return Buffer.concat(chunks).subarray(0, maxExcerptBytes).toString()
 }

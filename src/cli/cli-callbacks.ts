@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { statusCodes } from '../domain/transfer/transfer.js'
 import { violate } from '../kernel/rules.js'
-import { storedUuid } from '../kernel/uuid.js'
+import { storedUuid, storedUuidPrefix } from '../kernel/uuid.js'
 import type { ListedCallback } from '../queries/callback-queries.js'
 import type { SortKey } from '../queries/list-page.js'
 import type { CommandStores } from './cli-stores.js'
 import { accepted, defineBareCommand, defineCommand, findMerchant } from './command.js'
 import { Refused, refusedBy, UsageError } from './failures.js'
 import { columnsOnlyIn } from './listing.js'
-import { accessOptions, choice, cursor, flag, matching, option, pageOptions } from './options.js'
+import { accessOptions, choice, cursor, flag, option, pageOptions, parsed, secretKeyOption } from './options.js'
 import { age, dueIn, shortId, shortIdLength } from './readable.js'
 
 const parkedPage = 500
@@ -81,13 +81,13 @@ export function addCallbackCommands(program: Command): void {
     args: {
       id: {
         description: 'a webhookId, or a trackingId for the latest callback of the transfer',
-        parse: matching(
-          (text) => text.length >= shortIdLength,
-          `It must be an id, or at least ${shortIdLength} characters of one.`,
-        ),
+        parse: parsed((text) => {
+          const prefix = storedUuidPrefix(text)
+          return prefix !== undefined && prefix.length >= shortIdLength ? prefix : undefined
+        }, `It must be an id, or at least ${shortIdLength} characters of one.`),
       },
     },
-    options: accessOptions,
+    options: { ...accessOptions, secretKey: secretKeyOption },
     async run(_, options, id: string) {
       const { accessOf } = await import('./merchant-api.js')
       const { replayCallback } = await import('./replay.js')

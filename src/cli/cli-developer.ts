@@ -2,9 +2,7 @@ import type { Command } from 'commander'
 import { type ScenarioName, scenarioNames } from '../domain/scenarios.js'
 import { statusCodes } from '../domain/transfer/transfer.js'
 import { defineBareCommand } from './command.js'
-import { accessOptions, amount, choices, flag, integer, kebabCase, option, url } from './options.js'
-
-const secretKey = option('<key>', "the merchant's SecretKey (default: TRANSFERD_SECRET_KEY, or that of the sandbox)")
+import { accessOptions, amount, choices, flag, integer, kebabCase, option, secretKeyOption, url } from './options.js'
 
 /** Adds the commands for developers of a merchant's program. They call the API with the merchant's key, from any machine. */
 export function addDeveloperCommands(program: Command): void {
@@ -35,7 +33,7 @@ export function addDeveloperCommands(program: Command): void {
       amount: option('<amount>', 'the requested amount (default: that of the scenario)', amount),
       paymentMethod: option('<code>', 'the payment method (default: 1)', integer({ min: 1, max: 999_999 })),
       ...accessOptions,
-      secretKey,
+      secretKey: secretKeyOption,
     },
     async run({ write }, options, scenario: string) {
       const { accessOf } = await import('./merchant-api.js')

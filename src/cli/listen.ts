@@ -9,7 +9,7 @@ import { createForwarder, type Forwarded, listenToCallbacks, type StreamedCallba
 import { accepted, completeShortIds, findMerchant } from './command.js'
 import { Refused } from './failures.js'
 import { printingSignal } from './long-running.js'
-import { type Access, accessOf, MerchantApi } from './merchant-api.js'
+import { type Access, accessOf, baseUrlOf, MerchantApi } from './merchant-api.js'
 import { withSecurityLog } from './operator-log.js'
 import { kebabCase } from './options.js'
 import { type Format, type Output, outputOf } from './output.js'
@@ -34,11 +34,11 @@ export async function listen(parts: Output & { readonly command: Command }, opti
   const { write, announce, command } = parts
   const { forwardTo, only, merchant } = options
   const isJson = options.printJson || options.output === 'json'
+  const forward = forwardTo === undefined ? undefined : createForwarder(forwardTo)
   const { access, close } =
     merchant === undefined
       ? { access: await accessOf(options), close: async () => undefined }
       : await temporaryAccess(command, options)
-  const forward = forwardTo === undefined ? undefined : createForwarder(forwardTo)
   const signatureOf = await createVerifier(access.webhookSecret)
   const show = async (callback: StreamedCallback) => {
     const response = await forward?.(callback)
@@ -120,6 +120,9 @@ async function temporaryAccess(command: Command, { url }: Pick<ListenOptions, 'u
     const { merchantId, settings } = await findMerchant(stores, command.opts<{ merchant: string }>().merchant)
     if (!settings.sandbox)
       throw new Refused('live-merchant', 'Only the callbacks of sandbox merchants can be listened to.')
+    const { localUrl } = await import('../main/listening.js')
+    const { publicUrl, host, port } = configuration
+    const here = baseUrlOf(url ?? process.env.TRANSFERD_URL ?? publicUrl ?? localUrl(host, port))
     const validUntil = addMs(clock(), keyHours * hourMs)
     const key = { name: `listen-${randomUUID().slice(0, 8)}`, scopes: ['read'], validUntil } as const
     const { webApiKey: apiKey, sha256 } = await withSecurityLog(stores, command, async () =>
@@ -127,9 +130,6 @@ async function temporaryAccess(command: Command, { url }: Pick<ListenOptions, 'u
     )
     const directory = await stores.merchantDirectory()
     const [webhookSecret] = directory.secrets(directory.byId(merchantId)!, 'webhookSecret')
-    const { localUrl } = await import('../main/listening.js')
-    const { publicUrl, host, port } = configuration
-    const here = url ?? process.env.TRANSFERD_URL ?? publicUrl ?? localUrl(host, port)
     const access: Access = { url: here, apiKey, secretKey: undefined, webhookSecret }
     const close = async () => {
       const keyId = apiKeyId({ sha256 })

@@ -174,7 +174,12 @@ export const accessOptions = {
   url: option(
     '<url>',
     'the base URL of the service (default: TRANSFERD_URL, or that of the sandbox in this directory)',
-    matching((text) => /^https?:\/\/./.test(text) && URL.canParse(text), 'It must be an http or https URL.'),
   ),
   apiKey: option('<key>', "the merchant's WebApiKey (default: TRANSFERD_API_KEY, or that of the sandbox)"),
 }
+
+/** The option of commands that create transfers or sign requests. */
+export const secretKeyOption = option(
+  '<key>',
+  "the merchant's SecretKey (default: TRANSFERD_SECRET_KEY, or that of the sandbox)",
+)

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { violate } from '../kernel/rules.js'
-import { storedUuidPrefix } from '../kernel/uuid.js'
 import { Refused, refusedBy } from './failures.js'
 import { type Access, MerchantApi } from './merchant-api.js'
 
@@ -21,12 +20,12 @@ const lagMs = 3_000
 const pauseMs = 250
 
 /**
- * Requests that a callback is sent again. `id` is its webhookId, or the trackingId of a transfer, whose latest callback is then sent. Both can be
- * shortened. @throws Refused
+ * Requests that a callback is sent again. `id` is its webhookId, or the trackingId of a transfer, whose latest callback is then sent. Both are in
+ * the stored form and can be shortened. @throws Refused
  */
 export async function replayCallback(id: string, access: Access) {
   const api = new MerchantApi(access)
-  const { trackingId, webhookId } = await findCallback(api, storedUuidPrefix(id) ?? id)
+  const { trackingId, webhookId } = await findCallback(api, id)
   const body = JSON.stringify({ callbacks: [{ trackingId, webhookId }] })
   const { requeued } = await api.post<{ readonly requeued: number }>('/v1/callbacks/resend', body)
   return { webhookId, trackingId, requeued }

@@ -141,13 +141,16 @@ class CallbackStream {
     }
   }
 
-  /** Returns what runs at each interval: a comment, with the position so that a resume after a quiet time is cheap. */
+  /**
+   * Returns what runs at each interval: an event with the position, so that a resume after a quiet time is cheap. It is no comment, because
+   * readers ignore the id of a comment.
+   */
   #heartbeat(): () => Promise<void> {
     let stuck = 0
     return async () => {
       stuck = this.events.writableNeedDrain ? stuck + 1 : 0
       if (!(await this.#merchant()) || stuck >= maxStuckHeartbeats) this.end()
-      else if (stuck === 0 && this.events.writable) this.events.write(`: \n${this.#id()}\n`)
+      else if (stuck === 0 && this.events.writable) this.#write('heartbeat', {})
     }
   }
 

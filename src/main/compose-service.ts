@@ -111,7 +111,10 @@ export async function composeService(
     collections: new WalletCollections(paying),
     logIn: createWalletLogin(eventStore, box, clock),
   })
-  const scenarios = new ScenarioPlayer({ transfers, payments: walletPayments, isManual: hasNoWallet, clock, logger })
+  const scenarios = new ScenarioPlayer({
+    ...{ transfers, payments: walletPayments, isManual: hasNoWallet, clock, logger },
+    isSandbox: (merchantId) => directory.settingsOf(merchantId)?.sandbox ?? false,
+  })
   onStop(() => scenarios.stop())
   const securityLog = createSecurityLog(logger, metrics, monotonicMs)
   onStop(async () => securityLog.close())

@@ -2,12 +2,13 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { CommandContext } from '../commands/handle-command.js'
+import type { Action } from '../commands/transfer/transfer-requests.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
-import { type Scenario, type ScenarioStep, scenarioOf } from '../domain/scenarios.js'
+import { type Scenario, type ScenarioStep, scenarioOf, type WalletBehaviour } from '../domain/scenarios.js'
 import type { Transfer } from '../domain/transfer/transfer.js'
 import type { Clock } from '../kernel/time.js'
 import type { WalletPayments } from '../wallet/payments/wallet-payments.js'
-import { testCustomer } from '../wallet/test-customer.js'
+import { mismatchOf, testCustomer } from '../wallet/test-customer.js'
 
 /** The actor of every step except the customer's. */
 const actor = 'system:scenario'
@@ -23,6 +24,8 @@ interface PlayerDependencies {
   readonly payments: Pick<WalletPayments, 'logIn' | 'verifyCode' | 'validateDevice' | 'confirmDevice'>
   /** Returns whether the payment method with this code uses no wallet. */
   readonly isManual: (paymentMethod: number) => boolean
+  /** Returns whether a merchant is a sandbox merchant now. */
+  readonly isSandbox: (merchantId: string) => boolean
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -44,7 +47,11 @@ export class ScenarioPlayer {
     const scenario = scenarioOf(transfer)
     const { trackingId, merchantId } = transfer
     if (!scenario || transfer.status !== 'Pending' || this.#playing.has(trackingId)) return
-    if (this.#playing.size >= maxPlayed || this.#stopping.signal.aborted) return
+    if (this.#stopping.signal.aborted) return
+    if (this.#playing.size >= maxPlayed) {
+      this.deps.logger.warn({ merchantId, trackingId }, 'a scenario was not played, because too many are played')
+      return
+    }
     const playing = this.#play(scenario, transfer)
       .catch((err) => {
         if (!this.#stopping.signal.aborted)
@@ -68,25 +75,26 @@ export class ScenarioPlayer {
     await Promise.all(this.#playing.values())
   }
 
-  async #play({ steps }: Scenario, transfer: Transfer): Promise<void> {
+  async #play({ steps, wallet = 'pays' }: Scenario, transfer: Transfer): Promise<void> {
     for (const step of steps) {
       await this.#pause(stepPauseMs)
-      const refusedBy = await this.#take(step, transfer)
-      if (refusedBy === undefined) continue
       const { merchantId, trackingId } = transfer
-      this.deps.logger.info({ merchantId, trackingId, reason: refusedBy }, 'a scenario ended early')
+      // People act for a merchant that has become live.
+      const refusedBy = this.deps.isSandbox(merchantId) ? await this.#take(step, transfer, wallet) : 'live-merchant'
+      if (refusedBy === undefined) continue
+      this.deps.logger.info({ merchantId, trackingId, step: step.type, rule: refusedBy }, 'a scenario ended early')
       return
     }
   }
 
   /** Returns the rule that refuses the step, if any. */
-  async #take(step: ScenarioStep, transfer: Transfer): Promise<string | undefined> {
+  async #take(step: ScenarioStep, transfer: Transfer, wallet: WalletBehaviour): Promise<string | undefined> {
     const { transfers } = this.deps
     const { trackingId, amountMinor } = transfer
     const context = contextOf(actor, trackingId)
     switch (step.type) {
       case 'Pay':
-        await this.#pay(transfer)
+        await this.#pay(transfer, wallet)
         return undefined
       case 'Expire':
         return this.#expire(transfer)
@@ -112,17 +120,13 @@ export class ScenarioPlayer {
   }
 
   /** The customer pays a hosted deposit. The merchant's own program pays a native one. */
-  async #pay(transfer: Transfer): Promise<void> {
+  async #pay(transfer: Transfer, wallet: WalletBehaviour): Promise<void> {
     if (transfer.kind !== 'deposit' || transfer.channel !== 'hosted') return
-    const { payments, transfers, isManual } = this.deps
+    const { payments, isManual } = this.deps
     const { trackingId, merchantId, channel } = transfer
     const step = { trackingId, merchantId, channel }
     const context = contextOf('customer', trackingId)
-    // An operator settles a deposit that is paid without a wallet.
-    if (isManual(transfer.paymentMethod)) {
-      await transfers.act(trackingId, { type: 'Complete' }, contextOf(actor, trackingId))
-      return
-    }
+    if (isManual(transfer.paymentMethod)) return this.#settle(transfer, wallet)
     const login = await payments.logIn({ ...step, ...testCustomer }, context)
     if (!login.ok) throw new Error(login.message)
     const verified = await payments.verifyCode({ ...step, token: login.token, code: testCustomer.code }, context)
@@ -133,6 +137,15 @@ export class ScenarioPlayer {
       const validated = await payments.validateDevice({ ...step, token: verified.token }, context)
       if (validated.ok || validated.reason !== 'device-pending') return
     }
+  }
+
+  /** Settles a deposit that is paid without a wallet, as an operator does who sees what the wallet would have done. */
+  async #settle({ trackingId, amountMinor }: Transfer, behaviour: WalletBehaviour): Promise<void> {
+    const settle = (action: Action) => this.deps.transfers.act(trackingId, action, contextOf(actor, trackingId))
+    if (behaviour === 'times-out') await settle({ type: 'SendToManualControl', message: 'scenario' })
+    else if (behaviour === 'pays-less')
+      await settle({ type: 'Complete', transactionAmountMinor: mismatchOf(amountMinor) })
+    else if (behaviour !== 'declines') await settle({ type: 'Complete' })
   }
 
   #pause(ms: number): Promise<void> {

@@ -29,8 +29,13 @@ export function testLogIn(email: string, password: string, behaviour: WalletBeha
   return { outcome: 'accepted', accountNumber: accounts[behaviour], sandbox: true }
 }
 
-/** The amount by which the customer pays less in a mismatch. */
-const missingMinor = 1_00n
+/** The amount by which the customer pays less in a mismatch, or more if nothing would be left. */
+const differenceMinor = 1_00n
+
+/** Returns the amount that the customer pays instead of the requested one. */
+export function mismatchOf(amountMinor: bigint): bigint {
+  return amountMinor > differenceMinor ? amountMinor - differenceMinor : amountMinor + differenceMinor
+}
 
 /**
  * Returns a wallet that serves the accounts of the test customer, and passes every other account to `wallet`. `confirm` receives the link
@@ -70,8 +75,7 @@ export function withTestCustomer(wallet: Wallet, confirm: (confirmUrl: string) =
       if (accountNumber === accounts.declines) return { outcome: 'refused', reason: 'insufficient-balance' }
       if (accountNumber === accounts['times-out']) throw new WalletOutcomeUnknownError('the wallet did not respond')
       if (accountNumber !== accounts['pays-less']) return { outcome: 'collected', amountMinor, receiptUrl: null }
-      const lessMinor = amountMinor > missingMinor ? amountMinor - missingMinor : amountMinor + missingMinor
-      return { outcome: 'collected', amountMinor: lessMinor, receiptUrl: null }
+      return { outcome: 'collected', amountMinor: mismatchOf(amountMinor), receiptUrl: null }
     },
     collectionOf: async (request) => (isTestAccount(request.accountNumber) ? undefined : wallet.collectionOf(request)),
   }

@@ -156,14 +156,16 @@ t.test('listen works with only the base URL and the key, from another directory'
 
   await t.test('a replay sends a callback again, although its endpoint is disabled', async (t) => {
     const { webhookId, trackingId } = all.lines()[2] as Printed & { webhookId: string }
-    for (const id of [webhookId, trackingId, webhookId.slice(0, 8).toUpperCase()])
+    for (const id of [webhookId, trackingId, webhookId.slice(0, 13).toUpperCase()])
       t.match(await cliJson(directory, 'callbacks', 'replay', id), { webhookId, trackingId, requeued: 1 })
     await until(() => all.lines().length === 6)
     for (const line of all.lines().slice(3)) t.match(line, { webhookId, resent: true })
     const unknown = await runCli(directory, ['callbacks', 'replay', '00000000-0000-4000-8000-000000000000', '--json'])
     t.match([unknown.status, JSON.parse(unknown.stderr)], [1, { error: { code: 'unknown-callback' } }])
-    const short = await runCli(directory, ['callbacks', 'replay', 'abc'])
-    t.match([short.status, short.stderr], [2, /8 characters/])
+    for (const id of ['abc', 'not-an-id', '']) {
+      const short = await runCli(directory, ['callbacks', 'replay', id])
+      t.match([short.status, short.stderr], [2, /8 characters/])
+    }
   })
 })
 
@@ -210,6 +212,28 @@ t.test('listen issues a key for a merchant of the log, and revokes it', async (t
   t.match(readFileSync(join(directory, 'data', 'security.log'), 'utf8'), /"command":"listen","subject":"[0-9a-f]{8}/)
 })
 
+t.test('all requests are signed for a merchant that requires it', async (t) => {
+  const { directory, service } = await sandbox(t)
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--require-signature', 'all')
+  const { trackingId } = await cliJson<Printed>(directory, 'trigger', 'withdrawal-cancelled')
+  t.match(await cliJson(directory, 'callbacks', 'replay', trackingId), { trackingId, requeued: 1 })
+})
+
+t.test('trigger waits for the last callback, and explains a rejected value', async (t) => {
+  const { directory, service } = await sandbox(t)
+  const settings = ['--callback-on-create', '--max-amount', '100']
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, ...settings)
+  // The service soon follows the change.
+  let rejected = await runCli(directory, ['trigger', 'completed', '--amount', '100.01'])
+  await until(async () => {
+    if (rejected.status === 0) rejected = await runCli(directory, ['trigger', 'completed', '--amount', '100.01'])
+    return rejected.status !== 0
+  })
+  t.match([rejected.status, rejected.stderr], [1, /40001: Invalid request.*amount/])
+  const { callbacks } = await cliJson<Printed>(directory, 'trigger', 'completed')
+  t.match(callbacks, [{ statusDescription: 'Pending' }, { statusDescription: 'Completed' }])
+})
+
 t.test('a live merchant is neither listened to nor triggered', async (t) => {
   const directory = temporaryDirectory(t)
   const live = await cliJson<{ id: string; webApiKey: string; secretKey: string }>(
@@ -238,6 +262,9 @@ t.test('missing or wrong access is explained', async (t) => {
   }
   t.match(await failed(['listen']), [1, { code: 'no-access', message: /TRANSFERD_API_KEY/ }])
   t.match(await failed(['trigger', 'completed', '--api-key', 'k']), [2, { code: 'wrong-usage', message: /--url/ }])
+  const onlyUrl = [2, { code: 'wrong-usage', message: /--api-key/ }]
+  t.match(await failed(['trigger', 'completed'], { TRANSFERD_URL: 'http://127.0.0.1:1' }), onlyUrl)
+  t.match(await failed(['listen'], { TRANSFERD_API_KEY: '' }), [1, { code: 'no-access' }])
   const unreachable = ['--url', `http://127.0.0.1:${await freePort()}`, '--api-key', 'k']
   for (const command of [['listen'], ['trigger', 'completed'], ['callbacks', 'replay', '7b0f2c1e']])
     t.match(await failed([...command, ...unreachable]), [1, { code: 'service-unreachable', message: /ECONNREFUSED/ }])

@@ -43,6 +43,7 @@ function programOf({ webApiKey: key, secretKey }: IssuedCredentials) {
   }
 }
 
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const statusOf = async (trackingId: string) => (await transfers.find(trackingId))?.transfer.status
 
 t.test('the test customer pays the native deposits of a sandbox merchant as the scenario says', async (t) => {
@@ -127,28 +128,58 @@ t.test('for a live merchant the values mean nothing, and the test customer is un
   }
 })
 
-t.test('an operator completes a scenario whose method needs no wallet', async (t) => {
-  const configuration = {
-    paymentMethods: [
-      {
-        code: 2,
-        name: 'Bank',
-        kinds: ['deposit'] as const,
-        paidBy: 'manual' as const,
-        minAmountMinor: 1n,
-        maxAmountMinor: 100_00n,
-      },
-    ],
+t.test('a scenario ends when its merchant becomes live', async (t) => {
+  const settings = async (id: string, sandbox: boolean) => {
+    await service.merchants.execute(id, { type: 'ChangeSettings', changes: { sandbox } }, context)
+    await service.directory.catchUp()
   }
+  const until = async (condition: () => Promise<boolean>) => {
+    for (let n = 0; n < 400 && !(await condition()); n++) await new Promise((resolve) => setTimeout(resolve, 50))
+    t.ok(await condition())
+  }
+  const own = await service.merchant()
+  const program = programOf(own)
+  const [reopened, late] = [await program.create('66.10', 'hosted'), await program.create('66.09', 'hosted')]
+  const claimed = await program.create('66.01', 'withdrawal')
+  await until(async () => (await statusOf(reopened)) === 'Cancelled')
+  await settings(own.id, false)
+  const revisions = async () =>
+    Promise.all([reopened, claimed].map(async (trackingId) => (await transfers.find(trackingId))?.revision))
+  const atSwitch = await revisions()
+  const other = programOf(await service.merchant())
+  const later = [await other.create('66.10', 'hosted'), await other.create('66.09', 'hosted')]
+  await until(async () => (await statusOf(later[0]!)) === 'Completed')
+  const types = async (trackingId: string) => (await transfers.history(trackingId)).map(({ event }) => event.type)
+  await until(async () => (await types(later[1]!)).includes('LateFundsReceived'))
+  t.strictSame(await revisions(), atSwitch)
+  t.notOk((await types(late)).includes('LateFundsReceived'))
+})
+
+t.test('an operator settles the scenarios of a method that needs no wallet', async (t) => {
+  const method = { code: 2, name: 'Bank', kinds: ['deposit'] as const, paidBy: 'manual' as const }
+  const configuration = { paymentMethods: [{ ...method, minAmountMinor: 1n, maxAmountMinor: 100_00n }] }
   const manual = await startTestService({ configuration })
   t.teardown(() => destroyTestService(manual))
   const merchant = await manual.merchant()
-  const body = createBody('hosted', merchant.secretKey, { paymentMethod: 2 }, '66.01')
-  const { trackingId } = (await post(manual.app, paths.hosted, body, { key: merchant.webApiKey })).json()
-  const status = async () => (await manual.transfers.find(trackingId))?.transfer.status
-  for (let n = 0; n < 400 && (await status()) === 'Pending'; n++)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  t.equal(await status(), 'Completed')
+  const outcomes = {
+    '66.01': { status: 'Completed', transactionAmountMinor: 66_01n },
+    '66.02': { status: 'Completed', transactionAmountMinor: 65_02n, hasAmountMismatch: true },
+    '66.03': { status: 'Cancelled', transactionAmountMinor: 0n },
+    '66.05': { status: 'ManualControl', transactionAmountMinor: 0n },
+  }
+  const played = await Promise.all(
+    Object.entries(outcomes).map(async ([amount, outcome]) => {
+      const body = createBody('hosted', merchant.secretKey, { paymentMethod: 2 }, amount)
+      const { trackingId } = (await post(manual.app, paths.hosted, body, { key: merchant.webApiKey })).json()
+      return { trackingId, outcome }
+    }),
+  )
+  for (const { trackingId, outcome } of played) {
+    const transfer = async () => (await manual.transfers.find(trackingId))!.transfer
+    for (let n = 0; n < 400 && (await transfer()).status === 'Pending'; n++)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    t.match(await transfer(), outcome)
+  }
 })
 
 t.test('a wallet cannot give an account a reserved number', async (t) => {

@@ -65,12 +65,13 @@ export const ResendAnswer = Type.Object(
   { title: 'Resent', description: 'Accepted; delivery follows.' },
 )
 
-export const streamDescription = `Server-sent events of a sandbox merchant: its callbacks as they are recorded, even while its endpoint is disabled or unreachable. It changes nothing. A comment follows every 15 seconds.
+export const streamDescription = `Server-sent events of a sandbox merchant: its callbacks as they are recorded, even while its endpoint is disabled or unreachable. It changes nothing.
 
 - \`ready\`: the first event, \`{merchantId, name}\`. From here on, no callback is missed.
 - \`callback\`: \`{webhookId, trackingId, referenceId, transferRevision, status, statusDescription, recordedAt, resent, request: {method, headers, body}}\`. \`request\` is the complete signed request.
 - \`attempt\`: \`{webhookId, trackingId, at, result, httpStatus, durationMs, reason, nextAttemptAt}\`, an attempt at your endpoint: \`delivered\`, \`failed\` or \`parked\`.
 - \`skipped\`: \`{}\`. The interruption was too long, and the stream continues with new callbacks.
+- \`heartbeat\`: \`{}\`, every 15 seconds, with a new \`id\`.
 
 At most 5 streams per merchant.`
 
