@@ -142,8 +142,8 @@ class CallbackStream {
   }
 
   /**
-   * Returns what runs at each interval: an event with the position, so that a resume after a quiet time is cheap. It is no comment, because
-   * readers ignore the id of a comment.
+   * Returns the function for each interval. It sends an event with the position, so that a resume after a quiet time is cheap. Readers would
+   * ignore the id of a comment.
    */
   #heartbeat(): () => Promise<void> {
     let stuck = 0

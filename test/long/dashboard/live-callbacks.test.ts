@@ -18,7 +18,7 @@ else {
   const streamAddress = /\/api\/callbacks\/stream\?/
   const isStream = (each: { url(): string }) => streamAddress.test(each.url())
 
-  t.test('explains how to play and to receive callbacks while there are none', async (t) => {
+  t.test('explains how to play and to receive callbacks before the first one', async (t) => {
     await page.getByRole('tab', { name: 'Live' }).click()
     t.match(page.url(), /\/callbacks\?view=live$/)
     await status.filter({ hasText: /^Live/ }).waitFor()

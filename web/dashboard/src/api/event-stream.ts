@@ -34,8 +34,7 @@ export function followEvents({ hrefOf, names, onEvent, onState }: EventFollower)
     }
     opened.onerror = () => {
       onState('lost')
-      // A browser reconnects with the newest id, also that of a comment, but not after an error response, as of a proxy while the service
-      // restarts.
+      // A browser reconnects with the newest id, but not after an error response, such as that of a proxy while the service restarts.
       if (opened.readyState !== EventSource.CLOSED) return
       timer = setTimeout(connect, waitMs * (0.5 + Math.random()))
       waitMs = Math.min(waitMs * 2, longestWaitMs)

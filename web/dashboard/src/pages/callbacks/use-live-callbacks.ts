@@ -10,7 +10,7 @@ import { type LiveCallbacks, noCallbacks, type StreamEvents, withAttempt, withCa
  */
 export function useLiveCallbacks(merchantId: string) {
   const [callbacks, setCallbacks] = useState<LiveCallbacks>(noCallbacks)
-  /** What the page shows while the user has paused it. */
+  /** The shown callbacks while the page is paused. */
   const [paused, setPaused] = useState<LiveCallbacks>()
   const [hasGap, setGap] = useState(false)
   useEffect(() => {
@@ -26,7 +26,8 @@ export function useLiveCallbacks(merchantId: string) {
     }
     const stop = followEvents({
       hrefOf: (lastEventId) => api.href('/callbacks/stream', { merchantId, lastEventId: lastEventId || undefined }),
-      names: ['ready', 'callback', 'attempt', 'skipped'],
+      // The id of a heartbeat makes a later reconnect cheap.
+      names: ['ready', 'callback', 'attempt', 'skipped', 'heartbeat'],
       onEvent: ({ type, data }) => take(type, data),
       onState: setShownLive,
     })
