@@ -31,7 +31,7 @@ else {
     await create('hosted', '66.01', { referenceId: 'order-1' })
     await rows.filter({ hasText: 'HTTP 200' }).waitFor()
     t.match(await rows.innerText(), /Completed\s+order-1\s+₺66\.01\s+HTTP 200, /)
-    await page.getByText('1 new callback', { exact: true }).waitFor({ state: 'attached' })
+    await page.getByText('New callbacks: 1', { exact: true }).waitFor({ state: 'attached' })
     await rows.first().focus()
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('dialog')
@@ -66,7 +66,7 @@ else {
       /Cancelled\s+order-2/,
       /order-1/,
     ])
-    await page.getByText('3 new callbacks', { exact: true }).waitFor({ state: 'attached' })
+    await page.getByText('New callbacks: 3', { exact: true }).waitFor({ state: 'attached' })
     await page.setViewportSize(narrow)
     t.strictSame(await faultsOf(page), [], 'axe on a phone')
     await page.setViewportSize(wide)
@@ -97,7 +97,7 @@ else {
     await live.getByRole('button', { name: 'Clear' }).click()
     await live.getByText('No callbacks yet').waitFor()
     const left = page.waitForEvent('requestfailed', isStream)
-    await page.getByRole('tab', { name: 'Endpoints and callbacks' }).click()
+    await page.getByRole('tab', { name: 'Callbacks' }).click()
     await left
     t.match(page.url(), /\/callbacks$/)
     await page.close()

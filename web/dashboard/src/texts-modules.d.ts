@@ -1,5 +1,5 @@
 /** The build provides these modules (vite.config.ts). */
 declare module 'texts:*' {
-  const texts: Readonly<Record<string, string | import('react-intl').MessageFormatElement[]>>
+  const texts: Readonly<Record<string, import('./app/texts').PackedPart[]>>
   export default texts
 }

@@ -44,15 +44,31 @@ export type TextId = { [Area in keyof Areas]: `${Area}.${keyof Areas[Area] & str
 export type TextValues = Readonly<Record<string, string | number | bigint | Date | null | undefined>>
 export type Messages = Record<string, MessageFormatElement[]>
 
-/** The type of an element of a message that is only text. The enumeration is not part of the built pages. */
-const literal = 0
+/**
+ * A part of a parsed message in the built texts: a text, 0 for the number of a plural, an argument with, for a plural or a selection, its type
+ * and options, or any other element.
+ */
+export type PackedPart =
+  | string
+  | 0
+  | [argument: string, type?: number, options?: { readonly [name: string]: readonly PackedPart[] }]
+  | MessageFormatElement
+
+/** The types of the parts of a message. The enumeration is not part of the built pages. */
+const [literal, argument, pound] = [0, 1, 7]
+
+function unpacked(part: PackedPart): MessageFormatElement {
+  if (part === 0) return { type: pound }
+  if (typeof part === 'string') return { type: literal, value: part }
+  if (!Array.isArray(part)) return part
+  const [value, type = argument, options = {}] = part
+  const named = Object.entries(options).map(([name, parts]) => [name, { value: parts.map(unpacked) }])
+  return { type, value, options: Object.fromEntries(named) } as MessageFormatElement
+}
 
 export async function loadTexts(language: Language, part: 'first' | 'others'): Promise<Messages> {
-  const messages: Messages = {}
-  for (const [id, message] of Object.entries((await textFiles[language][part]()).default)) {
-    messages[id] = typeof message === 'string' ? [{ type: literal, value: message }] : message
-  }
-  return messages
+  const { default: texts } = await textFiles[language][part]()
+  return Object.fromEntries(Object.entries(texts).map(([id, parts]) => [id, parts.map(unpacked)]))
 }
 
 export function useText(): (id: TextId, values?: TextValues) => string {

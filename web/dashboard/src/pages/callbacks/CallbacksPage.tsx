@@ -31,12 +31,12 @@ export function CallbacksPage() {
         all
       ) : (
         <Tabs
-          label={text('callbacks.views')}
+          label={text('transfers.views')}
           items={[
-            { id: 'all', label: text('callbacks.view.all'), content: all },
+            { id: 'all', label: text('callbacks.title'), content: all },
             {
               id: 'live',
-              label: text('callbacks.view.live'),
+              label: text('common.live.live'),
               content: <LiveCallbacks key={heard.merchantId} merchantId={heard.merchantId} merchants={sandboxes} />,
             },
           ]}

@@ -35,7 +35,7 @@ export function LiveCallbackDialog({ callback, onClose }: LiveCallbackDialogProp
   })
   const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)
   return (
-    <Dialog title={text('callbacks.live.callback')} open onClose={onClose} wide>
+    <Dialog title={text('audit.source.callback')} open onClose={onClose} wide>
       <div className="stack">
         <p className="row">
           <StatusBadge status={callback.statusDescription} />

@@ -46,7 +46,7 @@ export function LiveCallbacks({ merchantId, merchants }: LiveCallbacksProps) {
             <Button small onPress={isPaused ? resume : pause}>
               {isPaused
                 ? text('callbacks.live.continue', { count: callbacks.arrived - shown.arrived })
-                : text('callbacks.live.pause')}
+                : text('operations.action.pause')}
             </Button>
             <Button small onPress={clear} isDisabled={callbacks.rows.length === 0}>
               {text('callbacks.live.clear')}
