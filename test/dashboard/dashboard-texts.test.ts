@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { type MessageFormatElement, parse, TYPE } from '@formatjs/icu-messageformat-parser'
+import { IntlMessageFormat } from 'intl-messageformat'
 import t from 'tap'
 import { parseSync } from 'vite'
 import { changeTexts } from '../../src/commands/refusal-texts.js'
 import { eventSchemas } from '../../src/event-store/event-codec.js'
 import { commonRefusals } from '../../src/http/refusals.js'
 import { ruleTexts } from '../../src/kernel/rules.js'
+import { pageModule } from './page-module.js'
 
 const folder = 'web/dashboard/texts'
 const pages = 'web/dashboard/src'
@@ -46,6 +48,27 @@ function argumentsOf(elements: readonly MessageFormatElement[]): string[] {
     }
   })
 }
+
+type Packing = typeof import('../../web/dashboard/src/app/packed-texts.js')
+
+t.test('every text is the same after packing, with every number', async (t) => {
+  const { pack, unpack } = await pageModule<Packing>('app/packed-texts.ts')
+  const values = (of: readonly string[], n: number) =>
+    Object.fromEntries(of.map((each) => each.split(' ')).map(([name, type]) => [name!, type === 'text' ? `<${n}>` : n]))
+  for (const language of languages)
+    for (const area of areas)
+      for (const [key, message] of Object.entries(textsOf(language, area))) {
+        const elements = parse(message)
+        const packed = JSON.parse(JSON.stringify(elements.map(pack))) as ReturnType<Packing['pack']>[]
+        for (const n of [0, 1, 2, 5_000]) {
+          const given = values(argumentsOf(elements), n)
+          const texts = [elements, packed.map(unpack)].map((each) =>
+            new IntlMessageFormat(each, language).format(given),
+          )
+          if (texts[0] !== texts[1]) t.equal(texts[1], texts[0], `${language} ${area}.${key}`)
+        }
+      }
+})
 
 const argumentNames = (message: string) => [...new Set(argumentsOf(parse(message)))].sort()
 

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type MessageFormatElement, parse, TYPE } from '@formatjs/icu-messageformat-parser'
+import { parse } from '@formatjs/icu-messageformat-parser'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin, type Rolldown } from 'vite'
-import type { PackedPart } from './src/app/texts'
+import { pack } from './src/app/packed-texts'
 
 /** Drops the texts of React Aria in languages that the pages do not have. It ships 34 languages. */
 const onlyOurLanguages: Plugin = {
@@ -81,31 +81,12 @@ const textModules: Plugin = {
     const messages = files.flatMap((name) => {
       const texts = JSON.parse(readFileSync(join(textsFolder, name), 'utf8')) as Record<string, string>
       return Object.entries(texts).map(([key, message]) => {
-        return [`${name.split('.')[0]}.${key}`, parse(message).map(packed)] as const
+        return [`${name.split('.')[0]}.${key}`, parse(message).map(pack)] as const
       })
     })
     const chosen = messages.filter(([textId]) => isFirst(textId) === (part === 'first'))
     return `export default ${JSON.stringify(Object.fromEntries(chosen))}`
   },
-}
-
-/** Returns a part of a message as `src/app/texts.ts` unpacks it. Most of a message's size would otherwise be the names of its fields. */
-function packed(part: MessageFormatElement): PackedPart {
-  switch (part.type) {
-    case TYPE.literal:
-      return part.value
-    case TYPE.argument:
-      return [part.value]
-    case TYPE.pound:
-      return 0
-    case TYPE.plural:
-    case TYPE.select: {
-      const options = Object.entries(part.options).map(([name, { value }]) => [name, value.map(packed)] as const)
-      return [part.value, part.type, Object.fromEntries(options)]
-    }
-    default:
-      return part
-  }
 }
 
 /** Imports each icon from its own file, so that the files of the first page contain only the icons of that page. */

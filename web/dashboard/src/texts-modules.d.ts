@@ -1,5 +1,5 @@
 /** The build provides these modules (vite.config.ts). */
 declare module 'texts:*' {
-  const texts: Readonly<Record<string, import('./app/texts').PackedPart[]>>
+  const texts: Readonly<Record<string, import('./app/packed-texts').PackedPart[]>>
   export default texts
 }

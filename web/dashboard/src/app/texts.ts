@@ -17,6 +17,7 @@ import type statement from '../../texts/statement.en.json'
 import type transfer from '../../texts/transfer.en.json'
 import type transfers from '../../texts/transfers.en.json'
 import type users from '../../texts/users.en.json'
+import { unpack } from './packed-texts'
 import { type Language, textFiles } from './text-files'
 
 interface Areas {
@@ -44,31 +45,9 @@ export type TextId = { [Area in keyof Areas]: `${Area}.${keyof Areas[Area] & str
 export type TextValues = Readonly<Record<string, string | number | bigint | Date | null | undefined>>
 export type Messages = Record<string, MessageFormatElement[]>
 
-/**
- * A part of a parsed message in the built texts: a text, 0 for the number of a plural, an argument with, for a plural or a selection, its type
- * and options, or any other element.
- */
-export type PackedPart =
-  | string
-  | 0
-  | [argument: string, type?: number, options?: { readonly [name: string]: readonly PackedPart[] }]
-  | MessageFormatElement
-
-/** The types of the parts of a message. The enumeration is not part of the built pages. */
-const [literal, argument, pound] = [0, 1, 7]
-
-function unpacked(part: PackedPart): MessageFormatElement {
-  if (part === 0) return { type: pound }
-  if (typeof part === 'string') return { type: literal, value: part }
-  if (!Array.isArray(part)) return part
-  const [value, type = argument, options = {}] = part
-  const named = Object.entries(options).map(([name, parts]) => [name, { value: parts.map(unpacked) }])
-  return { type, value, options: Object.fromEntries(named) } as MessageFormatElement
-}
-
 export async function loadTexts(language: Language, part: 'first' | 'others'): Promise<Messages> {
   const { default: texts } = await textFiles[language][part]()
-  return Object.fromEntries(Object.entries(texts).map(([id, parts]) => [id, parts.map(unpacked)]))
+  return Object.fromEntries(Object.entries(texts).map(([id, parts]) => [id, parts.map(unpack)]))
 }
 
 export function useText(): (id: TextId, values?: TextValues) => string {
