@@ -13,6 +13,7 @@ interface Parts {
   readonly referenceId: string
   readonly back: string | undefined
   readonly manual: FoundDeposit['manual']
+  readonly isSandbox: boolean
 }
 
 /** Returns the page at the `url` of a hosted create. Without its script it still shows the state and what to do. */
@@ -31,13 +32,20 @@ export function paymentPage(
   const amount = formatMoney(language, found.currency, deposit.amountMinor)
   const values = { merchant: settings.name, amount, reference: deposit.referenceId }
   const say: Parts['say'] = (key, more) => fill(texts[key], { ...values, ...more })
-  const parts = { language, texts, say, referenceId: deposit.referenceId, back: returnAddress(found), manual }
+  const parts = {
+    language,
+    texts,
+    say,
+    referenceId: deposit.referenceId,
+    back: returnAddress(found),
+    manual,
+    isSandbox: settings.sandbox,
+  }
   const until = fill(texts.payUntil, { time: `${deposit.expiresAt.slice(11, 16)} UTC` })
   const logoAt = logoSha256 === null ? undefined : `${link}/logo?v=${logoVersion(logoSha256)}`
   const logo = logoAt && html`<img class="logo" src="${logoAt}" alt="">`
-  const customer = phase === 'open' && !manual ? ` ${say('sandboxCustomer', testCustomer)}` : undefined
   const body = html`<div class="card">
-<header>${logo}<h1>${say('title')}</h1>${settings.sandbox ? html`<p class="sandbox">${texts.sandbox}${customer}</p>` : undefined}
+<header>${logo}<h1>${say('title')}</h1>${settings.sandbox ? html`<p class="sandbox">${texts.sandbox}</p>` : undefined}
 <dl><div class="amount"><dt>${texts.amount}</dt><dd>${amount}</dd></div>
 <div id="time"${phase === 'open' ? undefined : html` hidden`}><dt>${texts.timeLeft}</dt><dd><span id="clock" role="timer" aria-live="off">${minutes(language, state)}</span> <span id="until">${until}</span></dd></div></dl></header>
 <main id="step">${phase === 'open' ? opened(parts) : result(phase, state, parts)}</main>
@@ -79,14 +87,15 @@ ${instructions === undefined ? html`<p>${say('manualAsk')}</p>` : html`<p class=
 }
 
 /** Returns the steps that the script shows one at a time. It adds only errors. */
-function steps({ texts, say }: Parts): Html {
+function steps({ texts, say, isSandbox }: Parts): Html {
   const trouble = html`<div class="trouble" role="alert"></div>`
-  return html`<template id="step-login"><form novalidate><p class="eyebrow">${texts.loginStep}</p><h2 tabindex="-1">${texts.loginHeading}</h2>${trouble}
+  const customer = isSandbox ? html`<p class="aside">${say('sandboxCustomer', testCustomer)}</p>` : undefined
+  return html`<template id="step-login"><form novalidate><p class="eyebrow">${texts.loginStep}</p><h2 tabindex="-1">${texts.loginHeading}</h2>${customer}${trouble}
 ${field('email', texts.email, undefined, html`type="email" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false"`)}
 ${field('password', texts.password, texts.passwordHint, html`type="password" inputmode="numeric" autocomplete="current-password"`)}
 <label class="check"><input type="checkbox" name="show"> ${texts.showPassword}</label>
 <button type="submit">${texts.loginSubmit}</button></form></template>
-<template id="step-code"><form novalidate><p class="eyebrow">${texts.codeStep}</p><h2 tabindex="-1">${texts.codeHeading}</h2><p>${say('codeHelp')}</p>${trouble}
+<template id="step-code"><form novalidate><p class="eyebrow">${texts.codeStep}</p><h2 tabindex="-1">${texts.codeHeading}</h2><p>${say('codeHelp')}</p>${customer}${trouble}
 ${field('code', texts.code, texts.codeHint, html`type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false"`)}
 <button type="submit">${say('codeSubmit')}</button></form>
 <p class="aside">${texts.noCode}</p><button type="button" class="quiet" data-go="login">${texts.logInAgain}</button></template>
