@@ -155,6 +155,17 @@ t.test('a scenario ends when its merchant becomes live', async (t) => {
   t.notOk((await types(late)).includes('LateFundsReceived'))
 })
 
+t.test("the merchant's settings apply to its scenarios", async (t) => {
+  const settings = { autoCancelMismatch: true, approvalAboveMinor: 50_00n }
+  const program = programOf(await service.merchant(settings))
+  const [mismatch, withdrawal] = [await program.create('66.02', 'hosted'), await program.create('66.01', 'withdrawal')]
+  const ended = () => service.logLines.some((line) => line.includes(withdrawal) && line.includes('ended early'))
+  for (let n = 0; n < 400 && !((await statusOf(mismatch)) !== 'Pending' && ended()); n++)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  t.match((await transfers.find(mismatch))?.transfer, { status: 'Cancelled', hasAmountMismatch: true })
+  t.equal(await statusOf(withdrawal), 'Pending', 'it waits for an approver')
+})
+
 t.test('an operator settles the scenarios of a method that needs no wallet', async (t) => {
   const method = { code: 2, name: 'Bank', kinds: ['deposit'] as const, paidBy: 'manual' as const }
   const configuration = { paymentMethods: [{ ...method, minAmountMinor: 1n, maxAmountMinor: 100_00n }] }
