@@ -235,7 +235,7 @@ async function project(store: EventStore, readModels: ReadModels, commands: Call
   const handle = async ({ events }: Page) => {
     for (const trackingId of new Set(events.map((event) => String(event.data.trackingId)))) {
       const { merchantId, deliveries } = await commands.lane(trackingId)
-      const operations = deliveries.map(({ webhookId: _id, status, waitingSince, nextAttemptAt }) => {
+      const operations = deliveries.map(({ webhookId: _id, status, attempts, waitingSince, nextAttemptAt }) => {
         const position = positions.get(_id) ?? positions.size
         positions.set(_id, position)
         const replacement = {
@@ -244,6 +244,7 @@ async function project(store: EventStore, readModels: ReadModels, commands: Call
           merchantId,
           trackingId,
           status,
+          attempts,
           ...(status === 'waiting' ? { dueAt: nextAttemptAt, dueSince: waitingSince } : {}),
         }
         return { replaceOne: { filter: { _id }, replacement, upsert: true } }

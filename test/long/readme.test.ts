@@ -61,7 +61,10 @@ t.test('the pasted five-minute tour ends with a paid deposit and a withdrawal', 
   blocks.push(`until [ "$(grep -c '"Status":2' listened)" -ge 3 ]; do sleep 0.1; done; kill %1; cat listened`)
   const finished = run('bash', ['-euo', 'pipefail', '-c', blocks.join('\n')], { cwd: directory })
   finished.catch(() => {})
-  const { url } = JSON.parse(await appears(join(directory, 'deposit.json'))) as { url: string }
+  const created = appears(join(directory, 'deposit.json'))
+  // A script that fails explains why.
+  await Promise.race([created, finished])
+  const { url } = JSON.parse(await created) as { url: string }
   await pay(url)
   writeFileSync(join(directory, 'paid'), '')
   const { stdout } = await finished
