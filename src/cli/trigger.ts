@@ -49,8 +49,8 @@ interface Endpoint {
 }
 
 const pollMs = 250
-/** Twice the longest time between two steps of a scenario. */
-const stepWithinMs = 10_000
+/** Far more than the longest time between two steps of a scenario, because the service may wait for the log. */
+const stepWithinMs = 20_000
 /** The service records and sends callbacks within milliseconds, unless it is busy. */
 const callbacksWithinMs = 5_000
 /** The receiver of the payouts of the scenarios. It is an example of the IBAN standard. */

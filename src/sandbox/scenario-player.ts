@@ -1,12 +1,13 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { CommandContext } from '../commands/handle-command.js'
+import { type CommandContext, TooMuchContentionError } from '../commands/handle-command.js'
 import type { Action } from '../commands/transfer/transfer-requests.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import { type Scenario, type ScenarioStep, scenarioOf, type WalletBehaviour } from '../domain/scenarios.js'
 import type { Transfer } from '../domain/transfer/transfer.js'
 import type { Clock } from '../kernel/time.js'
+import { isUnavailable, retryWhileUnavailable } from '../subscriptions/retry.js'
 import type { WalletPayments } from '../wallet/payments/wallet-payments.js'
 import { mismatchOf, testCustomer } from '../wallet/test-customer.js'
 
@@ -79,12 +80,24 @@ export class ScenarioPlayer {
     for (const step of steps) {
       await this.#pause(stepPauseMs)
       const { merchantId, trackingId } = transfer
+      const take = () => this.#take(step, transfer, wallet)
       // People act for a merchant that has become live.
-      const refusedBy = this.deps.isSandbox(merchantId) ? await this.#take(step, transfer, wallet) : 'live-merchant'
+      const refusedBy = this.deps.isSandbox(merchantId) ? await this.#whileUnavailable(take) : 'live-merchant'
       if (refusedBy === undefined) continue
       this.deps.logger.info({ merchantId, trackingId, step: step.type, rule: refusedBy }, 'a scenario ended early')
       return
     }
+  }
+
+  /** Takes a step again while the log is unavailable. A repeated step changes nothing. */
+  #whileUnavailable<Result>(take: () => Promise<Result>): Promise<Result | undefined> {
+    return retryWhileUnavailable(take, {
+      signal: this.#stopping.signal,
+      isRetried: (error) => isUnavailable(error) || error instanceof TooMuchContentionError,
+      onUnavailable: (err, failures) => {
+        if (failures === 1) this.deps.logger.warn({ err }, 'a scenario waits for the log')
+      },
+    })
   }
 
   /** Returns the rule that refuses the step, if any. */

@@ -3,10 +3,11 @@ import t from 'tap'
 import type { IssuedCredentials } from '../../src/commands/merchant/merchant-commands.js'
 import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { paymentStream } from '../../src/domain/streams.js'
+import { StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { isTestAccount, testCustomer } from '../../src/wallet/test-customer.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { type CreateKind, createBody, paths, post, walletPaths } from '../support/merchant-requests.js'
-import { destroyTestService, startTestService } from '../support/test-service.js'
+import { destroyTestService, startTestService, type TestServiceOptions } from '../support/test-service.js'
 
 const wallet = new MemoryWallet()
 /** No wallet and no message is needed, and no limit on codes applies. */
@@ -164,6 +165,28 @@ t.test("the merchant's settings apply to its scenarios", async (t) => {
     await new Promise((resolve) => setTimeout(resolve, 50))
   t.match((await transfers.find(mismatch))?.transfer, { status: 'Cancelled', hasAmountMismatch: true })
   t.equal(await statusOf(withdrawal), 'Pending', 'it waits for an approver')
+})
+
+t.test('a scenario continues after the log was unavailable', async (t) => {
+  let failures = 0
+  const wrapStore: NonNullable<TestServiceOptions['wrapStore']> = (store) => ({
+    ...store,
+    appendInOrder: async (appends) => {
+      const isOfPayment = appends.some(({ stream }) => stream.startsWith('payment-'))
+      if (isOfPayment && failures++ < 3) throw new StoreUnavailableError('the log is unavailable')
+      return store.appendInOrder(appends)
+    },
+  })
+  const unstable = await startTestService({ wrapStore })
+  t.teardown(() => destroyTestService(unstable))
+  const { webApiKey: key, secretKey } = await unstable.merchant()
+  const body = createBody('hosted', secretKey, {}, '66.01')
+  const { trackingId } = (await post(unstable.app, paths.hosted, body, { key })).json()
+  const status = async () => (await unstable.transfers.find(trackingId))?.transfer.status
+  for (let n = 0; n < 400 && (await status()) === 'Pending'; n++)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  t.equal(await status(), 'Completed')
+  t.ok(failures > 3)
 })
 
 t.test('an operator settles the scenarios of a method that needs no wallet', async (t) => {
