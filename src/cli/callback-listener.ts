@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
-import { oneAtATime } from '../commands/handle-command.js'
+import { FairQueue } from '../kernel/fair-queue.js'
 import { Refused } from './failures.js'
 import { type MerchantApi, reasonOf, requireRequestable } from './merchant-api.js'
 
@@ -95,15 +95,17 @@ export interface Forwarded {
 const forwardTimeoutMs = 15_000
 const maxBodyMs = 1_000
 const maxExcerptBytes = 1_000
+const concurrency = 16
 const maxWaiting = 10_000
 
 /**
- * Returns a function that sends callbacks to a program as the service does: the same request, one at a time for each transfer. A failure is
- * not repeated. @throws UsageError for an invalid target
+ * Returns a function that sends callbacks to a program as the service does: the same request, one at a time for each transfer, and at
+ * most 16 in all. A failure is not repeated. @throws UsageError for an invalid target
  */
 export function createForwarder(target: string): (callback: StreamedCallback) => Promise<Forwarded> {
   requireRequestable(target, 'the URL of the program')
-  const lanes = oneAtATime(maxWaiting)
+  const limits = { concurrency, concurrencyPerKey: 1, maxWaitingPerKey: maxWaiting, maxWaiting }
+  const lanes = new FairQueue(limits, () => new Error(`not forwarded, because ${maxWaiting} callbacks are waiting`))
   return ({ trackingId, request }) =>
     lanes.run(trackingId, async () => {
       const startedMs = performance.now()

@@ -7,9 +7,9 @@ import { escapeHidden } from '../kernel/text.js'
 import { addMs, hourMs } from '../kernel/time.js'
 import { createForwarder, type Forwarded, listenToCallbacks, type StreamedCallback } from './callback-listener.js'
 import { accepted, completeShortIds, findMerchant } from './command.js'
-import { Refused } from './failures.js'
+import { Refused, UsageError } from './failures.js'
 import { printingSignal } from './long-running.js'
-import { type Access, accessOf, baseUrlOf, MerchantApi } from './merchant-api.js'
+import { type Access, accessOf, baseUrlOf, MerchantApi, reasonOf } from './merchant-api.js'
 import { withSecurityLog } from './operator-log.js'
 import { kebabCase } from './options.js'
 import { type Format, type Output, outputOf } from './output.js'
@@ -34,19 +34,21 @@ export async function listen(parts: Output & { readonly command: Command }, opti
   const { write, announce, command } = parts
   const { forwardTo, only, merchant } = options
   const isJson = options.printJson || options.output === 'json'
+  if (merchant !== undefined && options.apiKey !== undefined)
+    throw new UsageError('--merchant issues a key, so it cannot be combined with --api-key')
   const forward = forwardTo === undefined ? undefined : createForwarder(forwardTo)
   const { access, close } =
     merchant === undefined
       ? { access: await accessOf(options), close: async () => undefined }
       : await temporaryAccess(command, options)
-  const signatureOf = await createVerifier(access.webhookSecret)
-  const show = async (callback: StreamedCallback) => {
-    const response = await forward?.(callback)
-    const signature = signatureOf(callback)
-    const printed = { callback, signature, forwardTo, response }
-    write(isJson ? jsonLine({ ...callback, signature, response: response ?? null }) : textOf(printed))
-  }
   try {
+    const signatureOf = await createVerifier(access.webhookSecret)
+    const show = async (callback: StreamedCallback) => {
+      const response = await forward?.(callback)
+      const signature = signatureOf(callback)
+      const printed = { callback, signature, forwardTo, response }
+      write(isJson ? jsonLine({ ...callback, signature, response: response ?? null }) : textOf(printed))
+    }
     await listenToCallbacks({
       api: new MerchantApi(access),
       signal: printingSignal(),
@@ -55,7 +57,8 @@ export async function listen(parts: Output & { readonly command: Command }, opti
         announce(`listening to the callbacks of ${name} (${shortId(merchantId)})${target}`)
       },
       onCallback: (callback) => {
-        if (!only || only.includes(kebabCase(callback.statusDescription))) void show(callback)
+        if (only && !only.includes(kebabCase(callback.statusDescription))) return
+        show(callback).catch((error) => announce(`callback ${callback.webhookId}: ${reasonOf(error)}`))
       },
       onInterrupted: (reason) => announce(`the connection is interrupted and will be opened again: ${reason}`),
       onSkipped: () => announce('the interruption took too long: callbacks were skipped'),
@@ -122,14 +125,15 @@ async function temporaryAccess(command: Command, { url }: Pick<ListenOptions, 'u
       throw new Refused('live-merchant', 'Only the callbacks of sandbox merchants can be listened to.')
     const { localUrl } = await import('../main/listening.js')
     const { publicUrl, host, port } = configuration
-    const here = baseUrlOf(url ?? process.env.TRANSFERD_URL ?? publicUrl ?? localUrl(host, port))
+    // TRANSFERD_URL may name the service of a different log.
+    const here = baseUrlOf(url ?? publicUrl ?? localUrl(host, port))
+    const directory = await stores.merchantDirectory()
+    const [webhookSecret] = directory.secrets(directory.byId(merchantId)!, 'webhookSecret')
     const validUntil = addMs(clock(), keyHours * hourMs)
     const key = { name: `listen-${randomUUID().slice(0, 8)}`, scopes: ['read'], validUntil } as const
     const { webApiKey: apiKey, sha256 } = await withSecurityLog(stores, command, async () =>
       accepted(await merchants.createApiKey(merchantId, key, context)),
     )
-    const directory = await stores.merchantDirectory()
-    const [webhookSecret] = directory.secrets(directory.byId(merchantId)!, 'webhookSecret')
     const access: Access = { url: here, apiKey, secretKey: undefined, webhookSecret }
     const close = async () => {
       const keyId = apiKeyId({ sha256 })

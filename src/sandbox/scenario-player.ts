@@ -5,9 +5,10 @@ import { type CommandContext, TooMuchContentionError } from '../commands/handle-
 import type { Action } from '../commands/transfer/transfer-requests.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import { type Scenario, type ScenarioStep, scenarioOf, type WalletBehaviour } from '../domain/scenarios.js'
-import type { Transfer } from '../domain/transfer/transfer.js'
+import type { Deposit, Transfer } from '../domain/transfer/transfer.js'
 import type { Clock } from '../kernel/time.js'
 import { isUnavailable, retryWhileUnavailable } from '../subscriptions/retry.js'
+import type { WalletFailureReason } from '../wallet/payments/wallet-failure.js'
 import type { WalletPayments } from '../wallet/payments/wallet-payments.js'
 import { mismatchOf, testCustomer } from '../wallet/test-customer.js'
 
@@ -19,6 +20,12 @@ const stepPauseMs = 500
 const confirmAfterMs = 2_000
 const shortPauseMs = 50
 const maxPlayed = 1_000
+
+/** The reasons for which a payment fails as a part of the scenario. */
+const outcomes: { readonly [wallet in WalletBehaviour]?: WalletFailureReason } = {
+  declines: 'insufficient-balance',
+  'times-out': 'manual-control',
+}
 
 interface PlayerDependencies {
   readonly transfers: TransferCommands
@@ -89,7 +96,7 @@ export class ScenarioPlayer {
     }
   }
 
-  /** Takes a step again while the log is unavailable. A repeated step changes nothing. */
+  /** Takes a step again while the log is unavailable. A repeated step has no second effect: at most the customer logs in again. */
   #whileUnavailable<Result>(take: () => Promise<Result>): Promise<Result | undefined> {
     return retryWhileUnavailable(take, {
       signal: this.#stopping.signal,
@@ -107,8 +114,7 @@ export class ScenarioPlayer {
     const context = contextOf(actor, trackingId)
     switch (step.type) {
       case 'Pay':
-        await this.#pay(transfer, wallet)
-        return undefined
+        return this.#pay(transfer, wallet)
       case 'Expire':
         return this.#expire(transfer)
       case 'Receive': {
@@ -132,33 +138,46 @@ export class ScenarioPlayer {
     }
   }
 
-  /** The customer pays a hosted deposit. The merchant's own program pays a native one. */
-  async #pay(transfer: Transfer, wallet: WalletBehaviour): Promise<void> {
-    if (transfer.kind !== 'deposit' || transfer.channel !== 'hosted') return
-    const { payments, isManual } = this.deps
-    const { trackingId, merchantId, channel } = transfer
+  /** The customer pays a hosted deposit. The merchant's own program pays a native one. Returns the reason if the deposit is not paid. */
+  async #pay(transfer: Transfer, wallet: WalletBehaviour): Promise<string | undefined> {
+    if (transfer.kind !== 'deposit' || transfer.channel !== 'hosted') return undefined
+    if (this.deps.isManual(transfer.paymentMethod)) return this.#settle(transfer, wallet)
+    const reason = await this.#payFromWallet(transfer)
+    return reason === outcomes[wallet] ? undefined : reason
+  }
+
+  /** Returns the reason if the wallet does not pay. */
+  async #payFromWallet({ trackingId, merchantId, channel }: Deposit): Promise<string | undefined> {
+    const { payments } = this.deps
     const step = { trackingId, merchantId, channel }
     const context = contextOf('customer', trackingId)
-    if (isManual(transfer.paymentMethod)) return this.#settle(transfer, wallet)
     const login = await payments.logIn({ ...step, ...testCustomer }, context)
-    if (!login.ok) throw new Error(login.message)
+    if (!login.ok) return login.reason
     const verified = await payments.verifyCode({ ...step, token: login.token, code: testCustomer.code }, context)
-    // A wallet that declines or times out is a part of the scenario.
-    if (!verified.ok || verified.nextStep === 'Completed') return
+    if (!verified.ok) return verified.reason
+    if (verified.nextStep === 'Completed') return undefined
     for (;;) {
       await this.#pause(stepPauseMs)
       const validated = await payments.validateDevice({ ...step, token: verified.token }, context)
-      if (validated.ok || validated.reason !== 'device-pending') return
+      if (validated.ok) return undefined
+      if (validated.reason !== 'device-pending') return validated.reason
     }
   }
 
   /** Settles a deposit that is paid without a wallet, as an operator does who sees what the wallet would have done. */
-  async #settle({ trackingId, amountMinor }: Transfer, behaviour: WalletBehaviour): Promise<void> {
-    const settle = (action: Action) => this.deps.transfers.act(trackingId, action, contextOf(actor, trackingId))
-    if (behaviour === 'times-out') await settle({ type: 'SendToManualControl', message: 'scenario' })
-    else if (behaviour === 'pays-less')
-      await settle({ type: 'Complete', transactionAmountMinor: mismatchOf(amountMinor) })
-    else if (behaviour !== 'declines') await settle({ type: 'Complete' })
+  async #settle({ trackingId, amountMinor }: Deposit, wallet: WalletBehaviour): Promise<string | undefined> {
+    const settle = async (action: Action) =>
+      ruleOf(await this.deps.transfers.act(trackingId, action, contextOf(actor, trackingId)))
+    switch (wallet) {
+      case 'declines':
+        return undefined
+      case 'times-out':
+        return settle({ type: 'SendToManualControl', message: 'scenario' })
+      case 'pays-less':
+        return settle({ type: 'Complete', transactionAmountMinor: mismatchOf(amountMinor) })
+      default:
+        return settle({ type: 'Complete' })
+    }
   }
 
   #pause(ms: number): Promise<void> {

@@ -4,6 +4,8 @@ import t, { type Test } from 'tap'
 import { createForwarder, listenToCallbacks } from '../../src/cli/callback-listener.js'
 import { UsageError } from '../../src/cli/failures.js'
 import { accessOf, MerchantApi } from '../../src/cli/merchant-api.js'
+import { startReceiver } from '../callbacks/receiver.js'
+import { until } from '../callbacks/world.js'
 
 type Handle = (response: ServerResponse, request: IncomingMessage) => void
 
@@ -134,4 +136,32 @@ t.test('only the start of a response is read', async (t) => {
     response.writeHead(200, { 'content-length': '100' }).write(start, () => response.destroy())
   })
   t.match(await createForwarder(cut.url)(callback), { status: 200, body: start, failure: null })
+})
+
+t.test('at most 16 callbacks are forwarded at the same time, and one of each transfer, in order', async (t) => {
+  const open: (() => void)[] = []
+  const receiver = await startReceiver(t, (_received, response) => void open.push(() => response.end()))
+  const forward = createForwarder(receiver.url)
+  const sent = Array.from({ length: 40 }, (_, n) => {
+    const trackingId = `transfer-${n % 20}`
+    const body = JSON.stringify({ TrackingId: trackingId, n })
+    return forward({ ...callback, trackingId, request: { ...callback.request, body } })
+  })
+  await until(() => open.length === 16)
+  for (let answered = 0; answered < 40; ) {
+    await until(() => open.length > 0)
+    t.ok(open.length <= 16)
+    for (const respond of open.splice(0)) {
+      respond()
+      answered++
+    }
+  }
+  for (const response of await Promise.all(sent)) t.equal(response.status, 200)
+  for (let k = 0; k < 20; k++) {
+    const of = receiver.received.filter(({ trackingId }) => trackingId === `transfer-${k}`)
+    t.same(
+      of.map(({ body }) => body.n),
+      [k, k + 20],
+    )
+  }
 })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type ScenarioName, scenarioNames } from '../../src/domain/scenarios.js'
 import { accepts, startReceiver } from '../callbacks/receiver.js'
+import { until } from '../callbacks/world.js'
 import { cleanEnvironment, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 import { cliJson, runCli } from './in-process.js'
@@ -48,16 +49,8 @@ function start(t: Test, directory: string, args: readonly string[], environment:
 
 async function listening(t: Test, directory: string, args: readonly string[] = [], environment = {}): Promise<Running> {
   const listener = start(t, directory, [program, 'listen', ...args], environment)
-  await until(() => listener.stderr().includes('listening to the callbacks'), listener.stderr)
+  await until(() => listener.stderr().includes('listening to the callbacks'))
   return listener
-}
-
-async function until(condition: () => boolean | Promise<boolean>, why: () => string = () => ''): Promise<void> {
-  const deadline = Date.now() + 60_000
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`the condition was not met within a minute: ${why()}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }
 
 async function sandbox(t: Test): Promise<{ directory: string; service: ServiceProcess }> {
@@ -83,7 +76,7 @@ t.test('three commands bring a verified callback to the five lines of the docume
   const target = `http://127.0.0.1:${port}/callbacks`
   const listener = await listening(t, directory, ['--forward-to', target])
   const triggered = start(t, directory, [program, 'trigger', 'completed'])
-  await until(() => receiver.stdout().includes('Completed'), listener.stdout)
+  await until(() => receiver.stdout().includes('Completed'))
   t.ok(Date.now() - startedMs < 10_000, `the callback arrived after ${Date.now() - startedMs} ms`)
   await until(() => /^Transfer [0-9a-f-]{36}$/m.test(triggered.stdout()))
   t.match(receiver.stdout(), /StatusDescription: 'Completed'[\s\S]*RefereneceId: 'scenario-completed-/)
@@ -183,7 +176,7 @@ t.test('a restart of the service and a failing receiver lose nothing', async (t)
   await until(() => listener.stderr().includes('interrupted'))
   await startServiceProcess(t, { directory, port: service.port })
   const played = await cliJson<Printed>(directory, 'trigger', 'failed')
-  await until(() => listener.lines().length === 2, listener.stderr)
+  await until(() => listener.lines().length === 2)
   t.match(listener.lines()[1], { trackingId: played.trackingId, response: { status: 200 } })
   await receiver.close()
   await cliJson(directory, 'trigger', 'cancelled')
@@ -264,6 +257,8 @@ t.test('missing or wrong access is explained', async (t) => {
   t.match(await failed(['trigger', 'completed', '--api-key', 'k']), [2, { code: 'wrong-usage', message: /--url/ }])
   const onlyUrl = [2, { code: 'wrong-usage', message: /--api-key/ }]
   t.match(await failed(['trigger', 'completed'], { TRANSFERD_URL: 'http://127.0.0.1:1' }), onlyUrl)
+  const both = ['listen', '--merchant', '7b0f2c1e', '--api-key', 'k']
+  t.match(await failed(both), [2, { code: 'wrong-usage', message: /--merchant/ }])
   t.match(await failed(['listen'], { TRANSFERD_API_KEY: '' }), [1, { code: 'no-access' }])
   const unreachable = ['--url', `http://127.0.0.1:${await freePort()}`, '--api-key', 'k']
   for (const command of [['listen'], ['trigger', 'completed'], ['callbacks', 'replay', '7b0f2c1e']])

@@ -5,6 +5,7 @@ import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { paymentStream } from '../../src/domain/streams.js'
 import { StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { isTestAccount, testCustomer } from '../../src/wallet/test-customer.js'
+import { until } from '../callbacks/world.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { type CreateKind, createBody, paths, post, walletPaths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService, type TestServiceOptions } from '../support/test-service.js'
@@ -74,12 +75,8 @@ t.test('a device is confirmed after a moment, and for each deposit again', async
     t.match(verified, { success: true, result: { next_step: 'ValidateUserDevice' } })
     const { token } = verified.result
     t.match(await program.validate(trackingId, token), { status: 200, success: false, error: { code: 20001 } })
-    let validated = await program.validate(trackingId, token)
-    for (let n = 0; n < 200 && !validated.success; n++) {
-      await new Promise((resolve) => setTimeout(resolve, 50))
-      validated = await program.validate(trackingId, token)
-    }
-    t.match(validated, { success: true, result: 'Completed' })
+    await until(async () => (await program.validate(trackingId, token)).success)
+    t.match(await program.validate(trackingId, token), { success: true, result: 'Completed' })
     t.equal(await statusOf(trackingId), 'Completed')
   }
 })
@@ -104,7 +101,7 @@ t.test('the wallet is never asked about the test customer', async (t) => {
 })
 
 t.test('for a live merchant the values mean nothing, and the test customer is unknown', async (t) => {
-  wallet.whyUnprepared = () => undefined as never
+  wallet.whyUnprepared = () => undefined
   const program = programOf(await service.merchant(live))
   const native = await program.create('66.01')
   t.match(await program.logIn(native), { status: 400, error: { code: 40006 } })
@@ -118,8 +115,7 @@ t.test('for a live merchant the values mean nothing, and the test customer is un
   // A sandbox merchant's transfer that was created later has ended, so those of the live merchant would have too.
   const sandbox = programOf(await service.merchant())
   const last = await sandbox.create('66.06', 'hosted')
-  for (let n = 0; n < 400 && (await statusOf(last)) === 'Pending'; n++)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(async () => (await statusOf(last)) !== 'Pending')
   t.equal(await statusOf(last), 'Cancelled')
   for (const trackingId of played) {
     const { transfer } = (await transfers.find(trackingId))!
@@ -133,10 +129,6 @@ t.test('a scenario ends when its merchant becomes live', async (t) => {
   const settings = async (id: string, sandbox: boolean) => {
     await service.merchants.execute(id, { type: 'ChangeSettings', changes: { sandbox } }, context)
     await service.directory.catchUp()
-  }
-  const until = async (condition: () => Promise<boolean>) => {
-    for (let n = 0; n < 400 && !(await condition()); n++) await new Promise((resolve) => setTimeout(resolve, 50))
-    t.ok(await condition())
   }
   const own = await service.merchant()
   const program = programOf(own)
@@ -161,8 +153,7 @@ t.test("the merchant's settings apply to its scenarios", async (t) => {
   const program = programOf(await service.merchant(settings))
   const [mismatch, withdrawal] = [await program.create('66.02', 'hosted'), await program.create('66.01', 'withdrawal')]
   const ended = () => service.logLines.some((line) => line.includes(withdrawal) && line.includes('ended early'))
-  for (let n = 0; n < 400 && !((await statusOf(mismatch)) !== 'Pending' && ended()); n++)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(async () => (await statusOf(mismatch)) !== 'Pending' && ended())
   t.match((await transfers.find(mismatch))?.transfer, { status: 'Cancelled', hasAmountMismatch: true })
   t.equal(await statusOf(withdrawal), 'Pending', 'it waits for an approver')
 })
@@ -183,8 +174,7 @@ t.test('a scenario continues after the log was unavailable', async (t) => {
   const body = createBody('hosted', secretKey, {}, '66.01')
   const { trackingId } = (await post(unstable.app, paths.hosted, body, { key })).json()
   const status = async () => (await unstable.transfers.find(trackingId))?.transfer.status
-  for (let n = 0; n < 400 && (await status()) === 'Pending'; n++)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(async () => (await status()) !== 'Pending')
   t.equal(await status(), 'Completed')
   t.ok(failures > 3)
 })
@@ -210,8 +200,7 @@ t.test('an operator settles the scenarios of a method that needs no wallet', asy
   )
   for (const { trackingId, outcome } of played) {
     const transfer = async () => (await manual.transfers.find(trackingId))!.transfer
-    for (let n = 0; n < 400 && (await transfer()).status === 'Pending'; n++)
-      await new Promise((resolve) => setTimeout(resolve, 50))
+    await until(async () => (await transfer()).status !== 'Pending')
     t.match(await transfer(), outcome)
   }
 })
