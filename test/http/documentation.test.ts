@@ -116,7 +116,7 @@ t.test('generators create correct programs from every schema', async (t) => {
   }
   t.same(problems, [])
   const { schemas } = merchantDocument.components
-  t.match(schemas.HostedDeposit, { properties: { transactionType: { const: 1, default: 1 } } })
+  t.match(schemas.CreateHostedDepositRequest, { properties: { transactionType: { const: 1, default: 1 } } })
   t.match(schemas.VerifiedCode, { properties: { account_number: { type: 'integer', format: 'int64' } } })
   t.match(schemas.ErrorCode, { enum: Object.values(refusals).map(({ code }) => code) })
   t.match(serviceDocument.components.schemas.NextStep, { properties: { next: { type: 'string', enum: ['code'] } } })

@@ -76,18 +76,18 @@ func main() {
 	configuration.AddDefaultHeader("WebApiKey", ${JSON.stringify(values.webApiKey)})
 	api := client.NewAPIClient(configuration)
 	ctx := context.Background()
-	deposit := client.NewNativeDeposit(100.5, "8412", "Ada Lovelace", "ada", "generated-1", 1, 1)
+	deposit := client.NewCreateNativeDepositRequest(100.5, "8412", "Ada Lovelace", "ada", "generated-1", 1, 1)
 	deposit.SetHashCode(${JSON.stringify(values.hash)})
-	first, _, err := api.MerchantAPIAPI.CreateNativeDeposit(ctx).NativeDeposit(*deposit).Execute()
+	first, _, err := api.MerchantAPIAPI.CreateNativeDeposit(ctx).CreateNativeDepositRequest(*deposit).Execute()
 	if err != nil {
 		panic(err)
 	}
-	again, _, err := api.MerchantAPIAPI.CreateNativeDeposit(ctx).NativeDeposit(*deposit).Execute()
+	again, _, err := api.MerchantAPIAPI.CreateNativeDeposit(ctx).CreateNativeDepositRequest(*deposit).Execute()
 	if err != nil {
 		panic(err)
 	}
 	deposit.SetReferenceId("another")
-	_, _, err = api.MerchantAPIAPI.CreateNativeDeposit(ctx).NativeDeposit(*deposit).Execute()
+	_, _, err = api.MerchantAPIAPI.CreateNativeDeposit(ctx).CreateNativeDepositRequest(*deposit).Execute()
 	failure := err.(*client.GenericOpenAPIError).Model().(client.Failure)
 	page, _, err := api.QueriesAPI.ListTransfers(ctx).Limit(100).Execute()
 	if err != nil {
@@ -129,7 +129,7 @@ t.test('a generated Python client does the same', { skip: skipped('python3', '-m
   await run(python, ['-m', 'pip', 'install', '--quiet', '-r', join(directory, 'requirements.txt')])
   const source = `
 import json
-from openapi_client import ApiClient, Configuration, MerchantAPIApi, QueriesApi, NativeDeposit, Callback
+from openapi_client import ApiClient, Configuration, MerchantAPIApi, QueriesApi, CreateNativeDepositRequest, Callback
 from openapi_client.exceptions import ApiException
 
 values = json.loads(${JSON.stringify(JSON.stringify(values))})
@@ -137,7 +137,7 @@ client = ApiClient(Configuration(host=values['baseUrl']))
 client.set_default_header('WebApiKey', values['webApiKey'])
 merchant, queries = MerchantAPIApi(client), QueriesApi(client)
 def deposit(reference):
-    return NativeDeposit(amount=100.5, userId='8412', name='Ada Lovelace', username='ada', referenceId=reference,
+    return CreateNativeDepositRequest(amount=100.5, userId='8412', name='Ada Lovelace', username='ada', referenceId=reference,
                          paymentMethod=1, transactionType=1, hashCode=values['hash'])
 first = merchant.create_native_deposit(deposit('generated-1'))
 again = merchant.create_native_deposit(deposit('generated-1'))

@@ -37,10 +37,10 @@ const request = {
 
 const deposit = { ...request, transactionType: IntegerConst(1) }
 
-export const HostedDepositRequest = Type.Object({ ...deposit, hashCode: HashCode }, { title: 'HostedDeposit' })
+export const HostedDepositRequest = Type.Object({ ...deposit, hashCode: HashCode }, { title: 'CreateHostedDepositRequest' })
 export const NativeDepositRequest = Type.Object(
   { ...deposit, hashCode: Type.Optional(HashCode) },
-  { title: 'NativeDeposit' },
+  { title: 'CreateNativeDepositRequest' },
 )
 export const WithdrawalRequest = Type.Object(
   {
@@ -56,7 +56,7 @@ export const WithdrawalRequest = Type.Object(
     transactionType: IntegerConst(2),
     hashCode: HashCode,
   },
-  { title: 'Withdrawal' },
+  { title: 'CreateWithdrawalRequest' },
 )
 
 export type HostedDeposit = Static<typeof HostedDepositRequest>

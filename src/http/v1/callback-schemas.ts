@@ -46,7 +46,7 @@ export const CallbacksAnswer = Type.Object(
       ),
     ),
   },
-  { title: 'Callbacks', description: 'The callbacks, lowest transfer revision first.' },
+  { title: 'TransferCallbacks', description: 'The callbacks, lowest transfer revision first.' },
 )
 export type CallbackView = Static<typeof CallbacksAnswer>['items'][number]
 
@@ -57,12 +57,12 @@ const anyUuid = '^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$'
 export const ResendRequest = Type.Unsafe<{ readonly webhookId?: string } | null>({
   type: ['object', 'null'],
   properties: { webhookId: { type: 'string', pattern: anyUuid, description: 'Only this callback.' } },
-  title: 'ResendRequest',
+  title: 'ResendTransferCallbacksRequest',
 })
 
 export const ResendAnswer = Type.Object(
   { requeued: Type.Integer({ description: 'The number of callbacks that will be resent.' }) },
-  { title: 'Resent', description: 'Accepted; delivery follows.' },
+  { title: 'ResendResult', description: 'Accepted; delivery follows.' },
 )
 
 export const streamDescription = `Server-sent events of a sandbox merchant: its callbacks as they are recorded, even while its endpoint is disabled or unreachable. It changes nothing.
@@ -118,7 +118,7 @@ export const CallbackListAnswer = Type.Object(
     ),
     nextCursor: NullableString(),
   },
-  { title: 'CallbackList', description: 'A page of callbacks.' },
+  { title: 'CallbackPage', description: 'A page of callbacks.' },
 )
 
 export const ResendManyRequest = Type.Object(
@@ -136,7 +136,7 @@ export const ResendManyRequest = Type.Object(
       }),
     ),
   },
-  { title: 'ResendManyRequest' },
+  { title: 'ResendCallbacksRequest' },
 )
 
 export const ResendManyAnswer = Type.Object(
@@ -144,7 +144,7 @@ export const ResendManyAnswer = Type.Object(
     requeued: Type.Integer({ description: 'The number of callbacks that will be resent.' }),
     more: Type.Boolean({ description: 'One request resends at most 1000; repeat it for the rest.' }),
   },
-  { title: 'ManyResent', description: 'Accepted; delivery follows.' },
+  { title: 'ResendManyResult', description: 'Accepted; delivery follows.' },
 )
 
 export const EndpointAnswer = Type.Object(

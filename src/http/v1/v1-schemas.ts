@@ -215,10 +215,10 @@ const revision = Type.Integer({
 })
 const Text = (description: string) => Type.String({ minLength: 1, maxLength: 500, description })
 
-export const WithdrawalAction = Type.Object({ revision }, { title: 'WithdrawalAction' })
+export const WithdrawalAction = Type.Object({ revision }, { title: 'WithdrawalActionRequest' })
 export const WithdrawalCancellation = Type.Object(
   { revision, message: Text('Why; it is in the callback.') },
-  { title: 'WithdrawalCancellation' },
+  { title: 'CancelWithdrawalRequest' },
 )
 export const WithdrawalCompletion = Type.Object(
   {
@@ -232,5 +232,5 @@ export const WithdrawalCompletion = Type.Object(
     receiptUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Address of the receipt.' })),
     message: Type.Optional(Text('For the callback.')),
   },
-  { title: 'WithdrawalCompletion' },
+  { title: 'CompleteWithdrawalRequest' },
 )

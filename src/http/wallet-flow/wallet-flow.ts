@@ -36,7 +36,7 @@ const LogInRequest = Type.Object(
     }),
     password: Type.String({ pattern: '^[0-9]{6}$', description: 'Six digits.' }),
   },
-  { title: 'WalletLogIn' },
+  { title: 'WalletLoginRequest' },
 )
 
 const CodeRequest = Type.Object(
@@ -50,10 +50,10 @@ const CodeRequest = Type.Object(
         'The six digits that the customer received. Spaces, hyphens and digits of other scripts are accepted as typed.',
     }),
   },
-  { title: 'WalletCode' },
+  { title: 'WalletCodeRequest' },
 )
 
-const DeviceRequest = Type.Object({ token: Token('Wallet2Fa'), trackingId: TrackingId }, { title: 'WalletDevice' })
+const DeviceRequest = Type.Object({ token: Token('Wallet2Fa'), trackingId: TrackingId }, { title: 'WalletDeviceRequest' })
 
 const LogInAnswer = Envelope(
   Type.String({ description: 'A token for Wallet2Fa, valid for 5 minutes.', examples: ['eyJhbGciOi…'] }),
