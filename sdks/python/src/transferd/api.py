@@ -1,0 +1,1303 @@
+# Generated from the OpenAPI document by `npm run sdks:generate`. Do not edit.
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import Any, List, Optional
+from urllib.parse import quote
+
+#: The JSON fields that are amounts.
+AMOUNT_FIELDS = frozenset(["Amount","TransactionAmount","amount","approvedAmount","confirmedAmount","lateFunds","maxAmount","minAmount","receivedAmount","resolvedAmount","returnedAmount","transactionAmount"])
+
+
+class Amount(str):
+    """An amount as a decimal text: in responses with two decimals, such as ``100.50``."""
+
+
+def _named(name: str, **options: Any) -> Any:
+    """A field with this name in JSON."""
+    return field(metadata={"name": name}, **options)
+
+
+class ErrorCode(IntEnum):
+    """The known values. Later versions of the service can send others."""
+
+    DEVICE_PENDING = 20001
+    PAYMENT_PENDING = 20002
+    HASH_MISMATCH = 40003
+    SIGNATURE_MISMATCH = 40004
+    BAD_LOGIN = 40006
+    BAD_TOKEN = 40007
+    EXPIRED_TOKEN = 40008
+    USED_TOKEN = 40009
+    WRONG_CODE = 40010
+    TOO_MANY_CODES = 40011
+    UNKNOWN_KEY = 40101
+    ADDRESS_NOT_ALLOWED = 40301
+    MERCHANT_SUSPENDED = 40302
+    SCOPE_MISSING = 40304
+    METHOD_NOT_ALLOWED = 40501
+    REQUEST_TIMEOUT = 40801
+    REFERENCE_REUSED = 40901
+    HASH_REUSED = 40902
+    NOT_PAYABLE = 40903
+    EXPIRED_DEPOSIT = 40904
+    PAYMENT_UNDER_WAY = 40905
+    INSUFFICIENT_BALANCE = 40906
+    ACCOUNT_BLOCKED = 40907
+    MANUAL_CONTROL = 40908
+    TOO_MANY_LOGINS = 40909
+    MANUAL_METHOD = 40910
+    CODES_LOCKED = 42903
+    HEADERS_TOO_LARGE = 43101
+    WALLET_UNAVAILABLE = 50302
+    INVALID_REQUEST = 40001
+    MALFORMED_BODY = 40002
+    MALFORMED_REQUEST = 40005
+    SIGN_IN_WRONG = 40012
+    CODE_USED = 40013
+    NOT_SIGNED_IN = 40102
+    SECOND_FACTOR_NEEDED = 40103
+    CROSS_SITE = 40303
+    CSRF = 40305
+    PERMISSION_MISSING = 40306
+    RECENT_SIGN_IN_NEEDED = 40307
+    PASSWORD_CHANGE_NEEDED = 40308
+    SANDBOX_ONLY = 40309
+    UNKNOWN_ROUTE = 40401
+    UNKNOWN_TRANSFER = 40402
+    UNKNOWN_CALLBACK = 40403
+    UNKNOWN_USER = 40404
+    UNKNOWN_MERCHANT = 40405
+    UNKNOWN_PROJECTION = 40411
+    UNKNOWN_EVENT = 40412
+    UNKNOWN_CUSTOMER = 40421
+    CHANGED_MEANWHILE = 40911
+    USER_CONFLICT = 40912
+    MERCHANT_CONFLICT = 40913
+    TRANSFERS_OPEN = 40914
+    CLAIMED_BY_ANOTHER = 40921
+    CLAIM_NEEDED = 40922
+    CLAIM_EXPIRED = 40923
+    APPROVAL_NEEDED = 40924
+    FOUR_EYES = 40925
+    NOT_POSSIBLE = 40926
+    PAYOUTS_STOPPED = 40927
+    NOT_SEALED = 40928
+    NOT_VERIFIED = 40929
+    HELD_IN_BANK_FILE = 40933
+    DONE_BEFORE = 40934
+    PROJECTION_CONFLICT = 40931
+    EVENT_READABLE = 40932
+    BODY_TOO_LARGE = 41301
+    RECEIPT_TOO_LARGE = 41302
+    UNSUPPORTED_MEDIA_TYPE = 41501
+    NO_RECEIPT = 41502
+    TOO_MANY_REQUESTS = 42901
+    LOGIN_THROTTLED = 42902
+    RESENT_TOO_OFTEN = 42904
+    INTERNAL = 50001
+    RECEIPT_DAMAGED = 50002
+    UNAVAILABLE = 50301
+    UNREADABLE = 50303
+    MERCHANT_OUT_OF_SERVICE = 50304
+
+
+class Kind(str, Enum):
+    """The known values. Later versions of the service can send others."""
+
+    DEPOSIT = "deposit"
+    WITHDRAWAL = "withdrawal"
+
+
+class PaymentMethodType(str, Enum):
+    """The known values. Later versions of the service can send others."""
+
+    WALLET = "wallet"
+    MANUAL = "manual"
+
+
+class Status(IntEnum):
+    """The known values. Later versions of the service can send others."""
+
+    PENDING = 1
+    COMPLETED = 2
+    MANUAL_CONTROL = 3
+    CANCELLED = 4
+    FAILED = 5
+
+
+class StatusName(str, Enum):
+    """The known values. Later versions of the service can send others."""
+
+    PENDING = "Pending"
+    COMPLETED = "Completed"
+    MANUAL_CONTROL = "ManualControl"
+    CANCELLED = "Cancelled"
+    FAILED = "Failed"
+
+
+@dataclass(frozen=True)
+class Callback:
+    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed.
+    status: Status = _named("Status")
+    status_description: StatusName = _named("StatusDescription")
+    tracking_id: str = _named("TrackingId")
+    #: Your referenceId; the field is spelled this way.
+    reference_id: str = _named("RefereneceId")
+    #: md5(SecretKey + Amount + RefereneceId) of the texts in this body.
+    hash_code: str = _named("HashCode")
+    message: Optional[str] = _named("Message")
+    #: The requested amount.
+    amount: Amount = _named("Amount")
+    #: The transferred amount; use this one.
+    transaction_amount: Amount = _named("TransactionAmount")
+    has_amount_mismatch: bool = _named("HasAmountMismatch")
+    #: Empty if the transfer has no receipt.
+    receipt_url: str = _named("ReceiptUrl")
+
+
+@dataclass(frozen=True)
+class CallbackAttempt:
+    at: str = _named("at")
+    #: ``delivered``, ``failed``, ``parked`` or ``requeued``.
+    result: str = _named("result")
+    #: Null without a response.
+    http_status: Optional[int] = _named("httpStatus")
+    duration_ms: Optional[float] = _named("durationMs")
+    reason: Optional[str] = _named("reason")
+
+
+@dataclass(frozen=True)
+class CallbackPayload:
+    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed.
+    status: Status = _named("status")
+    status_description: StatusName = _named("statusDescription")
+    tracking_id: str = _named("trackingId")
+    reference_id: str = _named("referenceId")
+    message: Optional[str] = _named("message")
+    amount: Amount = _named("amount")
+    transaction_amount: Amount = _named("transactionAmount")
+    has_amount_mismatch: bool = _named("hasAmountMismatch")
+    receipt_url: Optional[str] = _named("receiptUrl")
+
+
+@dataclass(frozen=True)
+class CallbackDelivery:
+    webhook_id: str = _named("webhookId")
+    transfer_revision: int = _named("transferRevision")
+    #: ``waiting``, ``delivered`` or ``parked``.
+    status: str = _named("status")
+    recorded_at: str = _named("recordedAt")
+    #: Null unless it is waiting.
+    next_attempt_at: Optional[str] = _named("nextAttemptAt")
+    payload: CallbackPayload = _named("payload")
+    #: The latest 100, oldest first.
+    attempts: List[CallbackAttempt] = _named("attempts")
+
+
+@dataclass(frozen=True)
+class CallbackEndpoint:
+    url: str = _named("url")
+    #: ``failing``: every attempt since ``failingSince`` has failed. ``disabled``: nothing is sent.
+    state: str = _named("state")
+    #: The reason why it is disabled.
+    reason: Optional[str] = _named("reason")
+    failing_since: Optional[str] = _named("failingSince")
+    #: Waiting callbacks; 1000 means 1000 or more.
+    waiting: int = _named("waiting")
+    #: Parked callbacks; 1000 means 1000 or more.
+    parked: int = _named("parked")
+
+
+@dataclass(frozen=True)
+class CallbackId:
+    tracking_id: str = _named("trackingId")
+    webhook_id: str = _named("webhookId")
+
+
+@dataclass(frozen=True)
+class CallbackSummary:
+    webhook_id: str = _named("webhookId")
+    tracking_id: str = _named("trackingId")
+    reference_id: str = _named("referenceId")
+    transfer_revision: int = _named("transferRevision")
+    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed.
+    transfer_status: Status = _named("transferStatus")
+    status: str = _named("status")
+    #: Since the callback was recorded or resent.
+    failed_attempts: int = _named("failedAttempts")
+    recorded_at: str = _named("recordedAt")
+    #: Null unless it is waiting.
+    next_attempt_at: Optional[str] = _named("nextAttemptAt")
+    last_failure: Optional[str] = _named("lastFailure")
+
+
+@dataclass(frozen=True)
+class CallbackPage:
+    items: List[CallbackSummary] = _named("items")
+    next_cursor: Optional[str] = _named("nextCursor")
+
+
+@dataclass(frozen=True)
+class CreatedHostedDeposit:
+    #: Redirect the customer to this URL.
+    url: str = _named("url")
+    tracking_id: str = _named("trackingId")
+    reference_id: str = _named("referenceId")
+    #: 1 Pending: the response to a create and its repeats.
+    status: int = _named("status")
+    status_description: str = _named("statusDescription")
+    amount: Amount = _named("amount")
+    expires_at: str = _named("expiresAt")
+
+
+@dataclass(frozen=True)
+class CreatedTransfer:
+    #: The same as trackingId.
+    transaction_id: str = _named("transactionId")
+    tracking_id: str = _named("trackingId")
+    reference_id: str = _named("referenceId")
+    #: 1 Pending: the response to a create and its repeats.
+    status: int = _named("status")
+    status_description: str = _named("statusDescription")
+    amount: Amount = _named("amount")
+
+
+@dataclass(frozen=True)
+class EndpointTest:
+    delivered: bool = _named("delivered")
+    #: Null without a response.
+    http_status: Optional[int] = _named("httpStatus")
+    duration_ms: int = _named("durationMs")
+    #: The reason why the delivery failed, as in the list of attempts.
+    failure: Optional[str] = _named("failure")
+    #: The target of a redirect, which is not followed.
+    redirects_to: Optional[str] = _named("redirectsTo")
+    #: Whether callbacks that waited are sent again now.
+    resends_waiting: bool = _named("resendsWaiting")
+
+
+@dataclass(frozen=True)
+class EventData:
+    kind: Optional[Kind] = _named("kind", default=None)
+    channel: Optional[str] = _named("channel", default=None)
+    reference_id: Optional[str] = _named("referenceId", default=None)
+    amount: Optional[Amount] = _named("amount", default=None)
+    transaction_amount: Optional[Amount] = _named("transactionAmount", default=None)
+    received_amount: Optional[Amount] = _named("receivedAmount", default=None)
+    returned_amount: Optional[Amount] = _named("returnedAmount", default=None)
+    resolved_amount: Optional[Amount] = _named("resolvedAmount", default=None)
+    approved_amount: Optional[Amount] = _named("approvedAmount", default=None)
+    has_amount_mismatch: Optional[bool] = _named("hasAmountMismatch", default=None)
+    receipt_url: Optional[str] = _named("receiptUrl", default=None)
+    message: Optional[str] = _named("message", default=None)
+    reason: Optional[str] = _named("reason", default=None)
+    user_id: Optional[str] = _named("userId", default=None)
+    name: Optional[str] = _named("name", default=None)
+    username: Optional[str] = _named("username", default=None)
+    payment_method: Optional[int] = _named("paymentMethod", default=None)
+    account_number: Optional[str] = _named("accountNumber", default=None)
+    identity_number: Optional[str] = _named("identityNumber", default=None)
+    expires_at: Optional[str] = _named("expiresAt", default=None)
+    #: The user who claimed, released or approved it.
+    by: Optional[str] = _named("by", default=None)
+    until: Optional[str] = _named("until", default=None)
+
+
+@dataclass(frozen=True)
+class FeedEvent:
+    position: str = _named("position")
+    tracking_id: str = _named("trackingId")
+    #: Also the webhook-id of its callback.
+    event_id: str = _named("eventId")
+    revision: int = _named("revision")
+    type: str = _named("type")
+    at: str = _named("at")
+    data: EventData = _named("data")
+
+
+@dataclass(frozen=True)
+class Feed:
+    items: List[FeedEvent] = _named("items")
+    #: The value for ``after`` in the next request; null while there are no events.
+    next: Optional[str] = _named("next")
+
+
+@dataclass(frozen=True)
+class HistoryEvent:
+    #: Also the webhook-id of its callback.
+    event_id: str = _named("eventId")
+    revision: int = _named("revision")
+    type: str = _named("type")
+    at: str = _named("at")
+    data: EventData = _named("data")
+    #: The actor that caused it.
+    actor: str = _named("actor")
+    #: The X-Request-Id of the request that caused it.
+    correlation_id: str = _named("correlationId")
+
+
+@dataclass(frozen=True)
+class History:
+    items: List[HistoryEvent] = _named("items")
+
+
+@dataclass(frozen=True)
+class PaymentMethod:
+    #: The ``paymentMethod`` of a create.
+    code: int = _named("code")
+    name: str = _named("name")
+    #: How a deposit is paid: from a wallet, or manually by your instructions.
+    type: PaymentMethodType = _named("type")
+    kinds: List[Kind] = _named("kinds")
+    min_amount: Amount = _named("minAmount")
+    max_amount: Amount = _named("maxAmount")
+
+
+@dataclass(frozen=True)
+class Merchant:
+    merchant_id: str = _named("merchantId")
+    name: str = _named("name")
+    #: No real money moves.
+    sandbox: bool = _named("sandbox")
+    #: The currency of all amounts (ISO 4217).
+    currency: str = _named("currency")
+    #: The operator’s catalogue.
+    payment_methods: List[PaymentMethod] = _named("paymentMethods")
+
+
+@dataclass(frozen=True)
+class ResendManyResult:
+    #: The number of callbacks that will be resent.
+    requeued: int = _named("requeued")
+    #: One request resends at most 1000; repeat it for the rest.
+    more: bool = _named("more")
+
+
+@dataclass(frozen=True)
+class ResendResult:
+    #: The number of callbacks that will be resent.
+    requeued: int = _named("requeued")
+
+
+@dataclass(frozen=True)
+class Transfer:
+    tracking_id: str = _named("trackingId")
+    #: The same as trackingId.
+    transaction_id: str = _named("transactionId")
+    reference_id: str = _named("referenceId")
+    kind: Kind = _named("kind")
+    #: ``hosted`` or ``native``; null for a withdrawal.
+    channel: Optional[str] = _named("channel")
+    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed.
+    status: Status = _named("status")
+    status_description: StatusName = _named("statusDescription")
+    #: The requested amount.
+    amount: Amount = _named("amount")
+    #: The amount that moved: the booked amount if Completed, otherwise the received amount that was not
+    #: returned.
+    transaction_amount: Amount = _named("transactionAmount")
+    #: The amount that moved differs from the requested amount.
+    has_amount_mismatch: bool = _named("hasAmountMismatch")
+    #: Deposits: the received amount.
+    received_amount: Amount = _named("receivedAmount")
+    #: Deposits: the returned amount.
+    returned_amount: Amount = _named("returnedAmount")
+    #: Deposits: the amount that the operator resolved.
+    resolved_amount: Amount = _named("resolvedAmount")
+    #: Received money needs a decision.
+    needs_attention: bool = _named("needsAttention")
+    #: The received amount that is not booked, returned or resolved.
+    late_funds: Amount = _named("lateFunds")
+    receipt_url: Optional[str] = _named("receiptUrl")
+    message: Optional[str] = _named("message")
+    user_id: str = _named("userId")
+    name: str = _named("name")
+    username: str = _named("username")
+    payment_method: int = _named("paymentMethod")
+    #: Withdrawals only.
+    account_number: Optional[str] = _named("accountNumber")
+    #: Withdrawals only.
+    identity_number: Optional[str] = _named("identityNumber")
+    #: Withdrawals: the user who has claimed it, while it is open.
+    claimed_by: Optional[str] = _named("claimedBy")
+    #: The end of the claim; null while a bank file contains the withdrawal.
+    claimed_until: Optional[str] = _named("claimedUntil")
+    #: Withdrawals: the id of the latest bank file that contains it. The bank may have paid it.
+    bank_file: Optional[str] = _named("bankFile")
+    #: Withdrawals: the amount that a second user has approved.
+    approved_amount: Optional[Amount] = _named("approvedAmount")
+    created_at: str = _named("createdAt")
+    updated_at: str = _named("updatedAt")
+    #: Deposits only.
+    expires_at: Optional[str] = _named("expiresAt")
+    #: The number of its last event, from 0; callbacks contain it, too.
+    revision: int = _named("revision")
+
+
+@dataclass(frozen=True)
+class TransferCallbacks:
+    items: List[CallbackDelivery] = _named("items")
+
+
+@dataclass(frozen=True)
+class TransferPage:
+    #: Newest first.
+    items: List[Transfer] = _named("items")
+    #: Null on the last page.
+    next_cursor: Optional[str] = _named("nextCursor")
+
+
+@dataclass(frozen=True)
+class ValidationError:
+    message: str = _named("message")
+    #: JSON field names.
+    members: List[str] = _named("members")
+
+
+@dataclass(frozen=True)
+class VerifiedCode:
+    #: ``Completed``: the deposit is complete. ``ValidateUserDevice``: the customer has received an email
+    #: about the device.
+    next_step: str = _named("next_step")
+    #: A token for WalletValidateUserDevice, valid for 10 minutes.
+    token: str = _named("token")
+    #: The customer's wallet account.
+    account_number: int = _named("account_number")
+
+
+@dataclass(frozen=True)
+class ApiRequest:
+    """A request to the service."""
+
+    method: str
+    path: str
+    #: The type of the result.
+    result: Any
+    query: Optional[dict] = None
+    body: Optional[dict] = None
+    #: Whether the body gets a hashCode.
+    is_hashed: bool = False
+    #: Whether it can be repeated after a lost response.
+    is_repeatable: bool = True
+    #: Whether the result is the field ``result`` of the response.
+    is_envelope: bool = False
+
+
+class Operations:
+    """The operations of the API. Each raises a TransferdError."""
+
+    def _send(self, request: ApiRequest) -> Any:
+        raise NotImplementedError
+
+    def create_hosted_deposit(
+        self,
+        *,
+        amount: str,
+        user_id: str,
+        name: str,
+        username: str,
+        reference_id: str,
+        payment_method: int,
+    ) -> CreatedHostedDeposit:
+        """Create a hosted deposit. Redirect the customer to the ``url`` of the response. Without a
+        WebApiKey, the allow-list and the SecretKey of the hashCode identify the merchant. The WebApiKey
+        needs the scope ``deposits``.
+
+        amount: At most two decimals, no exponent.
+        user_id: Unique ID of the customer.
+        name: Name and surname of the customer.
+        username: Username of the customer.
+        reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
+        payment_method: A payment method code.
+        """
+        request = ApiRequest(
+            "POST",
+            "/Transaction/CreateDeposit",
+            CreatedHostedDeposit,
+            body={"amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 1},
+            is_hashed=True,
+        )
+        return self._send(request)
+
+    def create_native_deposit(
+        self,
+        *,
+        amount: str,
+        user_id: str,
+        name: str,
+        username: str,
+        reference_id: str,
+        payment_method: int,
+    ) -> CreatedTransfer:
+        """Create a native deposit. The WebApiKey needs the scope ``deposits``.
+
+        amount: At most two decimals, no exponent.
+        user_id: Unique ID of the customer.
+        name: Name and surname of the customer.
+        username: Username of the customer.
+        reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
+        payment_method: A payment method code.
+        """
+        request = ApiRequest(
+            "POST",
+            "/api/services/app/TransactionRequests/CreateDeposit",
+            CreatedTransfer,
+            body={"amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 1},
+            is_hashed=True,
+            is_envelope=True,
+        )
+        return self._send(request)
+
+    def create_withdrawal(
+        self,
+        *,
+        account_number: str,
+        amount: str,
+        user_id: str,
+        name: str,
+        username: str,
+        reference_id: str,
+        payment_method: int,
+        identity_number: Optional[str] = None,
+    ) -> CreatedTransfer:
+        """Create a withdrawal. The WebApiKey needs the scope ``withdrawals``.
+
+        identity_number: Identity number of the customer.
+        account_number: The account that receives the money: a wallet account number, an IBAN or similar.
+        amount: At most two decimals, no exponent.
+        user_id: Unique ID of the customer.
+        name: Name and surname of the customer.
+        username: Username of the customer.
+        reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
+        payment_method: A payment method code.
+        """
+        request = ApiRequest(
+            "POST",
+            "/api/services/app/TransactionRequests/CreateWithdraw",
+            CreatedTransfer,
+            body={"identityNumber": identity_number, "accountNumber": account_number, "amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 2},
+            is_hashed=True,
+            is_envelope=True,
+        )
+        return self._send(request)
+
+    def wallet_customer_login(
+        self,
+        *,
+        tracking_id: str,
+        user_name: str,
+        password: str,
+    ) -> str:
+        """Log in to the wallet account that pays a native deposit. Sends a code to the customer by SMS. The
+        limits are 5 codes per minute and account, and 20 logins per deposit. The third wrong password
+        starts a wait. The WebApiKey needs the scope ``deposits``.
+
+        tracking_id: The trackingId of the native deposit.
+        user_name: The email of the customer's wallet account.
+        password: Six digits.
+        """
+        request = ApiRequest(
+            "POST",
+            "/api/services/app/TransactionRequests/WalletCustomerLogin",
+            str,
+            body={"trackingId": tracking_id, "userName": user_name, "password": password},
+            is_repeatable=False,
+            is_envelope=True,
+        )
+        return self._send(request)
+
+    def wallet2_fa(self, *, tracking_id: str, token: str, code: str) -> VerifiedCode:
+        """Verify the code. A login has five attempts. The right code uses up the token. The WebApiKey needs
+        the scope ``deposits``.
+
+        tracking_id: The trackingId of the native deposit.
+        token: The token of WalletCustomerLogin.
+        code: The six digits that the customer received. Spaces, hyphens and digits of other scripts are
+            accepted as typed.
+        """
+        request = ApiRequest(
+            "POST",
+            "/api/services/app/TransactionRequests/Wallet2Fa",
+            VerifiedCode,
+            body={"trackingId": tracking_id, "token": token, "code": code},
+            is_repeatable=False,
+            is_envelope=True,
+        )
+        return self._send(request)
+
+    def wallet_validate_user_device(self, *, token: str, tracking_id: str) -> Optional[str]:
+        """Check whether the customer has confirmed the device, and finish the deposit. Poll every 2 seconds.
+        One request per second and deposit counts against no limit. The WebApiKey needs the scope
+        ``deposits``.
+
+        token: The token of Wallet2Fa.
+        tracking_id: The trackingId of the native deposit.
+        """
+        request = ApiRequest(
+            "POST",
+            "/api/services/app/TransactionRequests/WalletValidateUserDevice",
+            str,
+            body={"token": token, "trackingId": tracking_id},
+            is_envelope=True,
+        )
+        return self._send(request)
+
+    def get_transfer(self, tracking_id: str) -> Transfer:
+        """Get a transfer. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest(
+            "GET",
+            f"/v1/transfers/{quote(tracking_id, safe='')}",
+            Transfer,
+        )
+        return self._send(request)
+
+    def list_transfers(
+        self,
+        *,
+        reference_id: Optional[str] = None,
+        status: Optional[str] = None,
+        kind: Optional[Kind] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> TransferPage:
+        """List transfers. Newest first. A new transfer can take a moment to appear, except in a search by
+        referenceId. The WebApiKey needs the scope ``read``.
+
+        reference_id: The whole referenceId, percent-encoded. Finds a new transfer immediately.
+        status: The name or the number.
+        from_: Created at or after this ISO 8601 time.
+        to: Created before this ISO 8601 time.
+        cursor: The ``nextCursor`` of the previous page.
+        """
+        request = ApiRequest(
+            "GET",
+            "/v1/transfers",
+            TransferPage,
+            query={"referenceId": reference_id, "status": status, "kind": kind, "from": from_, "to": to, "limit": limit, "cursor": cursor},
+        )
+        return self._send(request)
+
+    def get_transfer_events(self, tracking_id: str) -> History:
+        """Get the history of a transfer. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest(
+            "GET",
+            f"/v1/transfers/{quote(tracking_id, safe='')}/events",
+            History,
+        )
+        return self._send(request)
+
+    def list_events(
+        self,
+        *,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Feed:
+        """Read the feed of all your events. Oldest first. Continue with ``after`` = ``next``. No event is
+        ever inserted before a position that you have read. The WebApiKey needs the scope ``read``.
+
+        after: The ``next`` of the previous response; defaults to the start.
+        """
+        request = ApiRequest(
+            "GET",
+            "/v1/events",
+            Feed,
+            query={"after": after, "limit": limit},
+        )
+        return self._send(request)
+
+    def get_merchant(self) -> Merchant:
+        """Get the merchant of your key. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest("GET", "/v1/merchant", Merchant)
+        return self._send(request)
+
+    def get_transfer_callbacks(self, tracking_id: str) -> TransferCallbacks:
+        """Get the callbacks sent about a transfer. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest(
+            "GET",
+            f"/v1/transfers/{quote(tracking_id, safe='')}/callbacks",
+            TransferCallbacks,
+        )
+        return self._send(request)
+
+    def resend_transfer_callbacks(
+        self,
+        tracking_id: str,
+        *,
+        webhook_id: Optional[str] = None,
+    ) -> ResendResult:
+        """Resend callbacks. Without a webhookId: all parked callbacks, or the latest one if none is parked.
+        A callback can be resent after 1 minute, then after 2, 4, and up to 60 minutes; a callback of a
+        sandbox merchant at any time. The WebApiKey needs the scope ``read``.
+
+        webhook_id: Only this callback.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/transfers/{quote(tracking_id, safe='')}/callbacks/resend",
+            ResendResult,
+            body={"webhookId": webhook_id},
+            is_repeatable=False,
+        )
+        return self._send(request)
+
+    def list_callbacks(
+        self,
+        *,
+        status: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> CallbackPage:
+        """List callbacks. Newest first. A new callback or a changed status can take a moment to appear. The
+        WebApiKey needs the scope ``read``.
+
+        cursor: The ``nextCursor`` of the previous page.
+        """
+        request = ApiRequest(
+            "GET",
+            "/v1/callbacks",
+            CallbackPage,
+            query={"status": status, "limit": limit, "cursor": cursor},
+        )
+        return self._send(request)
+
+    def resend_callbacks(
+        self,
+        *,
+        callbacks: Optional[List[CallbackId]] = None,
+        parked_since: Optional[str] = None,
+    ) -> ResendManyResult:
+        """Resend many callbacks. Resends the named callbacks, or those that were parked since a time. The
+        same limit applies to each callback; callbacks that were resent just now are omitted, except those
+        of a sandbox merchant. The WebApiKey needs the scope ``read``.
+
+        parked_since: Callbacks parked at this time or later: an ISO 8601 date, or a time with a time
+            zone.
+        """
+        request = ApiRequest(
+            "POST",
+            "/v1/callbacks/resend",
+            ResendManyResult,
+            body={"callbacks": callbacks, "parkedSince": parked_since},
+            is_repeatable=False,
+        )
+        return self._send(request)
+
+    def get_callback_endpoint(self) -> CallbackEndpoint:
+        """Get the state of your callback endpoint. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest("GET", "/v1/callbacks/endpoint", CallbackEndpoint)
+        return self._send(request)
+
+    def test_callback_endpoint(self) -> EndpointTest:
+        """Send a test event to your callback endpoint. At most one every five seconds. It is signed like a
+        callback and has the header ``x-transfer-test``. If it is delivered, callbacks that wait after a
+        failed attempt are sent again. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest(
+            "POST",
+            "/v1/callbacks/endpoint/test",
+            EndpointTest,
+            is_repeatable=False,
+        )
+        return self._send(request)
+
+    def enable_callback_endpoint(self) -> CallbackEndpoint:
+        """Enable your callback endpoint again. All waiting callbacks are sent, in order per transfer. The
+        WebApiKey needs the scope ``read``."""
+        request = ApiRequest(
+            "POST",
+            "/v1/callbacks/endpoint/enable",
+            CallbackEndpoint,
+        )
+        return self._send(request)
+
+    def claim_withdrawal(self, tracking_id: str, *, revision: int) -> Transfer:
+        """Claim a withdrawal for 15 minutes. Send the ``revision`` that you saw: if the transfer has changed
+        since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope
+        ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/claim",
+            Transfer,
+            body={"revision": revision},
+        )
+        return self._send(request)
+
+    def release_withdrawal(self, tracking_id: str, *, revision: int) -> Transfer:
+        """Release a claim. Send the ``revision`` that you saw: if the transfer has changed since, nothing is
+        done. A repeated request gets the same response. The WebApiKey needs the scope ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/release",
+            Transfer,
+            body={"revision": revision},
+        )
+        return self._send(request)
+
+    def complete_withdrawal(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: Optional[str] = None,
+        confirmed_amount: Optional[str] = None,
+        receipt_url: Optional[str] = None,
+        message: Optional[str] = None,
+    ) -> Transfer:
+        """Complete a paid withdrawal. Requires your own claim. Send the ``revision`` that you saw: if the
+        transfer has changed since, nothing is done. A repeated request gets the same response. The
+        WebApiKey needs the scope ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The paid amount; defaults to the requested amount.
+        confirmed_amount: The same amount again, required if it is more than requested or less than a
+            tenth of it.
+        receipt_url: Address of the receipt.
+        message: For the callback.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/complete",
+            Transfer,
+            body={"revision": revision, "amount": amount, "confirmedAmount": confirmed_amount, "receiptUrl": receipt_url, "message": message},
+        )
+        return self._send(request)
+
+    def cancel_withdrawal(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        message: str,
+    ) -> Transfer:
+        """Cancel a withdrawal without paying it. Requires your own claim. Send the ``revision`` that you
+        saw: if the transfer has changed since, nothing is done. A repeated request gets the same
+        response. The WebApiKey needs the scope ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        message: Why; it is in the callback.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/cancel",
+            Transfer,
+            body={"revision": revision, "message": message},
+        )
+        return self._send(request)
+
+
+class AsyncOperations:
+    """The operations of the API as coroutines. Each raises a TransferdError."""
+
+    async def _send(self, request: ApiRequest) -> Any:
+        raise NotImplementedError
+
+    async def create_hosted_deposit(
+        self,
+        *,
+        amount: str,
+        user_id: str,
+        name: str,
+        username: str,
+        reference_id: str,
+        payment_method: int,
+    ) -> CreatedHostedDeposit:
+        """Create a hosted deposit. Redirect the customer to the ``url`` of the response. Without a
+        WebApiKey, the allow-list and the SecretKey of the hashCode identify the merchant. The WebApiKey
+        needs the scope ``deposits``.
+
+        amount: At most two decimals, no exponent.
+        user_id: Unique ID of the customer.
+        name: Name and surname of the customer.
+        username: Username of the customer.
+        reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
+        payment_method: A payment method code.
+        """
+        request = ApiRequest(
+            "POST",
+            "/Transaction/CreateDeposit",
+            CreatedHostedDeposit,
+            body={"amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 1},
+            is_hashed=True,
+        )
+        return await self._send(request)
+
+    async def create_native_deposit(
+        self,
+        *,
+        amount: str,
+        user_id: str,
+        name: str,
+        username: str,
+        reference_id: str,
+        payment_method: int,
+    ) -> CreatedTransfer:
+        """Create a native deposit. The WebApiKey needs the scope ``deposits``.
+
+        amount: At most two decimals, no exponent.
+        user_id: Unique ID of the customer.
+        name: Name and surname of the customer.
+        username: Username of the customer.
+        reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
+        payment_method: A payment method code.
+        """
+        request = ApiRequest(
+            "POST",
+            "/api/services/app/TransactionRequests/CreateDeposit",
+            CreatedTransfer,
+            body={"amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 1},
+            is_hashed=True,
+            is_envelope=True,
+        )
+        return await self._send(request)
+
+    async def create_withdrawal(
+        self,
+        *,
+        account_number: str,
+        amount: str,
+        user_id: str,
+        name: str,
+        username: str,
+        reference_id: str,
+        payment_method: int,
+        identity_number: Optional[str] = None,
+    ) -> CreatedTransfer:
+        """Create a withdrawal. The WebApiKey needs the scope ``withdrawals``.
+
+        identity_number: Identity number of the customer.
+        account_number: The account that receives the money: a wallet account number, an IBAN or similar.
+        amount: At most two decimals, no exponent.
+        user_id: Unique ID of the customer.
+        name: Name and surname of the customer.
+        username: Username of the customer.
+        reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
+        payment_method: A payment method code.
+        """
+        request = ApiRequest(
+            "POST",
+            "/api/services/app/TransactionRequests/CreateWithdraw",
+            CreatedTransfer,
+            body={"identityNumber": identity_number, "accountNumber": account_number, "amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 2},
+            is_hashed=True,
+            is_envelope=True,
+        )
+        return await self._send(request)
+
+    async def wallet_customer_login(
+        self,
+        *,
+        tracking_id: str,
+        user_name: str,
+        password: str,
+    ) -> str:
+        """Log in to the wallet account that pays a native deposit. Sends a code to the customer by SMS. The
+        limits are 5 codes per minute and account, and 20 logins per deposit. The third wrong password
+        starts a wait. The WebApiKey needs the scope ``deposits``.
+
+        tracking_id: The trackingId of the native deposit.
+        user_name: The email of the customer's wallet account.
+        password: Six digits.
+        """
+        request = ApiRequest(
+            "POST",
+            "/api/services/app/TransactionRequests/WalletCustomerLogin",
+            str,
+            body={"trackingId": tracking_id, "userName": user_name, "password": password},
+            is_repeatable=False,
+            is_envelope=True,
+        )
+        return await self._send(request)
+
+    async def wallet2_fa(self, *, tracking_id: str, token: str, code: str) -> VerifiedCode:
+        """Verify the code. A login has five attempts. The right code uses up the token. The WebApiKey needs
+        the scope ``deposits``.
+
+        tracking_id: The trackingId of the native deposit.
+        token: The token of WalletCustomerLogin.
+        code: The six digits that the customer received. Spaces, hyphens and digits of other scripts are
+            accepted as typed.
+        """
+        request = ApiRequest(
+            "POST",
+            "/api/services/app/TransactionRequests/Wallet2Fa",
+            VerifiedCode,
+            body={"trackingId": tracking_id, "token": token, "code": code},
+            is_repeatable=False,
+            is_envelope=True,
+        )
+        return await self._send(request)
+
+    async def wallet_validate_user_device(self, *, token: str, tracking_id: str) -> Optional[str]:
+        """Check whether the customer has confirmed the device, and finish the deposit. Poll every 2 seconds.
+        One request per second and deposit counts against no limit. The WebApiKey needs the scope
+        ``deposits``.
+
+        token: The token of Wallet2Fa.
+        tracking_id: The trackingId of the native deposit.
+        """
+        request = ApiRequest(
+            "POST",
+            "/api/services/app/TransactionRequests/WalletValidateUserDevice",
+            str,
+            body={"token": token, "trackingId": tracking_id},
+            is_envelope=True,
+        )
+        return await self._send(request)
+
+    async def get_transfer(self, tracking_id: str) -> Transfer:
+        """Get a transfer. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest(
+            "GET",
+            f"/v1/transfers/{quote(tracking_id, safe='')}",
+            Transfer,
+        )
+        return await self._send(request)
+
+    async def list_transfers(
+        self,
+        *,
+        reference_id: Optional[str] = None,
+        status: Optional[str] = None,
+        kind: Optional[Kind] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> TransferPage:
+        """List transfers. Newest first. A new transfer can take a moment to appear, except in a search by
+        referenceId. The WebApiKey needs the scope ``read``.
+
+        reference_id: The whole referenceId, percent-encoded. Finds a new transfer immediately.
+        status: The name or the number.
+        from_: Created at or after this ISO 8601 time.
+        to: Created before this ISO 8601 time.
+        cursor: The ``nextCursor`` of the previous page.
+        """
+        request = ApiRequest(
+            "GET",
+            "/v1/transfers",
+            TransferPage,
+            query={"referenceId": reference_id, "status": status, "kind": kind, "from": from_, "to": to, "limit": limit, "cursor": cursor},
+        )
+        return await self._send(request)
+
+    async def get_transfer_events(self, tracking_id: str) -> History:
+        """Get the history of a transfer. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest(
+            "GET",
+            f"/v1/transfers/{quote(tracking_id, safe='')}/events",
+            History,
+        )
+        return await self._send(request)
+
+    async def list_events(
+        self,
+        *,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Feed:
+        """Read the feed of all your events. Oldest first. Continue with ``after`` = ``next``. No event is
+        ever inserted before a position that you have read. The WebApiKey needs the scope ``read``.
+
+        after: The ``next`` of the previous response; defaults to the start.
+        """
+        request = ApiRequest(
+            "GET",
+            "/v1/events",
+            Feed,
+            query={"after": after, "limit": limit},
+        )
+        return await self._send(request)
+
+    async def get_merchant(self) -> Merchant:
+        """Get the merchant of your key. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest("GET", "/v1/merchant", Merchant)
+        return await self._send(request)
+
+    async def get_transfer_callbacks(self, tracking_id: str) -> TransferCallbacks:
+        """Get the callbacks sent about a transfer. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest(
+            "GET",
+            f"/v1/transfers/{quote(tracking_id, safe='')}/callbacks",
+            TransferCallbacks,
+        )
+        return await self._send(request)
+
+    async def resend_transfer_callbacks(
+        self,
+        tracking_id: str,
+        *,
+        webhook_id: Optional[str] = None,
+    ) -> ResendResult:
+        """Resend callbacks. Without a webhookId: all parked callbacks, or the latest one if none is parked.
+        A callback can be resent after 1 minute, then after 2, 4, and up to 60 minutes; a callback of a
+        sandbox merchant at any time. The WebApiKey needs the scope ``read``.
+
+        webhook_id: Only this callback.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/transfers/{quote(tracking_id, safe='')}/callbacks/resend",
+            ResendResult,
+            body={"webhookId": webhook_id},
+            is_repeatable=False,
+        )
+        return await self._send(request)
+
+    async def list_callbacks(
+        self,
+        *,
+        status: Optional[str] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> CallbackPage:
+        """List callbacks. Newest first. A new callback or a changed status can take a moment to appear. The
+        WebApiKey needs the scope ``read``.
+
+        cursor: The ``nextCursor`` of the previous page.
+        """
+        request = ApiRequest(
+            "GET",
+            "/v1/callbacks",
+            CallbackPage,
+            query={"status": status, "limit": limit, "cursor": cursor},
+        )
+        return await self._send(request)
+
+    async def resend_callbacks(
+        self,
+        *,
+        callbacks: Optional[List[CallbackId]] = None,
+        parked_since: Optional[str] = None,
+    ) -> ResendManyResult:
+        """Resend many callbacks. Resends the named callbacks, or those that were parked since a time. The
+        same limit applies to each callback; callbacks that were resent just now are omitted, except those
+        of a sandbox merchant. The WebApiKey needs the scope ``read``.
+
+        parked_since: Callbacks parked at this time or later: an ISO 8601 date, or a time with a time
+            zone.
+        """
+        request = ApiRequest(
+            "POST",
+            "/v1/callbacks/resend",
+            ResendManyResult,
+            body={"callbacks": callbacks, "parkedSince": parked_since},
+            is_repeatable=False,
+        )
+        return await self._send(request)
+
+    async def get_callback_endpoint(self) -> CallbackEndpoint:
+        """Get the state of your callback endpoint. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest("GET", "/v1/callbacks/endpoint", CallbackEndpoint)
+        return await self._send(request)
+
+    async def test_callback_endpoint(self) -> EndpointTest:
+        """Send a test event to your callback endpoint. At most one every five seconds. It is signed like a
+        callback and has the header ``x-transfer-test``. If it is delivered, callbacks that wait after a
+        failed attempt are sent again. The WebApiKey needs the scope ``read``."""
+        request = ApiRequest(
+            "POST",
+            "/v1/callbacks/endpoint/test",
+            EndpointTest,
+            is_repeatable=False,
+        )
+        return await self._send(request)
+
+    async def enable_callback_endpoint(self) -> CallbackEndpoint:
+        """Enable your callback endpoint again. All waiting callbacks are sent, in order per transfer. The
+        WebApiKey needs the scope ``read``."""
+        request = ApiRequest(
+            "POST",
+            "/v1/callbacks/endpoint/enable",
+            CallbackEndpoint,
+        )
+        return await self._send(request)
+
+    async def claim_withdrawal(self, tracking_id: str, *, revision: int) -> Transfer:
+        """Claim a withdrawal for 15 minutes. Send the ``revision`` that you saw: if the transfer has changed
+        since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope
+        ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/claim",
+            Transfer,
+            body={"revision": revision},
+        )
+        return await self._send(request)
+
+    async def release_withdrawal(self, tracking_id: str, *, revision: int) -> Transfer:
+        """Release a claim. Send the ``revision`` that you saw: if the transfer has changed since, nothing is
+        done. A repeated request gets the same response. The WebApiKey needs the scope ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/release",
+            Transfer,
+            body={"revision": revision},
+        )
+        return await self._send(request)
+
+    async def complete_withdrawal(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        amount: Optional[str] = None,
+        confirmed_amount: Optional[str] = None,
+        receipt_url: Optional[str] = None,
+        message: Optional[str] = None,
+    ) -> Transfer:
+        """Complete a paid withdrawal. Requires your own claim. Send the ``revision`` that you saw: if the
+        transfer has changed since, nothing is done. A repeated request gets the same response. The
+        WebApiKey needs the scope ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        amount: The paid amount; defaults to the requested amount.
+        confirmed_amount: The same amount again, required if it is more than requested or less than a
+            tenth of it.
+        receipt_url: Address of the receipt.
+        message: For the callback.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/complete",
+            Transfer,
+            body={"revision": revision, "amount": amount, "confirmedAmount": confirmed_amount, "receiptUrl": receipt_url, "message": message},
+        )
+        return await self._send(request)
+
+    async def cancel_withdrawal(
+        self,
+        tracking_id: str,
+        *,
+        revision: int,
+        message: str,
+    ) -> Transfer:
+        """Cancel a withdrawal without paying it. Requires your own claim. Send the ``revision`` that you
+        saw: if the transfer has changed since, nothing is done. A repeated request gets the same
+        response. The WebApiKey needs the scope ``settlement``.
+
+        revision: The last revision that you saw: if the transfer has changed since, nothing is done.
+        message: Why; it is in the callback.
+        """
+        request = ApiRequest(
+            "POST",
+            f"/v1/withdrawals/{quote(tracking_id, safe='')}/cancel",
+            Transfer,
+            body={"revision": revision, "message": message},
+        )
+        return await self._send(request)

@@ -1,0 +1,695 @@
+// Generated from the OpenAPI document by `npm run sdks:generate`. Do not edit.
+
+/** An amount as a decimal text: in responses with two decimals, such as `100.50`. */
+export type Amount = string
+
+/** The JSON fields that are amounts. */
+export const amountFields: ReadonlySet<string> = new Set(['Amount','TransactionAmount','amount','approvedAmount','confirmedAmount','lateFunds','maxAmount','minAmount','receivedAmount','resolvedAmount','returnedAmount','transactionAmount'])
+
+/** The known values. Later versions of the service can send others. */
+export const ErrorCode = {
+  DevicePending: 20001,
+  PaymentPending: 20002,
+  HashMismatch: 40003,
+  SignatureMismatch: 40004,
+  BadLogin: 40006,
+  BadToken: 40007,
+  ExpiredToken: 40008,
+  UsedToken: 40009,
+  WrongCode: 40010,
+  TooManyCodes: 40011,
+  UnknownKey: 40101,
+  AddressNotAllowed: 40301,
+  MerchantSuspended: 40302,
+  ScopeMissing: 40304,
+  MethodNotAllowed: 40501,
+  RequestTimeout: 40801,
+  ReferenceReused: 40901,
+  HashReused: 40902,
+  NotPayable: 40903,
+  ExpiredDeposit: 40904,
+  PaymentUnderWay: 40905,
+  InsufficientBalance: 40906,
+  AccountBlocked: 40907,
+  ManualControl: 40908,
+  TooManyLogins: 40909,
+  ManualMethod: 40910,
+  CodesLocked: 42903,
+  HeadersTooLarge: 43101,
+  WalletUnavailable: 50302,
+  InvalidRequest: 40001,
+  MalformedBody: 40002,
+  MalformedRequest: 40005,
+  SignInWrong: 40012,
+  CodeUsed: 40013,
+  NotSignedIn: 40102,
+  SecondFactorNeeded: 40103,
+  CrossSite: 40303,
+  Csrf: 40305,
+  PermissionMissing: 40306,
+  RecentSignInNeeded: 40307,
+  PasswordChangeNeeded: 40308,
+  SandboxOnly: 40309,
+  UnknownRoute: 40401,
+  UnknownTransfer: 40402,
+  UnknownCallback: 40403,
+  UnknownUser: 40404,
+  UnknownMerchant: 40405,
+  UnknownProjection: 40411,
+  UnknownEvent: 40412,
+  UnknownCustomer: 40421,
+  ChangedMeanwhile: 40911,
+  UserConflict: 40912,
+  MerchantConflict: 40913,
+  TransfersOpen: 40914,
+  ClaimedByAnother: 40921,
+  ClaimNeeded: 40922,
+  ClaimExpired: 40923,
+  ApprovalNeeded: 40924,
+  FourEyes: 40925,
+  NotPossible: 40926,
+  PayoutsStopped: 40927,
+  NotSealed: 40928,
+  NotVerified: 40929,
+  HeldInBankFile: 40933,
+  DoneBefore: 40934,
+  ProjectionConflict: 40931,
+  EventReadable: 40932,
+  BodyTooLarge: 41301,
+  ReceiptTooLarge: 41302,
+  UnsupportedMediaType: 41501,
+  NoReceipt: 41502,
+  TooManyRequests: 42901,
+  LoginThrottled: 42902,
+  ResentTooOften: 42904,
+  Internal: 50001,
+  ReceiptDamaged: 50002,
+  Unavailable: 50301,
+  Unreadable: 50303,
+  MerchantOutOfService: 50304,
+} as const
+export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode] | (number & {})
+
+/** The known values. Later versions of the service can send others. */
+export const Kind = {
+  deposit: 'deposit',
+  withdrawal: 'withdrawal',
+} as const
+export type Kind = (typeof Kind)[keyof typeof Kind] | (string & {})
+
+/** The known values. Later versions of the service can send others. */
+export const PaymentMethodType = {
+  wallet: 'wallet',
+  manual: 'manual',
+} as const
+export type PaymentMethodType = (typeof PaymentMethodType)[keyof typeof PaymentMethodType] | (string & {})
+
+/** The known values. Later versions of the service can send others. */
+export const Status = {
+  Pending: 1,
+  Completed: 2,
+  ManualControl: 3,
+  Cancelled: 4,
+  Failed: 5,
+} as const
+export type Status = (typeof Status)[keyof typeof Status] | (number & {})
+
+/** The known values. Later versions of the service can send others. */
+export const StatusName = {
+  Pending: 'Pending',
+  Completed: 'Completed',
+  ManualControl: 'ManualControl',
+  Cancelled: 'Cancelled',
+  Failed: 'Failed',
+} as const
+export type StatusName = (typeof StatusName)[keyof typeof StatusName] | (string & {})
+
+export interface Callback {
+  /** 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed. */
+  readonly Status: Status
+  readonly StatusDescription: StatusName
+  readonly TrackingId: string
+  /** Your referenceId; the field is spelled this way. */
+  readonly RefereneceId: string
+  /** md5(SecretKey + Amount + RefereneceId) of the texts in this body. */
+  readonly HashCode: string
+  readonly Message: string | null
+  /** The requested amount. */
+  readonly Amount: Amount
+  /** The transferred amount; use this one. */
+  readonly TransactionAmount: Amount
+  readonly HasAmountMismatch: boolean
+  /** Empty if the transfer has no receipt. */
+  readonly ReceiptUrl: string
+}
+
+export interface CallbackAttempt {
+  readonly at: string
+  /** `delivered`, `failed`, `parked` or `requeued`. */
+  readonly result: string
+  /** Null without a response. */
+  readonly httpStatus: number | null
+  readonly durationMs: number | null
+  readonly reason: string | null
+}
+
+export interface CallbackDelivery {
+  readonly webhookId: string
+  readonly transferRevision: number
+  /** `waiting`, `delivered` or `parked`. */
+  readonly status: string
+  readonly recordedAt: string
+  /** Null unless it is waiting. */
+  readonly nextAttemptAt: string | null
+  readonly payload: CallbackPayload
+  /** The latest 100, oldest first. */
+  readonly attempts: readonly CallbackAttempt[]
+}
+
+export interface CallbackEndpoint {
+  readonly url: string
+  /** `failing`: every attempt since `failingSince` has failed. `disabled`: nothing is sent. */
+  readonly state: string
+  /** The reason why it is disabled. */
+  readonly reason: string | null
+  readonly failingSince: string | null
+  /** Waiting callbacks; 1000 means 1000 or more. */
+  readonly waiting: number
+  /** Parked callbacks; 1000 means 1000 or more. */
+  readonly parked: number
+}
+
+export interface CallbackId {
+  readonly trackingId: string
+  readonly webhookId: string
+}
+
+export interface CallbackPage {
+  readonly items: readonly CallbackSummary[]
+  readonly nextCursor: string | null
+}
+
+export interface CallbackPayload {
+  /** 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed. */
+  readonly status: Status
+  readonly statusDescription: StatusName
+  readonly trackingId: string
+  readonly referenceId: string
+  readonly message: string | null
+  readonly amount: Amount
+  readonly transactionAmount: Amount
+  readonly hasAmountMismatch: boolean
+  readonly receiptUrl: string | null
+}
+
+export interface CallbackSummary {
+  readonly webhookId: string
+  readonly trackingId: string
+  readonly referenceId: string
+  readonly transferRevision: number
+  /** 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed. */
+  readonly transferStatus: Status
+  readonly status: string
+  /** Since the callback was recorded or resent. */
+  readonly failedAttempts: number
+  readonly recordedAt: string
+  /** Null unless it is waiting. */
+  readonly nextAttemptAt: string | null
+  readonly lastFailure: string | null
+}
+
+export interface CancelWithdrawalRequest {
+  /** The last revision that you saw: if the transfer has changed since, nothing is done. */
+  readonly revision: number
+  /** Why; it is in the callback. */
+  readonly message: string
+}
+
+export interface CompleteWithdrawalRequest {
+  /** The last revision that you saw: if the transfer has changed since, nothing is done. */
+  readonly revision: number
+  /** The paid amount; defaults to the requested amount. */
+  readonly amount?: Amount | undefined
+  /** The same amount again, required if it is more than requested or less than a tenth of it. */
+  readonly confirmedAmount?: Amount | undefined
+  /** Address of the receipt. */
+  readonly receiptUrl?: string | undefined
+  /** For the callback. */
+  readonly message?: string | undefined
+}
+
+export interface CreateHostedDepositRequest {
+  /** At most two decimals, no exponent. */
+  readonly amount: Amount
+  /** Unique ID of the customer. */
+  readonly userId: string
+  /** Name and surname of the customer. */
+  readonly name: string
+  /** Username of the customer. */
+  readonly username: string
+  /** Your unique ID of this transfer, any printable text; a UUIDv4 is recommended. */
+  readonly referenceId: string
+  /** A payment method code. */
+  readonly paymentMethod: number
+}
+
+export interface CreateNativeDepositRequest {
+  /** At most two decimals, no exponent. */
+  readonly amount: Amount
+  /** Unique ID of the customer. */
+  readonly userId: string
+  /** Name and surname of the customer. */
+  readonly name: string
+  /** Username of the customer. */
+  readonly username: string
+  /** Your unique ID of this transfer, any printable text; a UUIDv4 is recommended. */
+  readonly referenceId: string
+  /** A payment method code. */
+  readonly paymentMethod: number
+}
+
+export interface CreateWithdrawalRequest {
+  /** Identity number of the customer. */
+  readonly identityNumber?: string | null | undefined
+  /** The account that receives the money: a wallet account number, an IBAN or similar. */
+  readonly accountNumber: string
+  /** At most two decimals, no exponent. */
+  readonly amount: Amount
+  /** Unique ID of the customer. */
+  readonly userId: string
+  /** Name and surname of the customer. */
+  readonly name: string
+  /** Username of the customer. */
+  readonly username: string
+  /** Your unique ID of this transfer, any printable text; a UUIDv4 is recommended. */
+  readonly referenceId: string
+  /** A payment method code. */
+  readonly paymentMethod: number
+}
+
+export interface CreatedHostedDeposit {
+  /** Redirect the customer to this URL. */
+  readonly url: string
+  readonly trackingId: string
+  readonly referenceId: string
+  /** 1 Pending: the response to a create and its repeats. */
+  readonly status: number
+  readonly statusDescription: string
+  readonly amount: Amount
+  readonly expiresAt: string
+}
+
+export interface CreatedTransfer {
+  /** The same as trackingId. */
+  readonly transactionId: string
+  readonly trackingId: string
+  readonly referenceId: string
+  /** 1 Pending: the response to a create and its repeats. */
+  readonly status: number
+  readonly statusDescription: string
+  readonly amount: Amount
+}
+
+export interface EndpointTest {
+  readonly delivered: boolean
+  /** Null without a response. */
+  readonly httpStatus: number | null
+  readonly durationMs: number
+  /** The reason why the delivery failed, as in the list of attempts. */
+  readonly failure: string | null
+  /** The target of a redirect, which is not followed. */
+  readonly redirectsTo: string | null
+  /** Whether callbacks that waited are sent again now. */
+  readonly resendsWaiting: boolean
+}
+
+export interface EventData {
+  readonly kind?: Kind | undefined
+  readonly channel?: string | undefined
+  readonly referenceId?: string | undefined
+  readonly amount?: Amount | undefined
+  readonly transactionAmount?: Amount | undefined
+  readonly receivedAmount?: Amount | undefined
+  readonly returnedAmount?: Amount | undefined
+  readonly resolvedAmount?: Amount | undefined
+  readonly approvedAmount?: Amount | undefined
+  readonly hasAmountMismatch?: boolean | undefined
+  readonly receiptUrl?: string | null | undefined
+  readonly message?: string | null | undefined
+  readonly reason?: string | null | undefined
+  readonly userId?: string | undefined
+  readonly name?: string | undefined
+  readonly username?: string | undefined
+  readonly paymentMethod?: number | undefined
+  readonly accountNumber?: string | undefined
+  readonly identityNumber?: string | null | undefined
+  readonly expiresAt?: string | undefined
+  /** The user who claimed, released or approved it. */
+  readonly by?: string | undefined
+  readonly until?: string | undefined
+}
+
+export interface Feed {
+  readonly items: readonly FeedEvent[]
+  /** The value for `after` in the next request; null while there are no events. */
+  readonly next: string | null
+}
+
+export interface FeedEvent {
+  readonly position: string
+  readonly trackingId: string
+  /** Also the webhook-id of its callback. */
+  readonly eventId: string
+  readonly revision: number
+  readonly type: string
+  readonly at: string
+  readonly data: EventData
+}
+
+export interface History {
+  readonly items: readonly HistoryEvent[]
+}
+
+export interface HistoryEvent {
+  /** Also the webhook-id of its callback. */
+  readonly eventId: string
+  readonly revision: number
+  readonly type: string
+  readonly at: string
+  readonly data: EventData
+  /** The actor that caused it. */
+  readonly actor: string
+  /** The X-Request-Id of the request that caused it. */
+  readonly correlationId: string
+}
+
+export interface Merchant {
+  readonly merchantId: string
+  readonly name: string
+  /** No real money moves. */
+  readonly sandbox: boolean
+  /** The currency of all amounts (ISO 4217). */
+  readonly currency: string
+  /** The operator’s catalogue. */
+  readonly paymentMethods: readonly PaymentMethod[]
+}
+
+export interface PaymentMethod {
+  /** The `paymentMethod` of a create. */
+  readonly code: number
+  readonly name: string
+  /** How a deposit is paid: from a wallet, or manually by your instructions. */
+  readonly type: PaymentMethodType
+  readonly kinds: readonly Kind[]
+  readonly minAmount: Amount
+  readonly maxAmount: Amount
+}
+
+export interface ResendCallbacksRequest {
+  readonly callbacks?: readonly CallbackId[] | undefined
+  /** Callbacks parked at this time or later: an ISO 8601 date, or a time with a time zone. */
+  readonly parkedSince?: string | undefined
+}
+
+export interface ResendManyResult {
+  /** The number of callbacks that will be resent. */
+  readonly requeued: number
+  /** One request resends at most 1000; repeat it for the rest. */
+  readonly more: boolean
+}
+
+export interface ResendResult {
+  /** The number of callbacks that will be resent. */
+  readonly requeued: number
+}
+
+export interface ResendTransferCallbacksRequest {
+  /** Only this callback. */
+  readonly webhookId?: string | undefined
+}
+
+export interface Transfer {
+  readonly trackingId: string
+  /** The same as trackingId. */
+  readonly transactionId: string
+  readonly referenceId: string
+  readonly kind: Kind
+  /** `hosted` or `native`; null for a withdrawal. */
+  readonly channel: string | null
+  /** 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed. */
+  readonly status: Status
+  readonly statusDescription: StatusName
+  /** The requested amount. */
+  readonly amount: Amount
+  /** The amount that moved: the booked amount if Completed, otherwise the received amount that was not returned. */
+  readonly transactionAmount: Amount
+  /** The amount that moved differs from the requested amount. */
+  readonly hasAmountMismatch: boolean
+  /** Deposits: the received amount. */
+  readonly receivedAmount: Amount
+  /** Deposits: the returned amount. */
+  readonly returnedAmount: Amount
+  /** Deposits: the amount that the operator resolved. */
+  readonly resolvedAmount: Amount
+  /** Received money needs a decision. */
+  readonly needsAttention: boolean
+  /** The received amount that is not booked, returned or resolved. */
+  readonly lateFunds: Amount
+  readonly receiptUrl: string | null
+  readonly message: string | null
+  readonly userId: string
+  readonly name: string
+  readonly username: string
+  readonly paymentMethod: number
+  /** Withdrawals only. */
+  readonly accountNumber: string | null
+  /** Withdrawals only. */
+  readonly identityNumber: string | null
+  /** Withdrawals: the user who has claimed it, while it is open. */
+  readonly claimedBy: string | null
+  /** The end of the claim; null while a bank file contains the withdrawal. */
+  readonly claimedUntil: string | null
+  /** Withdrawals: the id of the latest bank file that contains it. The bank may have paid it. */
+  readonly bankFile: string | null
+  /** Withdrawals: the amount that a second user has approved. */
+  readonly approvedAmount: Amount | null
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** Deposits only. */
+  readonly expiresAt: string | null
+  /** The number of its last event, from 0; callbacks contain it, too. */
+  readonly revision: number
+}
+
+export interface TransferCallbacks {
+  readonly items: readonly CallbackDelivery[]
+}
+
+export interface TransferPage {
+  /** Newest first. */
+  readonly items: readonly Transfer[]
+  /** Null on the last page. */
+  readonly nextCursor: string | null
+}
+
+export interface ValidationError {
+  readonly message: string
+  /** JSON field names. */
+  readonly members: readonly string[]
+}
+
+export interface VerifiedCode {
+  /** `Completed`: the deposit is complete. `ValidateUserDevice`: the customer has received an email about the device. */
+  readonly next_step: string
+  /** A token for WalletValidateUserDevice, valid for 10 minutes. */
+  readonly token: string
+  /** The customer's wallet account. */
+  readonly account_number: number
+}
+
+export interface WalletCodeRequest {
+  /** The trackingId of the native deposit. */
+  readonly trackingId: string
+  /** The token of WalletCustomerLogin. */
+  readonly token: string
+  /** The six digits that the customer received. Spaces, hyphens and digits of other scripts are accepted as typed. */
+  readonly code: string
+}
+
+export interface WalletDeviceRequest {
+  /** The token of Wallet2Fa. */
+  readonly token: string
+  /** The trackingId of the native deposit. */
+  readonly trackingId: string
+}
+
+export interface WalletLoginRequest {
+  /** The trackingId of the native deposit. */
+  readonly trackingId: string
+  /** The email of the customer's wallet account. */
+  readonly userName: string
+  /** Six digits. */
+  readonly password: string
+}
+
+export interface WithdrawalActionRequest {
+  /** The last revision that you saw: if the transfer has changed since, nothing is done. */
+  readonly revision: number
+}
+
+export interface ListTransfersQuery {
+  /** The whole referenceId, percent-encoded. Finds a new transfer immediately. */
+  readonly referenceId?: string | undefined
+  /** The name or the number. */
+  readonly status?: string | undefined
+  readonly kind?: Kind | undefined
+  /** Created at or after this ISO 8601 time. */
+  readonly from?: string | undefined
+  /** Created before this ISO 8601 time. */
+  readonly to?: string | undefined
+  readonly limit?: number | undefined
+  /** The `nextCursor` of the previous page. */
+  readonly cursor?: string | undefined
+}
+
+export interface ListEventsQuery {
+  /** The `next` of the previous response; defaults to the start. */
+  readonly after?: string | undefined
+  readonly limit?: number | undefined
+}
+
+export interface ListCallbacksQuery {
+  readonly status?: string | undefined
+  readonly limit?: number | undefined
+  /** The `nextCursor` of the previous page. */
+  readonly cursor?: string | undefined
+}
+
+/** A request to the service. */
+export interface ApiRequest {
+  readonly method: string
+  readonly path: string
+  readonly query?: object
+  readonly body?: object
+  /** Whether the body gets a hashCode. */
+  readonly isHashed?: boolean
+  /** Whether it can be repeated after a lost response. */
+  readonly isRepeatable: boolean
+  /** Whether the result is the field `result` of the response. */
+  readonly isEnvelope?: boolean
+}
+
+/** The operations of the API. Each rejects with a TransferdError. */
+export abstract class Operations {
+  protected abstract send<Result>(request: ApiRequest): Promise<Result>
+
+  /** Create a hosted deposit. Redirect the customer to the `url` of the response. Without a WebApiKey, the allow-list and the SecretKey of the hashCode identify the merchant. The WebApiKey needs the scope `deposits`. */
+  createHostedDeposit(body: CreateHostedDepositRequest): Promise<CreatedHostedDeposit> {
+    return this.send({ method: 'POST', path: '/Transaction/CreateDeposit', body: { ...body, transactionType: 1 }, isHashed: true, isRepeatable: true })
+  }
+
+  /** Create a native deposit. The WebApiKey needs the scope `deposits`. */
+  createNativeDeposit(body: CreateNativeDepositRequest): Promise<CreatedTransfer> {
+    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/CreateDeposit', body: { ...body, transactionType: 1 }, isHashed: true, isEnvelope: true, isRepeatable: true })
+  }
+
+  /** Create a withdrawal. The WebApiKey needs the scope `withdrawals`. */
+  createWithdrawal(body: CreateWithdrawalRequest): Promise<CreatedTransfer> {
+    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/CreateWithdraw', body: { ...body, transactionType: 2 }, isHashed: true, isEnvelope: true, isRepeatable: true })
+  }
+
+  /** Log in to the wallet account that pays a native deposit. Sends a code to the customer by SMS. The limits are 5 codes per minute and account, and 20 logins per deposit. The third wrong password starts a wait. The WebApiKey needs the scope `deposits`. */
+  walletCustomerLogin(body: WalletLoginRequest): Promise<string> {
+    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/WalletCustomerLogin', body, isEnvelope: true, isRepeatable: false })
+  }
+
+  /** Verify the code. A login has five attempts. The right code uses up the token. The WebApiKey needs the scope `deposits`. */
+  wallet2Fa(body: WalletCodeRequest): Promise<VerifiedCode> {
+    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/Wallet2Fa', body, isEnvelope: true, isRepeatable: false })
+  }
+
+  /** Check whether the customer has confirmed the device, and finish the deposit. Poll every 2 seconds. One request per second and deposit counts against no limit. The WebApiKey needs the scope `deposits`. */
+  walletValidateUserDevice(body: WalletDeviceRequest): Promise<string | null> {
+    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/WalletValidateUserDevice', body, isEnvelope: true, isRepeatable: true })
+  }
+
+  /** Get a transfer. The WebApiKey needs the scope `read`. */
+  getTransfer(trackingId: string): Promise<Transfer> {
+    return this.send({ method: 'GET', path: `/v1/transfers/${encodeURIComponent(trackingId)}`, isRepeatable: true })
+  }
+
+  /** List transfers. Newest first. A new transfer can take a moment to appear, except in a search by referenceId. The WebApiKey needs the scope `read`. */
+  listTransfers(query: ListTransfersQuery = {}): Promise<TransferPage> {
+    return this.send({ method: 'GET', path: '/v1/transfers', query, isRepeatable: true })
+  }
+
+  /** Get the history of a transfer. The WebApiKey needs the scope `read`. */
+  getTransferEvents(trackingId: string): Promise<History> {
+    return this.send({ method: 'GET', path: `/v1/transfers/${encodeURIComponent(trackingId)}/events`, isRepeatable: true })
+  }
+
+  /** Read the feed of all your events. Oldest first. Continue with `after` = `next`. No event is ever inserted before a position that you have read. The WebApiKey needs the scope `read`. */
+  listEvents(query: ListEventsQuery = {}): Promise<Feed> {
+    return this.send({ method: 'GET', path: '/v1/events', query, isRepeatable: true })
+  }
+
+  /** Get the merchant of your key. The WebApiKey needs the scope `read`. */
+  getMerchant(): Promise<Merchant> {
+    return this.send({ method: 'GET', path: '/v1/merchant', isRepeatable: true })
+  }
+
+  /** Get the callbacks sent about a transfer. The WebApiKey needs the scope `read`. */
+  getTransferCallbacks(trackingId: string): Promise<TransferCallbacks> {
+    return this.send({ method: 'GET', path: `/v1/transfers/${encodeURIComponent(trackingId)}/callbacks`, isRepeatable: true })
+  }
+
+  /** Resend callbacks. Without a webhookId: all parked callbacks, or the latest one if none is parked. A callback can be resent after 1 minute, then after 2, 4, and up to 60 minutes; a callback of a sandbox merchant at any time. The WebApiKey needs the scope `read`. */
+  resendTransferCallbacks(trackingId: string, body: ResendTransferCallbacksRequest = {}): Promise<ResendResult> {
+    return this.send({ method: 'POST', path: `/v1/transfers/${encodeURIComponent(trackingId)}/callbacks/resend`, body, isRepeatable: false })
+  }
+
+  /** List callbacks. Newest first. A new callback or a changed status can take a moment to appear. The WebApiKey needs the scope `read`. */
+  listCallbacks(query: ListCallbacksQuery = {}): Promise<CallbackPage> {
+    return this.send({ method: 'GET', path: '/v1/callbacks', query, isRepeatable: true })
+  }
+
+  /** Resend many callbacks. Resends the named callbacks, or those that were parked since a time. The same limit applies to each callback; callbacks that were resent just now are omitted, except those of a sandbox merchant. The WebApiKey needs the scope `read`. */
+  resendCallbacks(body: ResendCallbacksRequest): Promise<ResendManyResult> {
+    return this.send({ method: 'POST', path: '/v1/callbacks/resend', body, isRepeatable: false })
+  }
+
+  /** Get the state of your callback endpoint. The WebApiKey needs the scope `read`. */
+  getCallbackEndpoint(): Promise<CallbackEndpoint> {
+    return this.send({ method: 'GET', path: '/v1/callbacks/endpoint', isRepeatable: true })
+  }
+
+  /** Send a test event to your callback endpoint. At most one every five seconds. It is signed like a callback and has the header `x-transfer-test`. If it is delivered, callbacks that wait after a failed attempt are sent again. The WebApiKey needs the scope `read`. */
+  testCallbackEndpoint(): Promise<EndpointTest> {
+    return this.send({ method: 'POST', path: '/v1/callbacks/endpoint/test', isRepeatable: false })
+  }
+
+  /** Enable your callback endpoint again. All waiting callbacks are sent, in order per transfer. The WebApiKey needs the scope `read`. */
+  enableCallbackEndpoint(): Promise<CallbackEndpoint> {
+    return this.send({ method: 'POST', path: '/v1/callbacks/endpoint/enable', isRepeatable: true })
+  }
+
+  /** Claim a withdrawal for 15 minutes. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
+  claimWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${encodeURIComponent(trackingId)}/claim`, body, isRepeatable: true })
+  }
+
+  /** Release a claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
+  releaseWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${encodeURIComponent(trackingId)}/release`, body, isRepeatable: true })
+  }
+
+  /** Complete a paid withdrawal. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
+  completeWithdrawal(trackingId: string, body: CompleteWithdrawalRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${encodeURIComponent(trackingId)}/complete`, body, isRepeatable: true })
+  }
+
+  /** Cancel a withdrawal without paying it. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
+  cancelWithdrawal(trackingId: string, body: CancelWithdrawalRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${encodeURIComponent(trackingId)}/cancel`, body, isRepeatable: true })
+  }
+}

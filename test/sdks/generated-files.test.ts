@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { apiOf, type Document } from '../../sdks/generate/api-model.js'
+import { generatedFiles } from '../../sdks/generate/generate.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
+
+const service = await startTestService()
+t.teardown(() => destroyTestService(service))
+const document = (await service.app.inject('/documentation/json')).json<Document>()
+
+t.test('the generated files are those of the current document (npm run sdks:generate)', async (t) => {
+  for (const [path, text] of Object.entries(generatedFiles(document))) t.equal(await readFile(path, 'utf8'), text, path)
+})
+
+t.test('the clients have every operation with a response', async (t) => {
+  const ids = Object.values(document.paths).flatMap((methods) => Object.values(methods).map((each) => each.operationId))
+  const { operations, objects } = apiOf(document)
+  t.same(
+    ids.filter((id) => !operations.some((operation) => operation.id === id)),
+    ['streamCallbacks'],
+  )
+  for (const { id, body, isHashed, path } of operations) t.equal(isHashed, /\/Create/.test(path), `${id} ${body?.name}`)
+  t.ok(objects.some(({ name }) => name === 'Callback'))
+})
+
+t.test('rejects a field with the name of an amount that is not an amount', async (t) => {
+  const Thing = { properties: { amount: { type: 'string' } } }
+  const changed = { ...document, components: { schemas: { ...document.components.schemas, Thing } } }
+  t.throws(() => apiOf(changed), /Thing.amount has the name of an amount/)
+})
