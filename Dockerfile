@@ -9,6 +9,7 @@ COPY packages/event-log/package.json packages/event-log/
 COPY packages/event-log-server/package.json packages/event-log-server/
 COPY packages/sqlite-node20/package.json packages/sqlite-node20/
 COPY packages/transparency-log/package.json packages/transparency-log/
+COPY sdks/typescript/package.json sdks/typescript/
 RUN npm ci --no-audit --no-fund --ignore-scripts
 COPY . .
 # The image contains the files of the npm package and its dependencies, in the versions of the lockfile.

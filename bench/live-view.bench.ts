@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import type { CDPSession } from 'playwright-core'
 import { startService } from '../examples/example-service.js'
-import { MerchantClient } from '../examples/merchant/merchant-api-client.js'
 import { launchBrowser } from '../test/browser/launch-browser.js'
+import { RawMerchantClient } from '../test/support/raw-merchant-client.js'
 import { runPart } from './support/bench-part.js'
 import { note, row, title } from './support/bench-report.js'
 
@@ -54,7 +54,7 @@ async function memoryOf(devtools: CDPSession) {
 }
 
 /** Creates transfers at an even rate, regardless of the response times. Returns the number of created transfers. */
-async function createEvenly(client: MerchantClient): Promise<number> {
+async function createEvenly(client: RawMerchantClient): Promise<number> {
   const startedMs = performance.now()
   const results: Promise<boolean>[] = []
   const create = () => client.nativeDeposit(randomUUID(), '100.00').then(({ status }) => status === 200)
@@ -84,7 +84,7 @@ await runPart(async (cleanup) => {
   await page.getByText(/Live$/).first().waitFor()
   const devtools = await page.context().newCDPSession(page)
 
-  const creating = createEvenly(new MerchantClient(service.baseUrl, service.sandbox))
+  const creating = createEvenly(new RawMerchantClient(service.baseUrl, service.sandbox))
   await sleep(settledAfterSeconds * 1000)
   const early = await memoryOf(devtools)
   const created = await creating

@@ -4,10 +4,9 @@
  */
 import { strict as assert } from 'node:assert'
 import { randomUUID } from 'node:crypto'
+import { ApiError, type Callback, ErrorCode, TransferdClient } from '@transferd/client'
 import { Customer, type Message } from './customer.js'
 import { startService } from './example-service.js'
-import type { Callback } from './merchant/callback-receiver.js'
-import { type ApiResponse, MerchantClient } from './merchant/merchant-api-client.js'
 import { startShop } from './merchant/shop.js'
 
 const callbackWithinMs = 10_000
@@ -44,7 +43,7 @@ async function play(): Promise<void> {
   const addresses = ['--callback-url', `${shop.url}/callbacks`, '--return-url', `${shop.url}/return`]
   await service.cli('merchants', 'set', sandbox.merchantId, ...addresses)
   say(`  callbacks to ${shop.url}/callbacks`)
-  const merchant = new MerchantClient(baseUrl, sandbox)
+  const merchant = new TransferdClient({ baseUrl, ...sandbox })
   const customer = new Customer(wallet.email, wallet.password, () => service.cli<Message[]>('outbox', 'list'), say)
 
   const hosted = await hostedDeposit(customer)
@@ -65,7 +64,7 @@ async function hostedDeposit(customer: Customer): Promise<string> {
   say(`  ${url}`)
   await customer.payOnPage(url)
   const { HasAmountMismatch, TransactionAmount } = await callbackOf(trackingId, 2)
-  assert.deepEqual([HasAmountMismatch, TransactionAmount], [false, 100])
+  assert.deepEqual([HasAmountMismatch, TransactionAmount], [false, '100.00'])
   return trackingId
 }
 
@@ -89,17 +88,20 @@ async function order(way: string, amount: string) {
   return placed
 }
 
-async function underpaidDeposit(merchant: MerchantClient): Promise<string> {
+async function underpaidDeposit(merchant: TransferdClient): Promise<string> {
   say('\nDeposit of 250.50 by bank transfer, of which 95.00 arrive:')
-  const referenceId = randomUUID()
-  const { body, trackingId } = created(await merchant.hostedDeposit(referenceId, '250.50'))
-  assert.deepEqual((await merchant.hostedDeposit(referenceId, '250.50')).body, body, 'a repeat gets the same response')
-  assert.equal((await merchant.hostedDeposit(referenceId, '250.51')).status, 409, 'a changed repeat is rejected')
+  const request = depositOf('250.50')
+  const deposit = await merchant.createHostedDeposit(request)
+  const { trackingId } = deposit
+  say(`  created: trackingId ${trackingId}`)
+  assert.deepEqual(await merchant.createHostedDeposit(request), deposit, 'a repeat gets the same response')
+  const isReused = (error: unknown) => error instanceof ApiError && error.code === ErrorCode.ReferenceReused
+  await assert.rejects(merchant.createHostedDeposit({ ...request, amount: '250.51' }), isReused)
   say('  a repeat of the request gets the same response; one with a different amount is rejected')
   await settle(trackingId, 'complete', '--amount', '95.00', '--receipt-url', 'https://receipts.example.com/1')
   const callback = await callbackOf(trackingId, 2)
   assert.equal(callback.HasAmountMismatch, true, 'the callback reports the mismatch')
-  assert.deepEqual([callback.Amount, callback.TransactionAmount], [250.5, 95])
+  assert.deepEqual([callback.Amount, callback.TransactionAmount], ['250.50', '95.00'])
   assert.equal(callback.ReceiptUrl, 'https://receipts.example.com/1')
   return trackingId
 }
@@ -114,25 +116,21 @@ async function withdraw(): Promise<string> {
   return trackingId
 }
 
-async function cancelDeposit(merchant: MerchantClient): Promise<string> {
+async function cancelDeposit(merchant: TransferdClient): Promise<string> {
   say('\nHosted deposit of 30, cancelled:')
-  const { trackingId } = created(await merchant.hostedDeposit(randomUUID(), '30'))
+  const { trackingId } = await merchant.createHostedDeposit(depositOf('30'))
+  say(`  created: trackingId ${trackingId}`)
   await settle(trackingId, 'cancel', '--message', 'the customer changed their mind')
   const callback = await callbackOf(trackingId, 4)
   assert.equal(callback.Message, 'the customer changed their mind')
-  const read = await merchant.get(`/v1/transfers/${trackingId}`)
-  assert.equal(read.status, 200, 'the merchant can read the transfer')
+  const { statusDescription } = await merchant.getTransfer(trackingId)
+  assert.equal(statusDescription, 'Cancelled', 'the merchant can read the transfer')
   return trackingId
 }
 
-/** Returns the body of a create. The native endpoints wrap their result, and the hosted one does not. */
-function created(response: ApiResponse): { body: ApiResponse['body']; trackingId: string } {
-  assert.equal(response.status, 200, JSON.stringify(response.body))
-  const body = (response.body.result ?? response.body) as ApiResponse['body']
-  assert.equal(body.statusDescription, 'Pending')
-  const trackingId = String(body.trackingId)
-  say(`  created: trackingId ${trackingId}`)
-  return { body, trackingId }
+function depositOf(amount: string) {
+  const customer = { userId: '42', name: 'Ada Lovelace', username: 'ada' }
+  return { ...customer, amount, referenceId: randomUUID(), paymentMethod: 1 }
 }
 
 async function settle(trackingId: string, command: string, ...options: string[]): Promise<void> {

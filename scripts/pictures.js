@@ -2,10 +2,10 @@
 // pages of the dashboard with an hour of sample transfers.
 import { mkdirSync, statSync } from 'node:fs'
 import { startService } from '../dist/examples/example-service.js'
-import { MerchantClient } from '../dist/examples/merchant/merchant-api-client.js'
 import { signIn } from '../dist/test/browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../dist/test/browser/launch-browser.js'
 import { enterCode, signInToWallet } from '../dist/test/browser/payment-page-service.js'
+import { RawMerchantClient } from '../dist/test/support/raw-merchant-client.js'
 
 const folder = 'docs/images'
 const maxBytes = 150_000
@@ -20,7 +20,7 @@ async function takePaymentPage(browser, service) {
   const file = `${folder}/payment-page.png`
   const { merchantId, wallet } = service.sandbox
   await service.cli('merchants', 'set', merchantId, '--name', 'Blue Shop')
-  const { body } = await new MerchantClient(service.baseUrl, service.sandbox).hostedDeposit('order-1042', '250.00')
+  const { body } = await new RawMerchantClient(service.baseUrl, service.sandbox).hostedDeposit('order-1042', '250.00')
   const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 390, height: 790 } })
   const page = await context.newPage()
   const pictures = []
@@ -126,7 +126,7 @@ const service = await startService()
 try {
   mkdirSync(folder, { recursive: true })
   await service.cli('seed')
-  const merchant = new MerchantClient(service.baseUrl, service.sandbox)
+  const merchant = new RawMerchantClient(service.baseUrl, service.sandbox)
   for (const [n, amount] of ['75.00', '1200.00', '310.50', '42.00'].entries())
     await merchant.withdrawal(`payout-${n + 1}`, amount, 'DE89370400440532013000')
   await takePaymentPage(browser, service)

@@ -13,6 +13,7 @@ const manifests = [
   'packages/event-log-server/package.json',
   'packages/sqlite-node20/package.json',
   'packages/transparency-log/package.json',
+  'sdks/typescript/package.json',
 ]
 const unreleased = '## Unreleased\n'
 

@@ -10,6 +10,8 @@ const eventStoreDb = [
   ...['long/two-nodes-eventstoredb', 'long/copy-between-engines'],
 ]
 const clients = ['long/generated-clients', 'long/generated-python-client']
+/** What merchants' programs contain. */
+const sdks = ['long/sdks', 'long/sdk-runtimes']
 const program = ['long/packages', 'long/installed-packages', 'long/demo', 'long/readme']
 
 /** The table lists the tests to run when a file of a folder changes. A changed test runs itself. */
@@ -30,6 +32,7 @@ const table = {
   'packages/transparency-log/': ['long/auditors-guide', 'crash/tree', 'audit/integrity'],
   'README.md': ['long/readme'],
   'scripts/': ['long/packages', 'long/installed-packages'],
+  'sdks/': sdks,
   'src/audit/': [
     'long/auditors-guide',
     'long/export-killed',

@@ -73,7 +73,7 @@ interface Locked {
 type Lock = { readonly packages: { readonly [path: string]: Locked } }
 const lockOf = (folder: string) => JSON.parse(readFileSync(`${folder}/package-lock.json`, 'utf8')) as Lock
 const ownScope = '@transferd/'
-const folders = ['.', ...readdirSync('packages').map((name) => `packages/${name}`)]
+const folders = ['.', ...readdirSync('packages').map((name) => `packages/${name}`), 'sdks/typescript']
 const manifests = folders.map((folder) => JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as Manifest)
 const ownOf = ({ dependencies, optionalDependencies }: Manifest) => ({ ...dependencies, ...optionalDependencies })
 function packagesIn({ packages }: Lock) {

@@ -11,6 +11,7 @@ const pages = [
   ...pagesIn('.'),
   ...pagesIn('docs', true),
   ...readdirSync('packages').flatMap((name) => pagesIn(`packages/${name}`)),
+  ...['typescript', 'python'].flatMap((name) => pagesIn(`sdks/${name}`)),
 ]
 
 /** Returns the anchors that GitHub derives from the headings. */
@@ -28,7 +29,7 @@ t.test('every file and folder named on a page exists', async (t) => {
   t.ok(pages.length > 40)
   for (const page of pages) {
     const named = readFileSync(page, 'utf8').matchAll(
-      /`((?:src|packages|web|test|docs|scripts|bench|examples)\/[^`]+)`/g,
+      /`((?:src|packages|web|test|docs|scripts|bench|examples|sdks)\/[^`]+)`/g,
     )
     // For a pattern like `test/crash/two-nodes*.test.ts`, only the folder must exist.
     const paths = [...named].map(([, path = '']) => (/[*<]/.test(path) ? dirname(path) : path))

@@ -1,6 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import type { Callback } from './callback-receiver.js'
-import type { ApiResponse, MerchantClient } from './merchant-api-client.js'
+import {
+  ApiError,
+  type Callback,
+  type CreateNativeDepositRequest,
+  ErrorCode,
+  type TransferdClient,
+} from '@transferd/client'
+
+/** After these failures, the customer must log in again. */
+const endsLogin = new Set<number | null>([
+  ErrorCode.BadToken,
+  ErrorCode.ExpiredToken,
+  ErrorCode.UsedToken,
+  ErrorCode.TooManyCodes,
+])
+/** The shop has one customer. */
+const customer = { userId: '42', name: 'Ada Lovelace', username: 'ada', paymentMethod: 1 }
 
 /** The next step of a native order, for which its page shows a form. */
 type NativeStep = 'login' | 'code' | 'device' | 'done'
@@ -16,7 +31,7 @@ export interface Order {
   /** The status in the last verified callback. Only this status decides whether the shop ships the goods. */
   status: string
   /** The transferred amount, which may differ from the order's amount. */
-  transactionAmount: number
+  transactionAmount: string
   step: NativeStep
   token: string
   /** The message to the customer about the last step. */
@@ -27,7 +42,7 @@ export interface Order {
 export class Orders {
   private readonly orders = new Map<string, Order>()
 
-  constructor(private readonly client: MerchantClient) {}
+  constructor(private readonly client: TransferdClient) {}
 
   all(): readonly Order[] {
     return [...this.orders.values()].reverse()
@@ -39,11 +54,8 @@ export class Orders {
 
   async place(way: Order['way'], amount: string, accountNumber: string): Promise<Order> {
     const referenceId = randomUUID()
-    const { status, body } = await this.create(way, referenceId, amount, accountNumber)
-    if (status !== 200) throw new Error(`the ${way} order was rejected: ${JSON.stringify(body.error)}`)
-    // The native endpoints wrap their result, and the hosted one does not.
-    const { trackingId, url = '' } = (body.result ?? body) as { trackingId: string; url?: string }
-    const state = { status: 'Pending', transactionAmount: 0, step: 'login', token: '', problem: '' } as const
+    const { trackingId, url = '' } = await this.create(way, { ...customer, amount, referenceId }, accountNumber)
+    const state = { status: 'Pending', transactionAmount: '0.00', step: 'login', token: '', problem: '' } as const
     const order: Order = { referenceId, way, amount, trackingId, url, ...state }
     this.orders.set(referenceId, order)
     return order
@@ -51,24 +63,36 @@ export class Orders {
 
   /** Executes a step of a native deposit. The customer's input in `fields` is not stored. */
   async pay(order: Order, fields: URLSearchParams): Promise<void> {
+    try {
+      order.problem = ''
+      await this.step(order, (name) => fields.get(name)?.trim() ?? '')
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      order.problem = error.details ?? error.message
+      if (endsLogin.has(error.code)) order.step = 'login'
+    }
+  }
+
+  private async step(order: Order, typed: (name: string) => string): Promise<void> {
     const { trackingId, token } = order
-    const typed = (name: string) => fields.get(name)?.trim() ?? ''
     switch (order.step) {
       case 'login': {
-        const response = await this.client.walletLogIn(trackingId, typed('email'), typed('password'))
-        if (this.isAccepted(order, response)) this.advance(order, 'code', String(response.body.result))
+        const login = { trackingId, userName: typed('email'), password: typed('password') }
+        Object.assign(order, { step: 'code', token: await this.client.walletCustomerLogin(login) })
         return
       }
       case 'code': {
-        const response = await this.client.walletCode(trackingId, token, typed('code'))
-        if (!this.isAccepted(order, response)) return
-        const next = response.body.result as { next_step: string; token: string }
-        this.advance(order, next.next_step === 'Completed' ? 'done' : 'device', next.token)
+        const verified = await this.client.wallet2Fa({ trackingId, token, code: typed('code') })
+        const step = verified.next_step === 'Completed' ? 'done' : 'device'
+        Object.assign(order, { step, token: verified.token })
         return
       }
-      case 'device':
-        if (this.isAccepted(order, await this.client.walletDevice(trackingId, token))) this.advance(order, 'done', '')
+      case 'device': {
+        const completed = await this.client.walletValidateUserDevice({ trackingId, token })
+        if (completed === null) order.problem = 'The device is not confirmed yet.'
+        else order.step = 'done'
         return
+      }
       case 'done':
         return
       default:
@@ -84,33 +108,20 @@ export class Orders {
     order.transactionAmount = TransactionAmount
   }
 
-  private create(way: Order['way'], referenceId: string, amount: string, accountNumber: string): Promise<ApiResponse> {
+  private async create(
+    way: Order['way'],
+    request: CreateNativeDepositRequest,
+    accountNumber: string,
+  ): Promise<{ readonly trackingId: string; readonly url?: string }> {
     switch (way) {
       case 'hosted':
-        return this.client.hostedDeposit(referenceId, amount)
+        return this.client.createHostedDeposit(request)
       case 'native':
-        return this.client.nativeDeposit(referenceId, amount)
+        return this.client.createNativeDeposit(request)
       case 'withdrawal':
-        return this.client.withdrawal(referenceId, amount, accountNumber)
+        return this.client.createWithdrawal({ ...request, accountNumber })
       default:
         return way satisfies never
     }
-  }
-
-  private isAccepted(order: Order, { body }: ApiResponse): boolean {
-    const { code, message, details } = (body.error ?? {}) as {
-      code?: number
-      message?: string
-      details?: string | null
-    }
-    order.problem = body.success ? '' : (details ?? message ?? 'The step failed.')
-    // After an expired or used token, or too many codes, the customer must log in again.
-    if (code !== undefined && [40007, 40008, 40009, 40011].includes(code)) order.step = 'login'
-    return body.success === true
-  }
-
-  private advance(order: Order, step: NativeStep, token: string): void {
-    order.step = step
-    order.token = token
   }
 }

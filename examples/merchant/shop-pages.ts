@@ -4,7 +4,7 @@ import type { Order } from './shop-orders.js'
 export function frontPage(orders: readonly Order[]): string {
   const rows = orders.map(
     ({ referenceId, way, amount, status, transactionAmount }) =>
-      `<tr><td><a href="/orders/${referenceId}">${referenceId}</a><td>${way}<td>${amount}<td>${status}<td>${transactionAmount.toFixed(2)}`,
+      `<tr><td><a href="/orders/${referenceId}">${referenceId}</a><td>${way}<td>${amount}<td>${status}<td>${transactionAmount}`,
   )
   return page(
     'Example shop',
@@ -21,7 +21,7 @@ export function frontPage(orders: readonly Order[]): string {
  * @param serviceOrigin The origin of the payment page.
  */
 export function orderPage(order: Order, serviceOrigin: string): string {
-  const state = `<p>Amount ${order.amount}, status <strong id="status">${order.status}</strong>, transferred ${order.transactionAmount.toFixed(2)}</p>`
+  const state = `<p>Amount ${order.amount}, status <strong id="status">${order.status}</strong>, transferred ${order.transactionAmount}</p>`
   const body = order.status === 'Pending' ? payment(order, serviceOrigin) : ''
   return page(`Order ${order.referenceId}`, `${state}${body}<p><a href="/">All orders</a></p>`)
 }

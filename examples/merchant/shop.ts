@@ -8,8 +8,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { pathToFileURL } from 'node:url'
-import { type Callback, CallbackEndpoint, type Credentials, read } from './callback-receiver.js'
-import { MerchantClient } from './merchant-api-client.js'
+import { type Callback, TransferdClient } from '@transferd/client'
+import { CallbackEndpoint, type Credentials, read } from './callback-receiver.js'
 import { type Order, Orders } from './shop-orders.js'
 import { frontPage, orderPage } from './shop-pages.js'
 
@@ -26,7 +26,7 @@ interface ShopOptions {
 
 /** Starts the shop on loopback. It has a single customer and therefore no sessions. */
 export async function startShop({ baseUrl, credentials, port, onCallback = () => {} }: ShopOptions) {
-  const orders = new Orders(new MerchantClient(baseUrl, credentials))
+  const orders = new Orders(new TransferdClient({ baseUrl, ...credentials }))
   const endpoint = new CallbackEndpoint((callback) => {
     orders.apply(callback)
     onCallback(callback)

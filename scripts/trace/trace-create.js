@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startService } from '../../dist/examples/example-service.js'
 import { startReceiver } from '../../dist/examples/merchant/callback-receiver.js'
-import { MerchantClient } from '../../dist/examples/merchant/merchant-api-client.js'
+import { RawMerchantClient } from '../../dist/test/support/raw-merchant-client.js'
 
 const settleMs = 3_000
 const idleForMs = 15_000
@@ -29,7 +29,7 @@ async function calls(act) {
     await service.cli('merchants', 'set', merchantId, '--callback-url', receiver.url, '--callback-on-create')
     await pause(settleMs)
     const begin = Date.now()
-    await act(new MerchantClient(service.baseUrl, service.sandbox), callback)
+    await act(new RawMerchantClient(service.baseUrl, service.sandbox), callback)
     const end = Date.now()
     receiver.close()
     return readFileSync(process.env.TRACE_FILE, 'utf8')

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
-import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { RawMerchantClient } from '../support/raw-merchant-client.js'
 import { cliItems, cliJson, runCli } from './in-process.js'
 
 interface TransferAnswer {
@@ -14,7 +14,7 @@ interface TransferAnswer {
 
 const directory = temporaryDirectory(t)
 const service = await startServiceProcess(t, { directory })
-const client = new MerchantClient(service.baseUrl, service.sandbox!)
+const client = new RawMerchantClient(service.baseUrl, service.sandbox!)
 
 async function deposit(referenceId: string): Promise<string> {
   const { status, body } = await client.hostedDeposit(referenceId, '100.00')

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { userInfo } from 'node:os'
+import type { Callback } from '@transferd/client'
 import t from 'tap'
-import { type Callback, type Credentials, startReceiver } from '../../examples/merchant/callback-receiver.js'
-import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
+import { type Credentials, startReceiver } from '../../examples/merchant/callback-receiver.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { RawMerchantClient } from '../support/raw-merchant-client.js'
 import { cliItems, cliJson, runCli } from './in-process.js'
 
 interface TransferAnswer {
@@ -16,7 +17,7 @@ interface TransferAnswer {
 
 const directory = temporaryDirectory(t)
 const service = await startServiceProcess(t, { directory })
-const client = new MerchantClient(service.baseUrl, service.sandbox!)
+const client = new RawMerchantClient(service.baseUrl, service.sandbox!)
 
 async function deposit(referenceId: string, amount = '100.00'): Promise<string> {
   const { status, body } = await client.hostedDeposit(referenceId, amount)
@@ -152,7 +153,7 @@ async function everyPage(...args: string[]) {
 t.test('lists 60 concurrently created deposits in pages of 9, each once', async (t) => {
   const settings = ['--name', 'Busy', '--callback-url', 'http://127.0.0.1:1/', '--sandbox', '--callback-on-create']
   const issued = await cliJson<Credentials & { id: string }>(directory, 'merchants', 'create', ...settings)
-  const busy = new MerchantClient(service.baseUrl, issued)
+  const busy = new RawMerchantClient(service.baseUrl, issued)
   const responses = await Promise.all(Array.from({ length: 60 }, (_, n) => busy.hostedDeposit(`busy-${n}`, '5.00')))
   const created = responses.map(({ body }) => String(body.trackingId)).sort()
   const list = ['transfers', 'list', '--merchant', issued.id, '--limit']
@@ -201,7 +202,7 @@ t.test('lists, resends and enables callbacks', async (t) => {
   const url = `http://127.0.0.1:${(receiver.address() as { port: number }).port}/`
   const settings = ['--name', 'Listens', '--callback-url', url, '--sandbox']
   const issued = await cliJson<Credentials & { id: string }>(directory, 'merchants', 'create', ...settings)
-  const { body } = await new MerchantClient(service.baseUrl, issued).hostedDeposit('callback', '10.00')
+  const { body } = await new RawMerchantClient(service.baseUrl, issued).hostedDeposit('callback', '10.00')
   const trackingId = String(body.trackingId)
   await transfers('complete', trackingId)
 
@@ -226,7 +227,7 @@ t.test('lists, resends and enables callbacks', async (t) => {
   const resendWaiting = ['callbacks', 'resend', '--waiting', '--merchant', issued.id]
   t.same(await cliJson(directory, ...resendWaiting), { merchantId: issued.id, waiting: false })
   answer = 500
-  const second = await new MerchantClient(service.baseUrl, issued).hostedDeposit('waiting', '10.00')
+  const second = await new RawMerchantClient(service.baseUrl, issued).hostedDeposit('waiting', '10.00')
   const waiting = String(second.body.trackingId)
   await transfers('complete', waiting)
   const ofWaiting = async () =>

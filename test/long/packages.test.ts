@@ -13,7 +13,13 @@ import { startServiceProcess, temporaryDirectory } from '../support/processes.js
 
 const run = promisify(execFile)
 const packages = [
-  ...['transferd', '@transferd/event-log', '@transferd/event-log-server', '@transferd/transparency-log'],
+  ...[
+    'transferd',
+    '@transferd/event-log',
+    '@transferd/event-log-server',
+    '@transferd/transparency-log',
+    '@transferd/client',
+  ],
   ...(process.versions.node.startsWith('20.') ? ['@transferd/sqlite-node20'] : []),
 ]
 

@@ -3,10 +3,10 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { startEventsServerProcess } from '../support/events-server.js'
 import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { RawMerchantClient } from '../support/raw-merchant-client.js'
 
 const masterKey = () => randomBytes(32).toString('hex')
 
@@ -67,7 +67,7 @@ t.test('runs deposits, callbacks, lists and the command line, and stops during a
   const { merchantId } = service.sandbox!
   await cli('merchants', 'set', merchantId, '--callback-url', receiver.url)
   await cli('callbacks', 'enable', merchantId)
-  const client = new MerchantClient(service.baseUrl, service.sandbox!)
+  const client = new RawMerchantClient(service.baseUrl, service.sandbox!)
   const { status, body } = await client.hostedDeposit('first', '100.00')
   t.equal(status, 200)
   const trackingId = String(body.trackingId)

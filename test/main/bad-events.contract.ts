@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { binaryEvent, jsonEvent } from '@eventstore/db-client'
 import { serve } from '@transferd/event-log-server/test/support/server-fixture'
 import type { Test } from 'tap'
-import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
@@ -19,6 +18,7 @@ import { startTestEventsServer } from '../support/events-server.js'
 import { long } from '../support/long.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { RawMerchantClient } from '../support/raw-merchant-client.js'
 
 const canary = 'canary-7731'
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
@@ -142,12 +142,12 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
     const all = places.map(({ place }) => place).sort()
 
     let service = await scene.start()
-    const client = new MerchantClient(service.baseUrl, healthy)
+    const client = new RawMerchantClient(service.baseUrl, healthy)
     const created = await client.hostedDeposit('after-the-start', '100.00')
     t.equal(created.status, 200, 'other merchants can create transfers')
     await until(() => receiver.received.some(({ trackingId }) => trackingId === created.body.trackingId), 60_000)
     for (const victim of victims) {
-      const { status, body } = await new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
+      const { status, body } = await new RawMerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
       t.match({ status, body }, { status: 503, body: { success: false, error: { code: 50304 } } })
     }
     const listed = await scene.cli('merchants', 'list')
@@ -207,7 +207,7 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
       t.match(await skipEvent({ store, clock }, target, context), { accepted: true, changed: true }, place)
     }
     for (const victim of victims) {
-      const retry = () => new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
+      const retry = () => new RawMerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
       await until(async () => (await retry()).status === 200, 60_000)
     }
     const listOf = async () => {
@@ -230,7 +230,7 @@ export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'):
     if (!long) return
     service = await scene.start()
     t.match(await health(), { status: 200, details: [/^payouts are stopped/] })
-    const again = await new MerchantClient(service.baseUrl, victims[0]!).nativeDeposit('after', '100.00')
+    const again = await new RawMerchantClient(service.baseUrl, victims[0]!).nativeDeposit('after', '100.00')
     t.equal(again.status, 200)
     const rebuilt = await scene.cli('projections', 'rebuild', 'transfers')
     t.match(JSON.parse(rebuilt.stdout), { state: 'done' })

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-read-models.js'
 import { mongodbUrl, testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
 import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { RawMerchantClient } from '../support/raw-merchant-client.js'
 import { severableProxy } from '../support/severable-proxy.js'
 
 t.test('exits with status 1 and the reason if the server is missing', async (t) => {
@@ -31,7 +31,7 @@ t.test(
       for (const name of await readModels.listCollections()) await readModels.drop(name)
       await readModels.close()
     })
-    const client = new MerchantClient(service.baseUrl, { ...service.sandbox!, webhookSecret: '' })
+    const client = new RawMerchantClient(service.baseUrl, service.sandbox!)
     const headers = { webapikey: service.sandbox!.webApiKey }
     const list = () => fetch(`${service.baseUrl}/v1/transfers`, { headers })
     const listed = async () => ((await (await list()).json()) as { items?: unknown[] }).items?.length

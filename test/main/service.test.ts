@@ -4,17 +4,17 @@ import { readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { cliJson } from '../cli/in-process.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
 import { runCli, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { RawMerchantClient } from '../support/raw-merchant-client.js'
 import { openServiceLog } from '../support/service-log.js'
 
 const onlyLong = { skip: long ? false : 'only in the long form' }
 
-function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
-  return new MerchantClient(baseUrl, sandbox!)
+function clientOf({ baseUrl, sandbox }: ServiceProcess): RawMerchantClient {
+  return new RawMerchantClient(baseUrl, sandbox!)
 }
 
 t.test('exits with status 1 and the port number if the port is in use, and leaves no process running', async (t) => {

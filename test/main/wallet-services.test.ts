@@ -5,10 +5,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { type Message, startWalletCore } from '../../examples/wallet-core.js'
 import { cliJson } from '../cli/in-process.js'
 import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { RawMerchantClient } from '../support/raw-merchant-client.js'
 
 const password = '730914'
 const native = '/api/services/app/TransactionRequests'
@@ -20,7 +20,7 @@ interface Answer {
 
 /** A merchant's server in the native flow. */
 function shop({ baseUrl, sandbox }: ServiceProcess, email: string) {
-  const client = new MerchantClient(baseUrl, sandbox!)
+  const client = new RawMerchantClient(baseUrl, sandbox!)
   const post = async (path: string, body: object): Promise<Answer> => {
     const headers = { 'content-type': 'application/json', webapikey: sandbox!.webApiKey }
     const response = await fetch(`${baseUrl}${native}/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { banner } from '../../src/sandbox/banner.js'
 import { cliItems, cliJson } from '../cli/in-process.js'
 import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { RawMerchantClient } from '../support/raw-merchant-client.js'
 
-function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
-  return new MerchantClient(baseUrl, sandbox!)
+function clientOf({ baseUrl, sandbox }: ServiceProcess): RawMerchantClient {
+  return new RawMerchantClient(baseUrl, sandbox!)
 }
 
 const outboxOf = async ({ baseUrl }: ServiceProcess, token: string) =>

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import {
   type Scenario,
   type ScenarioName,
@@ -14,6 +13,7 @@ import { accepts, type Received, startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
 import { cliJson } from '../cli/in-process.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { RawMerchantClient } from '../support/raw-merchant-client.js'
 
 const iban = 'DE89370400440532013000'
 const freeAmount = '250.00'
@@ -64,7 +64,7 @@ async function scene(t: Test) {
   const { sandbox } = service
   await cliJson(directory, 'merchants', 'set', sandbox!.merchantId, '--callback-url', receiver.url)
   await cliJson(directory, 'callbacks', 'enable', sandbox!.merchantId)
-  return { directory, service, receiver, at, client: new MerchantClient(service.baseUrl, sandbox!) }
+  return { directory, service, receiver, at, client: new RawMerchantClient(service.baseUrl, sandbox!) }
 }
 
 type Item = { readonly type: string; readonly at: string; readonly actor: string }

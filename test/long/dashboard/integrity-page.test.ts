@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { Database } from '@transferd/event-log/sqlite'
 import type { BrowserContextOptions } from 'playwright-core'
 import t from 'tap'
-import { MerchantClient } from '../../../examples/merchant/merchant-api-client.js'
 import type { Role } from '../../../src/domain/user/permissions.js'
 import { faultsOf } from '../../browser/dashboard/axe.js'
 import { narrow, signIn, wide } from '../../browser/dashboard/dashboard-service.js'
@@ -10,6 +9,7 @@ import { launchBrowser } from '../../browser/launch-browser.js'
 import { openContext } from '../../browser/watched-page.js'
 import { cliJson, runCli } from '../../cli/in-process.js'
 import { startServiceProcess, temporaryDirectory } from '../../support/processes.js'
+import { RawMerchantClient } from '../../support/raw-merchant-client.js'
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()
@@ -19,7 +19,7 @@ else {
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory })
   const { sandbox } = first
-  const withdrawal = await new MerchantClient(first.baseUrl, sandbox!).withdrawal(
+  const withdrawal = await new RawMerchantClient(first.baseUrl, sandbox!).withdrawal(
     '1',
     '75.00',
     'DE89370400440532013000',

@@ -1,13 +1,13 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { MerchantClient } from '../../../examples/merchant/merchant-api-client.js'
 import { faultsOf } from '../../browser/dashboard/axe.js'
 import { narrow, signIn, wide } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
 import { openContext } from '../../browser/watched-page.js'
 import { runCli } from '../../cli/in-process.js'
 import { startServiceProcess, temporaryDirectory } from '../../support/processes.js'
+import { RawMerchantClient } from '../../support/raw-merchant-client.js'
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()
@@ -16,7 +16,7 @@ else {
   t.teardown(() => browser.close())
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory })
-  const client = new MerchantClient(first.baseUrl, first.sandbox!)
+  const client = new RawMerchantClient(first.baseUrl, first.sandbox!)
   const withdraw = async (referenceId: string) => {
     const { body } = await client.withdrawal(referenceId, '75.00', 'DE89370400440532013000')
     return (body.result as { trackingId: string }).trackingId

@@ -1,5 +1,4 @@
 import { createHash, createHmac } from 'node:crypto'
-import type { Credentials } from './callback-receiver.js'
 
 const nativePath = '/api/services/app/TransactionRequests'
 const customer = { userId: '42', name: 'Ada Lovelace', username: 'ada', paymentMethod: 1 }
@@ -9,11 +8,11 @@ export interface ApiResponse {
   readonly body: { readonly [field: string]: unknown }
 }
 
-/** Sends the requests of a merchant's server. Amounts are text, so that the hashed amount equals the sent one. */
-export class MerchantClient {
+/** Sends the requests of a merchant's server and returns the responses as they are, for tests of statuses and bodies. */
+export class RawMerchantClient {
   constructor(
     private readonly baseUrl: string,
-    private readonly credentials: Credentials,
+    private readonly credentials: { readonly webApiKey: string; readonly secretKey: string },
   ) {}
 
   hostedDeposit(referenceId: string, amount: string): Promise<ApiResponse> {
