@@ -12,16 +12,29 @@ const maxLength = 110
 
 /** Returns the source of sdks/python/src/transferd/api.py, for Python 3.9 and later. */
 export function pythonApi(api: Api): string {
+  const types = typesOf(api)
+  const objects = inOrder(api.objects)
+  const exported = ['Amount', ...api.enums.map(({ name }) => name), ...objects.map(({ name }) => name)].sort()
   return `# Generated from the OpenAPI document by \`npm run sdks:generate\`. Do not edit.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import Any, List, Optional
+from typing import Any, AsyncIterator, Dict, Generic, Iterator, List, Optional, Type, TypeVar
 from urllib.parse import quote
 
+__all__ = [
+${exported.map((name) => `    "${name}",\n`).join('')}]
+
 #: The JSON fields that are amounts.
-AMOUNT_FIELDS = frozenset(${JSON.stringify(amountFields(api))})
+AMOUNT_FIELDS = frozenset(
+    [
+${amountFields(api)
+  .map((name) => `        "${name}",\n`)
+  .join('')}    ]
+)
+
+T = TypeVar("T")
 
 
 class Amount(str):
@@ -33,39 +46,42 @@ def _named(name: str, **options: Any) -> Any:
     return field(metadata={"name": name}, **options)
 
 ${api.enums.map(enumSource).join('\n')}
-${inOrder(api.objects).map(objectSource).join('\n')}
+${objects.map((object) => objectSource(object, types)).join('\n')}
 
 @dataclass(frozen=True)
-class ApiRequest:
+class ApiRequest(Generic[T]):
     """A request to the service."""
 
     method: str
     path: str
     #: The type of the result.
-    result: Any
-    query: Optional[dict] = None
-    body: Optional[dict] = None
+    result: Type[T]
+    query: Optional[Dict[str, Any]] = field(default=None, repr=False)
+    #: Without a repr, because it can contain a password.
+    body: Optional[Dict[str, Any]] = field(default=None, repr=False)
     #: Whether the body gets a hashCode.
     is_hashed: bool = False
     #: Whether it can be repeated after a lost response.
     is_repeatable: bool = True
     #: Whether the result is the field \`\`result\`\` of the response.
     is_envelope: bool = False
+    #: Whether the result can be null.
+    is_nullable: bool = False
 
 
 class Operations:
     """The operations of the API. Each raises a TransferdError."""
 
-    def _send(self, request: ApiRequest) -> Any:
+    def _send(self, request: ApiRequest[T]) -> T:
         raise NotImplementedError
-${api.operations.map((operation) => operationSource(operation, false)).join('')}
+${api.operations.map((operation) => operationSource(operation, api, types, false)).join('')}
 
 class AsyncOperations:
     """The operations of the API as coroutines. Each raises a TransferdError."""
 
-    async def _send(self, request: ApiRequest) -> Any:
+    async def _send(self, request: ApiRequest[T]) -> T:
         raise NotImplementedError
-${api.operations.map((operation) => operationSource(operation, true)).join('')}`
+${api.operations.map((operation) => operationSource(operation, api, types, true)).join('')}`
 }
 
 function enumSource({ name, values }: EnumModel): string {
@@ -94,48 +110,43 @@ function inOrder(objects: readonly ObjectModel[]): ObjectModel[] {
   return [...sorted]
 }
 
-function objectSource({ name, fields }: ObjectModel): string {
+function objectSource({ name, fields }: ObjectModel, types: Types): string {
   // A field with a default follows those without.
   const sorted = [...fields].sort((a, b) => Number(b.isRequired) - Number(a.isRequired))
   return `
 @dataclass(frozen=True)
 class ${name}:
-${sorted.map(fieldSource).join('')}`
+${sorted.map((field) => fieldSource(field, types)).join('')}`
 }
 
-function fieldSource({ name, type, isNullable, isRequired, description }: Field): string {
-  const comment =
-    description &&
-    `${wrapped(description)
-      .map((line) => `    #: ${line}`)
-      .join('\n')}\n`
-  const source = isNullable || !isRequired ? `Optional[${typeSource(type)}]` : typeSource(type)
-  return `${comment}    ${fieldName(name)}: ${source} = _named("${name}"${isRequired ? '' : ', default=None'})\n`
+function fieldSource(field: Field, types: Types): string {
+  const { name, type, isNullable, isRequired } = field
+  const comment = wrapped(explanationOf(field, types)).map((line) => `    #: ${line}\n`)
+  const source = isNullable || !isRequired ? `Optional[${types.source(type)}]` : types.source(type)
+  // A log of the object must not contain a token.
+  const options = [...(isRequired ? [] : ['default=None']), ...(name === 'token' ? ['repr=False'] : [])]
+  return `${comment.join('')}    ${fieldName(name)}: ${source} = _named(${[`"${name}"`, ...options].join(', ')})\n`
 }
 
-function operationSource(operation: Operation, isAsync: boolean): string {
+function operationSource(operation: Operation, api: Api, types: Types, isAsync: boolean): string {
   const { id, method, path, pathParameters, query, body, isHashed, isEnvelope, isRepeatable } = operation
   const fields = [...(body?.fields ?? []), ...query]
   const keywords = [...fields]
     .sort((a, b) => Number(b.isRequired) - Number(a.isRequired))
-    .map(({ name, type, isRequired }) =>
-      isRequired
-        ? `${fieldName(name)}: ${parameterType(type)}`
-        : `${fieldName(name)}: Optional[${parameterType(type)}] = None`,
-    )
+    .map((field) => parameterSource(field, types))
   const parameters = [
     'self',
     ...pathParameters.map((name) => `${fieldName(name)}: str`),
     ...(keywords.length > 0 ? ['*', ...keywords] : []),
   ]
   const dict = (of: readonly Field[], constants: readonly string[] = []) =>
-    `{${[...of.map(({ name }) => `"${name}": ${fieldName(name)}`), ...constants].join(', ')}}`
+    `{${listed([...of.map(({ name }) => `"${name}": ${fieldName(name)}`), ...constants], 16, 12)}}`
   const constants = Object.entries(body?.constants ?? {}).map(([name, value]) => `"${name}": ${JSON.stringify(value)}`)
   const url = pathParameters.reduce(
     (text, name) => text.replace(`{${name}}`, `{quote(${fieldName(name)}, safe='')}`),
     path,
   )
-  const result = typeSource(operation.result)
+  const result = types.source(operation.result)
   const parts = [
     `"${method}"`,
     `${pathParameters.length > 0 ? 'f' : ''}"${url}"`,
@@ -145,10 +156,12 @@ function operationSource(operation: Operation, isAsync: boolean): string {
     ...(isHashed ? ['is_hashed=True'] : []),
     ...(isRepeatable ? [] : ['is_repeatable=False']),
     ...(isEnvelope ? ['is_envelope=True'] : []),
+    ...(operation.isResultNullable ? ['is_nullable=True'] : []),
   ]
-  const documented = [...(body?.fields ?? []), ...query].filter(({ description }) => description)
-  const explanations = documented.flatMap(({ name, description }) => {
-    const [first, ...rest] = wrapped(`${fieldName(name)}: ${description}`)
+  const explanations = fields.flatMap((field) => {
+    const explanation = explanationOf(field, types)
+    if (!explanation) return []
+    const [first, ...rest] = wrapped(`${fieldName(field.name)}: ${explanation}`)
     return [`        ${first}`, ...rest.map((line) => `            ${line}`)]
   })
   const text = wrapped(operation.description).join('\n        ')
@@ -158,7 +171,46 @@ function operationSource(operation: Operation, isAsync: boolean): string {
         """${docstring}"""
         request = ApiRequest(${listed(parts, 12, 8)})
         return ${isAsync ? 'await ' : ''}self._send(request)
+${iterationSource(operation, api, types, isAsync)}`
+}
+
+/** Returns a method that yields the items of all pages, for an operation that returns pages with a cursor. */
+function iterationSource({ id, query, result }: Operation, api: Api, types: Types, isAsync: boolean): string {
+  if (!query.some(({ name }) => name === 'cursor')) return ''
+  const page = api.objects.find(({ name }) => result.kind === 'named' && name === result.name)
+  const items = page?.fields.find(({ name }) => name === 'items')?.type
+  if (items?.kind !== 'list') throw new Error(`${id} returns no items`)
+  const filters = query.filter(({ name }) => !['cursor', 'limit'].includes(name))
+  const parameters = ['self', '*', ...filters.map((field) => parameterSource(field, types))]
+  const method = snakeCase(id)
+  const values = [...filters.map(({ name }) => `${fieldName(name)}=${fieldName(name)}`), 'limit=100', 'cursor=cursor']
+  const each = isAsync
+    ? '            for item in page.items:\n                yield item'
+    : '            yield from page.items'
+  return `
+    ${isAsync ? 'async ' : ''}def ${method.replace('list_', 'iterate_')}(${listed(parameters, 8, 4)}) -> ${isAsync ? 'Async' : ''}Iterator[${types.source(items.item)}]:
+        """Yield the items of all pages of ${method}."""
+        cursor: Optional[str] = None
+        while True:
+            page = ${isAsync ? 'await ' : ''}self.${method}(${listed(values, 16, 12)})
+${each}
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 `
+}
+
+function parameterSource({ name, type, isRequired }: Field, types: Types): string {
+  const source = types.parameter(type)
+  return isRequired ? `${fieldName(name)}: ${source}` : `${fieldName(name)}: Optional[${source}] = None`
+}
+
+/** Returns the description of a field, which names the known values of its type. */
+function explanationOf({ type, description }: Field, types: Types): string {
+  const known = types.knownValues(type)
+  return known === undefined
+    ? description
+    : [description, `\`${known}\` has the known values.`].filter(Boolean).join(' ')
 }
 
 /** Returns the parts in one line if they fit, otherwise one per line. */
@@ -170,7 +222,7 @@ function listed(parts: readonly string[], indent: number, endIndent: number): st
 
 function wrapped(text: string): string[] {
   const lines: string[] = []
-  for (const word of text.replaceAll('`', '``').split(/\s+/)) {
+  for (const word of text.replaceAll('`', '``').split(/\s+/).filter(Boolean)) {
     const line = lines.at(-1)
     if (line !== undefined && line.length + 1 + word.length <= maxLength - 12)
       lines[lines.length - 1] = `${line} ${word}`
@@ -185,31 +237,53 @@ const renamed: { readonly [name: string]: string } = { RefereneceId: 'reference_
 const fieldName = (name: string) => renamed[name] ?? snakeCase(name)
 
 function snakeCase(name: string): string {
-  return name
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replaceAll(/([a-zA-Z])(2)([A-Z])/g, '$1_$2$3')
-    .toLowerCase()
+  return (
+    name
+      // As in wallet_2fa.
+      .replaceAll('2Fa', '_2fa')
+      .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+      .toLowerCase()
+  )
 }
 
-const parameterType = (type: Type) => (type.kind === 'amount' ? 'str' : typeSource(type))
+interface Types {
+  /** Returns the type of a field in a response. */
+  source(type: Type): string
+  /** Returns the type of a parameter. */
+  parameter(type: Type): string
+  /** Returns the name of the enum with the known values. */
+  knownValues(type: Type): string | undefined
+}
 
-function typeSource(type: Type): string {
-  switch (type.kind) {
-    case 'string':
-      return 'str'
-    case 'boolean':
-      return 'bool'
-    case 'integer':
-      return 'int'
-    case 'number':
-      return 'float'
-    case 'amount':
-      return 'Amount'
-    case 'list':
-      return `List[${typeSource(type.item)}]`
-    case 'named':
-      return type.name
-    default:
-      return type satisfies never
+function typesOf({ enums }: Api): Types {
+  // The values are those of the JSON, because later versions of the service can send others.
+  const baseOf = new Map(enums.map(({ name, values }) => [name, typeof values[0]![1] === 'number' ? 'int' : 'str']))
+  const source = (type: Type): string => {
+    switch (type.kind) {
+      case 'string':
+        return 'str'
+      case 'boolean':
+        return 'bool'
+      case 'integer':
+        return 'int'
+      case 'number':
+        return 'float'
+      case 'amount':
+        return 'Amount'
+      case 'list':
+        return `List[${source(type.item)}]`
+      case 'named':
+        return baseOf.get(type.name) ?? type.name
+      default:
+        return type satisfies never
+    }
+  }
+  return {
+    source,
+    parameter: (type) => (type.kind === 'amount' ? 'str' : source(type)),
+    knownValues(type) {
+      const used = type.kind === 'list' ? type.item : type
+      return used.kind === 'named' && baseOf.has(used.name) ? used.name : undefined
+    },
   }
 }

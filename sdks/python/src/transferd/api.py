@@ -3,11 +3,62 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import Any, List, Optional
+from typing import Any, AsyncIterator, Dict, Generic, Iterator, List, Optional, Type, TypeVar
 from urllib.parse import quote
 
+__all__ = [
+    "Amount",
+    "Callback",
+    "CallbackAttempt",
+    "CallbackDelivery",
+    "CallbackEndpoint",
+    "CallbackId",
+    "CallbackPage",
+    "CallbackPayload",
+    "CallbackSummary",
+    "CreatedHostedDeposit",
+    "CreatedTransfer",
+    "EndpointTest",
+    "ErrorCode",
+    "EventData",
+    "Feed",
+    "FeedEvent",
+    "History",
+    "HistoryEvent",
+    "Kind",
+    "Merchant",
+    "PaymentMethod",
+    "PaymentMethodType",
+    "ResendManyResult",
+    "ResendResult",
+    "Status",
+    "StatusName",
+    "Transfer",
+    "TransferCallbacks",
+    "TransferPage",
+    "ValidationError",
+    "VerifiedCode",
+]
+
 #: The JSON fields that are amounts.
-AMOUNT_FIELDS = frozenset(["Amount","TransactionAmount","amount","approvedAmount","confirmedAmount","lateFunds","maxAmount","minAmount","receivedAmount","resolvedAmount","returnedAmount","transactionAmount"])
+AMOUNT_FIELDS = frozenset(
+    [
+        "Amount",
+        "TransactionAmount",
+        "amount",
+        "approvedAmount",
+        "confirmedAmount",
+        "lateFunds",
+        "maxAmount",
+        "minAmount",
+        "receivedAmount",
+        "resolvedAmount",
+        "returnedAmount",
+        "transactionAmount",
+    ]
+)
+
+T = TypeVar("T")
 
 
 class Amount(str):
@@ -139,9 +190,10 @@ class StatusName(str, Enum):
 
 @dataclass(frozen=True)
 class Callback:
-    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed.
-    status: Status = _named("Status")
-    status_description: StatusName = _named("StatusDescription")
+    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed. ``Status`` has the known values.
+    status: int = _named("Status")
+    #: ``StatusName`` has the known values.
+    status_description: str = _named("StatusDescription")
     tracking_id: str = _named("TrackingId")
     #: Your referenceId; the field is spelled this way.
     reference_id: str = _named("RefereneceId")
@@ -170,9 +222,10 @@ class CallbackAttempt:
 
 @dataclass(frozen=True)
 class CallbackPayload:
-    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed.
-    status: Status = _named("status")
-    status_description: StatusName = _named("statusDescription")
+    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed. ``Status`` has the known values.
+    status: int = _named("status")
+    #: ``StatusName`` has the known values.
+    status_description: str = _named("statusDescription")
     tracking_id: str = _named("trackingId")
     reference_id: str = _named("referenceId")
     message: Optional[str] = _named("message")
@@ -222,8 +275,8 @@ class CallbackSummary:
     tracking_id: str = _named("trackingId")
     reference_id: str = _named("referenceId")
     transfer_revision: int = _named("transferRevision")
-    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed.
-    transfer_status: Status = _named("transferStatus")
+    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed. ``Status`` has the known values.
+    transfer_status: int = _named("transferStatus")
     status: str = _named("status")
     #: Since the callback was recorded or resent.
     failed_attempts: int = _named("failedAttempts")
@@ -280,7 +333,8 @@ class EndpointTest:
 
 @dataclass(frozen=True)
 class EventData:
-    kind: Optional[Kind] = _named("kind", default=None)
+    #: ``Kind`` has the known values.
+    kind: Optional[str] = _named("kind", default=None)
     channel: Optional[str] = _named("channel", default=None)
     reference_id: Optional[str] = _named("referenceId", default=None)
     amount: Optional[Amount] = _named("amount", default=None)
@@ -348,9 +402,11 @@ class PaymentMethod:
     #: The ``paymentMethod`` of a create.
     code: int = _named("code")
     name: str = _named("name")
-    #: How a deposit is paid: from a wallet, or manually by your instructions.
-    type: PaymentMethodType = _named("type")
-    kinds: List[Kind] = _named("kinds")
+    #: How a deposit is paid: from a wallet, or manually by your instructions. ``PaymentMethodType`` has
+    #: the known values.
+    type: str = _named("type")
+    #: ``Kind`` has the known values.
+    kinds: List[str] = _named("kinds")
     min_amount: Amount = _named("minAmount")
     max_amount: Amount = _named("maxAmount")
 
@@ -387,12 +443,14 @@ class Transfer:
     #: The same as trackingId.
     transaction_id: str = _named("transactionId")
     reference_id: str = _named("referenceId")
-    kind: Kind = _named("kind")
+    #: ``Kind`` has the known values.
+    kind: str = _named("kind")
     #: ``hosted`` or ``native``; null for a withdrawal.
     channel: Optional[str] = _named("channel")
-    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed.
-    status: Status = _named("status")
-    status_description: StatusName = _named("statusDescription")
+    #: 1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed. ``Status`` has the known values.
+    status: int = _named("status")
+    #: ``StatusName`` has the known values.
+    status_description: str = _named("statusDescription")
     #: The requested amount.
     amount: Amount = _named("amount")
     #: The amount that moved: the booked amount if Completed, otherwise the received amount that was not
@@ -462,33 +520,36 @@ class VerifiedCode:
     #: about the device.
     next_step: str = _named("next_step")
     #: A token for WalletValidateUserDevice, valid for 10 minutes.
-    token: str = _named("token")
+    token: str = _named("token", repr=False)
     #: The customer's wallet account.
     account_number: int = _named("account_number")
 
 
 @dataclass(frozen=True)
-class ApiRequest:
+class ApiRequest(Generic[T]):
     """A request to the service."""
 
     method: str
     path: str
     #: The type of the result.
-    result: Any
-    query: Optional[dict] = None
-    body: Optional[dict] = None
+    result: Type[T]
+    query: Optional[Dict[str, Any]] = field(default=None, repr=False)
+    #: Without a repr, because it can contain a password.
+    body: Optional[Dict[str, Any]] = field(default=None, repr=False)
     #: Whether the body gets a hashCode.
     is_hashed: bool = False
     #: Whether it can be repeated after a lost response.
     is_repeatable: bool = True
     #: Whether the result is the field ``result`` of the response.
     is_envelope: bool = False
+    #: Whether the result can be null.
+    is_nullable: bool = False
 
 
 class Operations:
     """The operations of the API. Each raises a TransferdError."""
 
-    def _send(self, request: ApiRequest) -> Any:
+    def _send(self, request: ApiRequest[T]) -> T:
         raise NotImplementedError
 
     def create_hosted_deposit(
@@ -516,7 +577,15 @@ class Operations:
             "POST",
             "/Transaction/CreateDeposit",
             CreatedHostedDeposit,
-            body={"amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 1},
+            body={
+                "amount": amount,
+                "userId": user_id,
+                "name": name,
+                "username": username,
+                "referenceId": reference_id,
+                "paymentMethod": payment_method,
+                "transactionType": 1,
+            },
             is_hashed=True,
         )
         return self._send(request)
@@ -544,7 +613,15 @@ class Operations:
             "POST",
             "/api/services/app/TransactionRequests/CreateDeposit",
             CreatedTransfer,
-            body={"amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 1},
+            body={
+                "amount": amount,
+                "userId": user_id,
+                "name": name,
+                "username": username,
+                "referenceId": reference_id,
+                "paymentMethod": payment_method,
+                "transactionType": 1,
+            },
             is_hashed=True,
             is_envelope=True,
         )
@@ -577,7 +654,17 @@ class Operations:
             "POST",
             "/api/services/app/TransactionRequests/CreateWithdraw",
             CreatedTransfer,
-            body={"identityNumber": identity_number, "accountNumber": account_number, "amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 2},
+            body={
+                "identityNumber": identity_number,
+                "accountNumber": account_number,
+                "amount": amount,
+                "userId": user_id,
+                "name": name,
+                "username": username,
+                "referenceId": reference_id,
+                "paymentMethod": payment_method,
+                "transactionType": 2,
+            },
             is_hashed=True,
             is_envelope=True,
         )
@@ -602,13 +689,17 @@ class Operations:
             "POST",
             "/api/services/app/TransactionRequests/WalletCustomerLogin",
             str,
-            body={"trackingId": tracking_id, "userName": user_name, "password": password},
+            body={
+                "trackingId": tracking_id,
+                "userName": user_name,
+                "password": password,
+            },
             is_repeatable=False,
             is_envelope=True,
         )
         return self._send(request)
 
-    def wallet2_fa(self, *, tracking_id: str, token: str, code: str) -> VerifiedCode:
+    def wallet_2fa(self, *, tracking_id: str, token: str, code: str) -> VerifiedCode:
         """Verify the code. A login has five attempts. The right code uses up the token. The WebApiKey needs
         the scope ``deposits``.
 
@@ -621,7 +712,11 @@ class Operations:
             "POST",
             "/api/services/app/TransactionRequests/Wallet2Fa",
             VerifiedCode,
-            body={"trackingId": tracking_id, "token": token, "code": code},
+            body={
+                "trackingId": tracking_id,
+                "token": token,
+                "code": code,
+            },
             is_repeatable=False,
             is_envelope=True,
         )
@@ -641,6 +736,7 @@ class Operations:
             str,
             body={"token": token, "trackingId": tracking_id},
             is_envelope=True,
+            is_nullable=True,
         )
         return self._send(request)
 
@@ -658,7 +754,7 @@ class Operations:
         *,
         reference_id: Optional[str] = None,
         status: Optional[str] = None,
-        kind: Optional[Kind] = None,
+        kind: Optional[str] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
         limit: Optional[int] = None,
@@ -669,6 +765,7 @@ class Operations:
 
         reference_id: The whole referenceId, percent-encoded. Finds a new transfer immediately.
         status: The name or the number.
+        kind: ``Kind`` has the known values.
         from_: Created at or after this ISO 8601 time.
         to: Created before this ISO 8601 time.
         cursor: The ``nextCursor`` of the previous page.
@@ -677,9 +774,43 @@ class Operations:
             "GET",
             "/v1/transfers",
             TransferPage,
-            query={"referenceId": reference_id, "status": status, "kind": kind, "from": from_, "to": to, "limit": limit, "cursor": cursor},
+            query={
+                "referenceId": reference_id,
+                "status": status,
+                "kind": kind,
+                "from": from_,
+                "to": to,
+                "limit": limit,
+                "cursor": cursor,
+            },
         )
         return self._send(request)
+
+    def iterate_transfers(
+        self,
+        *,
+        reference_id: Optional[str] = None,
+        status: Optional[str] = None,
+        kind: Optional[str] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+    ) -> Iterator[Transfer]:
+        """Yield the items of all pages of list_transfers."""
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_transfers(
+                reference_id=reference_id,
+                status=status,
+                kind=kind,
+                from_=from_,
+                to=to,
+                limit=100,
+                cursor=cursor,
+            )
+            yield from page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 
     def get_transfer_events(self, tracking_id: str) -> History:
         """Get the history of a transfer. The WebApiKey needs the scope ``read``."""
@@ -760,9 +891,23 @@ class Operations:
             "GET",
             "/v1/callbacks",
             CallbackPage,
-            query={"status": status, "limit": limit, "cursor": cursor},
+            query={
+                "status": status,
+                "limit": limit,
+                "cursor": cursor,
+            },
         )
         return self._send(request)
+
+    def iterate_callbacks(self, *, status: Optional[str] = None) -> Iterator[CallbackSummary]:
+        """Yield the items of all pages of list_callbacks."""
+        cursor: Optional[str] = None
+        while True:
+            page = self.list_callbacks(status=status, limit=100, cursor=cursor)
+            yield from page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 
     def resend_callbacks(
         self,
@@ -781,7 +926,10 @@ class Operations:
             "POST",
             "/v1/callbacks/resend",
             ResendManyResult,
-            body={"callbacks": callbacks, "parkedSince": parked_since},
+            body={
+                "callbacks": callbacks,
+                "parkedSince": parked_since,
+            },
             is_repeatable=False,
         )
         return self._send(request)
@@ -867,7 +1015,13 @@ class Operations:
             "POST",
             f"/v1/withdrawals/{quote(tracking_id, safe='')}/complete",
             Transfer,
-            body={"revision": revision, "amount": amount, "confirmedAmount": confirmed_amount, "receiptUrl": receipt_url, "message": message},
+            body={
+                "revision": revision,
+                "amount": amount,
+                "confirmedAmount": confirmed_amount,
+                "receiptUrl": receipt_url,
+                "message": message,
+            },
         )
         return self._send(request)
 
@@ -897,7 +1051,7 @@ class Operations:
 class AsyncOperations:
     """The operations of the API as coroutines. Each raises a TransferdError."""
 
-    async def _send(self, request: ApiRequest) -> Any:
+    async def _send(self, request: ApiRequest[T]) -> T:
         raise NotImplementedError
 
     async def create_hosted_deposit(
@@ -925,7 +1079,15 @@ class AsyncOperations:
             "POST",
             "/Transaction/CreateDeposit",
             CreatedHostedDeposit,
-            body={"amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 1},
+            body={
+                "amount": amount,
+                "userId": user_id,
+                "name": name,
+                "username": username,
+                "referenceId": reference_id,
+                "paymentMethod": payment_method,
+                "transactionType": 1,
+            },
             is_hashed=True,
         )
         return await self._send(request)
@@ -953,7 +1115,15 @@ class AsyncOperations:
             "POST",
             "/api/services/app/TransactionRequests/CreateDeposit",
             CreatedTransfer,
-            body={"amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 1},
+            body={
+                "amount": amount,
+                "userId": user_id,
+                "name": name,
+                "username": username,
+                "referenceId": reference_id,
+                "paymentMethod": payment_method,
+                "transactionType": 1,
+            },
             is_hashed=True,
             is_envelope=True,
         )
@@ -986,7 +1156,17 @@ class AsyncOperations:
             "POST",
             "/api/services/app/TransactionRequests/CreateWithdraw",
             CreatedTransfer,
-            body={"identityNumber": identity_number, "accountNumber": account_number, "amount": amount, "userId": user_id, "name": name, "username": username, "referenceId": reference_id, "paymentMethod": payment_method, "transactionType": 2},
+            body={
+                "identityNumber": identity_number,
+                "accountNumber": account_number,
+                "amount": amount,
+                "userId": user_id,
+                "name": name,
+                "username": username,
+                "referenceId": reference_id,
+                "paymentMethod": payment_method,
+                "transactionType": 2,
+            },
             is_hashed=True,
             is_envelope=True,
         )
@@ -1011,13 +1191,17 @@ class AsyncOperations:
             "POST",
             "/api/services/app/TransactionRequests/WalletCustomerLogin",
             str,
-            body={"trackingId": tracking_id, "userName": user_name, "password": password},
+            body={
+                "trackingId": tracking_id,
+                "userName": user_name,
+                "password": password,
+            },
             is_repeatable=False,
             is_envelope=True,
         )
         return await self._send(request)
 
-    async def wallet2_fa(self, *, tracking_id: str, token: str, code: str) -> VerifiedCode:
+    async def wallet_2fa(self, *, tracking_id: str, token: str, code: str) -> VerifiedCode:
         """Verify the code. A login has five attempts. The right code uses up the token. The WebApiKey needs
         the scope ``deposits``.
 
@@ -1030,7 +1214,11 @@ class AsyncOperations:
             "POST",
             "/api/services/app/TransactionRequests/Wallet2Fa",
             VerifiedCode,
-            body={"trackingId": tracking_id, "token": token, "code": code},
+            body={
+                "trackingId": tracking_id,
+                "token": token,
+                "code": code,
+            },
             is_repeatable=False,
             is_envelope=True,
         )
@@ -1050,6 +1238,7 @@ class AsyncOperations:
             str,
             body={"token": token, "trackingId": tracking_id},
             is_envelope=True,
+            is_nullable=True,
         )
         return await self._send(request)
 
@@ -1067,7 +1256,7 @@ class AsyncOperations:
         *,
         reference_id: Optional[str] = None,
         status: Optional[str] = None,
-        kind: Optional[Kind] = None,
+        kind: Optional[str] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
         limit: Optional[int] = None,
@@ -1078,6 +1267,7 @@ class AsyncOperations:
 
         reference_id: The whole referenceId, percent-encoded. Finds a new transfer immediately.
         status: The name or the number.
+        kind: ``Kind`` has the known values.
         from_: Created at or after this ISO 8601 time.
         to: Created before this ISO 8601 time.
         cursor: The ``nextCursor`` of the previous page.
@@ -1086,9 +1276,44 @@ class AsyncOperations:
             "GET",
             "/v1/transfers",
             TransferPage,
-            query={"referenceId": reference_id, "status": status, "kind": kind, "from": from_, "to": to, "limit": limit, "cursor": cursor},
+            query={
+                "referenceId": reference_id,
+                "status": status,
+                "kind": kind,
+                "from": from_,
+                "to": to,
+                "limit": limit,
+                "cursor": cursor,
+            },
         )
         return await self._send(request)
+
+    async def iterate_transfers(
+        self,
+        *,
+        reference_id: Optional[str] = None,
+        status: Optional[str] = None,
+        kind: Optional[str] = None,
+        from_: Optional[str] = None,
+        to: Optional[str] = None,
+    ) -> AsyncIterator[Transfer]:
+        """Yield the items of all pages of list_transfers."""
+        cursor: Optional[str] = None
+        while True:
+            page = await self.list_transfers(
+                reference_id=reference_id,
+                status=status,
+                kind=kind,
+                from_=from_,
+                to=to,
+                limit=100,
+                cursor=cursor,
+            )
+            for item in page.items:
+                yield item
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 
     async def get_transfer_events(self, tracking_id: str) -> History:
         """Get the history of a transfer. The WebApiKey needs the scope ``read``."""
@@ -1169,9 +1394,24 @@ class AsyncOperations:
             "GET",
             "/v1/callbacks",
             CallbackPage,
-            query={"status": status, "limit": limit, "cursor": cursor},
+            query={
+                "status": status,
+                "limit": limit,
+                "cursor": cursor,
+            },
         )
         return await self._send(request)
+
+    async def iterate_callbacks(self, *, status: Optional[str] = None) -> AsyncIterator[CallbackSummary]:
+        """Yield the items of all pages of list_callbacks."""
+        cursor: Optional[str] = None
+        while True:
+            page = await self.list_callbacks(status=status, limit=100, cursor=cursor)
+            for item in page.items:
+                yield item
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 
     async def resend_callbacks(
         self,
@@ -1190,7 +1430,10 @@ class AsyncOperations:
             "POST",
             "/v1/callbacks/resend",
             ResendManyResult,
-            body={"callbacks": callbacks, "parkedSince": parked_since},
+            body={
+                "callbacks": callbacks,
+                "parkedSince": parked_since,
+            },
             is_repeatable=False,
         )
         return await self._send(request)
@@ -1276,7 +1519,13 @@ class AsyncOperations:
             "POST",
             f"/v1/withdrawals/{quote(tracking_id, safe='')}/complete",
             Transfer,
-            body={"revision": revision, "amount": amount, "confirmedAmount": confirmed_amount, "receiptUrl": receipt_url, "message": message},
+            body={
+                "revision": revision,
+                "amount": amount,
+                "confirmedAmount": confirmed_amount,
+                "receiptUrl": receipt_url,
+                "message": message,
+            },
         )
         return await self._send(request)
 
