@@ -14,11 +14,17 @@ const routes = service.app.knownRoutes
 
 interface Operation {
   readonly summary?: string
+  readonly description?: string
   readonly operationId?: string
   readonly responses: {
     readonly [status: string]: { readonly description?: string; readonly headers?: object; readonly content?: object }
   }
-  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly schema: object }[]
+  readonly parameters?: readonly {
+    readonly in: string
+    readonly name: string
+    readonly description?: string
+    readonly schema: object
+  }[]
   readonly requestBody?: {
     readonly required: boolean
     readonly content: { readonly [type: string]: { readonly schema: object } }
@@ -66,7 +72,9 @@ t.test('two complete OpenAPI 3.1 documents cover every route: the merchants’ a
     const path = url.replaceAll(/:(\w+)/g, '{$1}')
     const operation = { ...merchantDocument.paths, ...serviceDocument.paths }[path]?.[method.toLowerCase()]
     t.ok(operation, `${method} ${url}`)
-    t.ok(operation?.summary)
+    t.ok(operation?.summary && operation.description, `${method} ${url} has a summary and a description`)
+    t.same(operation?.parameters?.filter((each) => !each.description).map(({ name }) => name) ?? [], [])
+    t.match(Object.keys(operation?.responses ?? {}).join(), /4\d\d/, `${method} ${url} can fail`)
     ids.add(operation?.operationId)
     for (const [status, { description }] of Object.entries(operation?.responses ?? {})) {
       t.ok(description && description !== 'Default Response', `${method} ${url} ${status} has a description`)

@@ -137,8 +137,7 @@ function withFormat(schema: Part): Part {
 
 /** Returns the document as OpenAPI 3.0.3, for generators that do not read 3.1. The webhooks remain as callbacks of the creates. */
 export function asOpenApi30({ webhooks: _, ...document }: Part): Part {
-  const { license: __, ...info } = document.info as Part
-  return { ...(in30(document) as Part), openapi: '3.0.3', info: { ...info, license: { name: 'Apache-2.0' } } }
+  return { ...(in30(document) as Part), openapi: '3.0.3' }
 }
 
 function in30(node: unknown): unknown {

@@ -37,7 +37,10 @@ const request = {
 
 const deposit = { ...request, transactionType: IntegerConst(1) }
 
-export const HostedDepositRequest = Type.Object({ ...deposit, hashCode: HashCode }, { title: 'CreateHostedDepositRequest' })
+export const HostedDepositRequest = Type.Object(
+  { ...deposit, hashCode: HashCode },
+  { title: 'CreateHostedDepositRequest' },
+)
 export const NativeDepositRequest = Type.Object(
   { ...deposit, hashCode: Type.Optional(HashCode) },
   { title: 'CreateNativeDepositRequest' },

@@ -53,7 +53,10 @@ const CodeRequest = Type.Object(
   { title: 'WalletCodeRequest' },
 )
 
-const DeviceRequest = Type.Object({ token: Token('Wallet2Fa'), trackingId: TrackingId }, { title: 'WalletDeviceRequest' })
+const DeviceRequest = Type.Object(
+  { token: Token('Wallet2Fa'), trackingId: TrackingId },
+  { title: 'WalletDeviceRequest' },
+)
 
 const LogInAnswer = Envelope(
   Type.String({ description: 'A token for Wallet2Fa, valid for 5 minutes.', examples: ['eyJhbGciOi…'] }),
