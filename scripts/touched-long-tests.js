@@ -9,7 +9,7 @@ const eventStoreDb = [
   ...['long/service-on-eventstoredb', 'long/engine-outage', 'long/bad-events-eventstoredb'],
   ...['long/two-nodes-eventstoredb', 'long/copy-between-engines'],
 ]
-const clients = ['long/generated-clients', 'long/generated-python-client', 'long/openapi-linters']
+const clients = ['long/generated-clients', 'long/openapi-linters']
 const program = ['long/packages', 'long/installed-packages', 'long/demo', 'long/readme']
 
 /** The table lists the tests to run when a file of a folder changes. A changed test runs itself. */
