@@ -98,6 +98,11 @@ t.test('generators create correct programs from every schema', async (t) => {
   for (const document of [merchantDocument, serviceDocument]) {
     visit(document, (node, path) => {
       const types = [node.type].flat()
+      for (const [name, schema] of Object.entries((node.properties ?? {}) as { [name: string]: Node })) {
+        const isId = /^(tracking|transaction|webhook|event|merchant)Id$/i.test(name)
+        check(!isId || schema.format === 'uuid', `${path}: ${name} has another type than the ids of other schemas`)
+        check(schema.format !== 'decimal' || /amount|lateFunds/i.test(name), `${path}: ${name} is not an amount`)
+      }
       if (typeof node.properties === 'object' && 'type' in node)
         check(/^\/components\/schemas\/\w+$/.test(path), `${path}: an object schema has no name`)
       if (typeof types[0] !== 'string' || path.endsWith('securitySchemes/WebApiKey')) return

@@ -7,6 +7,8 @@ type Part = { readonly [field: string]: unknown }
 
 const isPart = (node: unknown): node is Part => typeof node === 'object' && node !== null && !Array.isArray(node)
 
+/** The start of the patterns of ids, with or without hyphens. */
+const startOfUuids = '^[0-9a-fA-F]{8}('
 const maxInt32 = 2 ** 31 - 1
 const pascalCase = (name: string) => name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
@@ -110,9 +112,10 @@ function namedSchemas() {
 
 /**
  * Omits patterns that generated clients must not check: those with classes of Unicode, which Python and Go reject, and those of values that the
- * service cleans first.
+ * service cleans first. The pattern of an id becomes its format, so that clients send ids in the type in which they receive them.
  */
 function portable({ pattern, [typedAs]: typed, ...schema }: Part): Part {
+  if (String(pattern).startsWith(startOfUuids)) return { ...schema, format: 'uuid' }
   const isOmitted = pattern === undefined || typed !== undefined || String(pattern).includes('\\p{')
   return isOmitted ? schema : { ...schema, pattern }
 }

@@ -34,7 +34,7 @@ export const CallbacksAnswer = Type.Object(
                 at: Time,
                 result: Type.String({ description: '`delivered`, `failed`, `parked` or `requeued`.' }),
                 httpStatus: NullableInteger({ description: 'Null without a response.' }),
-                durationMs: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
+                durationMs: NullableInteger(),
                 reason: NullableString(),
               },
               { title: 'CallbackAttempt' },

@@ -72,9 +72,9 @@ public class Program {
     ErrorCode refused = refusalOf("another");
 
     WalletLoginRequest login = new WalletLoginRequest()
-        .trackingId(trackingId.toString()).userName("test@wallet.example").password("123456");
+        .trackingId(trackingId).userName("test@wallet.example").password("123456");
     String token = merchant.walletCustomerLogin(login, null, null).getResult();
-    WalletCodeRequest code = new WalletCodeRequest().trackingId(trackingId.toString()).token(token).code("123456");
+    WalletCodeRequest code = new WalletCodeRequest().trackingId(trackingId).token(token).code("123456");
     VerifiedCode verified = merchant.wallet2Fa(code, null, null).getResult();
     Transfer completed = queries.getTransfer(trackingId);
     List<Boolean> listed = queries.listTransfers(reference, StatusFilter.COMPLETED, null, null, null, null, null)

@@ -66,9 +66,9 @@ except ApiException as error:
     refused = error.data.error.code
 
 token = merchant.wallet_customer_login(
-    WalletLoginRequest(tracking_id=str(tracking_id), user_name="test@wallet.example", password="123456")
+    WalletLoginRequest(tracking_id=tracking_id, user_name="test@wallet.example", password="123456")
 ).result
-verified = merchant.wallet2_fa(WalletCodeRequest(tracking_id=str(tracking_id), token=token, code="123456")).result
+verified = merchant.wallet2_fa(WalletCodeRequest(tracking_id=tracking_id, token=token, code="123456")).result
 completed = queries.get_transfer(tracking_id)
 listed = queries.list_transfers(reference_id=reference, status=StatusFilter.COMPLETED).items
 feed = feed_of(tracking_id)
