@@ -9,14 +9,14 @@ const eventStoreDb = [
   ...['long/service-on-eventstoredb', 'long/engine-outage', 'long/bad-events-eventstoredb'],
   ...['long/two-nodes-eventstoredb', 'long/copy-between-engines'],
 ]
-const clients = ['long/generated-clients', 'long/generated-python-client']
+const clients = ['long/generated-clients', 'long/openapi-linters']
 /** What merchants' programs contain. */
 const sdks = ['long/sdks', 'long/sdk-runtimes']
 const program = ['long/packages', 'long/installed-packages', 'long/demo', 'long/readme']
 
 /** The table lists the tests to run when a file of a folder changes. A changed test runs itself. */
 const table = {
-  '.ci/': ['long/demo'],
+  '.ci/': ['long/demo', 'long/openapi-linters'],
   'deploy/': ['long/packages'],
   'docs/auditing/': ['long/auditors-guide'],
   'docs/merchants/': ['long/readme', 'long/payment-page/example-shop'],

@@ -271,12 +271,13 @@ const failureProperties: TProperties = {
 const FailureEnvelope = (description: string) => Type.Object(failureProperties, { title: 'Failure', description })
 
 /** The failures of routes that require a WebApiKey. */
+export const tooManyRequests = { 429: FailureEnvelope('Too many requests; see Retry-After.') }
 export const keyFailures = {
   401: FailureEnvelope('The WebApiKey is missing or unknown.'),
   403: FailureEnvelope(
     'Not allowed, for example because the address is not on the allow-list, the merchant is suspended, or the key lacks the scope.',
   ),
-  429: FailureEnvelope('Too many requests; see Retry-After.'),
+  ...tooManyRequests,
   500: FailureEnvelope('Internal error.'),
   503: FailureEnvelope('A store is unavailable; see Retry-After.'),
 }

@@ -14,11 +14,17 @@ const routes = service.app.knownRoutes
 
 interface Operation {
   readonly summary?: string
+  readonly description?: string
   readonly operationId?: string
   readonly responses: {
     readonly [status: string]: { readonly description?: string; readonly headers?: object; readonly content?: object }
   }
-  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly schema: object }[]
+  readonly parameters?: readonly {
+    readonly in: string
+    readonly name: string
+    readonly description?: string
+    readonly schema: object
+  }[]
   readonly requestBody?: {
     readonly required: boolean
     readonly content: { readonly [type: string]: { readonly schema: object } }
@@ -66,7 +72,9 @@ t.test('two complete OpenAPI 3.1 documents cover every route: the merchants’ a
     const path = url.replaceAll(/:(\w+)/g, '{$1}')
     const operation = { ...merchantDocument.paths, ...serviceDocument.paths }[path]?.[method.toLowerCase()]
     t.ok(operation, `${method} ${url}`)
-    t.ok(operation?.summary)
+    t.ok(operation?.summary && operation.description, `${method} ${url} has a summary and a description`)
+    t.same(operation?.parameters?.filter((each) => !each.description).map(({ name }) => name) ?? [], [])
+    t.match(Object.keys(operation?.responses ?? {}).join(), /4\d\d/, `${method} ${url} can fail`)
     ids.add(operation?.operationId)
     for (const [status, { description }] of Object.entries(operation?.responses ?? {})) {
       t.ok(description && description !== 'Default Response', `${method} ${url} ${status} has a description`)
@@ -90,6 +98,11 @@ t.test('generators create correct programs from every schema', async (t) => {
   for (const document of [merchantDocument, serviceDocument]) {
     visit(document, (node, path) => {
       const types = [node.type].flat()
+      for (const [name, schema] of Object.entries((node.properties ?? {}) as { [name: string]: Node })) {
+        const isId = /^(tracking|transaction|webhook|event|merchant)Id$/i.test(name)
+        check(!isId || schema.format === 'uuid', `${path}: ${name} has another type than the ids of other schemas`)
+        check(schema.format !== 'decimal' || /amount|lateFunds/i.test(name), `${path}: ${name} is not an amount`)
+      }
       if (typeof node.properties === 'object' && 'type' in node)
         check(/^\/components\/schemas\/\w+$/.test(path), `${path}: an object schema has no name`)
       if (typeof types[0] !== 'string' || path.endsWith('securitySchemes/WebApiKey')) return
@@ -99,10 +112,7 @@ t.test('generators create correct programs from every schema', async (t) => {
         `${path}: generators create a class of the type null`,
       )
       check((node.enum as unknown[] | undefined)?.length !== 1, `${path}: an enum of one value becomes a type`)
-      check(
-        !types.includes('number') || /^(decimal|double)$/.test(String(node.format)),
-        `${path}: float32 is not exact`,
-      )
+      check(!types.includes('number') || node.format === 'decimal', `${path}: float32 is not exact`)
       const isBounded = node.enum !== undefined || node.const !== undefined || Number(node.maximum) < 2 ** 31
       check(!types.includes('integer') || isBounded || node.format === 'int64', `${path}: 32 bits are too few`)
     })

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { inspect } from 'node:util'
 import {
   ApiError,
@@ -344,13 +346,15 @@ t.test('says what is wrong, and neither errors nor the client show a key', async
   for (const baseUrl of ['pay.example', 'ftp://pay.example', 'https://a:b@pay.example', 'https://pay.example?x=1', ''])
     t.throws(() => new TransferdClient({ baseUrl, webApiKey: 'k' }), /baseUrl/)
   t.throws(() => new TransferdClient({ baseUrl: 'https://pay.example', webApiKey: 'k\n' }), /webApiKey/)
+  const silent = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => silent.close())
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
   const slow = new TransferdClient({
-    baseUrl: 'https://pay.example',
+    baseUrl: `http://127.0.0.1:${port}`,
     webApiKey: 'k',
-    timeoutMs: 1,
+    timeoutMs: 20,
     maxRetries: 0,
-    fetch: (_, init) =>
-      new Promise((_, reject) => init!.signal!.addEventListener('abort', () => reject(init!.signal!.reason))),
   })
   await rejects(t, slow.getMerchant(), { name: 'NoResponseError' })
 })

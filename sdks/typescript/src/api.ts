@@ -542,11 +542,13 @@ export interface ListTransfersQuery {
   readonly referenceId?: string | undefined
   /** The name or the number. */
   readonly status?: string | undefined
+  /** Only transfers of this kind. */
   readonly kind?: Kind | undefined
   /** Created at or after this ISO 8601 time. */
   readonly from?: string | undefined
   /** Created before this ISO 8601 time. */
   readonly to?: string | undefined
+  /** The number of items, 1 to 100. */
   readonly limit?: number | undefined
   /** The `nextCursor` of the previous page. */
   readonly cursor?: string | undefined
@@ -555,11 +557,14 @@ export interface ListTransfersQuery {
 export interface ListEventsQuery {
   /** The `next` of the previous response; defaults to the start. */
   readonly after?: string | undefined
+  /** The number of items, 1 to 100. */
   readonly limit?: number | undefined
 }
 
 export interface ListCallbacksQuery {
+  /** Only callbacks with this status. */
   readonly status?: string | undefined
+  /** The number of items, 1 to 100. */
   readonly limit?: number | undefined
   /** The `nextCursor` of the previous page. */
   readonly cursor?: string | undefined

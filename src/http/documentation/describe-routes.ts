@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import { type FastifyInstance, fastify } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
-import { unknownTransfer } from '../refusals.js'
+import { tooManyRequests, unknownTransfer } from '../refusals.js'
 import { setSchemaCompilers } from '../server/validation.js'
 import type { HttpServices } from '../services.js'
 import { webhooks } from '../v1/callback-schemas.js'
@@ -15,15 +15,15 @@ Every failure has the same envelope with a stable \`error.code\`. A create that 
 const serviceDescription = 'The pages that customers see, receipts, and the health of the service.'
 
 const merchantTags = [
+  { name: 'Callbacks', description: 'The callbacks that you receive.' },
   { name: 'Merchant API', description: 'Create transfers, and perform the steps of a native wallet deposit.' },
   { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
   { name: 'Settlement', description: 'Pay withdrawals with your own program.' },
-  { name: 'Callbacks', description: 'The callbacks that you receive.' },
 ]
 const serviceTags = [
-  { name: 'Payment page', description: 'The pages that customers see.' },
   { name: 'Files', description: 'Receipts, to which callbacks may lead.' },
   { name: 'Health', description: 'For operators.' },
+  { name: 'Payment page', description: 'The pages that customers see.' },
 ]
 
 /** The documents of one part of the API. */
@@ -54,7 +54,9 @@ export async function describeRoutes(
         title: `${isService ? 'transferd: pages and health' : 'transferd'} · ${installationName}`,
         version: '1',
         description: isService ? serviceDescription : description,
-        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+        contact: { name: 'transferd', url: 'https://github.com/transferd/transferd' },
+        // OpenAPI 3.0 has no `identifier`, and 3.1 allows only one of both.
+        license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
       },
       servers: [{ url: publicUrl }],
       tags,
@@ -101,9 +103,12 @@ function nothing(): never {
 
 /** A query parameter is text whose schema checks the digits, but a generated client should accept a number. */
 function wholeNumbers(querystring: unknown): { readonly querystring?: object } {
-  const { properties } = (querystring ?? {}) as { readonly properties?: { readonly limit?: object } }
+  const { properties } = (querystring ?? {}) as {
+    readonly properties?: { readonly limit?: { readonly description: string } }
+  }
   if (!properties?.limit) return {}
-  const limit = { type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit }
+  const { description } = properties.limit
+  const limit = { type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit, description }
   return { querystring: { type: 'object', properties: { ...properties, limit } } }
 }
 
@@ -140,15 +145,22 @@ const textAnswers: { readonly [url: string]: object } = {
   '/receipts/:name': {
     200: file('A PDF, a PNG or a JPEG.', 'application/pdf', 'image/png', 'image/jpeg'),
     404: { ...unknownTransfer[404], description: 'The receipt does not exist.' },
+    ...tooManyRequests,
   },
   '/pay/:link/logo': {
     200: file('The image.', 'image/png', 'image/jpeg', 'image/webp'),
     404: { ...unknownTransfer[404], description: 'No such deposit, or its merchant has no logo.' },
+    ...tooManyRequests,
   },
   '/pay/assets/:version/:file': {
     200: file('A script, a style sheet or an icon.', 'text/javascript', 'text/css', 'image/svg+xml'),
+    404: { ...unknownTransfer[404], description: 'The file does not exist.' },
+    ...tooManyRequests,
   },
-  '/metrics': { 200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  '/metrics': {
+    200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } },
+    ...tooManyRequests,
+  },
 }
 
 /** For the document only: a schema check of headers would cost every request, and the routes read them strictly. */

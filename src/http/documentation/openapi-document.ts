@@ -7,6 +7,8 @@ type Part = { readonly [field: string]: unknown }
 
 const isPart = (node: unknown): node is Part => typeof node === 'object' && node !== null && !Array.isArray(node)
 
+/** The start of the patterns of ids, with or without hyphens. */
+const startOfUuids = '^[0-9a-fA-F]{8}('
 const maxInt32 = 2 ** 31 - 1
 const pascalCase = (name: string) => name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
@@ -110,9 +112,10 @@ function namedSchemas() {
 
 /**
  * Omits patterns that generated clients must not check: those with classes of Unicode, which Python and Go reject, and those of values that the
- * service cleans first.
+ * service cleans first. The pattern of an id becomes its format, so that clients send ids in the type in which they receive them.
  */
 function portable({ pattern, [typedAs]: typed, ...schema }: Part): Part {
+  if (String(pattern).startsWith(startOfUuids)) return { ...schema, format: 'uuid' }
   const isOmitted = pattern === undefined || typed !== undefined || String(pattern).includes('\\p{')
   return isOmitted ? schema : { ...schema, pattern }
 }
@@ -137,8 +140,7 @@ function withFormat(schema: Part): Part {
 
 /** Returns the document as OpenAPI 3.0.3, for generators that do not read 3.1. The webhooks remain as callbacks of the creates. */
 export function asOpenApi30({ webhooks: _, ...document }: Part): Part {
-  const { license: __, ...info } = document.info as Part
-  return { ...(in30(document) as Part), openapi: '3.0.3', info: { ...info, license: { name: 'Apache-2.0' } } }
+  return { ...(in30(document) as Part), openapi: '3.0.3' }
 }
 
 function in30(node: unknown): unknown {

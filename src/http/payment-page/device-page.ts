@@ -31,12 +31,21 @@ export const devicePage: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, 
   // The content type of a form, whose fields are not read.
   const parser = { parseAs: 'buffer', bodyLimit: maxFormBytes } as const
   app.addContentTypeParser('application/x-www-form-urlencoded', parser, (_request, _body, done) => done(null))
-  const ask = { operationId: 'askToConfirmDevice', summary: 'Show the question whether the customer is paying' }
+  const ask = {
+    operationId: 'askToConfirmDevice',
+    summary: 'Show the question whether the customer is paying',
+    description: 'An HTML page, including for failures. It confirms nothing, because mail programs follow links.',
+  }
   app.get('/device/:link', { schema: { ...common, ...ask } }, async (request, reply) => {
     app.gate.chargeAddress(request)
     return show(request.params.link, request, reply)
   })
-  const confirm = { ...common, operationId: 'confirmDevice', summary: 'Confirm that the customer is paying' }
+  const confirm = {
+    ...common,
+    operationId: 'confirmDevice',
+    summary: 'Confirm that the customer is paying',
+    description: 'The button of the question. An HTML page, including for failures.',
+  }
   app.post('/device/:link', { schema: confirm, onRequest: refuseCrossSite }, async (request, reply) => {
     chargePayment(request)
     const { link } = request.params

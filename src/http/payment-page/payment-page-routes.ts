@@ -40,6 +40,7 @@ export const paymentPageRoutes: FastifyPluginAsyncTypebox = async (app) => {
     ...common,
     operationId: 'getMerchantLogo',
     summary: "Get the logo of the deposit's merchant",
+    description: 'The image that the operator or the merchant has set.',
     params: shown.params,
   }
   app.get('/pay/:link/logo', { schema: logo }, async (request, reply) => {
@@ -51,7 +52,11 @@ export const paymentPageRoutes: FastifyPluginAsyncTypebox = async (app) => {
     ...common,
     operationId: 'getPageAsset',
     summary: "Get the pages' scripts and styles",
-    params: Type.Object({ version: Type.String(), file: Type.String() }),
+    description: 'The pages link to them. A URL with the current version can be cached forever.',
+    params: Type.Object({
+      version: Type.String({ description: 'Changes when a file changes.' }),
+      file: Type.String({ description: 'The name of the file.' }),
+    }),
   }
   app.get('/pay/assets/:version/:file', { schema: asset }, async (request, reply) => {
     app.gate.chargeAddress(request)

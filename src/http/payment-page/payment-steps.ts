@@ -73,9 +73,9 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
   const common = { tags: ['Payment page'], security: [], params }
   app.addHook('preHandler', endDeadline)
   /** Before the body is read, because requests from other sites are rejected. */
-  const step = <Body extends TSchema>(operationId: string, summary: string, body: Body) => ({
+  const step = <Body extends TSchema>(operationId: string, summary: string, description: string, body: Body) => ({
     onRequest: refuseCrossSite,
-    schema: { ...common, operationId, summary, body, response: { 200: NextStep, ...stepFailures } },
+    schema: { ...common, operationId, summary, description, body, response: { 200: NextStep, ...stepFailures } },
   })
   app.setErrorHandler((error, request, reply) => {
     const { refusal, particulars } = app.failWith(error, request, reply)
@@ -95,6 +95,7 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
     ...common,
     operationId: 'getPaymentState',
     summary: 'Get the state of a hosted deposit',
+    description: 'The page asks for it repeatedly until the deposit has ended.',
     response: { 200: PageState, ...failures },
   }
   app.get('/pay/:link/state', { schema: state }, async (request) => {
@@ -105,34 +106,48 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
     { email: Type.String({ [typedAs]: 'email', maxLength: 254 }), password: Type.String({ maxLength: 64 }) },
     { title: 'PaymentLogIn' },
   )
-  app.post('/pay/:link/login', step('payLogIn', 'Log in to the wallet', credentials), async (request, reply) => {
-    chargePayment(request)
-    const deposit = await payableDeposit(request)
-    const { email, password } = request.body
-    const login = { ...deposit, email, password, deviceCookie: deviceCookieOf(request, publicUrl) }
-    const result = await walletPayments.logIn(login, customerContext(request))
-    if (!result.ok) return answerFailure(result, reply)
-    if (result.deviceCookie !== undefined) setDeviceCookie(reply, publicUrl, result.deviceCookie)
-    return { next: 'code', token: result.token } satisfies Next
-  })
+  app.post(
+    '/pay/:link/login',
+    step('payLogIn', 'Log in to the wallet', 'Sends a code to the customer by SMS.', credentials),
+    async (request, reply) => {
+      chargePayment(request)
+      const deposit = await payableDeposit(request)
+      const { email, password } = request.body
+      const login = { ...deposit, email, password, deviceCookie: deviceCookieOf(request, publicUrl) }
+      const result = await walletPayments.logIn(login, customerContext(request))
+      if (!result.ok) return answerFailure(result, reply)
+      if (result.deviceCookie !== undefined) setDeviceCookie(reply, publicUrl, result.deviceCookie)
+      return { next: 'code', token: result.token } satisfies Next
+    },
+  )
   const proof = Type.Object(
     { token: Token, code: Type.String({ [typedAs]: 'code', maxLength: 32 }) },
     { title: 'PaymentCode' },
   )
-  app.post('/pay/:link/code', step('payVerifyCode', 'Verify the code and pay', proof), async (request, reply) => {
-    chargePayment(request)
-    const deposit = await payableDeposit(request)
-    const { token, code } = request.body
-    const result = await walletPayments.verifyCode({ ...deposit, token, code }, customerContext(request))
-    if (!result.ok) return answerFailure(result, reply)
-    const next: Next = result.nextStep === 'Completed' ? { next: 'result' } : { next: 'device', token: result.token }
-    return next
-  })
+  app.post(
+    '/pay/:link/code',
+    step(
+      'payVerifyCode',
+      'Verify the code and pay',
+      'If the wallet does not know the device, the customer confirms it by email first.',
+      proof,
+    ),
+    async (request, reply) => {
+      chargePayment(request)
+      const deposit = await payableDeposit(request)
+      const { token, code } = request.body
+      const result = await walletPayments.verifyCode({ ...deposit, token, code }, customerContext(request))
+      if (!result.ok) return answerFailure(result, reply)
+      const next: Next = result.nextStep === 'Completed' ? { next: 'result' } : { next: 'device', token: result.token }
+      return next
+    },
+  )
   app.post(
     '/pay/:link/device',
     step(
       'payAwaitDevice',
       'Check whether the device is confirmed, and pay',
+      'The page repeats this request until the customer has confirmed the device.',
       Type.Object({ token: Token }, { title: 'PaymentDevice' }),
     ),
     async (request, reply) => {

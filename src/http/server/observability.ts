@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifySchema } from 'fastify'
 import { Type } from '../../kernel/typebox.js'
+import { tooManyRequests } from '../refusals.js'
 import type { HttpServices } from '../services.js'
 
 const missingTransferId = '00000000-0000-0000-0000-000000000000'
@@ -21,28 +22,45 @@ const Readiness = {
 
 export const observability: FastifyPluginAsyncTypebox = async (app) => {
   const { services } = app
-  const documented = <Schema extends FastifySchema>(operationId: string, summary: string, schema: Schema) => ({
+  const documented = <Schema extends FastifySchema>(
+    operationId: string,
+    summary: string,
+    description: string,
+    schema: Schema,
+  ) => ({
     tags: ['Health'],
     security: [],
     operationId,
     summary,
+    description,
     ...schema,
   })
   const onRequest = app.gate.limitObserver()
-  const live = documented('getLiveness', 'Check that the process responds', { response: { 200: Health } })
+  const live = documented(
+    'getLiveness',
+    'Check that the process responds',
+    'Checks nothing else: restart the process if it fails.',
+    { response: { 200: Health, ...tooManyRequests } },
+  )
   app.get('/health/live', { onRequest, schema: live }, async () => ({ status: 'ok', problems: [] }))
-  const ready = documented('getReadiness', 'Check that the service can serve requests', {
-    response: {
-      200: Type.Object(Readiness, { title: 'Readiness', description: 'Ready.' }),
-      503: Type.Object(Readiness, { title: 'Readiness', description: 'Not ready; `problems` states why.' }),
+  const ready = documented(
+    'getReadiness',
+    'Check that the service can serve requests',
+    'Checks the stores: send requests to another node while it fails.',
+    {
+      response: {
+        200: Type.Object(Readiness, { title: 'Readiness', description: 'Ready.' }),
+        ...tooManyRequests,
+        503: Type.Object(Readiness, { title: 'Readiness', description: 'Not ready; `problems` states why.' }),
+      },
     },
-  })
+  )
   app.get('/health/ready', { onRequest, schema: ready }, async (_request, reply) => {
     const [problems, details] = await Promise.all([readinessProblems(services), readinessDetails(services)])
     if (problems.length > 0) reply.code(503).header('retry-after', '2')
     return { status: problems.length === 0 ? 'ok' : 'unavailable', problems, details }
   })
-  const metrics = documented('getMetrics', 'Get the Prometheus metrics', {})
+  const metrics = documented('getMetrics', 'Get the Prometheus metrics', 'In the text format of Prometheus.', {})
   app.get('/metrics', { onRequest: app.gate.limitObserver(), schema: metrics }, async (_request, reply) => {
     reply.header('content-type', services.metrics.contentType)
     return services.metrics.metrics()

@@ -34,7 +34,7 @@ export const CallbacksAnswer = Type.Object(
                 at: Time,
                 result: Type.String({ description: '`delivered`, `failed`, `parked` or `requeued`.' }),
                 httpStatus: NullableInteger({ description: 'Null without a response.' }),
-                durationMs: Type.Unsafe<number | null>({ type: ['number', 'null'], format: 'double' }),
+                durationMs: NullableInteger(),
                 reason: NullableString(),
               },
               { title: 'CallbackAttempt' },
@@ -92,7 +92,7 @@ const DeliveryStatus = Type.Unsafe<(typeof callbackStatuses)[number]>({ type: 's
 const maxNamed = 100
 
 export const CallbackListQuery = Type.Object({
-  status: Type.Optional(DeliveryStatus),
+  status: Type.Optional({ ...DeliveryStatus, description: 'Only callbacks with this status.' }),
   limit: Limit(100),
   cursor: Type.Optional(Type.String({ maxLength: 200, description: 'The `nextCursor` of the previous page.' })),
 })
@@ -218,7 +218,12 @@ export const webhooks = {
         header('X-Transfer-Revision', 'The revision of the transfer after the change.'),
       ],
       requestBody: { required: true, content: { 'application/json': { schema: Callback } } },
-      responses: { '2XX': { description: 'Accepted; the callback is not sent again.' } },
+      responses: {
+        '2XX': { description: 'Accepted; the callback is not sent again.' },
+        '410': { description: 'Your endpoint is disabled until you or the operator enable it again.' },
+        '4XX': { description: 'Failed; the callback is sent again.' },
+        '5XX': { description: 'Failed; the callback is sent again.' },
+      },
     },
   },
 }

@@ -18,7 +18,9 @@ export const StatusCode = Type.Unsafe<number>({
 })
 export const StatusName = Type.Unsafe<string>({ type: 'string', enum: statusNames, title: 'StatusName' })
 
-export const TransferParams = Type.Object({ trackingId: Type.String() })
+export const TransferParams = Type.Object({
+  trackingId: Type.String({ description: 'The trackingId of the transfer.' }),
+})
 
 export const TransferAnswer = Type.Object(
   {
@@ -104,7 +106,7 @@ export const MerchantAnswer = Type.Object(
 
 /** Query parameters are text: a pattern checks the digits of a number. */
 export const Limit = (maximum: number) =>
-  Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,3}$', description: `1 to ${maximum}; defaults to 50.` }))
+  Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,3}$', description: `The number of items, 1 to ${maximum}.` }))
 const QueryTime = (description: string) => Type.Optional(Type.String({ maxLength: 40, description }))
 
 export const TransfersQuery = Type.Object({
@@ -124,7 +126,7 @@ export const TransfersQuery = Type.Object({
       description: 'The name or the number.',
     }),
   ),
-  kind: Type.Optional(Kind),
+  kind: Type.Optional({ ...Kind, description: 'Only transfers of this kind.' }),
   from: QueryTime('Created at or after this ISO 8601 time.'),
   to: QueryTime('Created before this ISO 8601 time.'),
   limit: Limit(100),

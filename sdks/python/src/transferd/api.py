@@ -216,7 +216,7 @@ class CallbackAttempt:
     result: str = _named("result")
     #: Null without a response.
     http_status: Optional[int] = _named("httpStatus")
-    duration_ms: Optional[float] = _named("durationMs")
+    duration_ms: Optional[int] = _named("durationMs")
     reason: Optional[str] = _named("reason")
 
 
@@ -765,9 +765,10 @@ class Operations:
 
         reference_id: The whole referenceId, percent-encoded. Finds a new transfer immediately.
         status: The name or the number.
-        kind: ``Kind`` has the known values.
+        kind: Only transfers of this kind. ``Kind`` has the known values.
         from_: Created at or after this ISO 8601 time.
         to: Created before this ISO 8601 time.
+        limit: The number of items, 1 to 100.
         cursor: The ``nextCursor`` of the previous page.
         """
         request = ApiRequest(
@@ -831,6 +832,7 @@ class Operations:
         ever inserted before a position that you have read. The WebApiKey needs the scope ``read``.
 
         after: The ``next`` of the previous response; defaults to the start.
+        limit: The number of items, 1 to 100.
         """
         request = ApiRequest(
             "GET",
@@ -885,6 +887,8 @@ class Operations:
         """List callbacks. Newest first. A new callback or a changed status can take a moment to appear. The
         WebApiKey needs the scope ``read``.
 
+        status: Only callbacks with this status.
+        limit: The number of items, 1 to 100.
         cursor: The ``nextCursor`` of the previous page.
         """
         request = ApiRequest(
@@ -1267,9 +1271,10 @@ class AsyncOperations:
 
         reference_id: The whole referenceId, percent-encoded. Finds a new transfer immediately.
         status: The name or the number.
-        kind: ``Kind`` has the known values.
+        kind: Only transfers of this kind. ``Kind`` has the known values.
         from_: Created at or after this ISO 8601 time.
         to: Created before this ISO 8601 time.
+        limit: The number of items, 1 to 100.
         cursor: The ``nextCursor`` of the previous page.
         """
         request = ApiRequest(
@@ -1334,6 +1339,7 @@ class AsyncOperations:
         ever inserted before a position that you have read. The WebApiKey needs the scope ``read``.
 
         after: The ``next`` of the previous response; defaults to the start.
+        limit: The number of items, 1 to 100.
         """
         request = ApiRequest(
             "GET",
@@ -1388,6 +1394,8 @@ class AsyncOperations:
         """List callbacks. Newest first. A new callback or a changed status can take a moment to appear. The
         WebApiKey needs the scope ``read``.
 
+        status: Only callbacks with this status.
+        limit: The number of items, 1 to 100.
         cursor: The ``nextCursor`` of the previous page.
         """
         request = ApiRequest(

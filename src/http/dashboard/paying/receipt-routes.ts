@@ -52,8 +52,9 @@ export const receiptUpload: FastifyPluginAsyncTypebox = async (app) => {
 const schema = {
   tags: ['Files'],
   operationId: 'getReceipt',
-  summary: 'A receipt that was uploaded: the ReceiptUrl of a callback may lead here',
-  params: Type.Object({ name: Type.String() }),
+  summary: 'Get an uploaded receipt',
+  description: 'The `ReceiptUrl` of a callback may lead here.',
+  params: Type.Object({ name: Type.String({ description: 'The last part of the `ReceiptUrl`.' }) }),
   security: [],
 }
 
