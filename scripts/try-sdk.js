@@ -27,7 +27,7 @@ const blocks = [...firstPage.matchAll(/```\w+\n([\s\S]*?)```/g)].map(([, code]) 
 const lines = blocks.join('').trimEnd().split('\n').length
 assert.ok(lines <= linesAtMost, `the first page has ${lines} lines of code`)
 const block = (name) => {
-  const [, code] = new RegExp(`\`${name}\\.${extension}\`[^\`]*\`\`\`\\w+\n([\\s\\S]*?)\`\`\``).exec(firstPage) ?? []
+  const [, code] = new RegExp(`\`${name}\\.${extension}\`[^]*?\`\`\`(?:ts|python)\n([^]*?)\`\`\``).exec(firstPage) ?? []
   assert.ok(code, `the README has no ${name}.${extension}`)
   return code
 }
@@ -58,7 +58,7 @@ try {
   await until(() => creator.status() !== null, creator)
   assert.equal(creator.status(), 0, creator.output())
   assert.match(creator.output(), /http:\/\/127\.0\.0\.1:\d+\/pay\//)
-  await until(() => /Completed.*66\.01/.test(receiver.output()), receiver)
+  await until(() => /[\w-]{36}: .*66\.01/.test(receiver.output()), receiver)
   console.log(`${language}: ${lines} lines of code; the receiver printed: ${receiver.output().trim()}`)
 } finally {
   for (const child of children) child.kill('SIGKILL')

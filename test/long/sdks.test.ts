@@ -22,7 +22,7 @@ for (const [language, skip] of [
   t.test(`the README of the ${language} client is enough to receive a verified callback`, { skip }, async (t) => {
     const { NODE_OPTIONS: _instrumentation, ...env } = process.env
     const { stdout } = await run(process.execPath, ['scripts/try-sdk.js', language], { env })
-    t.match(stdout, /the receiver printed: [\w-]{36}: Completed, 66\.01/)
+    t.match(stdout, /the receiver printed: [\w-]{36}: .*66\.01/)
   })
 }
 
