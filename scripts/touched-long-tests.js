@@ -30,6 +30,7 @@ const table = {
   'packages/transparency-log/': ['long/auditors-guide', 'crash/tree', 'audit/integrity'],
   'README.md': ['long/readme'],
   'scripts/': ['long/packages', 'long/installed-packages'],
+  'sdks/python/': ['long/python-client'],
   'src/audit/': [
     'long/auditors-guide',
     'long/export-killed',

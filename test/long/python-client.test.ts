@@ -1,0 +1,144 @@
+import { execFile, spawn } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { until } from '../callbacks/world.js'
+import { cleanEnvironment, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { program } from '../support/program.js'
+
+const run = promisify(execFile)
+t.setTimeout(900_000)
+
+const oldestMinor = 9
+
+/** Returns the paths of the oldest supported and the newest installed Python that can create an environment. */
+async function pythons(): Promise<readonly string[]> {
+  const minors = [9, 10, 11, 12, 13, 14].map((minor) => `python3.${minor}`)
+  const found = await Promise.all(['python3', ...minors, ...installedByPyenv()].map(examined))
+  const usable = found.filter((each) => each !== undefined).sort((a, b) => a.minor - b.minor)
+  return [...new Set([usable[0], usable.at(-1)])].flatMap((each) => each?.path ?? [])
+}
+
+function installedByPyenv(): string[] {
+  const versions = join(homedir(), '.pyenv/versions')
+  try {
+    return readdirSync(versions).map((version) => join(versions, version, 'bin/python'))
+  } catch {
+    return []
+  }
+}
+
+async function examined(path: string): Promise<{ path: string; minor: number } | undefined> {
+  try {
+    const { stdout } = await run(path, ['-c', 'import sys, ensurepip, venv; print(*sys.version_info[:2])'])
+    const [major, minor] = stdout.split(' ').map(Number)
+    return major === 3 && minor! >= oldestMinor ? { path, minor: minor! } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Installs the client in a separate environment. Returns the folder of its programs. */
+async function installed(t: Test, python: string, ...tools: string[]): Promise<string> {
+  const directory = temporaryDirectory(t)
+  await run(python, ['-m', 'venv', directory])
+  await run(join(directory, 'bin/pip'), ['install', '--quiet', './sdks/python', ...tools])
+  return join(directory, 'bin')
+}
+
+function accessTo({ baseUrl, sandbox }: ServiceProcess): NodeJS.ProcessEnv {
+  return {
+    ...{ TRANSFERD_URL: baseUrl, TRANSFERD_API_KEY: sandbox!.webApiKey },
+    ...{ TRANSFERD_SECRET_KEY: sandbox!.secretKey, TRANSFERD_WEBHOOK_SECRET: sandbox!.webhookSecret },
+  }
+}
+
+/** Starts a program, and returns its output so far. */
+function start(t: Test, path: string, args: readonly string[], cwd: string, environment: NodeJS.ProcessEnv) {
+  const env = { ...cleanEnvironment(), ...environment }
+  const child = spawn(path, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  return () => output
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+const versions = await pythons()
+
+t.test('the Python client', { skip: versions.length > 0 ? false : 'Python with venv is not available' }, async (t) => {
+  for (const python of versions) {
+    await t.test(`passes its tests with ${python}`, async (t) => {
+      const bin = await installed(t, python, 'pytest')
+      const service = await startServiceProcess(t, { directory: temporaryDirectory(t) })
+      const options = ['-q', '-p', 'no:cacheprovider', '-W', 'error', 'sdks/python/tests']
+      const env = { ...process.env, ...accessTo(service), PYTHONDONTWRITEBYTECODE: '1' }
+      const { stdout } = await run(join(bin, 'python'), ['-m', 'pytest', ...options], { env }).catch((error) => error)
+      t.match(stdout, /^\d{3} passed in/m)
+    })
+  }
+
+  t.test('has complete types', async (t) => {
+    const bin = await installed(t, versions.at(-1)!, 'mypy')
+    const directory = temporaryDirectory(t)
+    // A program that uses the installed package sees its types only if the package contains py.typed.
+    const lines = ['from transferd import Client, Transfer', 'wrong: int = Client("http://x", "k").get_transfer("t")']
+    writeFileSync(join(directory, 'wrong.py'), `${lines.join('\n')}\n`)
+    const check = (file: string) =>
+      run(join(bin, 'mypy'), ['--strict', '--cache-dir', directory, file]).catch((error) => error)
+    t.match((await check('sdks/python/src')).stdout, /^Success: no issues found/)
+    t.match((await check(join(directory, 'wrong.py'))).stdout, /"Transfer", variable has type "int"/)
+  })
+
+  t.test('does what the first page of its documentation shows', async (t) => {
+    const readme = readFileSync('sdks/python/README.md', 'utf8')
+    const [page] = readme.split('\n## ')
+    const snippets = [...page!.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, code]) => code!)
+    const lines = snippets.flatMap((code) => code.trimEnd().split('\n'))
+    t.ok(lines.length <= 40, `${lines.length} lines`)
+    const [, create, receive] = snippets
+    const bin = await installed(t, versions.at(-1)!)
+    const directory = temporaryDirectory(t)
+    const service = await startServiceProcess(t, { directory })
+    const port = await freePort()
+    const environment = { ...accessTo(service), PYTHONUNBUFFERED: '1' }
+    const elsewhere = temporaryDirectory(t)
+    writeFileSync(join(elsewhere, 'create.py'), create!)
+    writeFileSync(join(elsewhere, 'receive.py'), receive!.replace('4000', String(port)))
+    const python = join(bin, 'python')
+    const received = start(t, python, ['receive.py'], elsewhere, environment)
+    const target = `http://127.0.0.1:${port}/callbacks`
+    const isReached = () => fetch(target).then(Boolean, () => false)
+    await until(isReached)
+    const heard = start(t, process.execPath, [program, 'listen', '--forward-to', target], elsewhere, environment)
+    await until(() => heard().includes('listening to the callbacks'))
+    const { stdout } = await run(python, ['create.py'], { cwd: elsewhere, env: { ...process.env, ...environment } })
+    const [, trackingId] = /^([0-9a-f-]{36}): redirect the customer to http/.exec(stdout) ?? []
+    t.ok(trackingId, stdout)
+    await until(() => received().includes(`${trackingId}: 66.01 paid`))
+    await until(() => /HTTP 204 after/.test(heard()))
+    t.match(heard(), /signature valid/)
+
+    const headers = { 'webhook-id': 'x', 'webhook-timestamp': '1', 'webhook-signature': 'v1,x' }
+    t.equal((await fetch(target, { method: 'POST', body: '{}' })).status, 400)
+    t.equal((await fetch(target, { method: 'POST', body: '{}', headers })).status, 400)
+    await until(() => received().includes('missing-signature') && received().includes('old-timestamp'))
+    t.equal(received().match(/paid/g)?.length, 1)
+    for (const secret of [service.sandbox!.secretKey, service.sandbox!.webApiKey, service.sandbox!.webhookSecret])
+      t.notOk(`${received()}${stdout}`.includes(secret))
+  })
+})
