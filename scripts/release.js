@@ -63,6 +63,9 @@ for (const file of manifests) {
     for (const name of Object.keys(dependencies ?? {})) if (name.startsWith('@transferd/')) dependencies[name] = version
   writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
 }
+const pythonClient = 'sdks/python/src/transferd/client.py'
+const python = readFileSync(pythonClient, 'utf8')
+writeFileSync(pythonClient, python.replace(/^__version__ = ".*"$/m, `__version__ = "${version}"`))
 run('npm', 'install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund')
 run('npm', 'run', 'build', '--silent')
 run('node', 'scripts/pack.js', 'release', '--all-platforms')
@@ -72,4 +75,5 @@ console.log(`v${version} is committed, tagged and packed. Next, in this order:\n
 // The service is the first by name and the last to publish, because npm would omit a missing optional dependency without an error.
 const packed = readdirSync('release').filter((name) => name.endsWith(`-${version}.tgz`))
 for (const name of packed.sort().reverse()) console.log(`  npm publish ./release/${name}`)
+console.log('  python3 -m build sdks/python --outdir release && python3 -m twine upload release/transferd-*.whl')
 console.log('\nnpm creates the provenance only in GitHub Actions and GitLab CI. Elsewhere, add --provenance=false.')

@@ -11,7 +11,7 @@ const eventStoreDb = [
 ]
 const clients = ['long/generated-clients', 'long/openapi-linters']
 /** What merchants' programs contain. */
-const sdks = ['long/sdks', 'long/sdk-runtimes']
+const sdks = ['long/sdks', 'long/sdk-runtimes', 'long/python-client']
 const program = ['long/packages', 'long/installed-packages', 'long/demo', 'long/readme']
 
 /** The table lists the tests to run when a file of a folder changes. A changed test runs itself. */

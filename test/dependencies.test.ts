@@ -115,6 +115,8 @@ t.test('every package that the service contains or installs has a lower bound an
 })
 
 t.test('all packages have the same version, and the same range of a shared dependency', async (t) => {
+  const python = readFileSync('sdks/python/src/transferd/client.py', 'utf8')
+  t.equal(/^__version__ = "(.+)"$/m.exec(python)?.[1], manifests[0]!.version)
   const ranges = new Map<string, string>()
   for (const [index, manifest] of manifests.entries()) {
     t.equal(manifest.version, manifests[0]!.version)

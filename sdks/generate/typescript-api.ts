@@ -38,6 +38,12 @@ export interface ApiRequest {
   readonly isEnvelope?: boolean
 }
 
+/** @throws TypeError for an id that would change the path */
+function segment(id: string): string {
+  if (/^\\.{0,2}$/.test(id)) throw new TypeError('an id is empty or consists of dots')
+  return encodeURIComponent(id)
+}
+
 /** The operations of the API. Each rejects with a TransferdError. */
 export abstract class Operations {
   protected abstract send<Result>(request: ApiRequest): Promise<Result>
@@ -81,7 +87,7 @@ function operationSource(operation: Operation): string {
   const constants = Object.entries(body?.constants ?? {}).map(([name, value]) => `, ${name}: ${literal(value)}`)
   const parts = [
     `method: '${method}'`,
-    `path: ${pathParameters.length > 0 ? `\`${path.replaceAll('{', '${encodeURIComponent(').replaceAll('}', ')}')}\`` : `'${path}'`}`,
+    `path: ${pathParameters.length > 0 ? `\`${path.replaceAll('{', '${segment(').replaceAll('}', ')}')}\`` : `'${path}'`}`,
     ...(query.length > 0 ? ['query'] : []),
     ...(body ? [constants.length > 0 ? `body: { ...body${constants.join('')} }` : 'body'] : []),
     ...(isHashed ? ['isHashed: true'] : []),

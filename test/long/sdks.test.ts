@@ -22,11 +22,16 @@ for (const [language, skip] of [
   t.test(`the README of the ${language} client is enough to receive a verified callback`, { skip }, async (t) => {
     const { NODE_OPTIONS: _instrumentation, ...env } = process.env
     const { stdout } = await run(process.execPath, ['scripts/try-sdk.js', language], { env })
-    t.match(stdout, /the receiver printed: [\w-]{36}: .*66\.01/)
+    t.match(stdout, /the receiver printed:[\s\S]*[\w-]{36}: .*66\.01/)
   })
 }
 
 t.test('a client has at most 600 hand-written lines', async (t) => {
-  for (const file of ['sdks/typescript/src/client.ts', 'sdks/python/src/transferd/client.py'])
-    t.ok(readFileSync(file, 'utf8').split('\n').length <= 600, file)
+  for (const files of [
+    ['sdks/typescript/src/client.ts'],
+    ['sdks/python/src/transferd/client.py', 'sdks/python/src/transferd/__init__.py'],
+  ]) {
+    const lines = files.flatMap((file) => readFileSync(file, 'utf8').split('\n')).length
+    t.ok(lines <= 600, `${files.join(' and ')} have ${lines} lines`)
+  }
 })

@@ -113,6 +113,15 @@ t.test('asks whether a callback is handled only after it is verified', async (t)
     await verifyCallback(body, headers, { webhookSecret, secretKey, nowSeconds, isHandled }).catch(() => undefined)
     t.equal(asked.length - before, /accepted|repeated/.test(result) ? 1 : 0)
   }
+  const { body, headers, nowSeconds } = callbacks[0]!
+  for (const none of ['', [], [''], [secretKey, ''], undefined as unknown as string]) {
+    const verify = (secrets: object) =>
+      verifyCallback(body, headers, { webhookSecret, secretKey, nowSeconds, ...secrets })
+    await rejects(t, verify({ secretKey: none }), /secretKey is missing/)
+    await rejects(t, verify({ webhookSecret: none }), /webhookSecret is missing/)
+  }
+  const { 'x-transfer-revision': _, ...unnumbered } = headers
+  t.equal(await resultOf(callbacks[0]!, body, unnumbered), 'missing-signature')
   for (const wrong of ['whsec_', 'whsec_%', secretKey])
     await rejects(
       t,
@@ -337,7 +346,8 @@ t.test('says what is wrong, and neither errors nor the client show a key', async
   const gateway = scripted(() => new Response('<html>', { status: 502 }), { maxRetries: 0 })
   await rejects(t, gateway.client.getMerchant(), { status: 502, code: null, isOutcomeUnknown: true })
   const other = scripted(() => new Response('<html>'), { maxRetries: 0 })
-  await rejects(t, other.client.getMerchant(), { status: 200, code: null })
+  await rejects(t, other.client.getMerchant(), { status: 200, code: null, isOutcomeUnknown: true })
+  for (const id of ['', '.', '..']) t.throws(() => client.getTransfer(id), /an id/)
   const refused = new TransferdClient({ baseUrl: 'http://127.0.0.1:1', webApiKey: 'tk_key', secretKey, maxRetries: 0 })
   const noResponse = await refused.getMerchant().catch((each) => each)
   t.ok(noResponse instanceof NoResponseError)

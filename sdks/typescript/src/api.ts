@@ -584,6 +584,12 @@ export interface ApiRequest {
   readonly isEnvelope?: boolean
 }
 
+/** @throws TypeError for an id that would change the path */
+function segment(id: string): string {
+  if (/^\.{0,2}$/.test(id)) throw new TypeError('an id is empty or consists of dots')
+  return encodeURIComponent(id)
+}
+
 /** The operations of the API. Each rejects with a TransferdError. */
 export abstract class Operations {
   protected abstract send<Result>(request: ApiRequest): Promise<Result>
@@ -620,7 +626,7 @@ export abstract class Operations {
 
   /** Get a transfer. The WebApiKey needs the scope `read`. */
   getTransfer(trackingId: string): Promise<Transfer> {
-    return this.send({ method: 'GET', path: `/v1/transfers/${encodeURIComponent(trackingId)}`, isRepeatable: true })
+    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}`, isRepeatable: true })
   }
 
   /** List transfers. Newest first. A new transfer can take a moment to appear, except in a search by referenceId. The WebApiKey needs the scope `read`. */
@@ -630,7 +636,7 @@ export abstract class Operations {
 
   /** Get the history of a transfer. The WebApiKey needs the scope `read`. */
   getTransferEvents(trackingId: string): Promise<History> {
-    return this.send({ method: 'GET', path: `/v1/transfers/${encodeURIComponent(trackingId)}/events`, isRepeatable: true })
+    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}/events`, isRepeatable: true })
   }
 
   /** Read the feed of all your events. Oldest first. Continue with `after` = `next`. No event is ever inserted before a position that you have read. The WebApiKey needs the scope `read`. */
@@ -645,12 +651,12 @@ export abstract class Operations {
 
   /** Get the callbacks sent about a transfer. The WebApiKey needs the scope `read`. */
   getTransferCallbacks(trackingId: string): Promise<TransferCallbacks> {
-    return this.send({ method: 'GET', path: `/v1/transfers/${encodeURIComponent(trackingId)}/callbacks`, isRepeatable: true })
+    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}/callbacks`, isRepeatable: true })
   }
 
   /** Resend callbacks. Without a webhookId: all parked callbacks, or the latest one if none is parked. A callback can be resent after 1 minute, then after 2, 4, and up to 60 minutes; a callback of a sandbox merchant at any time. The WebApiKey needs the scope `read`. */
   resendTransferCallbacks(trackingId: string, body: ResendTransferCallbacksRequest = {}): Promise<ResendResult> {
-    return this.send({ method: 'POST', path: `/v1/transfers/${encodeURIComponent(trackingId)}/callbacks/resend`, body, isRepeatable: false })
+    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/callbacks/resend`, body, isRepeatable: false })
   }
 
   /** List callbacks. Newest first. A new callback or a changed status can take a moment to appear. The WebApiKey needs the scope `read`. */
@@ -680,21 +686,21 @@ export abstract class Operations {
 
   /** Claim a withdrawal for 15 minutes. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   claimWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${encodeURIComponent(trackingId)}/claim`, body, isRepeatable: true })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/claim`, body, isRepeatable: true })
   }
 
   /** Release a claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   releaseWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${encodeURIComponent(trackingId)}/release`, body, isRepeatable: true })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/release`, body, isRepeatable: true })
   }
 
   /** Complete a paid withdrawal. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   completeWithdrawal(trackingId: string, body: CompleteWithdrawalRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${encodeURIComponent(trackingId)}/complete`, body, isRepeatable: true })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/complete`, body, isRepeatable: true })
   }
 
   /** Cancel a withdrawal without paying it. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
   cancelWithdrawal(trackingId: string, body: CancelWithdrawalRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${encodeURIComponent(trackingId)}/cancel`, body, isRepeatable: true })
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/cancel`, body, isRepeatable: true })
   }
 }

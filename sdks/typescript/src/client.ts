@@ -151,7 +151,8 @@ export class ApiError extends TransferdError {
     readonly retryAfterSeconds: number | null,
   ) {
     super(message)
-    this.isOutcomeUnknown = status >= 500
+    // A success that cannot be read was one, and a redirect does not say.
+    this.isOutcomeUnknown = status < 400 || status >= 500
   }
 }
 
@@ -164,7 +165,7 @@ export type RejectionReason =
   | 'wrong-hash-code'
 
 const rejections: { readonly [reason in RejectionReason]: string } = {
-  'missing-signature': 'The webhook-id, webhook-timestamp or webhook-signature header is missing.',
+  'missing-signature': 'A webhook-… header or x-transfer-revision is missing. Pass all headers of the request.',
   'old-timestamp': 'The callback was sent too long ago.',
   'future-timestamp': 'The time of the callback is in the future. Check the clock of this machine.',
   'changed-body':
@@ -233,17 +234,20 @@ export async function verifyCallback(
   if (ageSeconds > toleranceSeconds) throw new CallbackRejected('old-timestamp')
   if (ageSeconds < -toleranceSeconds) throw new CallbackRejected('future-timestamp')
 
+  const secretKeys = allOf('secretKey', secretKey)
   const bytes = typeof body === 'string' ? utf8(body) : body
   const content = joined(utf8(`${webhookId}.${timestamp}.`), bytes)
-  const isSigned = /^\d+$/.test(timestamp) && (await matches(signature, content, [webhookSecret].flat()))
+  const isSigned = /^\d+$/.test(timestamp) && (await matches(signature, content, allOf('webhookSecret', webhookSecret)))
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-  const isHashed = matchesHashCode(text, [secretKey].flat())
+  const isHashed = matchesHashCode(text, secretKeys)
   if (!isSigned) throw new CallbackRejected(isHashed ? 'wrong-signature' : 'changed-body')
   if (!isHashed) throw new CallbackRejected('wrong-hash-code')
+  const revision = header(headers, 'x-transfer-revision') ?? ''
+  if (!/^\d+$/.test(revision)) throw new CallbackRejected('missing-signature')
   return {
     callback: parsed(text) as Callback,
     webhookId,
-    revision: Number(header(headers, 'x-transfer-revision')),
+    revision: Number(revision),
     isTest: header(headers, 'x-transfer-test') === 'true',
     isRepeated: (await isHandled?.(webhookId)) === true,
   }
@@ -269,6 +273,14 @@ function matchesHashCode(body: string, secretKeys: readonly string[]): boolean {
   if (amount === undefined || typeof callback?.RefereneceId !== 'string') return false
   const expected = secretKeys.map((key) => hashCode(key, amount, callback.RefereneceId!))
   return expected.some((each) => isEqual(each, String(callback.HashCode).toUpperCase()))
+}
+
+/** @throws TypeError if one is missing, because everyone could sign with an empty secret */
+function allOf(name: string, secrets: string | readonly string[]): readonly string[] {
+  const all = [secrets].flat()
+  if (all.length === 0 || !all.every((each) => typeof each === 'string' && each !== ''))
+    throw new TypeError(`${name} is missing`)
+  return all
 }
 
 /** @throws TypeError if it is not a webhook secret */

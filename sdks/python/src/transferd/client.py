@@ -28,6 +28,7 @@ __version__ = "0.1.0"
 T = TypeVar("T")
 Transport = TypeVar("Transport")
 Secrets = Union[str, Sequence[str]]
+Outcome = Union[httpx.Response, httpx.RequestError]
 
 
 class TransferdError(Exception):
@@ -36,6 +37,8 @@ class TransferdError(Exception):
     #: Whether the service may have carried out the request: no response, a 5xx, or an unreadable success. Send a create
     #: again with the same reference_id: the service creates no second transfer.
     is_outcome_unknown: bool = False
+    #: The seconds that the service requires before the next attempt.
+    retry_after: Optional[float] = None
 
 
 class NoResponseError(TransferdError):
@@ -50,15 +53,13 @@ class ApiError(TransferdError):
 
     #: The HTTP status.
     status: int
-    #: Stable, for example ``ErrorCode.HASH_MISMATCH``.
+    #: Stable, for example ``ErrorCode.HASH_MISMATCH``. The message can change.
     code: Optional[int] = None
-    #: Human-readable; can change.
     message: str = ""
     details: Optional[str] = None
     validation_errors: Sequence[ValidationError] = ()
     #: The X-Request-Id of the response. Quote it to support.
     request_id: Optional[str] = None
-    #: Seconds.
     retry_after: Optional[float] = None
 
     def __post_init__(self) -> None:
@@ -142,13 +143,14 @@ class _Number(str):
     """A number as written in JSON, because a float changes amounts."""
 
 
+#: The exceptions of reading an untrusted text. A deeply nested one causes a RecursionError.
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
+
 def _parse(body: Union[str, bytes]) -> Any:
-    """Returns the JSON value. Raises ValueError."""
+    """Returns the JSON value. Raises one of _UNREADABLE."""
     text = body.decode("utf-8") if isinstance(body, bytes) else body
-    try:
-        return json.loads(text, parse_float=_Number, parse_int=_Number)
-    except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
+    return json.loads(text, parse_float=_Number, parse_int=_Number)
 
 
 @lru_cache(maxsize=None)
@@ -159,7 +161,7 @@ def _fields_of(type_: Hashable) -> List[Tuple[str, str, Any]]:
 
 
 def _decoded(type_: Any, value: Any, name: str = "the result") -> Any:
-    """Returns the value of a type of the API. Ignores unknown fields. Raises ValueError."""
+    """Returns the value of a type of the API without unknown fields. Raises ValueError."""
     if get_origin(type_) is Union:
         return None if value is None else _decoded(get_args(type_)[0], value, name)
     if get_origin(type_) is list and isinstance(value, list):
@@ -198,9 +200,7 @@ class _Call(Generic[T]):
     """One request with its attempts, without I/O."""
 
     def __init__(self, client: _Base[Any], request: ApiRequest[T]) -> None:
-        self._client = client
-        self._request = request
-        self._attempts = 0
+        self._client, self._request, self._attempts = client, request, 0
         self._response: Optional[httpx.Response] = None
         if any(part in ("", ".", "..") for part in request.path.split("/")[1:]):
             raise ValueError(f"an id in {request.path} is empty or consists of dots")
@@ -223,23 +223,22 @@ class _Call(Generic[T]):
             headers["Content-Type"] = "application/json"
         if method == "POST" and client._secret_key is not None:
             headers["X-Signature"] = sign_request(client._secret_key, body, at=int(client._now()), path=path)
-        timeout = httpx.Timeout(client._timeout).as_dict()
-        url = f"{client._base_url}{self._target}"
-        return httpx.Request(method, url, headers=headers, content=body, extensions={"timeout": timeout})
+        timeout = {"timeout": httpx.Timeout(client._timeout).as_dict()}
+        return httpx.Request(method, client._base_url + self._target, headers=headers, content=body, extensions=timeout)
 
-    def delay_after(self, outcome: Union[httpx.Response, httpx.RequestError]) -> Optional[float]:
+    def delay_after(self, outcome: Outcome) -> Optional[float]:
         """Returns the seconds until the next attempt, or None after a success. Raises TransferdError."""
         if isinstance(outcome, httpx.Response):
             if outcome.is_success:
                 self._response = outcome
                 return None
-            error: TransferdError
-            error = api_error = _error_of(outcome, self._client._now())
-            retry_after, is_passing = api_error.retry_after, outcome.status_code in (429, 500, 502, 503, 504)
+            error: TransferdError = _error_of(outcome, self._client._now())
+            is_passing = outcome.status_code in (429, 500, 502, 503, 504)
         else:
             # The exception is not the cause, because it refers to the request with the keys.
             text = f"{self._client._base_url} did not respond: {type(outcome).__name__} {outcome}".rstrip()
-            error, retry_after, is_passing = NoResponseError(text), None, True
+            error, is_passing = NoResponseError(text), True
+        retry_after = error.retry_after
         is_last = self._attempts > self._client._max_retries or (retry_after or 0) > 60
         if is_last or not is_passing or not self._request.is_repeatable:
             raise error
@@ -248,14 +247,13 @@ class _Call(Generic[T]):
 
     def result(self) -> T:
         """Returns the result of the successful response. Raises ApiError."""
-        request, response = self._request, self._response
-        assert response is not None
+        request, response = self._request, cast(httpx.Response, self._response)
         try:
             value = _parse(response.content)
             if request.is_envelope:
                 value = value["result"]
             return cast(T, _decoded(Optional[request.result] if request.is_nullable else request.result, value))
-        except (ValueError, TypeError, LookupError) as error:
+        except _UNREADABLE as error:
             message = f"the response is not one of the service: {error}"
             raise ApiError(
                 response.status_code, None, message, None, (), response.headers.get("x-request-id")
@@ -271,7 +269,7 @@ def _error_of(response: httpx.Response, now: float) -> ApiError:
         code, message = _decoded(int, error["code"]), _decoded(str, error["message"])
         details = _decoded(Optional[str], error.get("details"))
         return ApiError(status, code, message, details, invalid, request_id, retry_after)
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except _UNREADABLE:
         message = "the response is not one of the service."
         if response.has_redirect_location:
             message += f" It redirects to {response.headers['location']}, which is not followed, to keep the keys safe."
@@ -363,13 +361,11 @@ class Client(_Base[httpx.BaseTransport], Operations):
     def _send(self, request: ApiRequest[T]) -> T:
         call = _Call(self, request)
         while True:
-            outcome: Union[httpx.Response, httpx.RequestError]
             try:
-                outcome = self._http.send(call.attempt())
+                outcome: Outcome = self._http.send(call.attempt())
             except httpx.RequestError as error:
                 outcome = error
-            delay = call.delay_after(outcome)
-            if delay is None:
+            if (delay := call.delay_after(outcome)) is None:
                 return call.result()
             (self._sleep or time.sleep)(delay)
 
@@ -399,13 +395,11 @@ class AsyncClient(_Base[httpx.AsyncBaseTransport], AsyncOperations):
     async def _send(self, request: ApiRequest[T]) -> T:
         call = _Call(self, request)
         while True:
-            outcome: Union[httpx.Response, httpx.RequestError]
             try:
-                outcome = await self._http.send(call.attempt())
+                outcome: Outcome = await self._http.send(call.attempt())
             except httpx.RequestError as error:
                 outcome = error
-            delay = call.delay_after(outcome)
-            if delay is None:
+            if (delay := call.delay_after(outcome)) is None:
                 return call.result()
             await (self._sleep or asyncio.sleep)(delay)
 
@@ -526,6 +520,6 @@ def _has_hash_code(body: Union[bytes, str], secret_keys: Sequence[str]) -> bool:
         fields_ = _parse(body)
         amount, reference_id, given = fields_["Amount"], fields_["RefereneceId"], _bytes(fields_["HashCode"])
         codes = [_bytes(hash_code(secret_key, amount, reference_id)) for secret_key in secret_keys]
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except _UNREADABLE:
         return False
     return any([hmac.compare_digest(code, given) for code in codes])
