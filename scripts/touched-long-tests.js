@@ -10,7 +10,7 @@ const eventStoreDb = [
   ...['long/two-nodes-eventstoredb', 'long/copy-between-engines'],
 ]
 const clients = ['long/generated-clients', 'long/openapi-linters']
-/** What merchants' programs contain. */
+/** The tests of the clients. */
 const sdks = ['long/sdks', 'long/sdk-runtimes', 'long/python-client']
 const program = ['long/packages', 'long/installed-packages', 'long/demo', 'long/readme']
 
@@ -51,7 +51,9 @@ const table = {
   'src/http/merchant-api/': [...clients, 'http/bad-input'],
   'src/http/payment-page/': ['long/payment-page/', 'long/below-a-path'],
   'src/http/public-url.ts': ['long/below-a-path'],
+  'src/http/refusals.ts': clients,
   'src/http/v1/': clients,
+  'src/http/wallet-flow/': clients,
   'src/main/': ['crash/takeover', 'long/rebuilds-and-kills', 'long/two-nodes.test', 'main/'],
   'src/operations/backup/': backup,
   'src/operations/copy/': ['long/copy-between-engines', 'long/moved-log', 'operations/copy'],

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { callbackBody } from '../../src/domain/callback.js'
 import { hashCode } from '../../src/security/api-keys.js'
@@ -45,6 +46,20 @@ t.test('the guide’s code accepts only genuine callbacks, even during a rotatio
     isFromTransferd(first!.headers, first!.text, webhookSecret, Date.now() / 1_000 + 600),
     'rejects an old timestamp',
   )
+})
+
+t.test('the guide’s code and the Standard Webhooks library agree with the public vectors', async (t) => {
+  const isFromTransferd = await importSnippet(t.testdir())
+  const { callbacks, webhookSecret } = JSON.parse(readFileSync('sdks/test-vectors.json', 'utf8'))
+  for (const { name, body, headers, nowSeconds, webhookSecrets, result } of callbacks) {
+    if (webhookSecrets) continue
+    // The signature is right in the last of them.
+    const isGenuine = /^(accepted|repeated|wrong-hash-code)$/.test(result)
+    t.equal(isFromTransferd(headers, body, webhookSecret, nowSeconds), isGenuine, name)
+    const sentAt = new Date(1000 * Number(headers['webhook-timestamp']))
+    const signature = () => new Webhook(webhookSecret).sign(headers['webhook-id'], sentAt, body)
+    if (isGenuine) t.ok(headers['webhook-signature'].split(' ').includes(signature()), name)
+  }
 })
 
 t.test('the guide’s example equals the body that is sent', async (t) => {

@@ -35,7 +35,7 @@ const callback = callbackBody(payload, '0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60', (
 /** From a service that knows more statuses than the client. */
 const newerCallback = callback.replace('"Status":2', '"Status":9').replace('"Completed"', '"Returned"')
 
-/** What the program of every language prints. */
+/** The output of the program in every language. */
 const expected = {
   created: 'Pending',
   amount: 100.5,

@@ -8,7 +8,7 @@ export interface ApiResponse {
   readonly body: { readonly [field: string]: unknown }
 }
 
-/** Sends the requests of a merchant's server and returns the responses as they are, for tests of statuses and bodies. */
+/** Sends the requests of a merchant's server and returns the unchanged responses, for tests of statuses and bodies. */
 export class RawMerchantClient {
   constructor(
     private readonly baseUrl: string,

@@ -95,7 +95,7 @@ export const steps: FastifyPluginAsyncTypebox<PaymentLimits> = async (app, { cha
     ...common,
     operationId: 'getPaymentState',
     summary: 'Get the state of a hosted deposit',
-    description: 'The page asks for it repeatedly until the deposit has ended.',
+    description: 'The page requests it repeatedly until the deposit has ended.',
     response: { 200: PageState, ...failures },
   }
   app.get('/pay/:link/state', { schema: state }, async (request) => {

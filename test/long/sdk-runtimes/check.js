@@ -1,4 +1,4 @@
-// Runs in every runtime that the TypeScript client supports, so it uses only what they have in common.
+// Runs in every runtime that the TypeScript client supports, so it uses only their common functions.
 import * as sdk from './client.js'
 
 /** Returns the results of the vectors, and those of requests to a service. */
