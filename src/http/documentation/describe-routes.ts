@@ -15,15 +15,15 @@ Every failure has the same envelope with a stable \`error.code\`. A create that 
 const serviceDescription = 'The pages that customers see, receipts, and the health of the service.'
 
 const merchantTags = [
-  { name: 'Callbacks', description: 'The callbacks that you receive.' },
   { name: 'Merchant API', description: 'Create transfers, and perform the steps of a native wallet deposit.' },
   { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
   { name: 'Settlement', description: 'Pay withdrawals with your own program.' },
+  { name: 'Callbacks', description: 'The callbacks that you receive.' },
 ]
 const serviceTags = [
+  { name: 'Payment page', description: 'The pages that customers see.' },
   { name: 'Files', description: 'Receipts, to which callbacks may lead.' },
   { name: 'Health', description: 'For operators.' },
-  { name: 'Payment page', description: 'The pages that customers see.' },
 ]
 
 /** The documents of one part of the API. */
