@@ -138,9 +138,11 @@ t.test('a scenario ends when its merchant becomes live', async (t) => {
   await settings(own.id, false)
   const revisions = async () =>
     Promise.all([reopened, claimed].map(async (trackingId) => (await transfers.find(trackingId))?.revision))
-  const atSwitch = await revisions()
   const other = programOf(await service.merchant())
   const later = [await other.create('66.10', 'hosted'), await other.create('66.09', 'hosted')]
+  // A step that was in progress at the switch has ended when a later transfer is at its first step.
+  await until(async () => (await statusOf(later[0]!)) !== 'Pending')
+  const atSwitch = await revisions()
   await until(async () => (await statusOf(later[0]!)) === 'Completed')
   const types = async (trackingId: string) => (await transfers.history(trackingId)).map(({ event }) => event.type)
   await until(async () => (await types(later[1]!)).includes('LateFundsReceived'))
