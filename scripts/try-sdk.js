@@ -81,7 +81,16 @@ function installTypescript(directory) {
     ['@transferd'],
   )
   const types = ['--types', 'node', '--typeRoots', resolve('node_modules/@types')]
-  const options = ['--ignoreConfig', '--strict', '--module', 'nodenext', '--target', 'es2022', ...types]
+  const options = [
+    '--ignoreConfig',
+    '--strict',
+    '--noUncheckedIndexedAccess',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2022',
+    ...types,
+  ]
   execFileSync(resolve('node_modules/.bin/tsc'), [...options, 'create.ts', 'receive.ts'], {
     cwd: directory,
     stdio: 'inherit',

@@ -74,12 +74,18 @@ class Operations:
 
     def _send(self, request: ApiRequest[T]) -> T:
         raise NotImplementedError
+
+    def _advanced(self, position: Optional[str], next_: Optional[str]) -> str:
+        raise NotImplementedError
 ${api.operations.map((operation) => operationSource(operation, api, types, false)).join('')}
 
 class AsyncOperations:
     """The operations of the API as coroutines. Each raises a TransferdError."""
 
     async def _send(self, request: ApiRequest[T]) -> T:
+        raise NotImplementedError
+
+    def _advanced(self, position: Optional[str], next_: Optional[str]) -> str:
         raise NotImplementedError
 ${api.operations.map((operation) => operationSource(operation, api, types, true)).join('')}`
 }
@@ -189,14 +195,14 @@ function iterationSource({ id, query, result }: Operation, api: Api, types: Type
     : '            yield from page.items'
   return `
     ${isAsync ? 'async ' : ''}def ${method.replace('list_', 'iterate_')}(${listed(parameters, 8, 4)}) -> ${isAsync ? 'Async' : ''}Iterator[${types.source(items.item)}]:
-        """Yield the items of all pages of ${method}."""
+        """Yields the items of all pages of ${method}."""
         cursor: Optional[str] = None
         while True:
             page = ${isAsync ? 'await ' : ''}self.${method}(${listed(values, 16, 12)})
 ${each}
-            cursor = page.next_cursor
-            if cursor is None:
+            if page.next_cursor is None:
                 return
+            cursor = self._advanced(cursor, page.next_cursor)
 `
 }
 

@@ -36,6 +36,10 @@ export interface ApiRequest {
   readonly isRepeatable: boolean
   /** Whether the result is the field \`result\` of the response. */
   readonly isEnvelope?: boolean
+  /** Whether the result can be null. */
+  readonly isNullable?: boolean
+  /** The fields that every result has. A result without fields is a text. */
+  readonly required: readonly string[]
 }
 
 /** @throws TypeError for an id that would change the path */
@@ -47,7 +51,7 @@ function segment(id: string): string {
 /** The operations of the API. Each rejects with a TransferdError. */
 export abstract class Operations {
   protected abstract send<Result>(request: ApiRequest): Promise<Result>
-${api.operations.map(operationSource).join('')}}
+${api.operations.map((operation) => operationSource(operation, api)).join('')}}
 `
 }
 
@@ -76,7 +80,7 @@ function fieldSource({ name, type, isNullable, isRequired, description }: Field)
   return `${comment}  readonly ${name}${isRequired ? '' : '?'}: ${typeSource(type)}${isNullable ? ' | null' : ''}${isRequired ? '' : ' | undefined'}\n`
 }
 
-function operationSource(operation: Operation): string {
+function operationSource(operation: Operation, { objects }: Api): string {
   const { id, method, path, pathParameters, query, body, isHashed, isEnvelope, isRepeatable } = operation
   const optional = operation.isBodyRequired ? '' : ' = {}'
   const parameters = [
@@ -92,15 +96,22 @@ function operationSource(operation: Operation): string {
     ...(body ? [constants.length > 0 ? `body: { ...body${constants.join('')} }` : 'body'] : []),
     ...(isHashed ? ['isHashed: true'] : []),
     ...(isEnvelope ? ['isEnvelope: true'] : []),
+    ...(operation.isResultNullable ? ['isNullable: true'] : []),
     `isRepeatable: ${isRepeatable}`,
+    `required: [${requiredFields(operation.result, objects).map(literal).join(', ')}]`,
   ]
   const result = `${typeSource(operation.result)}${operation.isResultNullable ? ' | null' : ''}`
   return `
   /** ${operation.description} */
-  ${id}(${parameters.join(', ')}): Promise<${result}> {
+  async ${id}(${parameters.join(', ')}): Promise<${result}> {
     return this.send({ ${parts.join(', ')} })
   }
 `
+}
+
+function requiredFields(type: Type, objects: readonly ObjectModel[]): string[] {
+  const fields = objects.find(({ name }) => type.kind === 'named' && name === type.name)?.fields ?? []
+  return fields.filter(({ isRequired, isNullable }) => isRequired && !isNullable).map(({ name }) => name)
 }
 
 function typeSource(type: Type): string {

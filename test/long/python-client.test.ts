@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -77,5 +77,12 @@ t.test('the Python client', { skip: versions.length > 0 ? false : 'Python with v
       run(join(bin, 'mypy'), ['--strict', '--cache-dir', directory, file]).catch((error) => error)
     t.match((await check('sdks/python/src')).stdout, /^Success: no issues found/)
     t.match((await check(join(directory, 'wrong.py'))).stdout, /"Transfer", variable has type "int"/)
+    const [firstPage] = readFileSync('sdks/python/README.md', 'utf8').split('\n## ')
+    for (const [index, [, program]] of [...firstPage!.matchAll(/```python\n([\s\S]*?)```/g)].entries()) {
+      const file = join(directory, `readme_${index}.py`)
+      writeFileSync(file, program!)
+      const { stdout } = await run(join(bin, 'mypy'), ['--check-untyped-defs', '--cache-dir', directory, file])
+      t.match(stdout, /^Success: no issues found/, `program ${index} of the README`)
+    }
   })
 })

@@ -103,6 +103,43 @@ t.test('rejects any change of a genuine callback', async () => {
   )
 })
 
+t.test('rejects a forged body in a time that grows with its length, and never with another error', async (t) => {
+  const { nowSeconds, headers } = callbacks[0]!
+  const signatures = `v1,${'A'.repeat(43)}= `.repeat(300)
+  const manySignatures = { ...headers, 'webhook-signature': signatures }
+  for (const [name, body] of Object.entries({
+    'escaped quotes': `"${'\\"'.repeat(500_000)}`,
+    'spaces before a colon': `{"Amount"${' '.repeat(1_000_000)}:`,
+    'open lists': '['.repeat(1_000_000),
+    'many digits': `{"Amount":${'9'.repeat(1_000_000)},"RefereneceId":"a","HashCode":"a"}`,
+    'a long text': `{"Amount":1,"RefereneceId":"${'a'.repeat(1_000_000)}","HashCode":"a"}`,
+    ...Object.fromEntries(['', 'null', '[]', '1', '{}', '\ud800'].map((text) => [`'${text}'`, text])),
+    'fields of other types': '{"Amount":{},"RefereneceId":[],"HashCode":{"toString":1}}',
+  })) {
+    const before = performance.now()
+    t.equal(await resultOf(callbacks[0]!, body, manySignatures), 'changed-body', name)
+    t.ok(performance.now() - before < 3_000, `${name}: ${performance.now() - before} ms`)
+  }
+  const [start, end] = callbacks[0]!.body.split('Completed') as [string, string]
+  const bytes = Buffer.concat([Buffer.from(start), Buffer.of(0xff), Buffer.from(end)])
+  t.equal(await resultOf(callbacks[0]!, bytes), 'changed-body', 'not UTF-8')
+  for (const body of [JSON.parse(callbacks[0]!.body), null, undefined, new ArrayBuffer(3)])
+    await rejects(t, verifyCallback(body, headers, { webhookSecret, secretKey, nowSeconds }), /body must be the text/)
+})
+
+t.test('accepts no time if the tolerance or the clock is not a number', async (t) => {
+  const { body, headers, nowSeconds } = callbacks[0]!
+  for (const time of [{ toleranceSeconds: Number.NaN }, { nowSeconds: Number.NaN }])
+    await rejects(t, verifyCallback(body, headers, { webhookSecret, secretKey, nowSeconds, ...time }), CallbackRejected)
+})
+
+t.test('reports a wrong secret before it reads the request', async (t) => {
+  const verify = (secrets: object) => verifyCallback('', {}, { webhookSecret, secretKey, ...secrets })
+  await rejects(t, verify({ secretKey: '' }), /secretKey is missing/)
+  await rejects(t, verify({ webhookSecret: secretKey }), /whsec_/)
+  await rejects(t, verify({}), { reason: 'missing-signature' })
+})
+
 t.test('asks whether a callback is handled only after it is verified', async (t) => {
   const asked: string[] = []
   const isHandled = (id: string) => asked.push(id) > 0
@@ -152,20 +189,30 @@ t.test('converts amounts exactly, from 0.01 to 2^53 minor units', async (t) => {
   for (const { text, amount } of vectors.amounts.shortForms) t.equal(fromMinorUnits(toMinorUnits(text)), amount)
   for (const text of vectors.amounts.rejected) if (!/^0/.test(text)) t.throws(() => toMinorUnits(text), TypeError, text)
   t.throws(() => fromMinorUnits(-1n), RangeError)
+  t.throws(() => fromMinorUnits(100 as unknown as bigint), TypeError)
+  t.throws(() => toMinorUnits(100 as unknown as string), TypeError)
+  const pieces = fc.constantFrom('"amount"', 'amount', '"', '\\', ':', ' ', '1.5', ',', '}')
+  const parts = fc.array(pieces).map((each) => each.join(''))
   await fc.assert(
-    fc.asyncProperty(fc.bigInt({ min: 1n, max: 2n ** 53n }), async (minor) => {
+    fc.asyncProperty(fc.bigInt({ min: 1n, max: 2n ** 53n }), parts, async (minor, message) => {
       const { client, requests } = scripted(({ body }) =>
-        answer({ result: JSON.parse(body.replace(/"amount":([\d.]+)/, '"amount":"$1"')) }),
+        answer({ result: { ...created, ...JSON.parse(body.replace(/"amount":([\d.]+)/, '"amount":"$1"')) } }),
       )
       const amount = fromMinorUnits(minor)
       await client.createWithdrawal({ ...withdrawal, amount })
       if (!requests[0]!.body.startsWith(`{"accountNumber":"a","amount":${formatTwoDecimals(minor)},`)) return false
       // The service responds with the shortest form of a number.
       const { client: reader } = scripted(
-        () => new Response(`{"lateFunds" : ${formatShortest(minor)},"message":"\\"amount\\":1.5"}`),
+        () =>
+          new Response(
+            JSON.stringify({ [message]: 1, ...stored, message }).replace(
+              '"lateFunds":0',
+              `"lateFunds" : ${formatShortest(minor)}`,
+            ),
+          ),
       )
       const transfer = await reader.getTransfer('x')
-      return toMinorUnits(transfer.lateFunds) === minor && transfer.message === '"amount":1.5'
+      return toMinorUnits(transfer.lateFunds) === minor && transfer.message === message
     }),
   )
 })
@@ -186,6 +233,41 @@ t.test('rejects numbers and texts that are not amounts, before anything is sent'
 const withdrawal = {
   ...{ accountNumber: 'a', amount: '100.50', userId: '8412', name: 'Ada', username: 'ada' },
   ...{ referenceId: 'order-1', paymentMethod: 1 },
+}
+
+const created = {
+  transactionId: 't',
+  trackingId: 't',
+  referenceId: 'r',
+  status: 1,
+  statusDescription: 'Pending',
+  amount: 1,
+}
+const amounts = {
+  amount: 1,
+  transactionAmount: 1,
+  receivedAmount: 0,
+  returnedAmount: 0,
+  resolvedAmount: 0,
+  lateFunds: 0,
+}
+const stored = {
+  ...{
+    ...created,
+    ...amounts,
+    kind: 'deposit',
+    hasAmountMismatch: false,
+    needsAttention: false,
+    userId: 'u',
+    name: 'n',
+  },
+  ...{ username: 'u', paymentMethod: 1, createdAt: 'now', updatedAt: 'now', revision: 3 },
+  message: null,
+}
+/** The fields of several results. */
+const anything = {
+  ...{ ...stored, merchantId: 'm', sandbox: true, currency: 'EUR', paymentMethods: [], result: created },
+  ...{ items: [], nextCursor: null, delivered: true, durationMs: 1, resendsWaiting: false, requeued: 1 },
 }
 
 /** Asserts that the promise rejects with an error that matches. */
@@ -251,7 +333,7 @@ function scripted(respond: (sent: Sent, attempt: number) => Response | Error, op
 }
 
 t.test('hashes and signs requests, and follows no redirect', async (t) => {
-  const { client, requests } = scripted(() => answer({ result: {} }))
+  const { client, requests } = scripted(() => answer(anything))
   await client.createWithdrawal(withdrawal)
   await client.claimWithdrawal('a/b', { revision: 0 })
   await client.listTransfers({ referenceId: 'ö&=1', limit: 5, cursor: undefined })
@@ -275,14 +357,15 @@ t.test('hashes and signs requests, and follows no redirect', async (t) => {
     [null, '', null, '{}'],
   )
   const redirected = scripted(() => new Response(null, { status: 302, headers: { location: 'https://evil.example' } }))
-  await rejects(t, redirected.client.getMerchant(), { status: 302, code: null })
+  const target = /redirects to https:\/\/evil.example, which is not followed/
+  await rejects(t, redirected.client.getMerchant(), { status: 302, isOutcomeUnknown: true, message: target })
 })
 
 t.test('repeats what is safe to repeat, signed again, after a growing time or after Retry-After', async (t) => {
   const connection = new TypeError('fetch failed')
-  const outcomes = [connection, failure(503), failure(500), answer({ result: { trackingId: 'x' } })]
+  const outcomes = [connection, failure(503), failure(500), answer(anything)]
   const { client, requests, waits } = scripted((_, attempt) => outcomes[attempt]!)
-  t.match(await client.createWithdrawal(withdrawal), { trackingId: 'x' })
+  t.match(await client.createWithdrawal(withdrawal), { trackingId: 't' })
   t.equal(requests.length, 4)
   t.equal(new Set(requests.map(({ body }) => body)).size, 1)
   t.ok(
@@ -290,11 +373,11 @@ t.test('repeats what is safe to repeat, signed again, after a growing time or af
     String(waits),
   )
 
-  const limited = scripted((_, attempt) => (attempt === 0 ? failure(429, { 'retry-after': '7' }) : answer({})))
+  const limited = scripted((_, attempt) => (attempt === 0 ? failure(429, { 'retry-after': '7' }) : answer(anything)))
   await limited.client.getMerchant()
   t.same(limited.waits, [7_000])
   const date = new Date(Date.now() + 20_000).toUTCString()
-  const dated = scripted((_, attempt) => (attempt === 0 ? failure(503, { 'retry-after': date }) : answer({})))
+  const dated = scripted((_, attempt) => (attempt === 0 ? failure(503, { 'retry-after': date }) : answer(anything)))
   await dated.client.getMerchant()
   t.ok(dated.waits[0]! > 15_000 && dated.waits[0]! <= 20_000)
   const long = scripted(() => failure(429, { 'retry-after': '61' }))
@@ -308,6 +391,93 @@ t.test('repeats what is safe to repeat, signed again, after a growing time or af
   const none = scripted(() => failure(503), { maxRetries: 0 })
   await rejects(t, none.client.getMerchant(), { status: 503, isOutcomeUnknown: true })
   t.equal(none.requests.length, 1)
+})
+
+t.test('reads Retry-After as seconds or a date, and nothing else', async (t) => {
+  const past = new Date(Date.now() - 30_000).toUTCString()
+  for (const value of ['0', past]) {
+    const { client, waits } = scripted((_, attempt) =>
+      attempt === 0 ? failure(503, { 'retry-after': value }) : answer(anything),
+    )
+    await client.getMerchant()
+    t.same(waits, [0], value)
+  }
+  for (const value of ['-1', '1.5', 'soon', '', '2026-11-21', past.replace(' GMT', '')]) {
+    const { client, waits } = scripted((_, attempt) =>
+      attempt === 0 ? failure(503, { 'retry-after': value }) : answer(anything),
+    )
+    await client.getMerchant()
+    t.ok(waits[0]! >= 250 && waits[0]! <= 500, value)
+  }
+  const { client } = scripted(() => failure(503, { 'retry-after': '9'.repeat(20) }))
+  await rejects(t, client.getMerchant(), { status: 503, retryAfterSeconds: 1e20 })
+})
+
+t.test('reports a response of something else as an ApiError without a code', async (t) => {
+  const calls: readonly ((client: TransferdClient) => Promise<unknown>)[] = [
+    (client) => client.createWithdrawal(withdrawal),
+    (client) => client.createHostedDeposit(withdrawal),
+    (client) => client.walletCustomerLogin({ trackingId: 't', userName: 'u', password: 'p' }),
+    (client) => allOf(client.iterateTransfers()),
+    (client) => allOf(client.iterateFeed()),
+  ]
+  const errors = ['x', null, [], { code: 1 }, { code: '1', message: 'm' }, { code: 1, message: {} }]
+  const invalid = [{ a: 1 }, [null], [{ message: 1 }]]
+  const texts = [
+    ...['', 'null', '[]', '1', '{}', '{"result":null}', '{"result":{}}', '{"status":"ok"}', '{"result":{"tr', '<html>'],
+    ...errors.map((error) => JSON.stringify({ error })),
+    ...invalid.map((validationErrors) => JSON.stringify({ error: { code: 1, message: 'm', validationErrors } })),
+  ]
+  for (const text of texts)
+    for (const call of calls)
+      for (const status of [200, 400, 500]) {
+        const { client } = scripted(() => new Response(text, { status }), { maxRetries: 0 })
+        const error = await call(client).then(String, (each) => each)
+        t.ok(error instanceof ApiError && error.code === null && error.status === status, `${status} ${text}: ${error}`)
+        t.equal(error.isOutcomeUnknown, status !== 400)
+      }
+  for (const amount of ['-1', '1e2', '1.005']) {
+    const text = JSON.stringify(stored).replace('"amount":1', `"amount":${amount}`)
+    const { client } = scripted(() => new Response(text))
+    await rejects(t, client.getTransfer('t'), { status: 200, code: null })
+  }
+  const large = scripted(() => answer({ ...stored, message: '"x\\'.repeat(3_000_000) }))
+  t.equal((await large.client.getTransfer('t')).message?.length, 9_000_000)
+})
+
+t.test('reads all pages, and never the same one again', async (t) => {
+  const { client, requests } = scripted(({ url }) => {
+    const cursor = new URL(url).searchParams.get('cursor')
+    return answer({
+      items: [cursor],
+      nextCursor: { first: 'second', second: null }[cursor ?? ''] ?? (cursor ? null : 'first'),
+    })
+  })
+  const query = { status: 'Completed', limit: 1, cursor: 'second' }
+  t.same(await allOf(client.iterateTransfers(query)), [null, 'first', 'second'])
+  t.ok(requests.every(({ url }) => /status=Completed&limit=100/.test(url)))
+  const cached = scripted(() => answer({ items: [1], nextCursor: 'a', next: 'a' }))
+  await rejects(t, allOf(cached.client.iterateCallbacks()), { name: 'TransferdError', message: /same page/ })
+  await rejects(t, allOf(cached.client.iterateFeed()), /same page/)
+  t.equal(cached.requests.length, 4)
+  const endless = scripted(() => answer({ items: [1], next: null }))
+  await rejects(t, allOf(endless.client.iterateFeed()), /same page/)
+})
+
+t.test('rejects options that are missing or invalid, before anything is sent', async (t) => {
+  const valid = { baseUrl: 'https://pay.example', webApiKey: 'k', secretKey }
+  for (const webApiKey of [undefined, null, '', 5, 'a b', 'ş'])
+    t.throws(() => new TransferdClient({ ...valid, webApiKey: webApiKey as string }), /webApiKey/)
+  for (const wrong of [null, '', 5])
+    t.throws(() => new TransferdClient({ ...valid, secretKey: wrong as string }), /secretKey/)
+  for (const baseUrl of [undefined, 'https://pay.example?', 'https://pay.example#'])
+    t.throws(() => new TransferdClient({ ...valid, baseUrl: baseUrl as string }), /baseUrl/)
+  for (const timeoutMs of [Number.NaN, Number.POSITIVE_INFINITY, -1]) {
+    const { client, requests } = scripted(() => answer(anything), { timeoutMs })
+    const error = await client.getMerchant().catch((each) => each)
+    t.ok(error instanceof Error && !(error instanceof TransferdError), String(error))
+    t.equal(requests.length, 0)
+  }
 })
 
 t.test('never repeats a rejected request, nor one whose repeat would have another effect', async (t) => {
@@ -339,7 +509,7 @@ t.test('says what is wrong, and neither errors nor the client show a key', async
   const rejected = await client.createWithdrawal(withdrawal).catch((each) => each)
   t.ok(rejected instanceof ApiError && rejected instanceof TransferdError)
   t.match(rejected, {
-    message: '400 (40001): Invalid request. amount is wrong.',
+    message: '40001 (HTTP 400): Invalid request. amount is wrong. [X-Request-Id r-1]',
     requestId: 'r-1',
     code: ErrorCode.InvalidRequest,
   })
@@ -347,7 +517,7 @@ t.test('says what is wrong, and neither errors nor the client show a key', async
   await rejects(t, gateway.client.getMerchant(), { status: 502, code: null, isOutcomeUnknown: true })
   const other = scripted(() => new Response('<html>'), { maxRetries: 0 })
   await rejects(t, other.client.getMerchant(), { status: 200, code: null, isOutcomeUnknown: true })
-  for (const id of ['', '.', '..']) t.throws(() => client.getTransfer(id), /an id/)
+  for (const id of ['', '.', '..']) await rejects(t, client.getTransfer(id), /an id/)
   const refused = new TransferdClient({ baseUrl: 'http://127.0.0.1:1', webApiKey: 'tk_key', secretKey, maxRetries: 0 })
   const noResponse = await refused.getMerchant().catch((each) => each)
   t.ok(noResponse instanceof NoResponseError)
@@ -436,7 +606,7 @@ t.test('creates, pays, reads and settles with a running service', async (t) => {
   for (let n = 0; n < 5; n++)
     names.add((await client.createHostedDeposit({ ...request, referenceId: randomUUID() })).trackingId)
   const all = [...names, hosted.trackingId, trackingId, checked.trackingId, payout.trackingId]
-  const listed = async () => (await allOf(client.iterateTransfers({ limit: 2 }))).map((each) => each.trackingId)
+  const listed = async () => (await allOf(client.iterateTransfers())).map((each) => each.trackingId)
   await until(async () => (await listed()).length === all.length)
   t.same((await listed()).sort(), all.sort())
   const pages = await allOf(client.iterateFeed())

@@ -101,3 +101,17 @@ def test_the_messages_contain_no_secret():
         except CallbackRejected as error:
             assert VECTORS["secretKey"] not in str(error) + repr(error)
             assert VECTORS["webhookSecret"][6:] not in str(error) + repr(error)
+
+
+@pytest.mark.parametrize("time", [{"tolerance": float("nan")}, {"now": float("nan")}])
+def test_no_time_is_accepted_if_the_tolerance_or_the_clock_is_not_a_number(time):
+    with pytest.raises(CallbackRejected):
+        verify(**time)
+
+
+@pytest.mark.parametrize("name", GENUINE["headers"])
+@pytest.mark.parametrize("value", [None, 5, ["x"]])
+def test_a_header_that_is_not_a_text_is_missing(name, value):
+    with pytest.raises(CallbackRejected) as caught:
+        verify(headers={**GENUINE["headers"], name: value})
+    assert caught.value.reason == "missing-signature"

@@ -6,6 +6,7 @@ import json
 import logging
 import pickle
 import threading
+import time
 import traceback
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -175,6 +176,7 @@ def test_other_statuses_are_never_repeated(client_class, status):
     assert (caught.value.status, caught.value.code) == (status, None)
     assert len(world.requests) == 1
     assert ("http://elsewhere/" in str(caught.value)) == (300 <= status < 400)
+    assert caught.value.is_outcome_unknown == (status < 400 or status >= 500)
 
 
 @both
@@ -195,9 +197,11 @@ def test_the_back_off_doubles_up_to_eight_seconds_with_jitter(client_class):
         ("60", 60.0),
         ("61", None),
         ("999999999", None),
+        ("9" * 20, None),
         (formatdate(NOW + 30, usegmt=True), 30.0),
         (formatdate(NOW - 30, usegmt=True), 0.0),
         (formatdate(NOW + 61, usegmt=True), None),
+        (formatdate(NOW), 0.5),
         ("soon", 0.5),
         ("-1", 0.5),
         ("٣", 0.5),
@@ -392,6 +396,27 @@ def test_the_feed_ends_with_a_page_without_events(client_class):
         ("n2", "2", "1.00"),
     ]
     assert [request.url.params["after"] for request in world.requests] == ["n0", "n1", "n2"]
+
+
+@both
+def test_iteration_never_reads_the_same_page_again(client_class):
+    event = {"position": "1", "trackingId": "t", "eventId": "e", "revision": 0, "type": "T", "at": "now", "data": {}}
+    for method, page, requests in (
+        ("iterate_transfers", {"items": [TRANSFER], "nextCursor": "c"}, 2),
+        ("iterate_callbacks", {"items": [], "nextCursor": "c"}, 2),
+        ("iterate_feed", {"items": [event], "next": "c"}, 2),
+        ("iterate_feed", {"items": [event], "next": None}, 1),
+    ):
+        world = World(client_class, [json_response(200, page)] * 3)
+        with pytest.raises(TransferdError, match="same page"):
+            world.all(method)
+        assert len(world.requests) == requests
+
+
+def test_a_signature_has_the_current_time_by_default():
+    before = int(time.time())
+    at = int(transferd.sign_request(SECRET, "{}").split(",")[0][2:])
+    assert before <= at <= time.time()
 
 
 @both

@@ -538,7 +538,7 @@ export interface WithdrawalActionRequest {
 }
 
 export interface ListTransfersQuery {
-  /** The whole referenceId, percent-encoded. Finds a new transfer immediately. */
+  /** The whole referenceId. Finds a new transfer immediately. */
   readonly referenceId?: string | undefined
   /** The name or the number. */
   readonly status?: string | undefined
@@ -582,6 +582,10 @@ export interface ApiRequest {
   readonly isRepeatable: boolean
   /** Whether the result is the field `result` of the response. */
   readonly isEnvelope?: boolean
+  /** Whether the result can be null. */
+  readonly isNullable?: boolean
+  /** The fields that every result has. A result without fields is a text. */
+  readonly required: readonly string[]
 }
 
 /** @throws TypeError for an id that would change the path */
@@ -594,113 +598,113 @@ function segment(id: string): string {
 export abstract class Operations {
   protected abstract send<Result>(request: ApiRequest): Promise<Result>
 
-  /** Create a hosted deposit. Redirect the customer to the `url` of the response. Without a WebApiKey, the allow-list and the SecretKey of the hashCode identify the merchant. The WebApiKey needs the scope `deposits`. */
-  createHostedDeposit(body: CreateHostedDepositRequest): Promise<CreatedHostedDeposit> {
-    return this.send({ method: 'POST', path: '/Transaction/CreateDeposit', body: { ...body, transactionType: 1 }, isHashed: true, isRepeatable: true })
+  /** Create a hosted deposit. Redirect the customer to the `url` of the response. The WebApiKey needs the scope `deposits`. */
+  async createHostedDeposit(body: CreateHostedDepositRequest): Promise<CreatedHostedDeposit> {
+    return this.send({ method: 'POST', path: '/Transaction/CreateDeposit', body: { ...body, transactionType: 1 }, isHashed: true, isRepeatable: true, required: ['url', 'trackingId', 'referenceId', 'status', 'statusDescription', 'amount', 'expiresAt'] })
   }
 
   /** Create a native deposit. The WebApiKey needs the scope `deposits`. */
-  createNativeDeposit(body: CreateNativeDepositRequest): Promise<CreatedTransfer> {
-    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/CreateDeposit', body: { ...body, transactionType: 1 }, isHashed: true, isEnvelope: true, isRepeatable: true })
+  async createNativeDeposit(body: CreateNativeDepositRequest): Promise<CreatedTransfer> {
+    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/CreateDeposit', body: { ...body, transactionType: 1 }, isHashed: true, isEnvelope: true, isRepeatable: true, required: ['transactionId', 'trackingId', 'referenceId', 'status', 'statusDescription', 'amount'] })
   }
 
   /** Create a withdrawal. The WebApiKey needs the scope `withdrawals`. */
-  createWithdrawal(body: CreateWithdrawalRequest): Promise<CreatedTransfer> {
-    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/CreateWithdraw', body: { ...body, transactionType: 2 }, isHashed: true, isEnvelope: true, isRepeatable: true })
+  async createWithdrawal(body: CreateWithdrawalRequest): Promise<CreatedTransfer> {
+    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/CreateWithdraw', body: { ...body, transactionType: 2 }, isHashed: true, isEnvelope: true, isRepeatable: true, required: ['transactionId', 'trackingId', 'referenceId', 'status', 'statusDescription', 'amount'] })
   }
 
   /** Log in to the wallet account that pays a native deposit. Sends a code to the customer by SMS. The limits are 5 codes per minute and account, and 20 logins per deposit. The third wrong password starts a wait. The WebApiKey needs the scope `deposits`. */
-  walletCustomerLogin(body: WalletLoginRequest): Promise<string> {
-    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/WalletCustomerLogin', body, isEnvelope: true, isRepeatable: false })
+  async walletCustomerLogin(body: WalletLoginRequest): Promise<string> {
+    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/WalletCustomerLogin', body, isEnvelope: true, isRepeatable: false, required: [] })
   }
 
   /** Verify the code. A login has five attempts. The right code uses up the token. The WebApiKey needs the scope `deposits`. */
-  wallet2Fa(body: WalletCodeRequest): Promise<VerifiedCode> {
-    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/Wallet2Fa', body, isEnvelope: true, isRepeatable: false })
+  async wallet2Fa(body: WalletCodeRequest): Promise<VerifiedCode> {
+    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/Wallet2Fa', body, isEnvelope: true, isRepeatable: false, required: ['next_step', 'token', 'account_number'] })
   }
 
   /** Check whether the customer has confirmed the device, and finish the deposit. Poll every 2 seconds. One request per second and deposit counts against no limit. The WebApiKey needs the scope `deposits`. */
-  walletValidateUserDevice(body: WalletDeviceRequest): Promise<string | null> {
-    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/WalletValidateUserDevice', body, isEnvelope: true, isRepeatable: true })
+  async walletValidateUserDevice(body: WalletDeviceRequest): Promise<string | null> {
+    return this.send({ method: 'POST', path: '/api/services/app/TransactionRequests/WalletValidateUserDevice', body, isEnvelope: true, isNullable: true, isRepeatable: true, required: [] })
   }
 
   /** Get a transfer. The WebApiKey needs the scope `read`. */
-  getTransfer(trackingId: string): Promise<Transfer> {
-    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}`, isRepeatable: true })
+  async getTransfer(trackingId: string): Promise<Transfer> {
+    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}`, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** List transfers. Newest first. A new transfer can take a moment to appear, except in a search by referenceId. The WebApiKey needs the scope `read`. */
-  listTransfers(query: ListTransfersQuery = {}): Promise<TransferPage> {
-    return this.send({ method: 'GET', path: '/v1/transfers', query, isRepeatable: true })
+  async listTransfers(query: ListTransfersQuery = {}): Promise<TransferPage> {
+    return this.send({ method: 'GET', path: '/v1/transfers', query, isRepeatable: true, required: ['items'] })
   }
 
   /** Get the history of a transfer. The WebApiKey needs the scope `read`. */
-  getTransferEvents(trackingId: string): Promise<History> {
-    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}/events`, isRepeatable: true })
+  async getTransferEvents(trackingId: string): Promise<History> {
+    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}/events`, isRepeatable: true, required: ['items'] })
   }
 
   /** Read the feed of all your events. Oldest first. Continue with `after` = `next`. No event is ever inserted before a position that you have read. The WebApiKey needs the scope `read`. */
-  listEvents(query: ListEventsQuery = {}): Promise<Feed> {
-    return this.send({ method: 'GET', path: '/v1/events', query, isRepeatable: true })
+  async listEvents(query: ListEventsQuery = {}): Promise<Feed> {
+    return this.send({ method: 'GET', path: '/v1/events', query, isRepeatable: true, required: ['items'] })
   }
 
   /** Get the merchant of your key. The WebApiKey needs the scope `read`. */
-  getMerchant(): Promise<Merchant> {
-    return this.send({ method: 'GET', path: '/v1/merchant', isRepeatable: true })
+  async getMerchant(): Promise<Merchant> {
+    return this.send({ method: 'GET', path: '/v1/merchant', isRepeatable: true, required: ['merchantId', 'name', 'sandbox', 'currency', 'paymentMethods'] })
   }
 
   /** Get the callbacks sent about a transfer. The WebApiKey needs the scope `read`. */
-  getTransferCallbacks(trackingId: string): Promise<TransferCallbacks> {
-    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}/callbacks`, isRepeatable: true })
+  async getTransferCallbacks(trackingId: string): Promise<TransferCallbacks> {
+    return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}/callbacks`, isRepeatable: true, required: ['items'] })
   }
 
   /** Resend callbacks. Without a webhookId: all parked callbacks, or the latest one if none is parked. A callback can be resent after 1 minute, then after 2, 4, and up to 60 minutes; a callback of a sandbox merchant at any time. The WebApiKey needs the scope `read`. */
-  resendTransferCallbacks(trackingId: string, body: ResendTransferCallbacksRequest = {}): Promise<ResendResult> {
-    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/callbacks/resend`, body, isRepeatable: false })
+  async resendTransferCallbacks(trackingId: string, body: ResendTransferCallbacksRequest = {}): Promise<ResendResult> {
+    return this.send({ method: 'POST', path: `/v1/transfers/${segment(trackingId)}/callbacks/resend`, body, isRepeatable: false, required: ['requeued'] })
   }
 
   /** List callbacks. Newest first. A new callback or a changed status can take a moment to appear. The WebApiKey needs the scope `read`. */
-  listCallbacks(query: ListCallbacksQuery = {}): Promise<CallbackPage> {
-    return this.send({ method: 'GET', path: '/v1/callbacks', query, isRepeatable: true })
+  async listCallbacks(query: ListCallbacksQuery = {}): Promise<CallbackPage> {
+    return this.send({ method: 'GET', path: '/v1/callbacks', query, isRepeatable: true, required: ['items'] })
   }
 
   /** Resend many callbacks. Resends the named callbacks, or those that were parked since a time. The same limit applies to each callback; callbacks that were resent just now are omitted, except those of a sandbox merchant. The WebApiKey needs the scope `read`. */
-  resendCallbacks(body: ResendCallbacksRequest): Promise<ResendManyResult> {
-    return this.send({ method: 'POST', path: '/v1/callbacks/resend', body, isRepeatable: false })
+  async resendCallbacks(body: ResendCallbacksRequest): Promise<ResendManyResult> {
+    return this.send({ method: 'POST', path: '/v1/callbacks/resend', body, isRepeatable: false, required: ['requeued', 'more'] })
   }
 
   /** Get the state of your callback endpoint. The WebApiKey needs the scope `read`. */
-  getCallbackEndpoint(): Promise<CallbackEndpoint> {
-    return this.send({ method: 'GET', path: '/v1/callbacks/endpoint', isRepeatable: true })
+  async getCallbackEndpoint(): Promise<CallbackEndpoint> {
+    return this.send({ method: 'GET', path: '/v1/callbacks/endpoint', isRepeatable: true, required: ['url', 'state', 'waiting', 'parked'] })
   }
 
   /** Send a test event to your callback endpoint. At most one every five seconds. It is signed like a callback and has the header `x-transfer-test`. If it is delivered, callbacks that wait after a failed attempt are sent again. The WebApiKey needs the scope `read`. */
-  testCallbackEndpoint(): Promise<EndpointTest> {
-    return this.send({ method: 'POST', path: '/v1/callbacks/endpoint/test', isRepeatable: false })
+  async testCallbackEndpoint(): Promise<EndpointTest> {
+    return this.send({ method: 'POST', path: '/v1/callbacks/endpoint/test', isRepeatable: false, required: ['delivered', 'durationMs', 'resendsWaiting'] })
   }
 
   /** Enable your callback endpoint again. All waiting callbacks are sent, in order per transfer. The WebApiKey needs the scope `read`. */
-  enableCallbackEndpoint(): Promise<CallbackEndpoint> {
-    return this.send({ method: 'POST', path: '/v1/callbacks/endpoint/enable', isRepeatable: true })
+  async enableCallbackEndpoint(): Promise<CallbackEndpoint> {
+    return this.send({ method: 'POST', path: '/v1/callbacks/endpoint/enable', isRepeatable: true, required: ['url', 'state', 'waiting', 'parked'] })
   }
 
   /** Claim a withdrawal for 15 minutes. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
-  claimWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/claim`, body, isRepeatable: true })
+  async claimWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/claim`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Release a claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
-  releaseWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/release`, body, isRepeatable: true })
+  async releaseWithdrawal(trackingId: string, body: WithdrawalActionRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/release`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Complete a paid withdrawal. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
-  completeWithdrawal(trackingId: string, body: CompleteWithdrawalRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/complete`, body, isRepeatable: true })
+  async completeWithdrawal(trackingId: string, body: CompleteWithdrawalRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/complete`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
   }
 
   /** Cancel a withdrawal without paying it. Requires your own claim. Send the `revision` that you saw: if the transfer has changed since, nothing is done. A repeated request gets the same response. The WebApiKey needs the scope `settlement`. */
-  cancelWithdrawal(trackingId: string, body: CancelWithdrawalRequest): Promise<Transfer> {
-    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/cancel`, body, isRepeatable: true })
+  async cancelWithdrawal(trackingId: string, body: CancelWithdrawalRequest): Promise<Transfer> {
+    return this.send({ method: 'POST', path: `/v1/withdrawals/${segment(trackingId)}/cancel`, body, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
   }
 }

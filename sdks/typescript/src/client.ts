@@ -29,19 +29,28 @@ export class TransferdClient extends Operations {
   /** @throws TypeError if an option is invalid */
   constructor(options: ClientOptions) {
     super()
+    const { baseUrl, webApiKey, secretKey } = options
+    // A variable of the environment that is not set would be the text "undefined".
+    if (typeof webApiKey !== 'string' || !/^[!-~]+$/.test(webApiKey))
+      throw new TypeError('webApiKey must be the key that the operator issued')
+    if (secretKey !== undefined && (typeof secretKey !== 'string' || secretKey === ''))
+      throw new TypeError('secretKey must be the key that the operator issued')
     this.#options = options
-    this.#baseUrl = checkedBaseUrl(options.baseUrl)
-    if (!/^[!-~]+$/.test(options.webApiKey)) throw new TypeError('webApiKey must be the key that the operator issued')
+    this.#baseUrl = checkedBaseUrl(baseUrl)
   }
 
   /** Iterates over all transfers that match, newest first. */
-  async *iterateTransfers(query: Omit<ListTransfersQuery, 'cursor'> = {}): AsyncGenerator<Transfer, void, void> {
-    yield* itemsOf((cursor) => this.listTransfers({ limit: 100, ...query, cursor }))
+  async *iterateTransfers(
+    query: Omit<ListTransfersQuery, 'cursor' | 'limit'> = {},
+  ): AsyncGenerator<Transfer, void, void> {
+    yield* itemsOf((cursor) => this.listTransfers({ ...query, limit: 100, cursor }))
   }
 
   /** Iterates over all callbacks that match, newest first. */
-  async *iterateCallbacks(query: Omit<ListCallbacksQuery, 'cursor'> = {}): AsyncGenerator<CallbackSummary, void, void> {
-    yield* itemsOf((cursor) => this.listCallbacks({ limit: 100, ...query, cursor }))
+  async *iterateCallbacks(
+    query: Omit<ListCallbacksQuery, 'cursor' | 'limit'> = {},
+  ): AsyncGenerator<CallbackSummary, void, void> {
+    yield* itemsOf((cursor) => this.listCallbacks({ ...query, limit: 100, cursor }))
   }
 
   /**
@@ -54,7 +63,7 @@ export class TransferdClient extends Operations {
       const page = await this.listEvents({ after: position, limit: 100 })
       if (page.items.length === 0) return
       yield page
-      position = page.next ?? undefined
+      position = advanced(position, page.next)
     }
   }
 
@@ -62,8 +71,7 @@ export class TransferdClient extends Operations {
     const body = request.body && this.#bodyOf(request.body, request.isHashed === true)
     for (let repeats = 0; ; repeats++) {
       try {
-        const result = (await this.#attempt(request, body)) as { readonly result: Result }
-        return request.isEnvelope ? result.result : (result as Result)
+        return (await this.#attempt(request, body)) as Result
       } catch (error) {
         const waitMs = request.isRepeatable && repeats < (this.#options.maxRetries ?? 3) && waitMsAfter(error, repeats)
         if (waitMs === false) throw error
@@ -85,7 +93,8 @@ export class TransferdClient extends Operations {
     return jsonOf({ ...fields, hashCode: hashCode(secretKey, amountText('amount', amount), String(referenceId)) })
   }
 
-  async #attempt({ method, path, query = {} }: ApiRequest, body: string | undefined): Promise<unknown> {
+  async #attempt(request: ApiRequest, body: string | undefined): Promise<unknown> {
+    const { method, path, query = {} } = request
     const { webApiKey, secretKey, timeoutMs = 30_000, fetch = globalThis.fetch } = this.#options
     const parameters = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value)]],
@@ -98,25 +107,21 @@ export class TransferdClient extends Operations {
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...(isSigned && { 'X-Signature': await signRequest(secretKey, body ?? '', { method, path }) }),
     }
+    // The keys are meant for the service only, so redirects are not followed.
+    const options = { method, headers, body: body ?? null, redirect: 'manual' } as const
+    const signal = AbortSignal.timeout(timeoutMs)
     let response: Response
     let text: string
     try {
-      // The keys are meant for the service only, so redirects are not followed.
-      const options = {
-        method,
-        headers,
-        body: body ?? null,
-        redirect: 'manual',
-        signal: AbortSignal.timeout(timeoutMs),
-      } as const
-      response = await fetch(`${this.#baseUrl}${path}${search}`, options)
+      response = await fetch(`${this.#baseUrl}${path}${search}`, { ...options, signal })
       text = await response.text()
     } catch (cause) {
-      throw new NoResponseError(`${method} ${path}: no response`, { cause })
+      throw new NoResponseError(`${this.#baseUrl} did not respond: ${reasonOf(cause)}`, { cause })
     }
     const json = parsed(text)
-    if (!response.ok || json === undefined) throw apiError(response, json)
-    return json
+    const result = response.ok ? resultOf(request, json) : undefined
+    if (result === undefined) throw apiError(response, json)
+    return result
   }
 }
 
@@ -124,11 +129,12 @@ export class TransferdClient extends Operations {
 export class TransferdError extends Error {
   override readonly name: string = 'TransferdError'
   /** Whether the request may have had an effect. To find out, send it again unchanged: for creates, with the same referenceId. */
-  readonly isOutcomeUnknown: boolean = true
+  readonly isOutcomeUnknown: boolean = false
 }
 
 /** The service did not respond in time, or the connection failed. */
 export class NoResponseError extends TransferdError {
+  override readonly isOutcomeUnknown = true
   override readonly name = 'NoResponseError'
 }
 
@@ -226,26 +232,33 @@ export async function verifyCallback(
   headers: GivenHeaders,
   { webhookSecret, secretKey, isHandled, toleranceSeconds = 300, nowSeconds = Date.now() / 1_000 }: VerifyOptions,
 ): Promise<ReceivedCallback> {
+  // A view, because the Uint8Array of a test environment can be a different class.
+  if (typeof body !== 'string' && !ArrayBuffer.isView(body))
+    throw new TypeError('body must be the text or the bytes as received, before they are parsed')
+  const secretKeys = allOf('secretKey', secretKey)
+  const keys = allOf('webhookSecret', webhookSecret).map(keyOf)
   const webhookId = header(headers, 'webhook-id')
   const timestamp = header(headers, 'webhook-timestamp')
   const signature = header(headers, 'webhook-signature')
   if (!webhookId || !timestamp || !signature) throw new CallbackRejected('missing-signature')
+  if (!wholeNumber.test(timestamp)) throw new CallbackRejected('wrong-signature')
   const ageSeconds = nowSeconds - Number(timestamp)
-  if (ageSeconds > toleranceSeconds) throw new CallbackRejected('old-timestamp')
-  if (ageSeconds < -toleranceSeconds) throw new CallbackRejected('future-timestamp')
+  // Every comparison with NaN is false, and a tolerance that is not a number must not accept every time.
+  if (!(Math.abs(ageSeconds) <= toleranceSeconds))
+    throw new CallbackRejected(ageSeconds < 0 ? 'future-timestamp' : 'old-timestamp')
 
-  const secretKeys = allOf('secretKey', secretKey)
-  const bytes = typeof body === 'string' ? utf8(body) : body
-  const content = joined(utf8(`${webhookId}.${timestamp}.`), bytes)
-  const isSigned = /^\d+$/.test(timestamp) && (await matches(signature, content, allOf('webhookSecret', webhookSecret)))
-  const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-  const isHashed = matchesHashCode(text, secretKeys)
+  const content = joined(utf8(`${webhookId}.${timestamp}.`), typeof body === 'string' ? utf8(body) : body)
+  const expected = await Promise.all(keys.map(async (key) => `v1,${base64(await hmac(key, content))}`))
+  const isSigned = signature.split(' ').some((given) => expected.some((each) => isEqual(each, given)))
+  const isHashed = matchesHashCode(body, secretKeys)
   if (!isSigned) throw new CallbackRejected(isHashed ? 'wrong-signature' : 'changed-body')
   if (!isHashed) throw new CallbackRejected('wrong-hash-code')
   const revision = header(headers, 'x-transfer-revision') ?? ''
-  if (!/^\d+$/.test(revision)) throw new CallbackRejected('missing-signature')
+  if (!wholeNumber.test(revision)) throw new CallbackRejected('missing-signature')
+  const callback = parsed(body) as Callback | undefined
+  if (callback === undefined) throw new TypeError('the callback has an amount with an unknown format')
   return {
-    callback: parsed(text) as Callback,
+    callback,
     webhookId,
     revision: Number(revision),
     isTest: header(headers, 'x-transfer-test') === 'true',
@@ -253,26 +266,13 @@ export async function verifyCallback(
   }
 }
 
-async function matches(
-  signatures: string,
-  content: Uint8Array<ArrayBuffer>,
-  secrets: readonly string[],
-): Promise<boolean> {
-  const keys = await Promise.all(secrets.map((secret) => hmacKey(keyOf(secret))))
-  const given = signatures
-    .split(' ')
-    .flatMap((each) => (each.startsWith('v1,') ? [base64(each.slice('v1,'.length))] : []))
-  const pairs = keys.flatMap((key) => given.map((each) => each && crypto.subtle.verify('HMAC', key, each, content)))
-  return (await Promise.all(pairs)).includes(true)
-}
+const wholeNumber = /^\d{1,15}$/
 
 /** The hash covers the text of the amount: `100.5` and `100.50` are the same number. */
-function matchesHashCode(body: string, secretKeys: readonly string[]): boolean {
-  const callback = parsed(body) as Partial<Callback> | null | undefined
-  const amount = [...body.matchAll(namedNumberOrText)].find(([, name]) => name === '"Amount"')?.[3]
-  if (amount === undefined || typeof callback?.RefereneceId !== 'string') return false
-  const expected = secretKeys.map((key) => hashCode(key, amount, callback.RefereneceId!))
-  return expected.some((each) => isEqual(each, String(callback.HashCode).toUpperCase()))
+function matchesHashCode(body: string | Uint8Array, secretKeys: readonly string[]): boolean {
+  const { Amount, RefereneceId, HashCode } = Object(parsed(body, (number) => number))
+  if (![Amount, RefereneceId, HashCode].every((each) => typeof each === 'string')) return false
+  return secretKeys.some((key) => isEqual(hashCode(key, Amount, RefereneceId), HashCode.toUpperCase()))
 }
 
 /** @throws TypeError if one is missing, because everyone could sign with an empty secret */
@@ -285,9 +285,10 @@ function allOf(name: string, secrets: string | readonly string[]): readonly stri
 
 /** @throws TypeError if it is not a webhook secret */
 function keyOf(webhookSecret: string): Uint8Array<ArrayBuffer> {
-  const key = webhookSecret.startsWith('whsec_') && base64(webhookSecret.slice('whsec_'.length))
-  if (!key || key.length === 0) throw new TypeError('a webhook secret is `whsec_` followed by base64')
-  return key
+  const [, text = ''] =
+    /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(webhookSecret) ?? []
+  if (text === '') throw new TypeError('a webhook secret is `whsec_` followed by base64')
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
 }
 
 /** Returns the hashCode of a create: the md5 of the SecretKey, the amount as it is written in the body, and the referenceId. */
@@ -303,22 +304,21 @@ export async function signRequest(
 ): Promise<string> {
   // Below /v1, the path names what the request changes.
   const target = path.startsWith('/v1/') ? `${method} ${path}.` : ''
-  const key = await hmacKey(utf8(secretKey))
-  const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, utf8(`${timestampSeconds}.${target}${body}`)))
-  return `t=${timestampSeconds},v1=${hex(signature)}`
+  return `t=${timestampSeconds},v1=${hex(await hmac(utf8(secretKey), utf8(`${timestampSeconds}.${target}${body}`)))}`
 }
 
 const decimal = /^(0|[1-9]\d*)(?:\.(\d{1,2}))?$/
 
 /** Returns the minor units of an amount: `10050n` for `100.50`. @throws TypeError if it is not an amount with at most two decimals */
 export function toMinorUnits(amount: string): bigint {
-  const [, whole, decimals = ''] = decimal.exec(amount) ?? []
+  const [, whole, decimals = ''] = (typeof amount === 'string' && decimal.exec(amount)) || []
   if (whole === undefined) throw new TypeError(`not an amount: ${amount}`)
   return BigInt(whole + decimals.padEnd(2, '0'))
 }
 
-/** Returns the amount of minor units: `100.50` for `10050n`. @throws RangeError if they are negative */
+/** Returns the amount of minor units: `100.50` for `10050n`. @throws RangeError if they are negative, TypeError if they are a number */
 export function fromMinorUnits(minorUnits: bigint): string {
+  if (typeof minorUnits !== 'bigint') throw new TypeError(`minor units are a bigint, not a ${typeof minorUnits}`)
   if (minorUnits < 0n) throw new RangeError('an amount is not negative')
   const digits = minorUnits.toString().padStart(3, '0')
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`
@@ -340,19 +340,35 @@ function jsonOf(fields: object): string {
   return `{${members.join(',')}}`
 }
 
-const namedNumberOrText = /("(?:[^"\\]|\\.)*")(\s*:\s*)(\d[\d.]*)(?=\s*[,}])|"(?:[^"\\]|\\.)*"/g
+/** In valid JSON, a name between two quotes is a whole text unless the first quote is escaped, and then the colon makes it a field. */
+const amountNumbers = new RegExp(`(?<!\\\\)"(${[...amountFields].join('|')})"\\s*:\\s*(-?\\d[^\\s,}\\]]*)`, 'g')
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Returns parsed JSON whose amounts are texts with two decimals, or undefined if it is invalid. `JSON.parse` alone would round them. */
-function parsed(text: string): unknown {
+/** Returns parsed JSON whose amounts are texts, or undefined if it is invalid. `JSON.parse` alone would round them. */
+function parsed(body: string | Uint8Array, textOf = withTwoDecimals): unknown {
   try {
-    const exact = text.replace(namedNumberOrText, (match, name?: string, colon?: string, number?: string) => {
-      const isAmount = name !== undefined && amountFields.has(name.slice(1, -1)) && decimal.test(number!)
-      return isAmount ? `${name}${colon}"${fromMinorUnits(toMinorUnits(number!))}"` : match
-    })
-    return JSON.parse(exact)
+    const text = typeof body === 'string' ? body : strictUtf8.decode(body)
+    JSON.parse(text)
+    return JSON.parse(text.replace(amountNumbers, (_, name, number) => `"${name}":"${textOf(number)}"`))
   } catch {
     return undefined
   }
+}
+
+/** @throws SyntaxError if it is not an amount, because a rounded or a negative one must not pass for it */
+function withTwoDecimals(number: string): string {
+  const [, whole, decimals = ''] = decimal.exec(number) ?? []
+  if (whole === undefined) throw new SyntaxError('not an amount')
+  return `${whole}.${decimals.padEnd(2, '0')}`
+}
+
+/** Returns the result of a successful response, or undefined if the response is not one of the service. */
+function resultOf({ isEnvelope, isNullable = false, required }: ApiRequest, json: unknown): unknown {
+  const result = isEnvelope ? Object(json).result : json
+  if (result === null) return isNullable ? null : undefined
+  const isText = typeof result === 'string'
+  const isComplete = required.every((name) => (Object(result)[name] ?? null) !== null)
+  return isComplete && isText === (required.length === 0) ? result : undefined
 }
 
 interface Page<Item> {
@@ -367,14 +383,20 @@ async function* itemsOf<Item>(
   do {
     const { items, nextCursor }: Page<Item> = await list(cursor)
     yield* items
-    cursor = nextCursor ?? undefined
+    cursor = nextCursor === null ? undefined : advanced(cursor, nextCursor)
   } while (cursor !== undefined)
+}
+
+/** Returns the next position. @throws TransferdError if it is the same, for example because a cache responds: the loop would never end */
+function advanced(position: string | undefined, next: string | null): string {
+  if (next === null || next === position) throw new TransferdError('the service returned the same page again')
+  return next
 }
 
 /** @throws TypeError if requests cannot be sent to it */
 function checkedBaseUrl(baseUrl: string): string {
   const url = /^https?:\/\/./i.test(baseUrl) && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
-  if (!url || url.username || url.password || url.search || url.hash)
+  if (!url || url.username || url.password || /[?#]/.test(baseUrl))
     throw new TypeError('baseUrl must be an http or https URL without a user name, a query and a fragment')
   return baseUrl.replace(/\/+$/, '')
 }
@@ -392,35 +414,56 @@ function waitMsAfter(error: unknown, repeats: number): number | false {
 }
 
 interface EnvelopeError {
-  readonly code?: number
-  readonly message?: string
+  readonly code: number
+  readonly message: string
   readonly details?: string | null
   readonly validationErrors?: readonly ValidationError[] | null
 }
 
+function isEnvelopeError(error: Partial<EnvelopeError> | null | undefined): error is EnvelopeError {
+  const { code, message, validationErrors } = error ?? {}
+  const invalid: unknown = validationErrors ?? []
+  const areTexts = Array.isArray(invalid) && invalid.every((each) => typeof each?.message === 'string')
+  return typeof code === 'number' && typeof message === 'string' && areTexts
+}
+
 function apiError(response: Response, json: unknown): ApiError {
   const { status, headers } = response
-  const error = (json as { readonly error?: EnvelopeError | null } | null | undefined)?.error ?? {}
-  const { code = null, details = null, message = 'the response is not that of the service' } = error
-  const validationErrors = error.validationErrors ?? []
-  const parts = [message, details, ...validationErrors.map((each) => each.message)].filter(Boolean)
-  const text = `${status}${code === null ? '' : ` (${code})`}: ${parts.join(' ')}`
+  const { error } = Object(json)
+  const { code, message, details, validationErrors } = isEnvelopeError(error)
+    ? error
+    : { code: null, message: `the response is not one of the service.${redirectOf(response)}` }
+  const requestId = headers.get('x-request-id')
+  const texts = [message, details, ...(validationErrors ?? []).map((each) => each.message)].filter(Boolean)
+  const kind = code === null ? `HTTP ${status}` : `${code} (HTTP ${status})`
   return new ApiError(
-    text,
+    `${kind}: ${texts.join(' ')}${requestId ? ` [X-Request-Id ${requestId}]` : ''}`,
     status,
     code,
-    details,
-    validationErrors,
-    headers.get('x-request-id'),
+    details ?? null,
+    validationErrors ?? [],
+    requestId,
     retryAfterSecondsOf(headers),
   )
 }
 
+function redirectOf({ status, headers }: Response): string {
+  const location = status >= 300 && status < 400 && headers.get('location')
+  return location ? ` It redirects to ${location}, which is not followed, to keep the keys safe.` : ''
+}
+
+/** Returns the reason of a failed fetch. In Node it is the cause of the error. */
+function reasonOf(error: unknown): string {
+  const { cause, message } = Object(error)
+  return String(cause?.message || cause?.code || message)
+}
+
 /** The header has seconds or a date. */
 function retryAfterSecondsOf(headers: Headers): number | null {
-  const value = headers.get('retry-after')
-  const seconds =
-    value === null || /^\d+$/.test(value) ? Number(value ?? Number.NaN) : (Date.parse(value) - Date.now()) / 1_000
+  const value = headers.get('retry-after') ?? ''
+  if (/^\d+$/.test(value)) return Number(value)
+  // Date.parse reads almost anything, such as `-1`, as a date.
+  const seconds = /^\w+, .* GMT$/.test(value) ? (Date.parse(value) - Date.now()) / 1_000 : Number.NaN
   return Number.isNaN(seconds) ? null : Math.max(0, seconds)
 }
 
@@ -441,17 +484,12 @@ function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
-/** Returns the bytes, or undefined if the text is not base64. */
-function base64(text: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-  } catch {
-    return undefined
-  }
-}
+const base64 = (bytes: Uint8Array) => btoa(String.fromCharCode(...bytes))
 
-function hmacKey(key: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
-  return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
+async function hmac(key: Uint8Array<ArrayBuffer>, content: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+  const imported = await crypto.subtle.importKey('raw', key, algorithm, false, ['sign'])
+  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, content))
 }
 
 /** Compares in a time that does not depend on the position of a difference. */

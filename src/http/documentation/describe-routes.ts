@@ -62,7 +62,13 @@ export async function describeRoutes(
       tags,
       ...(!isService && {
         components: {
-          securitySchemes: { WebApiKey: { type: 'apiKey', in: 'header', name: 'WebApiKey', description: 'Your key.' } },
+          securitySchemes: {
+            WebApiKey: {
+              ...{ type: 'apiKey', in: 'header', name: 'WebApiKey' },
+              description:
+                'Your key. Without it, you can only create a hosted deposit: the allow-list and the SecretKey of the hashCode identify you.',
+            },
+          },
         },
         security: [{ WebApiKey: [] }],
       }),

@@ -50,8 +50,7 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
     ...common,
     operationId: 'createHostedDeposit',
     summary: 'Create a hosted deposit',
-    description:
-      'Redirect the customer to the `url` of the response. Without a WebApiKey, the allow-list and the SecretKey of the hashCode identify the merchant.',
+    description: 'Redirect the customer to the `url` of the response.',
     security: [{}, { WebApiKey: [] }],
     body: HostedDepositRequest,
     response: { 200: HostedDepositAnswer, ...createFailures },

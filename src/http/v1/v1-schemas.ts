@@ -115,7 +115,7 @@ export const TransfersQuery = Type.Object({
       minLength: 1,
       maxLength: maxReferenceIdLength,
       pattern: printable,
-      description: 'The whole referenceId, percent-encoded. Finds a new transfer immediately.',
+      description: 'The whole referenceId. Finds a new transfer immediately.',
     }),
   ),
   status: Type.Optional(

@@ -552,6 +552,9 @@ class Operations:
     def _send(self, request: ApiRequest[T]) -> T:
         raise NotImplementedError
 
+    def _advanced(self, position: Optional[str], next_: Optional[str]) -> str:
+        raise NotImplementedError
+
     def create_hosted_deposit(
         self,
         *,
@@ -562,9 +565,8 @@ class Operations:
         reference_id: str,
         payment_method: int,
     ) -> CreatedHostedDeposit:
-        """Create a hosted deposit. Redirect the customer to the ``url`` of the response. Without a
-        WebApiKey, the allow-list and the SecretKey of the hashCode identify the merchant. The WebApiKey
-        needs the scope ``deposits``.
+        """Create a hosted deposit. Redirect the customer to the ``url`` of the response. The WebApiKey needs
+        the scope ``deposits``.
 
         amount: At most two decimals, no exponent.
         user_id: Unique ID of the customer.
@@ -763,7 +765,7 @@ class Operations:
         """List transfers. Newest first. A new transfer can take a moment to appear, except in a search by
         referenceId. The WebApiKey needs the scope ``read``.
 
-        reference_id: The whole referenceId, percent-encoded. Finds a new transfer immediately.
+        reference_id: The whole referenceId. Finds a new transfer immediately.
         status: The name or the number.
         kind: Only transfers of this kind. ``Kind`` has the known values.
         from_: Created at or after this ISO 8601 time.
@@ -796,7 +798,7 @@ class Operations:
         from_: Optional[str] = None,
         to: Optional[str] = None,
     ) -> Iterator[Transfer]:
-        """Yield the items of all pages of list_transfers."""
+        """Yields the items of all pages of list_transfers."""
         cursor: Optional[str] = None
         while True:
             page = self.list_transfers(
@@ -809,9 +811,9 @@ class Operations:
                 cursor=cursor,
             )
             yield from page.items
-            cursor = page.next_cursor
-            if cursor is None:
+            if page.next_cursor is None:
                 return
+            cursor = self._advanced(cursor, page.next_cursor)
 
     def get_transfer_events(self, tracking_id: str) -> History:
         """Get the history of a transfer. The WebApiKey needs the scope ``read``."""
@@ -904,14 +906,14 @@ class Operations:
         return self._send(request)
 
     def iterate_callbacks(self, *, status: Optional[str] = None) -> Iterator[CallbackSummary]:
-        """Yield the items of all pages of list_callbacks."""
+        """Yields the items of all pages of list_callbacks."""
         cursor: Optional[str] = None
         while True:
             page = self.list_callbacks(status=status, limit=100, cursor=cursor)
             yield from page.items
-            cursor = page.next_cursor
-            if cursor is None:
+            if page.next_cursor is None:
                 return
+            cursor = self._advanced(cursor, page.next_cursor)
 
     def resend_callbacks(
         self,
@@ -1058,6 +1060,9 @@ class AsyncOperations:
     async def _send(self, request: ApiRequest[T]) -> T:
         raise NotImplementedError
 
+    def _advanced(self, position: Optional[str], next_: Optional[str]) -> str:
+        raise NotImplementedError
+
     async def create_hosted_deposit(
         self,
         *,
@@ -1068,9 +1073,8 @@ class AsyncOperations:
         reference_id: str,
         payment_method: int,
     ) -> CreatedHostedDeposit:
-        """Create a hosted deposit. Redirect the customer to the ``url`` of the response. Without a
-        WebApiKey, the allow-list and the SecretKey of the hashCode identify the merchant. The WebApiKey
-        needs the scope ``deposits``.
+        """Create a hosted deposit. Redirect the customer to the ``url`` of the response. The WebApiKey needs
+        the scope ``deposits``.
 
         amount: At most two decimals, no exponent.
         user_id: Unique ID of the customer.
@@ -1269,7 +1273,7 @@ class AsyncOperations:
         """List transfers. Newest first. A new transfer can take a moment to appear, except in a search by
         referenceId. The WebApiKey needs the scope ``read``.
 
-        reference_id: The whole referenceId, percent-encoded. Finds a new transfer immediately.
+        reference_id: The whole referenceId. Finds a new transfer immediately.
         status: The name or the number.
         kind: Only transfers of this kind. ``Kind`` has the known values.
         from_: Created at or after this ISO 8601 time.
@@ -1302,7 +1306,7 @@ class AsyncOperations:
         from_: Optional[str] = None,
         to: Optional[str] = None,
     ) -> AsyncIterator[Transfer]:
-        """Yield the items of all pages of list_transfers."""
+        """Yields the items of all pages of list_transfers."""
         cursor: Optional[str] = None
         while True:
             page = await self.list_transfers(
@@ -1316,9 +1320,9 @@ class AsyncOperations:
             )
             for item in page.items:
                 yield item
-            cursor = page.next_cursor
-            if cursor is None:
+            if page.next_cursor is None:
                 return
+            cursor = self._advanced(cursor, page.next_cursor)
 
     async def get_transfer_events(self, tracking_id: str) -> History:
         """Get the history of a transfer. The WebApiKey needs the scope ``read``."""
@@ -1411,15 +1415,15 @@ class AsyncOperations:
         return await self._send(request)
 
     async def iterate_callbacks(self, *, status: Optional[str] = None) -> AsyncIterator[CallbackSummary]:
-        """Yield the items of all pages of list_callbacks."""
+        """Yields the items of all pages of list_callbacks."""
         cursor: Optional[str] = None
         while True:
             page = await self.list_callbacks(status=status, limit=100, cursor=cursor)
             for item in page.items:
                 yield item
-            cursor = page.next_cursor
-            if cursor is None:
+            if page.next_cursor is None:
                 return
+            cursor = self._advanced(cursor, page.next_cursor)
 
     async def resend_callbacks(
         self,

@@ -34,8 +34,8 @@ Outcome = Union[httpx.Response, httpx.RequestError]
 class TransferdError(Exception):
     """A failed request."""
 
-    #: Whether the service may have carried out the request: no response, a 5xx, or an unreadable success. Send a create
-    #: again with the same reference_id: the service creates no second transfer.
+    #: Whether the service may have carried out the request: no response, a 5xx, or an unreadable response. To find
+    #: out, send it again unchanged: for creates, with the same reference_id.
     is_outcome_unknown: bool = False
     #: The seconds that the service requires before the next attempt.
     retry_after: Optional[float] = None
@@ -63,7 +63,8 @@ class ApiError(TransferdError):
     retry_after: Optional[float] = None
 
     def __post_init__(self) -> None:
-        self.is_outcome_unknown = self.status >= 500 or self.status < 300
+        # A success that cannot be read was one, and a redirect does not say.
+        self.is_outcome_unknown = self.status >= 500 or self.status < 400
 
     def __str__(self) -> str:
         texts = [self.message, self.details, *(error.message for error in self.validation_errors)]
@@ -122,16 +123,19 @@ def hash_code(secret_key: str, amount: str, reference_id: str) -> str:
     return hashlib.md5(_bytes(text), usedforsecurity=False).hexdigest().upper()
 
 
-def sign_request(secret_key: str, body: Union[str, bytes], *, at: int, method: str = "POST", path: str = "") -> str:
+def sign_request(
+    secret_key: str, body: Union[str, bytes], *, at: Optional[int] = None, method: str = "POST", path: str = ""
+) -> str:
     """Returns the X-Signature of a request. Under ``/v1`` the method and the path are signed, too.
 
     body: Exactly as sent.
-    at: The time in seconds since 1970.
+    at: Seconds since 1970; defaults to the current time.
     path: As sent, without a prefix of the base URL.
     """
     target = f"{method} {path}." if path.startswith("/v1/") else ""
-    content = _bytes(f"{at}.{target}") + _bytes(body)
-    return f"t={at},v1={hmac.new(_bytes(secret_key), content, hashlib.sha256).hexdigest()}"
+    seconds = int(time.time()) if at is None else at
+    content = _bytes(f"{seconds}.{target}") + _bytes(body)
+    return f"t={seconds},v1={hmac.new(_bytes(secret_key), content, hashlib.sha256).hexdigest()}"
 
 
 def _bytes(text: Union[str, bytes]) -> bytes:
@@ -218,7 +222,8 @@ class _Call(Generic[T]):
         """Returns the request of the next attempt, with a signature of the current time."""
         client, method, path, body = self._client, self._request.method, self._request.path, self._body
         self._attempts += 1
-        headers = {"WebApiKey": client._web_api_key, "User-Agent": f"transferd-python/{__version__}"}
+        headers = {"WebApiKey": client._web_api_key, "Accept": "application/json"}
+        headers["User-Agent"] = f"transferd-python/{__version__}"
         if body:
             headers["Content-Type"] = "application/json"
         if method == "POST" and client._secret_key is not None:
@@ -278,8 +283,10 @@ def _error_of(response: httpx.Response, now: float) -> ApiError:
 
 def _seconds_of(retry_after: str, now: float) -> Optional[float]:
     """Returns the seconds of a Retry-After header, or None if it is invalid."""
-    if re.fullmatch(r"[0-9]{1,9}", retry_after):
+    if re.fullmatch(r"[0-9]+", retry_after):
         return float(retry_after)
+    if not retry_after.endswith(" GMT"):
+        return None
     try:
         return max(0.0, parsedate_to_datetime(retry_after).timestamp() - now)
     except (TypeError, ValueError, OverflowError):
@@ -324,6 +331,12 @@ class _Base(Generic[Transport]):
 
     def _open(self, transport: Optional[Transport]) -> None:
         raise NotImplementedError
+
+    def _advanced(self, position: Optional[str], next_: Optional[str]) -> str:
+        """Returns the next position. Raises TransferdError if it is the same, because the loop would never end."""
+        if next_ is None or next_ == position:
+            raise TransferdError("the service returned the same page again")
+        return next_
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._base_url!r})"
@@ -373,7 +386,7 @@ class Client(_Base[httpx.BaseTransport], Operations):
         """Yields pages of list_events, oldest first, until no more events exist. Store ``next`` after each page."""
         while (page := self.list_events(after=after, limit=100)).items:
             yield page
-            after = page.next
+            after = self._advanced(after, page.next)
 
 
 class AsyncClient(_Base[httpx.AsyncBaseTransport], AsyncOperations):
@@ -407,7 +420,7 @@ class AsyncClient(_Base[httpx.AsyncBaseTransport], AsyncOperations):
         """Yields pages of list_events, oldest first, until no more events exist. Store ``next`` after each page."""
         while (page := await self.list_events(after=after, limit=100)).items:
             yield page
-            after = page.next
+            after = self._advanced(after, page.next)
 
 
 class Headers(Protocol):
@@ -463,7 +476,7 @@ def verify_callback(
         raise TypeError(f"body must be the body as received, as bytes or str, not {type(body).__name__}")
     keys = [_webhook_key(secret) for secret in _all_of("webhook_secret", webhook_secret)]
     secret_keys = _all_of("secret_key", secret_key)
-    received = {name.lower(): value for name, value in headers.items()}
+    received = {name.lower(): value for name, value in headers.items() if isinstance(value, str)}
     for name in ("webhook-id", "webhook-timestamp", "webhook-signature"):
         if not received.get(name):
             raise CallbackRejected(
@@ -473,7 +486,8 @@ def verify_callback(
     if not re.fullmatch(r"[0-9]{1,15}", timestamp):
         raise CallbackRejected("wrong-signature", "The webhook-timestamp is not a number of seconds.")
     age = (time.time() if now is None else now) - int(timestamp)
-    if abs(age) > tolerance:
+    # Every comparison with NaN is false, and a tolerance that is not a number must not accept every time.
+    if not abs(age) <= tolerance:
         reason, side = ("old-timestamp", "old") if age > 0 else ("future-timestamp", "in the future")
         message = f"The webhook-timestamp is {abs(age):.0f} s {side}: the request was replayed, or your clock is wrong."
         raise CallbackRejected(reason, message)
@@ -518,7 +532,7 @@ def _webhook_key(secret: str) -> bytes:
 def _has_hash_code(body: Union[bytes, str], secret_keys: Sequence[str]) -> bool:
     try:
         fields_ = _parse(body)
-        amount, reference_id, given = fields_["Amount"], fields_["RefereneceId"], _bytes(fields_["HashCode"])
+        amount, reference_id, given = fields_["Amount"], fields_["RefereneceId"], _bytes(fields_["HashCode"].upper())
         codes = [_bytes(hash_code(secret_key, amount, reference_id)) for secret_key in secret_keys]
     except _UNREADABLE:
         return False
