@@ -29,7 +29,6 @@ export const context = { actor: 'test', $correlationId: 'test', $causationId: 't
 /** The system time plus an offset. */
 export class TestClock {
   #offsetMs = 0
-  #stoppedAtMs: number | undefined
   /** The number of times that the clock was read. Delivery reads it at each check for due callbacks. */
   reads = 0
 
@@ -39,12 +38,7 @@ export class TestClock {
   }
 
   nowMs(): number {
-    return (this.#stoppedAtMs ?? Date.now()) + this.#offsetMs
-  }
-
-  /** Stops the clock, so that a slow machine changes nothing. */
-  stop(): void {
-    this.#stoppedAtMs = Date.now()
+    return Date.now() + this.#offsetMs
   }
 
   forward(ms: number): void {
