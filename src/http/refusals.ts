@@ -270,8 +270,9 @@ const failureProperties: TProperties = {
 
 const FailureEnvelope = (description: string) => Type.Object(failureProperties, { title: 'Failure', description })
 
-/** The failures of routes that require a WebApiKey. */
 export const tooManyRequests = { 429: FailureEnvelope('Too many requests; see Retry-After.') }
+
+/** The failures of routes that require a WebApiKey. */
 export const keyFailures = {
   401: FailureEnvelope('The WebApiKey is missing or unknown.'),
   403: FailureEnvelope(
