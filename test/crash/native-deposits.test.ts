@@ -94,8 +94,9 @@ t.test(
     let isOver = false
     const acknowledged = new Set<string>()
     const retries = { cut: 0 }
-    // The clients send all codes together, so that the kill interrupts many payments.
-    let gate = newGate()
+    // Half of the clients send their codes together just before the kill, and the others at the kill, so that it always interrupts some.
+    let gates = [newGate(), newGate()] as const
+    let codes = 0
 
     const post = async (step: string, body: object) => {
       const response = await fetch(`${baseUrl}${path}/${step}`, {
@@ -144,7 +145,7 @@ t.test(
       }
       const token: string = loggedIn.result
       const code = await codeFor(token, customer)
-      await gate.passed
+      await gates[codes++ % 2]!.passed
       for (;;) {
         const verified = await retryUntilResponse(() => post('Wallet2Fa', { trackingId, token, code }))
         if (verified.code === 50301 || verified.code === 50302) continue
@@ -175,13 +176,15 @@ t.test(
 
     for (let kill = 0; kill < kills; kill++) {
       await sleep(2_500)
-      gate.open()
-      await sleep(randomInt(20, 500))
-      gate = newGate()
+      const [before, during] = gates
+      gates = [newGate(), newGate()]
+      before.open()
+      await sleep(randomInt(1, 200))
+      during.open()
       await service.end('SIGKILL')
       service = await startServiceProcess(t, { directory, port })
     }
-    gate.open()
+    for (const gate of gates) gate.open()
     const timer = setTimeout(() => {
       isOver = true
     }, 500_000)
