@@ -90,16 +90,22 @@ export interface Api {
   readonly operations: readonly Operation[]
 }
 
-/** A repeat of one of these sends another code or request, or is rejected because the token is used up. */
-const unrepeatable = new Set([
-  ...['walletCustomerLogin', 'wallet2Fa', 'resendTransferCallbacks', 'resendCallbacks', 'testCallbackEndpoint'],
+/**
+ * The requests other than GET whose repeat has no further effect. All others are never repeated, so that a new operation is safe: a repeat
+ * could send another code or callback, or be rejected because a token is used up.
+ */
+const repeatable = new Set([
+  ...['createHostedDeposit', 'createNativeDeposit', 'createWithdrawal', 'walletValidateUserDevice'],
+  ...['claimWithdrawal', 'releaseWithdrawal', 'completeWithdrawal', 'cancelWithdrawal', 'enableCallbackEndpoint'],
 ])
 /** A stream of events, which has no single response. */
 const omitted = new Set(['streamCallbacks'])
 /** The client computes it. */
 const computed = 'hashCode'
-/** Which messages of the service are fields of its errors. */
+/** The schemas that the clients unwrap, or turn into errors. */
 const envelopeParts = /Envelope$|^(Failure|FailureReason|PendingReason)$/
+/** The names and the numbers of the statuses, for which the clients have enums already. */
+const statusFilter = 'StatusFilter'
 
 /** Returns what the clients contain: the operations of the merchants' document and the types that they use, and the callback. */
 export function apiOf({ paths, components: { schemas } }: Document): Api {
@@ -114,17 +120,17 @@ export function apiOf({ paths, components: { schemas } }: Document): Api {
     values ? [{ name, values: values.map((value, index) => [names?.[index] ?? String(value), value] as const) }] : [],
   )
   requireUnambiguousAmounts(objects)
-  return { enums: enums.filter(({ name }) => name !== 'StatusFilter'), objects, operations }
+  return { enums: enums.filter(({ name }) => name !== statusFilter), objects, operations }
 }
 
 /** Returns the JSON names of all amounts. The clients read the numbers of these fields as texts. */
-export function amountFields({ objects }: Api): string[] {
+export function amountFields({ objects }: Pick<Api, 'objects'>): string[] {
   const names = objects.flatMap(({ fields }) => fields.filter(({ type }) => type.kind === 'amount'))
   return [...new Set(names.map(({ name }) => name))].sort()
 }
 
 function requireUnambiguousAmounts(objects: readonly ObjectModel[]): void {
-  const amounts = new Set(amountFields({ objects, enums: [], operations: [] }))
+  const amounts = new Set(amountFields({ objects }))
   for (const { name, fields } of objects)
     for (const field of fields)
       if (amounts.has(field.name) && field.type.kind !== 'amount')
@@ -157,7 +163,7 @@ function operationOf(
     result: typeOf(result),
     isResultNullable: [result.type].flat().includes('null'),
     isEnvelope,
-    isRepeatable: !unrepeatable.has(id),
+    isRepeatable: method === 'get' || repeatable.has(id),
     description: [`${summary}.`, description].filter(Boolean).join(' '),
   }
 }
@@ -184,7 +190,7 @@ function fieldOf(
 
 function typeOf(schema: Schema): Type {
   const name = nameOf(schema)
-  if (name !== undefined) return name === 'StatusFilter' ? { kind: 'string' } : { kind: 'named', name }
+  if (name !== undefined) return name === statusFilter ? { kind: 'string' } : { kind: 'named', name }
   const type = [schema.type].flat().find((each) => each !== 'null')
   switch (type) {
     case 'array':

@@ -102,7 +102,7 @@ t.test('each row plays its statuses and callbacks, by amount and by reference', 
     const callbacksOf = () => receiver.received.filter(({ trackingId }) => trackingId === trackingIds[n]).length
     await until(
       async () =>
-        // The API limits requests, so it is asked last.
+        // The API limits requests, so it is queried last.
         callbacksOf() >= row.callbacks.length &&
         (await historyOf(trackingIds[n]!)).some(({ type }) => (ends as readonly string[]).includes(type)),
     )

@@ -23,6 +23,18 @@ t.test('the clients have every operation with a response', async (t) => {
   t.ok(objects.some(({ name }) => name === 'Callback'))
 })
 
+t.test('a client repeats no request that could have another effect', async (t) => {
+  const { operations } = apiOf(document)
+  t.same(
+    operations.filter(({ method, isRepeatable }) => method !== 'GET' && !isRepeatable).map(({ id }) => id),
+    ['walletCustomerLogin', 'wallet2Fa', 'resendTransferCallbacks', 'resendCallbacks', 'testCallbackEndpoint'],
+  )
+  // The document of a later version can have an operation that no one has classified.
+  const operation = { ...document.paths['/v1/callbacks/endpoint/test']!.post!, operationId: 'payTwice' }
+  const { operations: later } = apiOf({ ...document, paths: { '/v1/pay': { post: operation } } })
+  t.match(later, [{ id: 'payTwice', isRepeatable: false }])
+})
+
 t.test('rejects a field with the name of an amount that is not an amount', async (t) => {
   const Thing = { properties: { amount: { type: 'string' } } }
   const changed = { ...document, components: { schemas: { ...document.components.schemas, Thing } } }

@@ -157,7 +157,7 @@ export class ApiError extends TransferdError {
     readonly retryAfterSeconds: number | null,
   ) {
     super(message)
-    // A success that cannot be read was one, and a redirect does not say.
+    // An unreadable success may have had its effect, and so may a redirected request.
     this.isOutcomeUnknown = status < 400 || status >= 500
   }
 }
@@ -190,14 +190,11 @@ export class CallbackRejected extends Error {
   }
 }
 
-export interface CallbackSecrets {
+export interface VerifyOptions {
   /** The webhook secret (`whsec_…`), or several during a rotation. */
   readonly webhookSecret: string | readonly string[]
   /** The SecretKey, or several during a rotation. */
   readonly secretKey: string | readonly string[]
-}
-
-export interface VerifyOptions extends CallbackSecrets {
   /** Returns whether the program has already handled the callback with this webhook-id. It is called for genuine callbacks only. */
   readonly isHandled?: ((webhookId: string) => boolean | Promise<boolean>) | undefined
   /** The largest difference between the callback's time and this clock. Defaults to 300 seconds. */

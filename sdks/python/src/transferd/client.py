@@ -63,7 +63,7 @@ class ApiError(TransferdError):
     retry_after: Optional[float] = None
 
     def __post_init__(self) -> None:
-        # A success that cannot be read was one, and a redirect does not say.
+        # An unreadable success may have had its effect, and so may a redirected request.
         self.is_outcome_unknown = self.status >= 500 or self.status < 400
 
     def __str__(self) -> str:
