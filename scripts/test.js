@@ -46,7 +46,11 @@ let processes = 0
 function startProcess() {
   const log = `${logs}/${++processes}.log`
   const output = openSync(log, 'w')
-  const child = fork(support('test-process.js'), { execArgv, stdio: ['ignore', output, output, 'ipc'] })
+  const child = fork(support('test-process.js'), {
+    execArgv,
+    stdio: ['ignore', output, output, 'ipc'],
+    serialization: 'advanced',
+  })
   closeSync(output)
   const exited = once(child, 'exit').then(([code, signal]) => signal ?? code)
   let received

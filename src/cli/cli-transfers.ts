@@ -108,7 +108,7 @@ const transferListing: Listing<ShownTransfer> = {
     lateFunds: { ...amountColumn('lateFunds'), only: 'csv' },
     approvedAmount: { ...amountColumn('approvedAmount'), only: 'csv' },
     ...columnsOnlyIn('csv', 'receiptUrl', 'name', 'username', 'paymentMethod', 'claimedUntil', 'bankFile'),
-    ...columnsOnlyIn('csv', 'accountNumber', 'identityNumber', 'revision'),
+    ...columnsOnlyIn('csv', 'accountNumber', 'identityNumber', 'metadata', 'revision'),
   },
   none: 'No transfers found.',
   hint: (items) =>

@@ -1,9 +1,10 @@
 import { Type } from '../kernel/typebox.js'
 
-/** An amount as decimal digits, because JSON has no 64-bit integers. The codec converts every field whose name ends in `Minor`. */
-export const Minor = Type.Unsafe<bigint>(Type.String({ pattern: '^(0|[1-9]\\d{0,14})$' }))
+/** An amount is stored as decimal digits, because JSON has no 64-bit integers. The codec converts the fields with this mark. */
+const amount = { isAmount: true }
+export const Minor = Type.Unsafe<bigint>(Type.String({ pattern: '^(0|[1-9]\\d{0,14})$', ...amount }))
 /** An amount above 0: the last guard against a transfer of nothing. */
-export const PositiveMinor = Type.Unsafe<bigint>(Type.String({ pattern: '^[1-9]\\d{0,14}$' }))
+export const PositiveMinor = Type.Unsafe<bigint>(Type.String({ pattern: '^[1-9]\\d{0,14}$', ...amount }))
 export const Id = Type.String({ minLength: 1, maxLength: 64 })
 /** The largest number of characters in a referenceId. */
 export const maxReferenceIdLength = 128

@@ -1,5 +1,6 @@
 import { accept, type Decider, type Decision, refuse } from '../kernel/rules.js'
 import { dayMs, leftOfWaitMs } from '../kernel/time.js'
+import { erasedAccountNumber } from './erased-data.js'
 import { Data, type DataOf, type EventsOf, Nullable, OneOf, Personal, type ValueOf } from './event.js'
 import { AccountNumber, Count, Id, Minor, PositiveMinor, Text, Time } from './fields.js'
 
@@ -16,7 +17,7 @@ const challenge = {
   challengeId: Id,
 }
 
-const PayersAccount = Personal(AccountNumber)
+const PayersAccount = Personal(AccountNumber, erasedAccountNumber)
 
 /** How a customer pays one deposit from a wallet account, in `payment-<trackingId>`. No event holds a password or a code. */
 export const paymentEvents = {

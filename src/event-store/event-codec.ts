@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { auditTreeEvents } from '../domain/audit-tree.js'
 import { callbackEvents, endpointEvents } from '../domain/callback.js'
-import { erasedAccountNumber, erasedText } from '../domain/erased-data.js'
-import type { DataOf, EventsOf } from '../domain/event.js'
+import { type DataOf, type EventsOf, olderVersionsOf } from '../domain/event.js'
 import { integrityEvents } from '../domain/integrity.js'
 import { merchantEvents } from '../domain/merchant/merchant-events.js'
 import { codeCapEvents, paymentEvents, walletLoginEvents } from '../domain/payment.js'
@@ -19,10 +18,10 @@ import { type StreamPrefix, streamKind, streamPrefix } from '../domain/streams.j
 import { transferEvents } from '../domain/transfer/transfer-events.js'
 import { signInEvents, userEmailEvents, userEvents } from '../domain/user/user.js'
 import { walletAccountEvents, walletEmailEvents } from '../domain/wallet-account.js'
-import { type TObject, type TypeCheck, TypeCompiler } from '../kernel/typebox.js'
+import { type TObject, type TProperties, type TSchema, type TypeCheck, TypeCompiler } from '../kernel/typebox.js'
 import { damagedType, type JsonObject, type NewEvent, type RecordedEvent } from './event-store.js'
 
-/** The schemas of all events in their newest version, by the prefix of the streams that hold them. */
+/** The schemas of all events in their newest version, by the prefix of the streams that hold them. Each has its earlier versions. */
 const schemasByStream = {
   [streamPrefix.transfer]: transferEvents,
   [streamPrefix.merchant]: merchantEvents,
@@ -48,19 +47,6 @@ const schemasByStream = {
 
 export const eventSchemas: { readonly [type: string]: TObject } = Object.assign({}, ...Object.values(schemasByStream))
 
-/** A version of an event that is no longer written. */
-export interface OlderVersion {
-  readonly schema: TObject
-  /** Turns the data of this version into the next one's. It is pure, because it runs on every read. */
-  readonly upcast: (data: JsonObject) => JsonObject
-}
-
-/**
- * The earlier versions of each event type, oldest first. To change a released event, move its schema here with an upcaster to the next
- * version, and add the golden JSON of the new version to test/fixtures/events.
- */
-export const olderVersions: { readonly [type: string]: readonly OlderVersion[] } = {}
-
 /** Every event in its newest version. */
 export type DomainEvent = EventsOf<(typeof schemasByStream)[StreamPrefix]>
 
@@ -77,15 +63,20 @@ export function shownType(type: string): string {
   return type.slice(0, maxShownType).replaceAll(/[^\w$.-]/g, '?')
 }
 
-/** Creates the versions of all events from their newest schemas and their older versions, oldest first. Version numbers start at 1. */
-export function eventVersions(
-  newest: { readonly [type: string]: TObject },
-  older: { readonly [type: string]: readonly OlderVersion[] },
-) {
+/** Returns the schemas of all versions of an event, oldest first. @throws Error if a field was added without a version */
+export function schemasOf(type: string, newest: TObject): readonly TObject[] {
+  const schemas = [...olderVersionsOf(newest).map(({ schema }) => schema), newest]
+  const late = Object.entries(newest.properties).find(([, { since = 1 }]) => since > schemas.length)
+  if (late) throw new Error(`${type} has no version ${late[1].since}, in which ${late[0]} was added`)
+  return schemas
+}
+
+/** Creates the versions of all events from their newest schemas. */
+export function eventVersions(newest: { readonly [type: string]: TObject }) {
   const types = new Map(
     Object.entries(newest).map(([type, schema]) => {
-      const steps = older[type] ?? []
-      return [type, { steps, checks: [...steps.map((each) => each.schema), schema].map(compiledWhenUsed) }]
+      const steps = olderVersionsOf(schema)
+      return [type, { steps, amounts: amountsIn(schema), checks: schemasOf(type, schema).map(compiledWhenUsed) }]
     }),
   )
 
@@ -99,27 +90,50 @@ export function eventVersions(
   }
 
   return {
-    /** Checks data that is about to be stored against the newest version, and returns its number. @throws EventFormatError */
-    checkNewest(type: string, data: unknown): number {
-      const version = types.get(type)?.checks.length ?? 0
-      check(type, version, data)
-      return version
+    /** Returns data in the stored form of the newest version, and its number. @throws EventFormatError */
+    encode(type: string, data: JsonObject) {
+      const { amounts = [], checks = [] } = types.get(type) ?? {}
+      const stored = withAmounts(data, amounts, (value) => (typeof value === 'bigint' ? value.toString() : value))
+      check(type, checks.length, stored)
+      return { data: stored, schemaVersion: checks.length }
     },
-    /** Returns stored data in the newest version. @throws EventFormatError */
-    upcast(type: string, version: unknown, data: JsonObject): JsonObject {
+    /** Returns stored data in the newest version, with amounts as bigint. @throws EventFormatError */
+    decode(type: string, version: unknown, data: JsonObject): JsonObject {
       const known = types.get(type)
       if (!known || typeof version !== 'number' || !known.checks[version - 1]) {
         const shown = typeof version === 'number' ? version : typeof version
         throw new EventFormatError(`unknown event ${shownType(type)} version ${shown}`)
       }
       check(type, version, data)
-      if (version === known.checks.length) return data
       const upcast = known.steps.slice(version - 1).reduce((stored, step) => step.upcast(stored), data)
       // Otherwise states and read models would be built from a mistake of an upcaster.
-      check(type, known.checks.length, upcast)
-      return upcast
+      if (version !== known.checks.length) check(type, known.checks.length, upcast)
+      return withAmounts(upcast, known.amounts, (value) => (typeof value === 'string' ? BigInt(value) : value))
     },
   }
+}
+
+/** The fields that are amounts, and the fields with objects that contain amounts. */
+type Amounts = readonly (readonly [field: string, amounts: Amounts | 'amount'])[]
+
+function amountsIn({ properties }: TObject): Amounts {
+  return Object.entries(properties).flatMap(([field, schema]): Amounts => {
+    const [value] = (schema.anyOf as TSchema[] | undefined)?.filter(({ type }) => type !== 'null') ?? [schema]
+    if (value?.isAmount) return [[field, 'amount']]
+    const inner = value?.properties ? amountsIn(value as TObject) : []
+    return inner.length === 0 ? [] : [[field, inner]]
+  })
+}
+
+function withAmounts(data: JsonObject, amounts: Amounts, convert: (amount: unknown) => unknown): JsonObject {
+  const converted: Record<string, unknown> = { ...data }
+  for (const [field, inner] of amounts) {
+    const value = data[field]
+    if (inner === 'amount' && value !== undefined) converted[field] = convert(value)
+    else if (typeof value === 'object' && value !== null)
+      converted[field] = withAmounts(value as JsonObject, inner as Amounts, convert)
+  }
+  return converted
 }
 
 /** Compiles a schema when it is first used: a command of the CLI reads a few types only, and compiling all of them takes long. */
@@ -134,7 +148,7 @@ function compiledWhenUsed(schema: TObject): () => TypeCheck<TObject> {
 export interface PersonalField {
   readonly name: string
   /** The value that replaces the field after the customer was erased. */
-  readonly erased: string | number
+  readonly erased: unknown
 }
 
 /** The field of a stored event that holds one ciphertext instead of all personal fields with a value. */
@@ -144,8 +158,7 @@ const none: readonly PersonalField[] = []
 
 const fieldsByType: ReadonlyMap<string, readonly (readonly PersonalField[])[]> = new Map(
   Object.entries(eventSchemas).flatMap(([type, newest]) => {
-    const versions = [...(olderVersions[type] ?? []).map(({ schema }) => schema), newest]
-    const fields = versions.map(({ properties }) => personalFieldsIn(properties))
+    const fields = schemasOf(type, newest).map(({ properties }) => personalFieldsIn(properties))
     return fields.some(({ length }) => length > 0) ? [[type, fields] as const] : []
   }),
 )
@@ -158,10 +171,19 @@ export function personalFieldsOf(type: string, version: unknown): readonly Perso
   return fieldsByType.get(type)?.[(version as number) - 1] ?? none
 }
 
-function personalFieldsIn(properties: object): readonly PersonalField[] {
-  return Object.entries(properties)
-    .filter(([, schema]) => schema.personal === true)
-    .map(([name, schema]) => ({ name, erased: schema.type === 'integer' ? erasedAccountNumber : erasedText }))
+function personalFieldsIn(properties: TProperties): readonly PersonalField[] {
+  return Object.entries(properties).flatMap(([name, { personal }]) => (personal ? [{ name, ...personal }] : []))
+}
+
+/** Returns the data of an event with those of its personal fields that it lacks in their erased form. */
+export function withErasedFields({ type, data, metadata }: RecordedEvent): JsonObject {
+  const missing = personalFieldsOf(type, metadata.schemaVersion).filter(({ name }) => !(name in data))
+  return erasedData(data, missing)
+}
+
+/** Returns the data with the fields in their erased form. */
+export function erasedData(data: JsonObject, fields: readonly PersonalField[]): JsonObject {
+  return { ...data, ...Object.fromEntries(fields.map(({ name, erased }) => [name, erased])) }
 }
 
 export type EventData<Type extends DomainEvent['type']> = DataOf<DomainEvent, Type>
@@ -176,15 +198,14 @@ export type EventMetadata = {
   readonly $causationId: string
 }
 
-const versions = eventVersions(eventSchemas, olderVersions)
+const versions = eventVersions(eventSchemas)
 const prefixOfType = new Map(
   Object.entries(schemasByStream).flatMap(([prefix, types]) => Object.keys(types).map((type) => [type, prefix])),
 )
 
 /** Returns the event in its stored form. @throws EventFormatError if it does not fit its schema */
 export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: string = randomUUID()): NewEvent {
-  const data = mapMinor(event.data, (value) => (typeof value === 'bigint' ? value.toString() : value))
-  const schemaVersion = versions.checkNewest(event.type, data)
+  const { data, schemaVersion } = versions.encode(event.type, event.data)
   const { actor, $correlationId, $causationId } = metadata
   return { id, type: event.type, data, metadata: { actor, $correlationId, $causationId, schemaVersion } }
 }
@@ -225,10 +246,9 @@ export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   // The store decrypts the fields if it has the key (privacy/sealing-store.ts).
   if (personalTypes.has(type) && sealedField in data) throw new UnreadableEventError(recorded, noKey)
   try {
-    const newest = versions.upcast(type, metadata.schemaVersion, data)
-    const minorAsNumbers = mapMinor(newest, (value) => (typeof value === 'string' ? BigInt(value) : value))
+    const newest = versions.decode(type, metadata.schemaVersion, data)
     if (recorded.isForged) throw new EventFormatError(forged)
-    return { type, data: minorAsNumbers } as DomainEvent
+    return { type, data: newest } as DomainEvent
   } catch (error) {
     if (!(error instanceof EventFormatError)) throw error
     throw new UnreadableEventError(recorded, error.message)
@@ -239,16 +259,4 @@ export function decodeEvent(recorded: RecordedEvent): DomainEvent {
 export function belongs(type: string, stream: string): boolean {
   const [kind, prefix] = [streamKind(stream), prefixOfType.get(type)]
   return kind === undefined || prefix === undefined || prefix === kind
-}
-
-/** Converts the fields named `…Minor`, at any depth of plain objects. */
-function mapMinor(data: object, convert: (value: unknown) => unknown): JsonObject {
-  const out: Record<string, unknown> = {}
-  for (const name in data) {
-    const value = (data as Record<string, unknown>)[name]
-    const isPlain = value !== null && typeof value === 'object' && !Array.isArray(value)
-    if (name.endsWith('Minor')) out[name] = convert(value)
-    else out[name] = isPlain ? mapMinor(value, convert) : value
-  }
-  return out
 }

@@ -1,5 +1,12 @@
 import { privacyStream, streamPrefix, transferStream } from '../domain/streams.js'
-import { type PersonalField, personalFieldsOf, personalTypes, sealedField } from '../event-store/event-codec.js'
+import {
+  erasedData,
+  type PersonalField,
+  personalFieldsOf,
+  personalTypes,
+  sealedField,
+  withErasedFields,
+} from '../event-store/event-codec.js'
 import type { Append, EventStore, JsonObject, NewEvent, Page, RecordedEvent } from '../event-store/event-store.js'
 import { boundedCache } from '../kernel/bounded-cache.js'
 import { type CustomerKey, type CustomerKeys, keyIdIn, openFields, type Place, sealFields } from './customer-keys.js'
@@ -7,8 +14,13 @@ import { type CustomerKey, type CustomerKeys, keyIdIn, openFields, type Place, s
 /** Returns the fields of an event that contain personal data, or `undefined` if none does. */
 function personalIn({ type, data, metadata }: NewEvent): readonly PersonalField[] | undefined {
   const fields = personalFieldsOf(type, metadata.schemaVersion)
-  const withContent = fields.filter(({ name, erased }) => data[name] !== null && data[name] !== erased)
+  const withContent = fields.filter(({ name, erased }) => hasContent(data[name], erased))
   return withContent.length === 0 ? undefined : withContent
+}
+
+function hasContent(value: unknown, erased: unknown): boolean {
+  if (value === null || value === undefined || value === erased) return false
+  return typeof value !== 'object' || JSON.stringify(value) !== JSON.stringify(erased)
 }
 
 /** Returns the data with one ciphertext in place of the fields. */
@@ -23,11 +35,6 @@ function sealedData(
   for (const name of Object.keys(data)) if (!Object.hasOwn(personal, name)) stored[name] = data[name]
   stored[sealedField] = sealFields(key, place, personal)
   return stored
-}
-
-/** Returns the data with the fields in their erased form. */
-function erasedData(data: JsonObject, fields: readonly PersonalField[]): JsonObject {
-  return { ...data, ...Object.fromEntries(fields.map(({ name, erased }) => [name, erased])) }
 }
 
 /** The number of transfers whose customer is known without reading, and of erasures. */
@@ -141,8 +148,7 @@ function opener(raw: EventStore, keys: CustomerKeys) {
     if (id === undefined) return event
     const { [sealedField]: sealed, ...plain } = event.data
     if (erased.has(id)) {
-      const fields = personalFieldsOf(event.type, event.metadata.schemaVersion).filter(({ name }) => !(name in plain))
-      return { ...event, data: erasedData(plain, fields) }
+      return { ...event, data: withErasedFields({ ...event, data: plain }) }
     }
     const key = keys.known(id)
     const fields = key && openFields(key, event, String(sealed))

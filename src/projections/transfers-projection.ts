@@ -15,7 +15,7 @@ import { type EventProjection, foldedDocuments, type ProjectedEvent } from './pr
 /** The current state of every transfer. */
 export const transfersProjection: EventProjection = {
   name: 'transfers',
-  version: 8,
+  version: 9,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transfers,
   indexes: indexes.transfers,

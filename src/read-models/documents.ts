@@ -1,3 +1,4 @@
+import { type Payee, payeeFields, type Requested, requestedFields } from '../domain/transfer/requested-fields.js'
 import {
   type Approval,
   type Counted,
@@ -8,8 +9,9 @@ import {
   type Withdrawal,
 } from '../domain/transfer/transfer.js'
 import type { CancelReason, DepositChannel, TransferKind } from '../domain/transfer/transfer-events.js'
+import type { TProperties } from '../kernel/typebox.js'
 import { type Declaration, ordinalText } from './fields.js'
-import type { Document, Filter, Index, Sort } from './read-models.js'
+import type { Document, FieldType, Filter, Index, Sort } from './read-models.js'
 import { searchedFields, transferWords } from './transfer-words.js'
 import { type Words, wordsField } from './word-search.js'
 
@@ -21,14 +23,18 @@ import { type Words, wordsField } from './word-search.js'
 
 type CommonField = Exclude<
   keyof Deposit & keyof Withdrawal,
-  'trackingId' | 'kind' | 'amountMinor' | 'transactionAmountMinor'
+  'trackingId' | 'kind' | 'amountMinor' | 'transactionAmountMinor' | keyof Requested
 >
 
 /** Null in the domain while it has no value. */
 type Optional = 'receiptUrl' | 'message'
 
 /** One transfer; `_id` is its trackingId. A field is absent while it has no value. */
-export interface TransferDocument extends Document, Omit<Pick<Transfer, CommonField>, Optional> {
+export interface TransferDocument
+  extends Document,
+    Omit<Pick<Transfer, CommonField>, Optional>,
+    Stored<Requested>,
+    Partial<Stored<Payee>> {
   /** Where it was created, as {@link sortablePosition}. Transfers that were created at the same time are listed in this order. */
   readonly position: number
   readonly receiptUrl?: string
@@ -44,8 +50,6 @@ export interface TransferDocument extends Document, Omit<Pick<Transfer, CommonFi
   readonly cancelReason?: CancelReason
   readonly reopened?: true
   // Withdrawals only.
-  readonly accountNumber?: string
-  readonly identityNumber?: string
   readonly payout?: PayoutOf<number>
   /** The ids of the bank files that contain it, with spaces between them: an index serves a field without structure only. */
   readonly bankFiles?: string
@@ -61,6 +65,13 @@ export interface TransferDocument extends Document, Omit<Pick<Transfer, CommonFi
   readonly attentionOf?: string
   /** The revision of the last applied event of its stream. */
   readonly revision: number
+}
+
+/** The fields of a declaration. An object is stored as JSON text. */
+export type Stored<Fields> = {
+  readonly [Name in keyof Fields]: Exclude<Fields[Name], null> extends object | undefined
+    ? string
+    : Exclude<Fields[Name], null>
 }
 
 /** The domain's `Funds`; a document has numbers. */
@@ -257,6 +268,12 @@ export const buildMark = '@'
 
 const kinds: readonly TransferKind[] = ['deposit', 'withdrawal']
 
+function typesOf(fields: TProperties): { readonly [field: string]: FieldType } {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, { type }]) => [name, type === 'integer' ? 'number' : 'text']),
+  )
+}
+
 const declarations: { readonly [collection: string]: Declaration } = {
   [projected.transfers]: {
     order: 'position',
@@ -273,12 +290,8 @@ const declarations: { readonly [collection: string]: Declaration } = {
       hasAmountMismatch: 'boolean',
       receiptUrl: 'text',
       message: 'text',
-      userId: 'text',
-      name: 'text',
-      username: 'text',
-      paymentMethod: 'number',
-      accountNumber: 'text',
-      identityNumber: 'text',
+      ...typesOf(requestedFields),
+      ...typesOf(payeeFields),
       bankFiles: 'text',
       channel: ['hosted', 'native'],
       expiresAt: 'time',

@@ -1,5 +1,8 @@
+import type { ValueOf } from '../domain/event.js'
+import { payeeFields, requestedFields } from '../domain/transfer/requested-fields.js'
 import { needsAttention, noFunds, noPayout, type Transfer } from '../domain/transfer/transfer.js'
-import type { FundsOf, PayoutOf, TransferDocument } from './documents.js'
+import type { TObject, TProperties, TSchema } from '../kernel/typebox.js'
+import type { FundsOf, PayoutOf, Stored, TransferDocument } from './documents.js'
 
 /** Returns the document of a transfer; {@link transferOf} is the inverse. Amounts stay far below 2^53 minor units. */
 export function documentOf(transfer: Transfer, position: number, revision: number): TransferDocument {
@@ -17,10 +20,7 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
     hasAmountMismatch: transfer.hasAmountMismatch,
     ...(receiptUrl !== null && { receiptUrl }),
     ...(message !== null && { message }),
-    userId: transfer.userId,
-    name: transfer.name,
-    username: transfer.username,
-    paymentMethod: transfer.paymentMethod,
+    ...storedFields(requestedFields, transfer),
     ...fieldsOfKind(transfer),
     createdAt: transfer.createdAt,
     updatedAt: transfer.updatedAt,
@@ -30,10 +30,9 @@ export function documentOf(transfer: Transfer, position: number, revision: numbe
 
 function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
   if (transfer.kind === 'withdrawal') {
-    const { accountNumber, identityNumber, payout } = transfer
+    const { payout } = transfer
     return {
-      accountNumber,
-      ...(identityNumber !== null && { identityNumber }),
+      ...storedFields(payeeFields, transfer),
       ...(payout.steps.length > 0 && { payout: payoutWith(payout, Number) }),
       ...(payout.files.length > 0 && { bankFiles: payout.files.map(({ messageId }) => messageId).join(' ') }),
     }
@@ -63,17 +62,13 @@ export function transferOf(document: TransferDocument): Transfer {
     hasAmountMismatch: document.hasAmountMismatch,
     receiptUrl: document.receiptUrl ?? null,
     message: document.message ?? null,
-    userId: document.userId,
-    name: document.name,
-    username: document.username,
-    paymentMethod: document.paymentMethod,
     createdAt: document.createdAt,
     updatedAt: document.updatedAt,
+    ...fieldsOf(requestedFields, document),
   }
   if (document.kind === 'withdrawal') {
-    const { accountNumber, identityNumber = null } = document
     const payout = document.payout ? payoutWith(document.payout, BigInt) : noPayout
-    return { kind: 'withdrawal', accountNumber: accountNumber!, identityNumber, payout, ...existing }
+    return { kind: 'withdrawal', payout, ...existing, ...fieldsOf(payeeFields, document) }
   }
   return {
     kind: 'deposit',
@@ -85,6 +80,32 @@ export function transferOf(document: TransferDocument): Transfer {
     reopened,
     ...existing,
   }
+}
+
+/** A field without a value is absent. An object is stored as JSON text, because its keys can have any characters. */
+function storedFields<Fields extends TProperties>(
+  fields: Fields,
+  transfer: ValueOf<TObject<Fields>>,
+): Stored<ValueOf<TObject<Fields>>> {
+  const stored: { [name: string]: unknown } = {}
+  for (const name in fields) {
+    const value = (transfer as typeof stored)[name] ?? null
+    if (value !== null) stored[name] = typeof value === 'object' ? JSON.stringify(value) : value
+  }
+  return stored as Stored<ValueOf<TObject<Fields>>>
+}
+
+function fieldsOf<Fields extends TProperties>(fields: Fields, document: TransferDocument): ValueOf<TObject<Fields>> {
+  const found: { [name: string]: unknown } = {}
+  for (const name in fields) {
+    const value = document[name] ?? null
+    found[name] = typeof value === 'string' && isObject(fields[name]!) ? JSON.parse(value) : value
+  }
+  return found as ValueOf<TObject<Fields>>
+}
+
+function isObject({ anyOf = [] }: TSchema): boolean {
+  return (anyOf as readonly TSchema[]).some(({ type }) => type === 'object')
 }
 
 function fundsWith<From, To>(funds: FundsOf<From>, convert: (amount: From) => To): FundsOf<To> {

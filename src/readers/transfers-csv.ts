@@ -19,7 +19,7 @@ export async function* transfersCsv(
   names: TransferNames,
   reader: CsvReader,
 ): AsyncGenerator<string> {
-  const { head, lines } = csvOf(columnsOf(names, reader === 'programs' ? 'UTC' : reader.timeZone), reader)
+  const { head, lines } = csvOf(columnsOf(names, reader), reader)
   let page = await pageAfter(undefined)
   yield head
   for (;;) {
@@ -45,7 +45,8 @@ function rowOf(document: TransferDocument) {
   return { document, bookedMinor, heldMinor, lateMinor, receivedMinor, returnedMinor: returned, resolvedMinor }
 }
 
-function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, timeZone: string): Column<Row>[] {
+function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, reader: CsvReader): Column<Row>[] {
+  const timeZone = reader === 'programs' ? 'UTC' : reader.timeZone
   const amount = (name: string, of: (row: Row) => bigint): Column<Row> => {
     return { name, type: 'number', of: (row) => formatAmount(currency, of(row)) }
   }
@@ -80,6 +81,7 @@ function columnsOf({ currency, paymentMethods, merchantName }: TransferNames, ti
     field('text', 'name', ({ name }) => name),
     field('text', 'username', ({ username }) => username),
     field('text', 'accountNumber', ({ accountNumber = '' }) => accountNumber),
+    ...(reader === 'programs' ? [field('text', 'metadata', ({ metadata = '' }) => metadata)] : []),
   ]
 }
 

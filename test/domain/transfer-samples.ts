@@ -36,11 +36,11 @@ const { type: _withdrawal, ...withdrawal } = createWithdrawal
 type Created<Type> = Extract<TransferEvent, { type: Type }>
 export const depositCreated: Created<'DepositCreated'> = {
   type: 'DepositCreated',
-  data: { ...deposit, kind: 'deposit', hashId: null },
+  data: { ...deposit, kind: 'deposit', metadata: null, hashId: null },
 }
 export const withdrawalCreated: Created<'WithdrawalCreated'> = {
   type: 'WithdrawalCreated',
-  data: { ...withdrawal, kind: 'withdrawal', hashId: null },
+  data: { ...withdrawal, kind: 'withdrawal', metadata: null, hashId: null },
 }
 
 export type Kind = 'deposit' | 'withdrawal'

@@ -114,8 +114,6 @@ t.test('a repeated append changes nothing, although its ciphertext differs', asy
 
 t.test('reads events of every type and version with any texts as they were appended', async (t) => {
   const { store } = await openSealedStore(t)
-  const personal = knownVersions.filter(({ type, version }) => personalFieldsOf(type, version).length > 0)
-  t.equal(personal.length, 6)
   const transfer = deposit('payer')
   await store.append(transfer.stream, 'no_stream', [transfer.event])
   const { trackingId } = transfer.event.data
@@ -126,7 +124,11 @@ t.test('reads events of every type and version with any texts as they were appen
       fc.nat(10 ** 6),
       async ({ type, version: schemaVersion }, text, number) => {
         const fields = personalFieldsOf(type, schemaVersion)
-        const filled = fields.map(({ name, erased }) => [name, typeof erased === 'number' ? number + 1 : text])
+        const valueLike = (erased: unknown) => {
+          if (typeof erased === 'object') return { [text]: text, aMinor: text, ['__proto__']: text }
+          return typeof erased === 'number' ? number + 1 : text
+        }
+        const filled = fields.map(({ name, erased }) => [name, valueLike(erased)])
         const data = { merchantId, trackingId, kept: [text, null, 1], ...Object.fromEntries(filled) }
         const stream = `test-${randomUUID()}`
         const event = { id: randomUUID(), type, data, metadata: { ...context, schemaVersion } }
@@ -194,7 +196,7 @@ t.test('the data of an erased customer is unreadable, even for a thread that has
 
   await store.append(`privacy-${id}`, 'no_stream', [decision(id)])
   await keys.destroy([id])
-  const expected = { userId: '[erased]', name: '[erased]', username: '[erased]' }
+  const expected = { userId: '[erased]', name: '[erased]', username: '[erased]', metadata: {} }
   const erased = { ...event.data, ...expected }
   t.strictSame((await store.readStream(stream))[0]!.data, erased)
   // Every follower of the log reads this stream.

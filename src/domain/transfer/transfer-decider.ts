@@ -1,5 +1,6 @@
 import { accept, type Decider, type Decision, refuse } from '../../kernel/rules.js'
 import { formatTwoDecimals } from '../money.js'
+import { isSameRequest, payeeFields, requestedFields, statedFields } from './requested-fields.js'
 import {
   addToBankFile,
   approve,
@@ -96,30 +97,25 @@ function create(command: CreateDeposit | CreateWithdrawal, state: TransferState)
 }
 
 function creation(command: CreateDeposit | CreateWithdrawal): TransferCreated {
+  const requested = statedFields(requestedFields, command)
   if (command.type === 'CreateDeposit') {
     const { type: _, hashId = null, ...data } = command
-    return { type: 'DepositCreated', data: { kind: 'deposit', ...data, hashId } }
+    return { type: 'DepositCreated', data: { kind: 'deposit', ...data, ...requested, hashId } }
   }
   const { type: _, hashId = null, ...data } = command
-  return { type: 'WithdrawalCreated', data: { kind: 'withdrawal', ...data, hashId } }
+  const payee = statedFields(payeeFields, command)
+  return { type: 'WithdrawalCreated', data: { kind: 'withdrawal', ...data, ...requested, ...payee, hashId } }
 }
 
+/** After an erasure the customers cannot be compared, so a merchant can repeat the request of an erased customer. */
 function sameRequest(a: Transfer, b: Transfer): boolean {
   const same =
     a.merchantId === b.merchantId &&
     a.referenceId === b.referenceId &&
     a.amountMinor === b.amountMinor &&
-    a.paymentMethod === b.paymentMethod &&
-    isSameCustomer(a, b)
-  return same && a.kind === b.kind && (a.kind === 'withdrawal' || b.kind === 'withdrawal' || a.channel === b.channel)
-}
-
-/** After an erasure the customers cannot be compared, so a merchant can repeat the request of an erased customer. */
-function isSameCustomer(a: Transfer, b: Transfer): boolean {
-  if (isErased(b)) return true
-  const same = a.userId === b.userId && a.name === b.name && a.username === b.username
-  if (a.kind === 'deposit' || b.kind === 'deposit') return same
-  return same && a.accountNumber === b.accountNumber && a.identityNumber === b.identityNumber
+    isSameRequest(requestedFields, a, b, { isErased: isErased(b) })
+  if (a.kind === 'deposit') return same && b.kind === 'deposit' && a.channel === b.channel
+  return same && b.kind === 'withdrawal' && isSameRequest(payeeFields, a, b, { isErased: isErased(b) })
 }
 
 function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<TransferEvent> {

@@ -1,6 +1,7 @@
 import { Type } from '../../kernel/typebox.js'
-import { Data, type EventsOf, Nullable, OneOf, Personal, type ValueOf } from '../event.js'
+import { Data, type EventsOf, Nullable, OneOf, Personal, type ValueOf, Versions, versionBefore } from '../event.js'
 import { Actor, Id, Minor, PositiveMinor, ReferenceId, Text, Time } from '../fields.js'
+import { payeeFields, requestedFields } from './requested-fields.js'
 
 export const TransferKind = OneOf('deposit', 'withdrawal')
 export type TransferKind = ValueOf<typeof TransferKind>
@@ -27,32 +28,22 @@ const transfer = {
 
 const creation = {
   ...transfer,
-  userId: Personal(Text),
-  name: Personal(Text),
-  username: Personal(Text),
-  paymentMethod: Type.Integer(),
+  ...requestedFields,
   /** Whether the creation triggers a callback, by the merchant's settings at that time. */
   told: Type.Boolean(),
+  /** The digest of the request's hashCode; null if it had none. */
+  hashId: Nullable(Id),
 }
+const depositCreation = { ...creation, channel: DepositChannel, expiresAt: Time }
+const withdrawalCreation = { ...creation, ...payeeFields }
 
 const withMessage = { ...transfer, message: Nullable(Text) }
 const claim = { ...transfer, by: Actor }
 
 /** The events of a deposit or a withdrawal, in `transfer-<trackingId>`. */
 export const transferEvents = {
-  DepositCreated: Data({
-    ...creation,
-    channel: DepositChannel,
-    expiresAt: Time,
-    /** The digest of the request's hashCode; null if it had none. */
-    hashId: Nullable(Id),
-  }),
-  WithdrawalCreated: Data({
-    ...creation,
-    accountNumber: Personal(Text),
-    identityNumber: Personal(Nullable(Text)),
-    hashId: Nullable(Id),
-  }),
+  DepositCreated: Versions([versionBefore(2, depositCreation)], Data(depositCreation)),
+  WithdrawalCreated: Versions([versionBefore(2, withdrawalCreation)], Data(withdrawalCreation)),
   TransferCompleted: Data({
     ...withMessage,
     transactionAmountMinor: PositiveMinor,

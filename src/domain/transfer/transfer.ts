@@ -1,5 +1,13 @@
 import { erasedText } from '../erased-data.js'
 import type { DataOf } from '../event.js'
+import {
+  erasedFields,
+  type Payee,
+  payeeFields,
+  pickFields,
+  type Requested,
+  requestedFields,
+} from './requested-fields.js'
 import type { CancelReason, DepositChannel, TransferCreated, TransferEvent } from './transfer-events.js'
 
 /** The status values and names of the specification (Resources, "Status values of a transfer"). */
@@ -13,10 +21,9 @@ export function statusNameOf(code: number): Status {
   return found
 }
 
-type Requested = 'trackingId' | 'merchantId' | 'referenceId' | 'amountMinor' | 'paymentMethod'
-type Customer = 'userId' | 'name' | 'username'
+type Identity = 'trackingId' | 'merchantId' | 'referenceId' | 'amountMinor'
 
-interface Existing extends Pick<TransferCreated['data'], Requested | Customer> {
+interface Existing extends Pick<TransferCreated['data'], Identity>, Requested {
   readonly status: Status
   /** The money that moved: the booked amount of a Completed transfer, otherwise the money that was received and not returned. */
   readonly transactionAmountMinor: bigint
@@ -41,10 +48,8 @@ export interface Deposit extends Existing {
   readonly reopened: boolean
 }
 
-export interface Withdrawal extends Existing {
+export interface Withdrawal extends Existing, Payee {
   readonly kind: 'withdrawal'
-  readonly accountNumber: string
-  readonly identityNumber: string | null
   readonly payout: Payout
 }
 
@@ -83,8 +88,8 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
       return { kind: 'deposit', channel, expiresAt, ...unchanged, ...created(event.data) }
     }
     case 'WithdrawalCreated': {
-      const { accountNumber, identityNumber } = event.data
-      return { kind: 'withdrawal', accountNumber, identityNumber, payout: noPayout, ...created(event.data) }
+      const payee = pickFields(payeeFields, event.data)
+      return { kind: 'withdrawal', payout: noPayout, ...created(event.data), ...payee }
     }
     case 'TransferCompleted':
     case 'TransferCancelled':
@@ -188,12 +193,9 @@ function created(data: TransferCreated['data']): Existing {
     hasAmountMismatch: false,
     receiptUrl: null,
     message: null,
-    userId: data.userId,
-    name: data.name,
-    username: data.username,
-    paymentMethod: data.paymentMethod,
     createdAt: data.at,
     updatedAt: data.at,
+    ...pickFields(requestedFields, data),
   }
 }
 
@@ -235,16 +237,11 @@ function withPayout(state: TransferState, updatedAt: string, changes: Partial<Pa
 
 /** Returns the same state whether or not the earlier events were still readable. */
 function erased(before: Transfer, updatedAt: string): Transfer {
-  const customer = { userId: erasedText, name: erasedText, username: erasedText, updatedAt }
-  if (before.kind === 'deposit') return { ...before, ...customer }
-  const { identityNumber, payout } = before
-  return {
-    ...before,
-    ...customer,
-    accountNumber: erasedText,
-    identityNumber: identityNumber === null ? null : erasedText,
-    payout: { ...payout, approval: payout.approval && { ...payout.approval, accountNumber: erasedText } },
-  }
+  const after = { ...before, ...erasedFields(requestedFields, before), updatedAt }
+  if (after.kind === 'deposit') return after
+  const { approval } = after.payout
+  const payout = { ...after.payout, approval: approval && { ...approval, accountNumber: erasedText } }
+  return { ...after, ...erasedFields(payeeFields, after), payout }
 }
 
 export const isErased = ({ userId }: Transfer): boolean => userId === erasedText

@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import { maxReferenceIdLength } from '../../domain/fields.js'
+import { metadataLimits } from '../../domain/transfer/requested-fields.js'
 import { Type } from '../../kernel/typebox.js'
 import { Envelope, NullableString } from '../refusals.js'
 import { printable, printableNotBlank } from '../server/validation.js'
@@ -18,6 +19,17 @@ const HashCode = Type.String({
   examples: ['2F4A6C0D9E1B3F5A7C8D0E2F4A6B8C9D'],
 })
 
+const { keys, keyLength, valueLength } = metadataLimits
+/** A record of texts. The patterns of its keys and values are those of every text. */
+const Metadata = Type.Unsafe<{ readonly [key: string]: string }>({
+  type: 'object',
+  maxProperties: keys,
+  propertyNames: { minLength: 1, maxLength: keyLength, pattern: printable },
+  additionalProperties: { type: 'string', maxLength: valueLength, pattern: printable },
+  description: `Your own texts about the transfer, by key: at most ${keys}, keys of 1 to ${keyLength} and values of at most ${valueLength} characters.`,
+  examples: [{ order: '4711' }],
+})
+
 const request = {
   amount: Type.Number({
     exclusiveMinimum: 0,
@@ -33,6 +45,7 @@ const request = {
     maxReferenceIdLength,
   ),
   paymentMethod: Type.Integer({ description: 'A payment method code.', examples: [1] }),
+  metadata: Type.Optional(Metadata),
 }
 
 const deposit = { ...request, transactionType: IntegerConst(1) }

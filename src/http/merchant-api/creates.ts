@@ -6,6 +6,7 @@ import type { Merchant } from '../../domain/merchant/merchant.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { scenarioOf } from '../../domain/scenarios.js'
+import { payeeFields, requestedFields, statedFields } from '../../domain/transfer/requested-fields.js'
 import { type Deposit, statusCodes, type Transfer } from '../../domain/transfer/transfer.js'
 import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
 import { violate } from '../../kernel/rules.js'
@@ -198,21 +199,11 @@ function requestOf(
   hash: RequestHash | undefined,
   channel: Channel,
 ): CreateRequest {
-  const { userId, name, username, referenceId, paymentMethod } = body
-  const common = {
-    merchantId,
-    referenceId,
-    amountMinor,
-    userId,
-    name,
-    username,
-    paymentMethod,
-    told: settings.callbackOnCreate,
-    hash,
-  }
+  const { referenceId } = body
+  const requested = statedFields(requestedFields, body)
+  const common = { merchantId, referenceId, amountMinor, ...requested, told: settings.callbackOnCreate, hash }
   if (channel !== 'withdrawal') return { ...common, channel, expiryMinutes: minutesToPay(settings, common) }
-  const { accountNumber, identityNumber = null } = body as Withdrawal
-  return { ...common, accountNumber, identityNumber }
+  return { ...common, ...statedFields(payeeFields, { identityNumber: null, ...(body as Withdrawal) }) }
 }
 
 function minutesToPay(

@@ -1,8 +1,9 @@
 import type { Static } from '@sinclair/typebox'
 import { maxReferenceIdLength } from '../../domain/fields.js'
+import type { Payee, Requested } from '../../domain/transfer/requested-fields.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'
-import type { TransferKind } from '../../domain/transfer/transfer-events.js'
-import { Type } from '../../kernel/typebox.js'
+import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
+import { type TSchema, Type } from '../../kernel/typebox.js'
 import { NullableString } from '../refusals.js'
 import { printable } from '../server/validation.js'
 
@@ -21,6 +22,24 @@ export const StatusName = Type.Unsafe<string>({ type: 'string', enum: statusName
 export const TransferParams = Type.Object({
   trackingId: Type.String({ description: 'The trackingId of the transfer.' }),
 })
+
+/** The fields that the merchant stated. The compiler reports a missing one. */
+const requested = {
+  userId: Type.String(),
+  name: Type.String(),
+  username: Type.String(),
+  paymentMethod: Type.Integer(),
+  metadata: Type.Unsafe<{ readonly [key: string]: string } | null>({
+    type: ['object', 'null'],
+    additionalProperties: { type: 'string' },
+    description: 'The `metadata` of the create; null if it had none, and empty after the customer was erased.',
+    examples: [{ order: '4711' }],
+  }),
+} satisfies { readonly [field in keyof Requested]: TSchema }
+const payee = {
+  accountNumber: NullableString({ description: 'Withdrawals only.' }),
+  identityNumber: NullableString({ description: 'Withdrawals only.' }),
+} satisfies { readonly [field in keyof Payee]: TSchema }
 
 export const TransferAnswer = Type.Object(
   {
@@ -48,12 +67,8 @@ export const TransferAnswer = Type.Object(
     }),
     receiptUrl: NullableString(),
     message: NullableString(),
-    userId: Type.String(),
-    name: Type.String(),
-    username: Type.String(),
-    paymentMethod: Type.Integer(),
-    accountNumber: NullableString({ description: 'Withdrawals only.' }),
-    identityNumber: NullableString({ description: 'Withdrawals only.' }),
+    ...requested,
+    ...payee,
     claimedBy: NullableString({ description: 'Withdrawals: the user who has claimed it, while it is open.' }),
     claimedUntil: NullableString({
       format: 'date-time',
@@ -141,34 +156,39 @@ export const TransfersAnswer = Type.Object(
   { title: 'TransferPage', description: 'A page of transfers.' },
 )
 
-/** The fields of events that the API shows, each only if the event has it. */
-const EventData = Type.Partial(
-  Type.Object({
-    kind: Kind,
-    channel: Type.String(),
-    referenceId: Type.String(),
-    amount: Type.Number(),
-    transactionAmount: Type.Number(),
-    receivedAmount: Type.Number(),
-    returnedAmount: Type.Number(),
-    resolvedAmount: Type.Number(),
-    approvedAmount: Type.Number(),
-    hasAmountMismatch: Type.Boolean(),
-    receiptUrl: NullableString(),
-    message: NullableString(),
-    reason: NullableString(),
-    userId: Type.String(),
-    name: Type.String(),
-    username: Type.String(),
-    paymentMethod: Type.Integer(),
-    accountNumber: Type.String(),
-    identityNumber: NullableString(),
-    expiresAt: Time,
-    by: Type.String({ description: 'The user who claimed, released or approved it.' }),
-    until: Time,
-  }),
-  { title: 'EventData' },
-)
+/** Fields of events that the API does not show: ids that are shown elsewhere, and internal ones. */
+const hidden = [
+  ...(['trackingId', 'merchantId', 'at', 'createdAt'] as const),
+  ...(['told', 'hashId', 'messageId', 'format', 'sha256', 'autoCancelledAmountMinor'] as const),
+]
+export const hiddenFields: ReadonlySet<string> = new Set(hidden)
+
+type FieldsOf<Data> = Data extends object ? keyof Data : never
+type ShownField = Exclude<FieldsOf<TransferEvent['data']>, (typeof hidden)[number]>
+type ShownName<Field> = Field extends `${infer Name}Minor` ? Name : Field
+
+/** The fields of events that the API shows, each only if the event has it. The compiler reports a field that is neither here nor hidden. */
+const eventData = {
+  ...requested,
+  ...payee,
+  kind: Kind,
+  channel: Type.String(),
+  referenceId: Type.String(),
+  amount: Type.Number(),
+  transactionAmount: Type.Number(),
+  receivedAmount: Type.Number(),
+  returnedAmount: Type.Number(),
+  resolvedAmount: Type.Number(),
+  approvedAmount: Type.Number(),
+  hasAmountMismatch: Type.Boolean(),
+  receiptUrl: NullableString(),
+  message: NullableString(),
+  reason: NullableString(),
+  expiresAt: Time,
+  by: Type.String({ description: 'The user who claimed, released or approved it.' }),
+  until: Time,
+} satisfies { readonly [name in ShownName<ShownField>]: TSchema }
+const EventData = Type.Partial(Type.Object(eventData, { title: 'EventData' }))
 
 const event = {
   eventId: Type.String({ format: 'uuid', description: 'Also the webhook-id of its callback.' }),

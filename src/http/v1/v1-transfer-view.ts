@@ -1,5 +1,6 @@
 import type { HistoryEntry } from '../../commands/handle-command.js'
 import { toJsonNumber } from '../../domain/money.js'
+import { payeeFields, requestedFields, statedFields } from '../../domain/transfer/requested-fields.js'
 import {
   isTerminal,
   needsAttention,
@@ -12,7 +13,7 @@ import {
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { TransferDocument } from '../../read-models/documents.js'
 import { transferOf } from '../../read-models/transfer-document.js'
-import type { TransferView } from './v1-schemas.js'
+import { hiddenFields, type TransferView } from './v1-schemas.js'
 
 /** Returns the API's view of a transfer. */
 export function viewOfTransfer(transfer: Transfer, revision: number): TransferView {
@@ -36,19 +37,17 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     lateFunds: toJsonNumber(unsettledMinor(transfer)),
     receiptUrl: transfer.receiptUrl,
     message: transfer.message,
-    userId: transfer.userId,
-    name: transfer.name,
-    username: transfer.username,
-    paymentMethod: transfer.paymentMethod,
+    ...statedFields(requestedFields, transfer),
     ...payoutView(transfer),
-    accountNumber: kind === 'withdrawal' ? transfer.accountNumber : null,
-    identityNumber: kind === 'withdrawal' ? transfer.identityNumber : null,
+    ...(kind === 'withdrawal' ? statedFields(payeeFields, transfer) : noPayee),
     createdAt: transfer.createdAt,
     updatedAt: transfer.updatedAt,
     expiresAt: kind === 'deposit' ? transfer.expiresAt : null,
     revision,
   }
 }
+
+const noPayee = { accountNumber: null, identityNumber: null }
 
 function payoutView(transfer: Transfer) {
   if (transfer.kind === 'deposit') return { claimedBy: null, claimedUntil: null, bankFile: null, approvedAmount: null }
@@ -83,10 +82,11 @@ export function shownActor(actor: string): string {
   return actor.startsWith('cli:') ? 'operator' : actor
 }
 
-/** Returns amounts as JSON numbers under the names of the API: `amountMinor` becomes `amount`. */
+/** Returns the fields that the API shows, with amounts as JSON numbers under the names of the API: `amountMinor` becomes `amount`. */
 function viewOfData(data: object): { [field: string]: unknown } {
   const shown: { [field: string]: unknown } = {}
   for (const [field, value] of Object.entries(data)) {
+    if (hiddenFields.has(field)) continue
     if (field === 'by') shown[field] = shownActor(String(value))
     else if (typeof value === 'bigint') shown[field.slice(0, -'Minor'.length)] = toJsonNumber(value)
     else shown[field] = value

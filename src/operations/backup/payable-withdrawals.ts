@@ -2,7 +2,7 @@ import { openEventLog } from '@transferd/event-log'
 import { currencyStream, streamPrefix } from '../../domain/streams.js'
 import { evolve, initialState, isTerminal, type Withdrawal } from '../../domain/transfer/transfer.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
-import { personalFieldsOf, sealedField, UnreadableEventError } from '../../event-store/event-codec.js'
+import { sealedField, UnreadableEventError, withErasedFields } from '../../event-store/event-codec.js'
 import { damagedType, logPages, type RecordedEvent } from '../../event-store/event-store.js'
 import { evolved, readableEvent, readEvent, skipEvents } from '../../event-store/read-event.js'
 
@@ -55,6 +55,5 @@ function fold(open: Map<string, Withdrawal>, recorded: RecordedEvent): void {
 function withoutPersonalData(recorded: RecordedEvent): RecordedEvent {
   const { [sealedField]: sealed, ...data } = recorded.data
   if (sealed === undefined) return recorded
-  const fields = personalFieldsOf(recorded.type, recorded.metadata.schemaVersion).filter(({ name }) => !(name in data))
-  return { ...recorded, data: { ...data, ...Object.fromEntries(fields.map(({ name, erased }) => [name, erased])) } }
+  return { ...recorded, data: withErasedFields({ ...recorded, data }) }
 }
