@@ -3,7 +3,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { FairQueue } from '../../../kernel/fair-queue.js'
 import { Type } from '../../../kernel/typebox.js'
 import { LiveView } from '../../../queries/live-changes.js'
-
 import { TooManyReadsError } from '../../../readers/readers.js'
 import { LiveMessage } from '../api.js'
 import { withoutHead } from '../downloads.js'
