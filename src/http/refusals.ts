@@ -205,7 +205,10 @@ const errorProperties: TProperties = {
     items: Type.Object(
       {
         message: Type.String({ examples: ['amount must be greater than 0.'] }),
-        members: Type.Array(Type.String(), { description: 'JSON field names.', examples: [['amount']] }),
+        members: Type.Array(Type.String(), {
+          description: 'The field, such as `amount` or `callbacks[3].trackingId`.',
+          examples: [['amount']],
+        }),
       },
       { title: 'ValidationError' },
     ),

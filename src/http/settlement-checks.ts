@@ -14,9 +14,14 @@ type Texts = { readonly [field in 'receiptUrl' | 'message' | 'reason']?: string 
 
 /** Checks the texts of a settlement. @throws RequestError that names the field */
 export function checkTexts({ receiptUrl, message, reason }: Texts): void {
-  check('message', message, settlementTextProblem)
-  check('reason', reason, settlementTextProblem)
+  checkText('message', message)
+  checkText('reason', reason)
   check('receiptUrl', receiptUrl, receiptUrlProblem)
+}
+
+/** @throws RequestError that names the field */
+export function checkText(field: string, text: string | undefined): void {
+  check(field, text, settlementTextProblem)
 }
 
 /** Checks that an address of this service is that of a stored receipt, and no other address imitates one. @throws RequestError */

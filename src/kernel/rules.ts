@@ -169,13 +169,17 @@ export const ruleTexts = {
   'iban-invalid': '{field} must be a valid IBAN.',
   'bic-invalid': '{field} must be a valid BIC of 8 or 11 characters.',
   'api-key-name-invalid': '{field} must have 1 to {most} of the characters A-Z a-z 0-9 . _ -',
-  // Numbers, lists and amounts
+  // Numbers, lists, keys and amounts
   above: '{field} must be greater than {limit}.',
   'too-small': '{field} must be at least {least}.',
   'too-large': '{field} must be at most {most}.',
   'whole-number': '{field} must be an integer from {least} to {most}.',
   'too-few-items': '{field} must have at least {least} entries.',
   'too-many-items': '{field} must have at most {most} entries.',
+  'too-many-keys': '{field} must have at most {most} keys.',
+  'key-too-short': '{field} must have keys of at least {least} characters. {key} is too short.',
+  'key-too-long': '{field} must have keys of at most {most} characters. {key} is too long.',
+  'key-pattern-mismatch': '{field} must have keys that match the pattern {pattern}. {key} does not.',
   'amount-invalid': '{field} must be a plain number greater than 0 with at most two decimals.',
   'amount-too-large': '{field} must be at most {largest}.',
   'amount-out-of-range': '{field} must be from {smallest} to {largest}.',

@@ -76,23 +76,30 @@ export class ProjectionControls {
   }
 }
 
-/** Returns a status as the API shows it, which omits other fields. */
-function itemOf({ failure, task, built, previous, ...status }: ProjectionStatus) {
+/** Returns a status as the API shows it. */
+function itemOf({ version: _v, collection: _c, failure, task, built, previous, ...status }: ProjectionStatus) {
   return {
     ...status,
-    failure: failure && { ...failure, stream: failure.stream ?? null, revision: failure.revision ?? null },
+    failure: failure && {
+      ...{ stream: failure.stream ?? null, revision: failure.revision ?? null },
+      ...{ reason: failure.reason, at: failure.at, command: failure.command },
+    },
     task: task && {
-      ...task,
+      ...{ what: task.what, state: task.state, by: task.by, requestedAt: task.requestedAt, updatedAt: task.updatedAt },
       phase: task.state === 'running' ? (task.phase ?? null) : null,
-      end: task.end ?? null,
+      ...{ position: task.position, progress: task.progress, end: task.end ?? null },
       eventsPerSecond: task.eventsPerSecond ?? null,
       secondsLeft: task.secondsLeft ?? null,
       comparison: comparisonOf(task),
       reason: task.reason ?? null,
     },
-    built: built && { ...built, comparison: comparisonOf(built) },
-    previous: previous && { ...previous, comparison: comparisonOf(previous) },
+    built: built && versionOf(built),
+    previous: previous && versionOf(previous),
   }
+}
+
+function versionOf(build: NonNullable<ProjectionStatus['built']>) {
+  return { at: build.at, position: build.position, comparison: comparisonOf(build) }
 }
 
 function comparisonOf({ comparison }: { readonly comparison?: ComparisonDocument }) {

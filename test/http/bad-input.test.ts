@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { hashCode } from '../../src/security/api-keys.js'
@@ -193,9 +194,9 @@ t.test('rejects malformed bodies and names the nearest field', async (t) => {
   await refuses(t, 'native', duplicate('amount', '7'), 'amount')
   await refuses(t, 'native', duplicate('userId', '"8412"'), 'userId')
   await refuses(t, 'native', duplicate('\\u0061mount', '7'), 'amount')
-  await refuses(t, 'native', duplicate('extra', '{"a":1,"b":[{"c":1,"c":1}]}'), 'extra')
+  await refuses(t, 'native', duplicate('extra', '{"a":1,"b":[{"c":1,"c":1}]}'), 'extra.b[0].c')
   await refuses(t, 'native', duplicate('__proto__', '{"admin":true}'), '__proto__')
-  await refuses(t, 'native', duplicate('extra', '{"__proto__":1}'), '__proto__')
+  await refuses(t, 'native', duplicate('extra', '{"__proto__":1}'), 'extra.__proto__')
   await refuses(t, 'native', duplicate('\\u005f_proto__', '{}'), '__proto__')
   await refuses(t, 'native', duplicate('constructor', '{"prototype":{"admin":true}}'), 'constructor')
   await refuses(t, 'native', duplicate('deep', '['.repeat(25) + ']'.repeat(25)), 'deep')
@@ -222,6 +223,23 @@ t.test('rejects malformed bodies and names the nearest field', async (t) => {
   await refuses(t, 'native', Buffer.from([0x7b, 0xff, 0x7d]), 'body', 'invalid UTF-8')
   await refuses(t, 'native', Buffer.from(`\ufeff${body}`), 'body', 'a byte order mark')
   await nothingWritten(t)
+})
+
+t.test('names a nested field by its path', async (t) => {
+  const id = randomUUID()
+  const body = { callbacks: [{ trackingId: id, webhookId: id }, { trackingId: 7 }, { trackingId: '7', webhookId: id }] }
+  const response = await post(app, '/v1/callbacks/resend', JSON.stringify(body), { key })
+  t.match(
+    [response.statusCode, response.json().error.validationErrors],
+    [
+      400,
+      [
+        { message: 'callbacks[1].webhookId is required.', members: ['callbacks[1].webhookId'] },
+        { message: 'callbacks[1].trackingId must be of type string.', members: ['callbacks[1].trackingId'] },
+        { message: /^callbacks\[2\]\.trackingId must match the pattern/, members: ['callbacks[2].trackingId'] },
+      ],
+    ],
+  )
 })
 
 t.test('reads a body of 16 KiB and rejects a larger one with 413', async (t) => {

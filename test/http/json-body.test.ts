@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { RequestError } from '../../src/http/refusals.js'
+import { failureEnvelope, RequestError } from '../../src/http/refusals.js'
 import { parseJsonBody } from '../../src/http/server/json-body.js'
 
 const parse = (text: string) => parseJsonBody(Buffer.from(text))
@@ -56,6 +56,30 @@ t.test('rejects a repeated key at any depth and in any escaped form', (t) => {
     }),
     { numRuns: 200 },
   )
+  t.end()
+})
+
+t.test('names the path of a key that appears twice or is not allowed', (t) => {
+  const faults: [string, string, string][] = [
+    ['{"a":1,"\\u0061":2}', 'a', 'The key "a" appears twice.'],
+    ['{"metadata":{"order":"1","order":"2"}}', 'metadata.order', 'The key "order" appears twice.'],
+    ['{"b":{"a":1},"a":[1,[{}],{"b":[2,{"a":1,"a":1}]}]}', 'a[2].b[1].a', 'The key "a" appears twice.'],
+    ['[{"a":1},{"a":1,"a":1}]', '[1].a', 'The key "a" appears twice.'],
+    ['{"a":[1,{"__proto__":1}]}', 'a[1].__proto__', 'The key __proto__ is not allowed.'],
+    ['{"a":[{"constructor":{"prototype":1}}]}', 'a[0].constructor', 'The key constructor.prototype is not allowed.'],
+  ]
+  const long = JSON.stringify(`\u0000${'x'.repeat(5_000)}`)
+  const shown = `"\\u0000${'x'.repeat(38)}…"`
+  faults.push([`{${long}:1,${long}:2}`, `[${shown}]`, `The key ${shown} appears twice.`])
+  for (const [text, field, details] of faults) {
+    try {
+      parse(text)
+      t.fail(text)
+    } catch (error) {
+      const { validationErrors } = failureEnvelope(error as RequestError).error
+      t.same(validationErrors, [{ message: details, members: [field] }], text)
+    }
+  }
   t.end()
 })
 

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import t from 'tap'
 import { long } from './long.js'
+import { responseCheck } from './response-check.js'
 
 /** What `scripts/test.js` receives for each file. */
 export interface FileResult {
@@ -16,6 +17,8 @@ export interface FileResult {
 
 // A good change must not fail because of the cases that a property happened to try. `npm run test:long` tries others.
 if (!long) fc.configureGlobal({ seed: 42 })
+
+responseCheck.report = (message) => void t.fail(message)
 
 const fileTimeoutMs = long ? 900_000 : 300_000
 const teardowns: (() => unknown)[] = []

@@ -494,7 +494,7 @@ export interface TransferPage {
 
 export interface ValidationError {
   readonly message: string
-  /** JSON field names. */
+  /** The field, such as `amount` or `callbacks[3].trackingId`. */
   readonly members: readonly string[]
 }
 

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import fp from 'fastify-plugin'
 import { type Violation, violate } from '../../kernel/rules.js'
 import { RequestError } from '../refusals.js'
+import { fieldPath, shownKey } from './field-paths.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -49,9 +50,11 @@ function encodingProblem(headers: IncomingHttpHeaders): string | undefined {
 
 const maxDepth = 20
 
-/** Returns the refusal of a body. `field`: the top-level field that violates the rule, or `body`. */
-function malformed(violation: Violation, field: string): RequestError {
-  return new RequestError('malformed-body', { violation, fields: [{ field: field || 'body', ...violation }] })
+type Path = readonly (string | number)[]
+
+/** Returns the refusal of a body. `path`: leads to the field that violates the rule, and is empty for the whole body. */
+function malformed(violation: Violation, path: Path): RequestError {
+  return new RequestError('malformed-body', { violation, fields: [{ field: fieldPath(path), ...violation }] })
 }
 
 /**
@@ -60,7 +63,7 @@ function malformed(violation: Violation, field: string): RequestError {
  * @throws RequestError
  */
 export function parseJsonBody(bytes: Buffer) {
-  if (!isUtf8(bytes)) throw malformed(violate('not-utf8'), 'body')
+  if (!isUtf8(bytes)) throw malformed(violate('not-utf8'), [])
   const text = bytes.toString('utf8')
   const { colons, amountText } = scan(text)
   let value: unknown
@@ -105,7 +108,7 @@ function scan(text: string) {
       }
     } else if (char === 0x7b || char === 0x5b) {
       if (++depth > maxDepth) {
-        const lastField = lastEnd > 0 ? keyAt(text, lastStart, lastEnd) : 'body'
+        const lastField = lastEnd > 0 ? [keyAt(text, lastStart, lastEnd)] : []
         throw malformed(violate('nested-too-deeply', { most: maxDepth }), lastField)
       }
     } else if (char === 0x7d || char === 0x5d) depth--
@@ -161,8 +164,8 @@ function* structureOf(text: string) {
   }
 }
 
-/** Returns the first top-level field whose value is invalid or incomplete JSON, or `body`. */
-function brokenField(text: string): string {
+/** Returns the path of the first top-level field whose value is invalid or incomplete JSON, or of the body. */
+function brokenField(text: string): Path {
   let depth = 0
   let field: string | undefined
   let valueStart = 0
@@ -174,13 +177,13 @@ function brokenField(text: string): string {
     } else if (char === '{' || char === '[') depth++
     else {
       if (depth === 1 && field !== undefined) {
-        if (!isJson(text.slice(valueStart, at))) return field
+        if (!isJson(text.slice(valueStart, at))) return [field]
         field = undefined
       }
       if (char !== ',') depth--
     }
   }
-  return field ?? 'body'
+  return field === undefined ? [] : [field]
 }
 
 function isJson(text: string): boolean {
@@ -193,22 +196,24 @@ function isJson(text: string): boolean {
 }
 
 /** Counts the keys at all depths. @throws RequestError for a key that could reach a prototype */
-function countKeys(value: unknown, field = 'body'): number {
+function countKeys(value: unknown, path: Path = []): number {
   if (value === null || typeof value !== 'object') return 0
   let keys = 0
   if (Array.isArray(value)) {
-    for (const item of value) keys += countKeys(item, field)
+    for (const [index, item] of value.entries()) {
+      if (item !== null && typeof item === 'object') keys += countKeys(item, [...path, index])
+    }
     return keys
   }
   for (const key in value) {
-    if (key === '__proto__') throw malformed(violate('key-not-allowed', { key }), key)
+    if (key === '__proto__') throw malformed(violate('key-not-allowed', { key }), [...path, key])
     const item = (value as Record<string, unknown>)[key]
     keys++
     if (item !== null && typeof item === 'object') {
       if (key === 'constructor' && Object.hasOwn(item, 'prototype')) {
-        throw malformed(violate('key-not-allowed', { key: 'constructor.prototype' }), key)
+        throw malformed(violate('key-not-allowed', { key: 'constructor.prototype' }), [...path, key])
       }
-      keys += countKeys(item, field === 'body' ? key : field)
+      keys += countKeys(item, [...path, key])
     }
   }
   return keys
@@ -216,17 +221,20 @@ function countKeys(value: unknown, field = 'body'): number {
 
 /** Finds the duplicate key that explains a difference of the counts. @throws RequestError always */
 function refuseDuplicates(text: string): never {
-  const seen: Set<string>[] = []
-  let field = 'body'
+  const open: { readonly keys: Set<string>; at: string | number }[] = []
   for (const { char, start, end } of structureOf(text)) {
-    if (char === '{' || char === '[') seen.push(new Set())
-    else if (char === '}' || char === ']') seen.pop()
-    else if (char === ':') {
+    const inner = open.at(-1)
+    if (char === '{' || char === '[') open.push({ keys: new Set(), at: char === '[' ? 0 : '' })
+    else if (char === '}' || char === ']') open.pop()
+    else if (inner && char === ':') {
       const key = keyAt(text, start, end)
-      if (seen.length === 1) field = key
-      if (seen.at(-1)?.has(key)) throw malformed(violate('key-repeated', { key }), field)
-      seen.at(-1)?.add(key)
-    }
+      inner.at = key
+      if (inner.keys.has(key)) {
+        const path = open.map(({ at }) => at)
+        throw malformed(violate('key-repeated', { key: shownKey(key) }), path)
+      }
+      inner.keys.add(key)
+    } else if (typeof inner?.at === 'number') inner.at++
   }
-  throw malformed(violate('key-repeated', { key: field }), field)
+  throw new Error('the keys were counted wrongly')
 }

@@ -8,6 +8,7 @@ import type {
 } from 'fastify'
 import { type FieldViolation, type Violation, violate } from '../../kernel/rules.js'
 import { typedAs, typedForms } from '../../kernel/typed-text.js'
+import { shownKey, withFieldPaths } from './field-paths.js'
 
 type Validate = ReturnType<FastifySchemaCompiler<unknown>>
 
@@ -40,7 +41,7 @@ const validator: FastifySchemaCompiler<unknown> = (route) => {
     if (isBody) prepare(route.schema as ObjectSchema, data)
     compiled ??= compileValidator(route) as Validate
     const holds = compiled(data)
-    if (holds === false) validate.errors = compiled.errors ?? null
+    if (holds === false) validate.errors = withFieldPaths(compiled.errors ?? [], data)
     return holds
   }
   return validate
@@ -91,13 +92,10 @@ export const printable = '^[^\\p{Cc}\\p{Cs}]*$'
 
 export const printableNotBlank = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$'
 
-/** Returns one violation for each field that a schema rejects. A body that is not an object is called `body`. */
+/** Returns one violation for each field that a schema rejects. `problems`: of a validator of `setSchemaCompilers`. */
 export function invalidFieldsOf(problems: readonly FastifySchemaValidationError[]): FieldViolation[] {
   const found = new Map<string, FieldViolation>()
-  for (const { keyword, params, instancePath } of problems) {
-    const missing = keyword === 'required' ? String(params.missingProperty) : undefined
-    const unknown = keyword === 'additionalProperties' ? String(params.additionalProperty) : undefined
-    const field = missing ?? unknown ?? (instancePath.split('/')[1] || 'body')
+  for (const { keyword, params, instancePath: field } of problems) {
     // A wrong type replaces an earlier violation, which follows from it.
     if (found.has(field) && keyword !== 'type') continue
     found.set(field, { field, ...(violations[keyword]?.(params) ?? violate('invalid')) })
@@ -111,11 +109,7 @@ const violations: { readonly [keyword: string]: (params: FastifySchemaValidation
   type: ({ type }) => violate('wrong-type', { types: [type].flat().join(' | ') }),
   const: ({ allowedValue }) => violate('not-equal', { expected: String(allowedValue) }),
   enum: ({ allowedValues }) => violate('not-one-of', { allowed: [allowedValues].flat().join(', ') }),
-  pattern: ({ pattern }) => {
-    if (pattern === printable) return violate('control-characters')
-    if (pattern === printableNotBlank) return violate('blank-or-control-characters')
-    return violate('pattern-mismatch', { pattern: String(pattern) })
-  },
+  pattern: ({ pattern }) => ofPattern(pattern) ?? violate('pattern-mismatch', { pattern: String(pattern) }),
   minLength: ({ limit }) => violate('too-short', { least: Number(limit) }),
   maxLength: ({ limit }) => violate('too-long', { most: Number(limit) }),
   minimum: ({ limit }) => violate('too-small', { least: Number(limit) }),
@@ -123,4 +117,19 @@ const violations: { readonly [keyword: string]: (params: FastifySchemaValidation
   exclusiveMinimum: ({ limit }) => violate('above', { limit: Number(limit) }),
   minItems: ({ limit }) => violate('too-few-items', { least: Number(limit) }),
   maxItems: ({ limit }) => violate('too-many-items', { most: Number(limit) }),
+  maxProperties: ({ limit }) => violate('too-many-keys', { most: Number(limit) }),
+  propertyNames: ({ propertyName, rule, limit, pattern }) => {
+    const key = shownKey(String(propertyName))
+    if (rule === 'minLength') return violate('key-too-short', { key, least: Number(limit) })
+    if (rule === 'maxLength') return violate('key-too-long', { key, most: Number(limit) })
+    if (rule === 'pattern') {
+      return ofPattern(pattern) ?? violate('key-pattern-mismatch', { key, pattern: String(pattern) })
+    }
+    return violate('key-not-allowed', { key })
+  },
+}
+
+function ofPattern(pattern: unknown): Violation | undefined {
+  if (pattern === printable) return violate('control-characters')
+  return pattern === printableNotBlank ? violate('blank-or-control-characters') : undefined
 }

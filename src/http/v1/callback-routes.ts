@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type { HistoryEntry } from '../../commands/handle-command.js'
 import type { CallbackEvent, Requeued } from '../../domain/callback.js'
+import type { Merchant } from '../../domain/merchant/merchant.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { statusNameOf } from '../../domain/transfer/transfer.js'
 import { storedUuid } from '../../kernel/uuid.js'
@@ -77,7 +78,10 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       const merchantIds = [request.merchant!.merchantId]
       const filter = { merchantIds, status, limit: limitOf(limit), cursor: cursorOf(cursor) }
       const { items, nextCursor } = await readers.page(readBy(request), 'callbacks', filter)
-      return { items: items.map(({ dueAt: nextAttemptAt, ...each }) => ({ ...each, nextAttemptAt })), nextCursor }
+      return {
+        items: items.map(({ dueAt: nextAttemptAt, merchantId: _, ...each }) => ({ ...each, nextAttemptAt })),
+        nextCursor,
+      }
     },
   )
   app.get(
@@ -121,7 +125,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get(
     '/v1/callbacks/endpoint',
     read('getCallbackEndpoint', 'Get the state of your callback endpoint', { response: { 200: EndpointAnswer } }),
-    (request) => endpointHealth(app.services, request.merchant!),
+    (request) => endpointOf(request.merchant!),
   )
   app.post(
     '/v1/callbacks/endpoint/test',
@@ -147,9 +151,14 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
       if (waitSeconds > 0) throw new RequestError('too-many-requests', { retryAfterSeconds: waitSeconds })
       const enabled = await merchants.execute(merchantId, { type: 'EnableCallbacks' }, contextOf(request))
       if (!enabled.accepted) throw new Error(`a merchant that calls is refused: ${enabled.refusal.rule}`)
-      return endpointHealth(app.services, enabled.merchant)
+      return endpointOf(enabled.merchant)
     },
   )
+
+  async function endpointOf(merchant: Merchant) {
+    const { attempts: _a, lastBody: _b, ...endpoint } = await endpointHealth(app.services, merchant)
+    return endpoint
+  }
 
   /** Returns the number of callbacks that will be resent. @throws RequestError */
   async function resend(request: FastifyRequest, trackingId: string, webhookId: string | undefined): Promise<number> {

@@ -289,7 +289,7 @@ t.test('a batch leaves out withdrawals in manual control, unless the user asks f
   await act(ada, trackingId, 'manual-control', { revision: 1, message: 'look' })
   const items = [{ trackingId, revision: 2 }]
   const file = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [trackingId] })
-  t.match(file.json(), { error: { validationErrors: [{ rule: 'in-manual-control', members: ['trackingIds/0'] }] } })
+  t.match(file.json(), { error: { validationErrors: [{ rule: 'in-manual-control', members: ['trackingIds[0]'] }] } })
   const unasked = await ada.post('/withdrawals/complete', { items })
   t.match(unasked.json().items, [{ transfer: { status: 'ManualControl' }, error: { rule: 'in-manual-control' } }])
   const asked = await ada.post('/withdrawals/complete', { items, manualControl: true })
@@ -302,7 +302,7 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   const refused = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, two] })
   const { referenceId } = await seen(ada, two)
   const problem = {
-    ...{ message: `${referenceId}: Claim the withdrawal before you settle it.`, members: ['trackingIds/1'] },
+    ...{ message: `${referenceId}: Claim the withdrawal before you settle it.`, members: ['trackingIds[1]'] },
     ...{ rule: 'claim-needed', values: {}, subject: referenceId },
   }
   t.match(refused.json(), { error: { code: 40001, rule: 'invalid-request', validationErrors: [problem] } })
@@ -321,7 +321,7 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   const again = { reason: 'the bank rejected the first file', files: [messageId] }
   const second = { rule: 'in-bank-file', values: { by: 'Ada', file: messageId, done: now } }
   t.match((await ada.post('/withdrawals/bank-file', batch)).json(), {
-    error: { validationErrors: [{ members: ['trackingIds/0'], ...second }] },
+    error: { validationErrors: [{ members: ['trackingIds[0]'], ...second }] },
   })
   const sepa = await ada.post('/withdrawals/bank-file', { ...batch, again })
   t.match(sepa.headers, { 'content-type': 'application/xml; charset=utf-8' })
@@ -335,9 +335,9 @@ t.test('a bank file contains exactly the claimed withdrawals of the viewer', asy
   t.match((await ada.post('/withdrawals/bank-file', { ...batch, ...wrong })).json(), {
     error: {
       validationErrors: [
-        { members: ['trackingIds/0'], rule: 'in-bank-file' },
-        { members: ['trackingIds/1'], rule: 'in-bank-file' },
-        { members: ['town'], rule: 'not-sepa-text' },
+        { members: ['trackingIds[0]'], rule: 'in-bank-file' },
+        { members: ['trackingIds[1]'], rule: 'in-bank-file' },
+        { members: ['debtor.address.town'], rule: 'not-sepa-text' },
         { members: ['date'], rule: 'not-target-day', values: { next: '2026-11-23' } },
       ],
     },

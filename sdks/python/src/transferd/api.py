@@ -510,7 +510,7 @@ class TransferPage:
 @dataclass(frozen=True)
 class ValidationError:
     message: str = _named("message")
-    #: JSON field names.
+    #: The field, such as ``amount`` or ``callbacks[3].trackingId``.
     members: List[str] = _named("members")
 
 

@@ -16,7 +16,7 @@ import { sendFile } from '../downloads.js'
 import { actorNames, contextOf } from '../session-guard.js'
 import { AuditIntegrityAnswer, AuditVerifyAnswer, ResumePayoutsAnswer, ResumePayoutsBody } from './audit-api.js'
 
-const noStatus = { checkpoint: null, verifierKey: null, verifications: [], troubles: [] }
+const noStatus = { verifierKey: null, verifications: [], troubles: [] }
 
 /** Adds the routes that verify the log and resume payouts. */
 export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
@@ -34,8 +34,9 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const { stoppedSince, stop, restored, findings } = state
     const named = (decision: typeof resumed) =>
       decision ? { ...decision, byName: actorNames(request)(decision.by) } : null
+    const { verifierKey, verifications, troubles } = status ?? noStatus
     return {
-      ...(status ? { ...status, checkpoint: checkpointOf(status) } : noStatus),
+      ...{ checkpoint: status ? checkpointOf(status) : null, verifierKey, verifications, troubles },
       payoutsStopped:
         stoppedSince === null || revision === 'no_stream'
           ? null
@@ -55,7 +56,7 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox = async (app) => {
     if (reason === '') throw invalid('reason', 'blank')
     if (!isVisible(reason)) throw invalid('reason', 'hidden-characters')
     const result = await commands.resumePayouts(reason, request.body.revision, contextOf(request))
-    return accepted('event', result, actorNames(request))
+    return { changed: accepted('event', result, actorNames(request)).changed }
   })
   app.get('/audit/proof/:trackingId', read({ params }), async (request, reply) => {
     const trackingId = streamId(request.params.trackingId)

@@ -32,7 +32,7 @@ const bodyLimit = 64 * 1024
 export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { transfers, callbacks, directory, merchants, readers, readModels } = app.services
   /** Callbacks of a disabled endpoint wait until it is enabled. */
-  const listed = (callback: ListedCallback) => {
+  const listed = ({ transferRevision: _, ...callback }: ListedCallback) => {
     const isDisabled = (directory.byId(callback.merchantId)?.callbacksDisabled ?? null) !== null
     return { ...rowOf(callback), ...(isDisabled && { dueAt: null }) }
   }

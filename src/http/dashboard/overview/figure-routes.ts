@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { CsvReader } from '../../../kernel/csv.js'
 import { dateIn, dayMs } from '../../../kernel/time.js'
 import { Type } from '../../../kernel/typebox.js'
-import { type OverviewRange, withTexts } from '../../../queries/overview.js'
+import { type Bucket, type OverviewRange, withTexts } from '../../../queries/overview.js'
 import { invalid } from '../../refusals.js'
 import { knownZone, timeOf } from '../../v1/requests.js'
 import { OpenAnswer, OverviewAnswer, RangeQuery, StatementAnswer, StatementFileQuery, StatementQuery } from '../api.js'
@@ -28,19 +28,21 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
     )
     return {
       ...figures,
-      buckets: figures.buckets.map(withTexts),
+      buckets: figures.buckets.map(bucketOf),
       compared: {
         ...compared,
-        now: compared.now.map(withTexts),
-        earlier: compared.earlier.map(withTexts),
-        before: compared.before.map(withTexts),
+        now: compared.now.map(bucketOf),
+        earlier: compared.earlier.map(bucketOf),
+        before: compared.before.map(bucketOf),
       },
       oldestPending: oldestPending.map((document) => rowOf(request, document)),
     }
   })
-  app.get('/open', read({ querystring: OfMerchant }, OpenAnswer), async (request) =>
-    readers.page(readBy(request), 'open', merchantsOf(request, request.query.merchantId)),
-  )
+  app.get('/open', read({ querystring: OfMerchant }, OpenAnswer), async (request) => {
+    const merchantIds = merchantsOf(request, request.query.merchantId)
+    const { pending, toPay, failingEndpoints } = await readers.page(readBy(request), 'open', merchantIds)
+    return { pending, toPay, failingEndpoints }
+  })
   const statement = async (request: FastifyRequest<{ Querystring: Static<typeof StatementQuery> }>) => {
     const range = rangeOf(request, request.query)
     const timeZone = knownZone(request.query.timeZone ?? 'UTC')
@@ -68,6 +70,10 @@ export const figureRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/statement-exact.csv', read({ querystring: StatementQuery }), async (request, reply) =>
     sendFile(reply, 'statement-exact.csv', csvType, await file(request, 'programs')),
   )
+}
+
+export function bucketOf({ receivedMinor: _, ...bucket }: Bucket) {
+  return withTexts(bucket)
 }
 
 /** @throws RequestError */

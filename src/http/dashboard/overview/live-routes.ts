@@ -3,12 +3,12 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { FairQueue } from '../../../kernel/fair-queue.js'
 import { Type } from '../../../kernel/typebox.js'
 import { LiveView } from '../../../queries/live-changes.js'
-import { withTexts } from '../../../queries/overview.js'
 import { TooManyReadsError } from '../../../readers/readers.js'
 import { LiveMessage } from '../api.js'
 import { withoutHead } from '../downloads.js'
 import { merchantsOf } from '../session-guard.js'
 import { rowOf } from '../transfers/dashboard-transfer-view.js'
+import { bucketOf } from './figure-routes.js'
 
 const LiveQuery = Type.Object({ merchantId: Type.Optional(Type.String()) })
 
@@ -48,7 +48,7 @@ export const liveRoutes: FastifyPluginAsyncTypebox = async (app) => {
         isReady: () => !events.writableNeedDrain,
         send: ({ changes, transfers: documents }) => {
           const transfers = documents.map((document) => rowOf(request, document))
-          write(events, `data: ${serialize({ changes: changes.map(withTexts), transfers })}\n\n`)
+          write(events, `data: ${serialize({ changes: changes.map(bucketOf), transfers })}\n\n`)
         },
         end: () => events.end(),
       })

@@ -7,7 +7,7 @@ import { violate } from '../../../kernel/rules.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import { type InvalidField, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
 import { toRequestError } from '../../server/error-handler.js'
-import { checkReceipt, checkTexts } from '../../settlement-checks.js'
+import { checkReceipt, checkText, checkTexts } from '../../settlement-checks.js'
 import { knownZone, streamId } from '../../v1/requests.js'
 import {
   BankFileRequest,
@@ -122,6 +122,16 @@ async function seenOrNone(request: FastifyRequest, trackingId: string): Promise<
   }
 }
 
+const bankFileFields = {
+  ...({ format: 'format', date: 'date', debtor: 'debtor' } as const),
+  ...({ name: 'debtor.name', iban: 'debtor.iban', bic: 'debtor.bic' } as const),
+  street: 'debtor.address.street',
+  building: 'debtor.address.building',
+  postcode: 'debtor.address.postcode',
+  town: 'debtor.address.town',
+  country: 'debtor.address.country',
+}
+
 /** @throws RequestError that names every problem of the batch */
 async function fileFor(
   request: FastifyRequest,
@@ -129,7 +139,7 @@ async function fileFor(
 ) {
   const { currency, transfers } = request.server.services
   if (await transfers.arePayoutsStopped()) throw new RequestError('payouts-stopped')
-  checkTexts({ reason: asked.again?.reason })
+  checkText('again.reason', asked.again?.reason)
   // An upper-case id is the same id and would otherwise be paid twice.
   const distinct = [...new Set(trackingIds.map(streamId))]
   const found = await Promise.all(distinct.map((trackingId) => seenTransfer(request, trackingId)))
@@ -137,7 +147,7 @@ async function fileFor(
   for (const { transfer } of found) askRecent(request, transfer)
   const excluded = found.flatMap(({ transfer: { status, referenceId } }, index): InvalidField[] => {
     if (status !== 'ManualControl' || manualControl) return []
-    return [{ field: `trackingIds/${index}`, subject: referenceId, ...violate('in-manual-control') }]
+    return [{ field: `trackingIds[${index}]`, subject: referenceId, ...violate('in-manual-control') }]
   })
   if (excluded.length > 0) throw invalidFields(excluded)
   const timeZone = knownZone(asked.timeZone)
@@ -146,11 +156,11 @@ async function fileFor(
   if (file.accepted) return file
   const fields = file.problems.map((problem): InvalidField => {
     if (problem.about !== 'trackingIds') {
-      return { field: problem.about, rule: problem.rule, values: problem.values }
+      return { field: bankFileFields[problem.about], rule: problem.rule, values: problem.values }
     }
     const { trackingId, referenceId } = problem.transfer
     // Each withdrawal is a field: a page shows only the first violation of a field.
-    const field = `trackingIds/${distinct.indexOf(trackingId)}`
+    const field = `trackingIds[${distinct.indexOf(trackingId)}]`
     return { field, subject: referenceId, ...withNames(problem, actorNames(request)) }
   })
   throw invalidFields(fields)

@@ -160,7 +160,9 @@ export const sessionRoutes: FastifyPluginAsyncTypebox = async (app) => {
       recentUntil: recentUntil(session),
       merchants: seen.map(({ merchantId, settings: { name, sandbox } }) => ({ merchantId, name, sandbox })),
       currency: { code: currency.code, digits: currency.decimals },
-      paymentMethods: paymentMethods.map((method) => ({ ...method, names: namesOf(method) })),
+      paymentMethods: paymentMethods.map((method) => ({
+        ...{ code: method.code, names: namesOf(method), paidBy: method.paidBy },
+      })),
       sandbox: inSandbox(),
     }
   }

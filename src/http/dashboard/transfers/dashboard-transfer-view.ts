@@ -27,7 +27,7 @@ export async function seenTransfer(request: FastifyRequest, trackingId: string):
   return found
 }
 
-/** Returns a transfer as lists show it. The schemas of the responses omit the other fields of the document. */
+/** Returns a transfer as lists show it. */
 export function rowOf(
   request: FastifyRequest,
   document: TransferDocument,
@@ -39,12 +39,25 @@ export function rowOf(
   const awaitsApproval = isApprovalMissing(transfer, actorOf(request, transfer))
   const isApprover = isAllowed(request.viewer.role, permissionOf.approve)
   return {
-    ...document,
-    ...{ trackingId, accountNumber, expiresAt, needsAttention: needsAttention(transfer) },
-    bankFile: file ? { ...file, name: actorNames(request)(file.by) } : null,
-    claim: claim ? { ...claim, ...personOf(request, claim.by), mine: claim.by === userActor(request) } : null,
+    trackingId,
+    merchantId: document.merchantId,
+    referenceId: document.referenceId,
+    kind: document.kind,
+    status: document.status,
+    amountMinor: document.amountMinor,
+    transactionAmountMinor: document.transactionAmountMinor,
+    hasAmountMismatch: document.hasAmountMismatch,
+    needsAttention: needsAttention(transfer),
+    paymentMethod: document.paymentMethod,
+    ...{ userId: document.userId, name: document.name, username: document.username, accountNumber },
+    claim: claim && {
+      ...personOf(request, claim.by),
+      ...{ at: claim.at, until: claim.until, mine: claim.by === userActor(request) },
+    },
+    bankFile: file ? { messageId: file.messageId, name: actorNames(request)(file.by), at: file.at } : null,
     awaitsApproval,
     canApprove: awaitsApproval && isApprover && isPossible('approve', transfer, actorOf(request, transfer)),
+    ...{ createdAt: document.createdAt, updatedAt: document.updatedAt, expiresAt, revision: document.revision },
   }
 }
 

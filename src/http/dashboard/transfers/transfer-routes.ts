@@ -62,7 +62,11 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const showsAccounts = request.viewer.merchantIds === null
     const story = await transferHistory(eventStore, trackingId, { showsAccounts })
     return {
-      items: story.map((each) => ({ ...each, actor: nameOf(each.actor), data: withNamedActors(each.data, nameOf) })),
+      items: story.map(({ stream: _s, position: _p, recordedAt: _r, ...each }) => ({
+        ...each,
+        actor: nameOf(each.actor),
+        data: withNamedActors(each.data, nameOf),
+      })),
     }
   })
   const ofSubject = Type.Object({ subject: Type.Optional(Type.String({ maxLength: 64 })) })
@@ -83,7 +87,13 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const named = people.map((user) => ({ id: user.userId, name: user.name, also: users.shownEmailOf(user) }))
     const known = { merchantIds: merchantsOf(request, undefined), merchants, users: named }
     const found = await readers.page(readBy(request), 'search', known, request.query.text)
-    return { items: found.map((each) => ({ ...each, transfer: each.transfer && rowOf(request, each.transfer) })) }
+    return {
+      items: found.map(({ transfer, ...each }) => {
+        if (!transfer) return { ...each, transfer: null }
+        const { kind, status, amountMinor, createdAt } = rowOf(request, transfer)
+        return { ...each, transfer: { kind, status, amountMinor, createdAt } }
+      }),
+    }
   })
 }
 

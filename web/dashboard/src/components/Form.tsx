@@ -3,7 +3,7 @@ import { Form as AriaForm } from 'react-aria-components'
 import { ApiError } from '../api/api-error'
 import { useText } from '../app/texts'
 import { Button } from './Button'
-import { dataOf } from './form-data'
+import { dataOf, inputOf } from './form-data'
 import { Problem } from './Problem'
 import { useRefusalText } from './shown-refusals'
 import './Form.css'
@@ -70,17 +70,21 @@ export function Form(props: FormProps) {
   }, [error])
   const fields = useMemo(() => {
     if (!(error instanceof ApiError) || error === dismissed) return noFields
-    return Object.fromEntries(Object.entries(error.fields).map(([name, reason]) => [name, refusalText(reason)]))
-  }, [error, dismissed, refusalText])
+    const shown: Record<string, string> = {}
+    for (const [name, reason] of Object.entries(error.fields))
+      shown[inputOf(name, names) ?? name] ??= refusalText(reason)
+    return shown
+  }, [error, dismissed, names, refusalText])
   // The children say it all if they show every field of the error.
   const refused = error instanceof ApiError ? Object.keys(error.fields) : []
   const isShown = refused.length > 0 && refused.every((name) => shownFields.includes(name))
+  const atInputs = refused.filter((name) => inputOf(name, names))
   return (
     <AriaForm ref={ref} className="Form" onSubmit={handle} validationErrors={fields}>
       <div className="Form-fields" onInput={() => setDismissed(error)}>
         {children}
       </div>
-      {error && !isShown && <Problem error={error} shownFields={[...names, ...shownFields]} />}
+      {error && !isShown && <Problem error={error} shownFields={[...atInputs, ...shownFields]} />}
       {footer ?? (
         <div className="Form-buttons">
           <Button

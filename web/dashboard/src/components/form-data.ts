@@ -43,3 +43,12 @@ export function fieldMinor(data: FormData, name: string): number | undefined {
   const value = fieldText(data, name)
   return value === '' ? undefined : Number(value)
 }
+
+/** Returns the input that shows the error of a field: the field itself, or the list or object that contains it. */
+export function inputOf(field: string, inputs: readonly string[]): string | undefined {
+  let path = field
+  while (path !== '' && !inputs.includes(path)) {
+    path = path.slice(0, Math.max(path.lastIndexOf('.'), path.lastIndexOf('['), 0))
+  }
+  return path || undefined
+}

@@ -26,7 +26,7 @@ interface BankFileDialogProps {
 }
 
 /** The field of a request that names one of its withdrawals. */
-const withdrawalField = /^trackingIds\/(\d+)$/
+const withdrawalField = /^trackingIds\[(\d+)\]$/
 
 export function BankFileDialog({ transfers: claimed, onSaved, onClose }: BankFileDialogProps) {
   const text = useText()
@@ -36,7 +36,7 @@ export function BankFileDialog({ transfers: claimed, onSaved, onClose }: BankFil
   const [transfers, setTransfers] = useState(claimed)
   const action = useAction({
     run: async (data: FormData) => {
-      const again = fieldText(data, 'again')
+      const again = fieldText(data, 'again.reason')
       const seenFiles = transfers.flatMap(({ bankFile }) => bankFile?.messageId ?? [])
       const body: BankFileRequest = {
         format,
@@ -88,7 +88,7 @@ export function BankFileDialog({ transfers: claimed, onSaved, onClose }: BankFil
           onChange={(value) => setFormat(value === 'pain.001' ? value : 'csv')}
         />
         {transfers.some(({ bankFile }) => bankFile) && (
-          <TextField name="again" label={text('paying.fileAgain')} description={text('paying.fileAgainHelp')} />
+          <TextField name="again.reason" label={text('paying.fileAgain')} description={text('paying.fileAgainHelp')} />
         )}
         {refused.length > 0 && <FileRefusals refused={refused} count={transfers.length} onLeaveOut={leaveOut} />}
         {format === 'pain.001' && (

@@ -8,11 +8,23 @@ import { TextField } from '../../components/TextField'
 type Debtor = NonNullable<BankFileRequest['debtor']>
 
 const preferenceName = 'paying.debtor'
-const fieldNames = ['name', 'iban', 'bic', 'street', 'building', 'postcode', 'town', 'country'] as const
-type PayerTexts = { readonly [field in (typeof fieldNames)[number]]: string }
+/** The inputs, named after the fields of the request. */
+const inputs = {
+  name: 'debtor.name',
+  iban: 'debtor.iban',
+  bic: 'debtor.bic',
+  street: 'debtor.address.street',
+  building: 'debtor.address.building',
+  postcode: 'debtor.address.postcode',
+  town: 'debtor.address.town',
+  country: 'debtor.address.country',
+} as const
+type PayerField = keyof typeof inputs
+type PayerTexts = { readonly [field in PayerField]: string }
 
-function payerTexts(textOf: (field: (typeof fieldNames)[number]) => unknown): PayerTexts {
-  return Object.fromEntries(fieldNames.map((field) => [field, String(textOf(field) ?? '')])) as PayerTexts
+function payerTexts(textOf: (field: PayerField) => unknown): PayerTexts {
+  const fields = Object.keys(inputs) as PayerField[]
+  return Object.fromEntries(fields.map((field) => [field, String(textOf(field) ?? '')])) as PayerTexts
 }
 
 /** Returns the payer stored in this browser, so that the fields are not typed again for every batch. */
@@ -26,11 +38,11 @@ function rememberedPayer(): PayerTexts {
 }
 
 export function rememberPayer(data: FormData): void {
-  setPreference(preferenceName, JSON.stringify(payerTexts((field) => fieldText(data, field))))
+  setPreference(preferenceName, JSON.stringify(payerTexts((field) => fieldText(data, inputs[field]))))
 }
 
 export function debtorOf(data: FormData): Debtor {
-  const { name, iban, bic, ...address } = payerTexts((field) => fieldText(data, field))
+  const { name, iban, bic, ...address } = payerTexts((field) => fieldText(data, inputs[field]))
   return {
     name,
     iban,
@@ -45,19 +57,40 @@ export function PayerFields() {
   const [payer] = useState(rememberedPayer)
   return (
     <>
-      <TextField name="name" label={text('paying.debtorName')} defaultValue={payer.name} maxLength={70} required />
-      <TextField name="iban" label={text('paying.debtorIban')} defaultValue={payer.iban} required />
-      <TextField name="bic" label={text('paying.debtorBic')} defaultValue={payer.bic} />
+      <TextField
+        name={inputs.name}
+        label={text('paying.debtorName')}
+        defaultValue={payer.name}
+        maxLength={70}
+        required
+      />
+      <TextField name={inputs.iban} label={text('paying.debtorIban')} defaultValue={payer.iban} required />
+      <TextField name={inputs.bic} label={text('paying.debtorBic')} defaultValue={payer.bic} />
       <fieldset className="PayerAddress" aria-describedby="payer-address-help">
         <legend className="Field-label">{text('paying.debtorAddress')}</legend>
         <p id="payer-address-help" className="Field-help">
           {text('paying.debtorAddressHelp')}
         </p>
-        <TextField name="street" label={text('paying.debtorStreet')} defaultValue={payer.street} maxLength={70} />
-        <TextField name="building" label={text('paying.debtorBuilding')} defaultValue={payer.building} maxLength={16} />
-        <TextField name="postcode" label={text('paying.debtorPostcode')} defaultValue={payer.postcode} maxLength={16} />
-        <TextField name="town" label={text('paying.debtorTown')} defaultValue={payer.town} maxLength={35} />
-        <TextField name="country" label={text('paying.debtorCountry')} defaultValue={payer.country} />
+        <TextField
+          name={inputs.street}
+          label={text('paying.debtorStreet')}
+          defaultValue={payer.street}
+          maxLength={70}
+        />
+        <TextField
+          name={inputs.building}
+          label={text('paying.debtorBuilding')}
+          defaultValue={payer.building}
+          maxLength={16}
+        />
+        <TextField
+          name={inputs.postcode}
+          label={text('paying.debtorPostcode')}
+          defaultValue={payer.postcode}
+          maxLength={16}
+        />
+        <TextField name={inputs.town} label={text('paying.debtorTown')} defaultValue={payer.town} maxLength={35} />
+        <TextField name={inputs.country} label={text('paying.debtorCountry')} defaultValue={payer.country} />
       </fieldset>
     </>
   )
