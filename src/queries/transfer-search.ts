@@ -5,7 +5,7 @@ import { type Violation, violate } from '../kernel/rules.js'
 import { storedUuidPrefix } from '../kernel/uuid.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels, WordSearch } from '../read-models/read-models.js'
-import { queriedWords, searchedFields, wholeWord } from '../read-models/transfer-words.js'
+import { metadataOf, metadataWord, queriedWords, searchedFields, wholeWord } from '../read-models/transfer-words.js'
 import { type Order, type Page, parseAmountCursor, parseCursor, type Run } from './list-page.js'
 import { firstTransfers, pageOfRuns, runsOf, transfersByIdPrefix } from './transfer-queries.js'
 
@@ -24,7 +24,7 @@ export interface TransferSearch {
   /** Both bounds are inclusive. */
   readonly minAmountMinor: number | undefined
   readonly maxAmountMinor: number | undefined
-  /** Prefixes of words of its referenceId, userId, name or account number, all of which it has, or of its trackingId. */
+  /** Prefixes of words of its referenceId, userId, name, account number or metadata, all of which it has, or of its trackingId. */
   readonly text: string | undefined
   readonly sort: 'newest' | 'oldest' | 'largest' | 'smallest' | undefined
   readonly limit: number
@@ -57,6 +57,20 @@ export function searchTransfers(readModels: ReadModels, search: TransferSearch):
   const { from, to, limit } = search
   const page = { limit, cursor: timePosition(search) }
   return pageOfRuns(readModels, timeOrder(search), runsOf(search, { from, to }), page)
+}
+
+/**
+ * Lists the transfers of a merchant that have exactly these texts in their metadata, newest first. A page can be short or empty although
+ * others follow. @throws ReadModelsUnavailableError
+ */
+export function listByMetadata(readModels: ReadModels, merchantId: string, filter: MetadataFilter) {
+  const words = Object.entries(filter.metadata).map(([key, value]) => metadataWord(key, value))
+  const search = { ...filter, merchantIds: [merchantId], sort: 'newest', method: undefined } as const
+  return byWords(readModels, search, words)
+}
+
+export interface MetadataFilter extends Pick<TransferSearch, 'kind' | 'status' | 'from' | 'to' | 'limit' | 'cursor'> {
+  readonly metadata: { readonly [key: string]: string }
 }
 
 /** Longer lists are not summed, because a sum reads every transfer. */
@@ -135,9 +149,11 @@ async function withExactly(readModels: ReadModels, { merchantIds, kind, limit }:
   } as const
   const { documents } = await readModels.collection(collections.transfers).search(options)
   const exact = (documents as readonly TransferDocument[]).filter((document) =>
-    [...searchedFields.map((field) => document[field] ?? ''), plainAccountNumber(document.accountNumber ?? '')].some(
-      (each) => wholeWord(each) === options.wholeWord,
-    ),
+    [
+      ...searchedFields.map((field) => document[field] ?? ''),
+      plainAccountNumber(document.accountNumber ?? ''),
+      ...Object.values(metadataOf(document)),
+    ].some((each) => wholeWord(each) === options.wholeWord),
   )
   return exact.slice(0, Math.min(limit, maxExact))
 }
@@ -153,9 +169,11 @@ function equalTo({ merchantIds, kind, method }: Pick<TransferSearch, 'merchantId
 /** A transfer is created this much earlier or later than one before it in the log, at most, because nodes have their own clocks. */
 const maxDisorderMs = 60_000
 
+type WordFilter = Omit<TransferSearch, 'attention' | 'minAmountMinor' | 'maxAmountMinor' | 'text'>
+
 /** Returns a page in the order of the log. Unlike in other lists, a page can be short or empty although others follow. */
-async function byWords(readModels: ReadModels, search: TransferSearch, words: readonly string[]) {
-  const { from = '', to = '~', sort, limit, cursor } = search
+async function byWords(readModels: ReadModels, search: WordFilter, words: readonly string[]) {
+  const { status, from = '', to = '~', sort, limit, cursor } = search
   const equal = equalTo(search)
   const direction = sort === 'oldest' ? 1 : -1
   const [start, end] = direction === 1 ? [search.from, search.to] : [search.to, search.from]
@@ -177,9 +195,11 @@ async function byWords(readModels: ReadModels, search: TransferSearch, words: re
     const options: WordSearch = { words, equal, direction, after, limit: limit - items.length }
     const { documents, next } = await readModels.collection(collections.transfers).search(options)
     const found = documents as readonly TransferDocument[]
-    items.push(...found.filter(({ createdAt }) => createdAt >= from && createdAt < to))
+    const matches = (each: TransferDocument) =>
+      each.createdAt >= from && each.createdAt < to && (status ?? each.status) === each.status
+    items.push(...found.filter(matches))
     after = found.some(isAfterEnd) ? null : next
-    if (start === undefined && end === undefined) break
+    if (start === undefined && end === undefined && status === undefined) break
   }
   return { items, nextCursor: typeof after === 'number' ? Buffer.from(String(after)).toString('base64url') : null }
 }
@@ -208,7 +228,7 @@ async function byTrackingId(readModels: ReadModels, text: string): Promise<reado
   return transfersByIdPrefix(readModels, prefix, maxById)
 }
 
-function timePosition({ cursor }: TransferSearch) {
+function timePosition({ cursor }: Pick<TransferSearch, 'cursor'>) {
   return positionOf(cursor, parseCursor)
 }
 
@@ -219,7 +239,7 @@ function positionOf<Found>(cursor: string | undefined, parse: (text: string) => 
   return position
 }
 
-function timeOrder({ sort }: TransferSearch): Order {
+function timeOrder({ sort }: Pick<TransferSearch, 'sort'>): Order {
   return { field: 'createdAt', direction: sort === 'oldest' ? 1 : -1 }
 }
 

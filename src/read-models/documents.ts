@@ -338,7 +338,7 @@ export function declarationOf(collection: string): Declaration | undefined {
 const words: { readonly [collection: string]: Words } = {
   [projected.transfers]: {
     of: (document) => transferWords(document as TransferDocument),
-    from: searchedFields,
+    from: [...searchedFields, 'metadata'],
     equal: ['merchantId', 'kind', 'paymentMethod'],
   },
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { erasedText } from '../domain/erased-data.js'
 import { sepaText } from '../domain/sepa-text.js'
 import { plainAccountNumber } from '../kernel/account-number.js'
@@ -5,12 +6,14 @@ import { parseIban } from '../kernel/iban.js'
 import { folded } from '../kernel/text.js'
 import { storedUuid } from '../kernel/uuid.js'
 
-/** The fields from which {@link transferWords} derives. */
+/** The texts from which {@link transferWords} derives, apart from the JSON text `metadata`. */
 export const searchedFields = ['referenceId', 'userId', 'name', 'accountNumber', 'bankFiles'] as const
 
-type Searched = { readonly [field in (typeof searchedFields)[number]]?: string | null }
+type Searched = { readonly [field in (typeof searchedFields)[number] | 'metadata']?: string | null }
 
 const maxCharacters = 60
+/** The first words of all values of a transfer's metadata. More would take more space than the transfer. */
+const maxMetadataWords = 50
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 const lettersAndDigits = /[\p{L}\p{N}]+/gu
 /** {@link folded} drops the characters from U+E000. */
@@ -21,9 +24,10 @@ const hidden = /[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}]/gu
 
 /**
  * Returns the words by which a transfer is found: the {@link textWords} of its texts, of the forms in which a bank file and a bank statement
- * have them, and the ids of the bank files that contain it.
+ * have them, the ids of the bank files that contain it, and a {@link metadataWord} for each text of its metadata.
  */
-export function transferWords({ referenceId, userId, name, accountNumber, bankFiles }: Searched): readonly string[] {
+export function transferWords(document: Searched): readonly string[] {
+  const { referenceId, userId, name, accountNumber, bankFiles } = document
   const words = new Set<string>()
   const add = (text: string) => {
     for (const word of textWords(text)) words.add(word)
@@ -36,7 +40,24 @@ export function transferWords({ referenceId, userId, name, accountNumber, bankFi
       if (text && text !== erasedText && !ascii.test(text)) add(sepaText(text, Number.POSITIVE_INFINITY) ?? '')
   }
   for (const id of bankFiles?.split(' ') ?? []) if (id !== '') words.add(id)
+  if (document.metadata) addMetadata(words, metadataOf(document))
   return [...words]
+}
+
+/** Returns the metadata of a document. */
+export function metadataOf({ metadata }: Pick<Searched, 'metadata'>): { readonly [key: string]: string } {
+  return metadata ? JSON.parse(metadata) : {}
+}
+
+function addMetadata(words: Set<string>, metadata: { readonly [key: string]: string }): void {
+  const entries = Object.entries(metadata)
+  for (const word of entries.flatMap(([, value]) => textWords(value)).slice(0, maxMetadataWords)) words.add(word)
+  for (const [key, value] of entries) words.add(metadataWord(key, value))
+}
+
+/** Returns the word by which a transfer is found that has exactly this text under this key. */
+export function metadataWord(key: string, value: string): string {
+  return `=${hash('sha256', JSON.stringify([key, value])).slice(0, 32)}`
 }
 
 const startsWithWord = /^[A-Za-z0-9]/

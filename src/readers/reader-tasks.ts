@@ -23,7 +23,13 @@ import { type StatementPeriod, statementOf } from '../queries/statement.js'
 import { countWaiting, stuckTransfers } from '../queries/stuck.js'
 import { auditedHistory } from '../queries/transfer-history.js'
 import { listTransfers, type TransferFilter } from '../queries/transfer-queries.js'
-import { searchTransfers, sumTransfers, type TransferSearch } from '../queries/transfer-search.js'
+import {
+  listByMetadata,
+  type MetadataFilter,
+  searchTransfers,
+  sumTransfers,
+  type TransferSearch,
+} from '../queries/transfer-search.js'
 import type { PointInTime } from '../queries/walk-log.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { type TransferNames, transfersCsv } from './transfers-csv.js'
@@ -44,6 +50,8 @@ export const pages = {
     sumTransfers(sources.readModels, wanted),
   ownTransfers: ({ readModels }: ReaderSources, merchantId: string, filter: TransferFilter) =>
     listTransfers(readModels, merchantId, filter),
+  ownByMetadata: ({ readModels }: ReaderSources, merchantId: string, filter: MetadataFilter) =>
+    listByMetadata(readModels, merchantId, filter),
   callbacks: ({ readModels }: ReaderSources, filter: CallbackFilter) => listCallbacks(readModels, filter),
   parkedSince: ({ readModels }: ReaderSources, merchantId: string, since: string, limit: number) =>
     listParkedSince(readModels, merchantId, since, limit),

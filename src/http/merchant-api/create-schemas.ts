@@ -21,7 +21,7 @@ const HashCode = Type.String({
 
 const { keys, keyLength, valueLength } = metadataLimits
 /** A record of texts. The patterns of its keys and values are those of every text. */
-const Metadata = Type.Unsafe<{ readonly [key: string]: string }>({
+export const Metadata = Type.Unsafe<{ readonly [key: string]: string }>({
   type: 'object',
   maxProperties: keys,
   propertyNames: { minLength: 1, maxLength: keyLength, pattern: printable },

@@ -92,7 +92,8 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
     return async (request: FastifyRequest) => {
       const merchant = request.merchant!
       const amount = checks[channel].check(request, merchant)
-      return successEnvelope(created(await create(request, merchant, amount, channel)))
+      const transfer = await create(request, merchant, amount, channel)
+      return successEnvelope({ transactionId: transfer.trackingId, ...created(transfer) })
     }
   }
 
@@ -222,7 +223,6 @@ function hashMismatch(): RequestError {
 function created({ trackingId, referenceId, amountMinor }: Transfer) {
   return {
     trackingId,
-    transactionId: trackingId,
     referenceId,
     status: statusCodes.Pending,
     statusDescription: 'Pending',

@@ -4,8 +4,9 @@ import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import { parseTime } from '../../kernel/time.js'
 import { isStoredUuid, storedUuid } from '../../kernel/uuid.js'
 import { parseCursor, type SortKey } from '../../queries/list-page.js'
+import { SearchError, type TransferSearch } from '../../queries/transfer-search.js'
 import type { ReadBy } from '../../readers/readers.js'
-import { invalid, keyFailures, RequestError } from '../refusals.js'
+import { invalid, invalidFields, keyFailures, RequestError } from '../refusals.js'
 
 export const maxLimit = 100
 export const defaultLimit = 50
@@ -80,4 +81,29 @@ export function knownZone(timeZone: string | undefined): string {
   } catch {
     throw invalid('timeZone', 'time-zone-invalid')
   }
+}
+
+/** @throws RequestError that names the parameter which a search rejects; `parameterOf`: the parameters with different names than its fields */
+export async function searched<Found>(
+  search: Promise<Found>,
+  parameterOf: { readonly [field in keyof TransferSearch]?: string } = {},
+): Promise<Found> {
+  try {
+    return await search
+  } catch (error) {
+    if (!(error instanceof SearchError)) throw error
+    throw invalidFields([{ field: parameterOf[error.field] ?? error.field, ...error.violation }])
+  }
+}
+
+const inMetadata = /^metadata\[(.*)\]$/s
+
+/** Turns the parameters `metadata[<key>]` of a query into an object. */
+export async function nestMetadata(request: FastifyRequest): Promise<void> {
+  const parameters = Object.entries(request.query as { readonly [name: string]: unknown })
+  const texts = parameters.flatMap(([name, value]) => {
+    const key = inMetadata.exec(name)?.[1]
+    return key === undefined ? [] : [[key, value] as const]
+  })
+  if (texts.length > 0) request.query = { ...Object.fromEntries(parameters), metadata: Object.fromEntries(texts) }
 }

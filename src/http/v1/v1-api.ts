@@ -4,7 +4,18 @@ import { listByReferenceId } from '../../queries/transfer-queries.js'
 import { badRequest, invalid, RequestError, unknownTransfer } from '../refusals.js'
 import { callbackRoutes } from './callback-routes.js'
 import { merchantRoutes } from './merchant-routes.js'
-import { cursorOf, keyRoutes, limitOf, ownTransfer, readBy, statusOf, streamId, timeOf } from './requests.js'
+import {
+  cursorOf,
+  keyRoutes,
+  limitOf,
+  nestMetadata,
+  ownTransfer,
+  readBy,
+  searched,
+  statusOf,
+  streamId,
+  timeOf,
+} from './requests.js'
 import { settlementRoutes } from './settlement-routes.js'
 import {
   FeedAnswer,
@@ -31,22 +42,32 @@ export const v1: FastifyPluginAsyncTypebox = async (app) => {
   )
   app.get(
     '/v1/transfers',
-    read('listTransfers', 'List transfers', {
-      description: 'Newest first. A new transfer can take a moment to appear, except in a search by referenceId.',
-      querystring: TransfersQuery,
-      response: { 200: TransfersAnswer, ...badRequest },
-    }),
+    {
+      ...read('listTransfers', 'List transfers', {
+        description:
+          'Newest first. A new transfer can take a moment to appear, except in a search by referenceId. With `metadata`, a page can be short or empty although `nextCursor` leads to more.',
+        querystring: TransfersQuery,
+        response: { 200: TransfersAnswer, ...badRequest },
+      }),
+      preValidation: nestMetadata,
+    },
     async (request) => {
-      const { referenceId, status, kind, from, to, limit, cursor } = request.query
+      const { referenceId, status, kind, metadata, from, to, limit, cursor } = request.query
       const { merchantId } = request.merchant!
-      const filter = {
+      const wanted = {
         status: statusOf(status),
         kind,
         from: timeOf('from', from),
         to: timeOf('to', to),
         limit: limitOf(limit),
-        cursor: cursorOf(cursor),
       }
+      if (metadata !== undefined) {
+        if (referenceId !== undefined) throw invalid('metadata', 'excludes-field', { other: 'referenceId' })
+        const filter = { ...wanted, metadata, cursor }
+        const { items, nextCursor } = await searched(readers.page(readBy(request), 'ownByMetadata', merchantId, filter))
+        return { items: items.map(viewOfDocument), nextCursor }
+      }
+      const filter = { ...wanted, cursor: cursorOf(cursor) }
       if (referenceId === undefined) {
         const { items, nextCursor } = await readers.page(readBy(request), 'ownTransfers', merchantId, filter)
         return { items: items.map(viewOfDocument), nextCursor }

@@ -4,6 +4,7 @@ import type { Payee, Requested } from '../../domain/transfer/requested-fields.js
 import { statusCodes } from '../../domain/transfer/transfer.js'
 import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type TSchema, Type } from '../../kernel/typebox.js'
+import { Metadata } from '../merchant-api/create-schemas.js'
 import { NullableString } from '../refusals.js'
 import { printable } from '../server/validation.js'
 
@@ -142,6 +143,11 @@ export const TransfersQuery = Type.Object({
     }),
   ),
   kind: Type.Optional({ ...Kind, description: 'Only transfers of this kind.' }),
+  metadata: Type.Optional({
+    ...Metadata,
+    ...{ style: 'deepObject', explode: true },
+    description: 'Only transfers with exactly these texts in their metadata: `metadata[order]=4711`.',
+  }),
   from: QueryTime('Created at or after this ISO 8601 time.'),
   to: QueryTime('Created before this ISO 8601 time.'),
   limit: Limit(100),

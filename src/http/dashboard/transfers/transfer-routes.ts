@@ -8,9 +8,8 @@ import { maxSearchedLength } from '../../../kernel/typed-text.js'
 import { storedUuid } from '../../../kernel/uuid.js'
 import { withTexts } from '../../../queries/overview.js'
 import { transferHistory } from '../../../queries/transfer-history.js'
-import { SearchError, type TransferSearch } from '../../../queries/transfer-search.js'
-import { invalidFields } from '../../refusals.js'
-import { limitOf, timeOf } from '../../v1/requests.js'
+import type { TransferSearch } from '../../../queries/transfer-search.js'
+import { limitOf, searched, timeOf } from '../../v1/requests.js'
 import {
   ChangesAnswer,
   TransferParams as params,
@@ -37,16 +36,21 @@ export const transferRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/transfers', read({ querystring: TransfersQuery }, TransfersAnswer), async (request) => {
     const { limit, cursor } = request.query
     const wanted = { ...searchOf(request, request.query), limit: limitOf(limit), cursor }
-    const { items, nextCursor } = await named(readers.page(readBy(request), 'transfers', wanted))
+    const { items, nextCursor } = await searched(readers.page(readBy(request), 'transfers', wanted), parameterOf)
     return { items: items.map((document) => rowOf(request, document)), nextCursor }
   })
   app.get('/transfers/sum', read({ querystring: TransfersQuery }, TransfersSum), async (request) =>
-    withTexts(await named(readers.page(readBy(request), 'transfersSum', searchOf(request, request.query)))),
+    withTexts(
+      await searched(readers.page(readBy(request), 'transfersSum', searchOf(request, request.query)), parameterOf),
+    ),
   )
   const sendCsv = async (request: Searching, reply: FastifyReply, name: string, reader: CsvReader) => {
     const wanted = searchOf(request, request.query)
     const catalogue = { currency, paymentMethods }
-    const pages = await named(readers.file(readBy(request), closeOf(reply), 'transfers', wanted, catalogue, reader))
+    const pages = await searched(
+      readers.file(readBy(request), closeOf(reply), 'transfers', wanted, catalogue, reader),
+      parameterOf,
+    )
     return sendPages(reply, name, 'csv', pages)
   }
   app.get('/transfers.csv', { ...withoutHead, ...read({ querystring: TransfersFileQuery }) }, (request, reply) =>
@@ -117,15 +121,5 @@ function searchOf(
     ...{ from: timeOf('from', from), to: timeOf('to', to), method: numberOf(method) },
     ...{ minAmountMinor: numberOf(minAmount), maxAmountMinor: numberOf(maxAmount) },
     text: text?.trim() || undefined,
-  }
-}
-
-/** @throws RequestError that names the filters without an index */
-async function named<Found>(searched: Promise<Found>): Promise<Found> {
-  try {
-    return await searched
-  } catch (error) {
-    if (!(error instanceof SearchError)) throw error
-    throw invalidFields([{ field: parameterOf[error.field] ?? error.field, ...error.violation }])
   }
 }
