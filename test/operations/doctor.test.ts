@@ -24,6 +24,7 @@ import { version } from '../../src/operations/version.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { type Node, OwnNode } from '../../src/read-models/nodes.js'
 import { cliJson, runCli } from '../cli/in-process.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { context } from '../support/embedded-store.js'
 import { startTestEventsServer } from '../support/events-server.js'
 import { merchantSettings } from '../support/merchant-requests.js'
@@ -54,9 +55,8 @@ async function createCustomer(directory: string): Promise<void> {
   const { id: merchantId } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...shop)
   const store = await openServiceLog(directory)
   const clock = () => new Date().toISOString()
-  const customer = { userId: 'u', name: 'Ada', username: 'ada', paymentMethod: 1, told: false }
-  const request = { merchantId, referenceId: 'r', channel: 'hosted', expiryMinutes: 30, amountMinor: 100n } as const
-  await new TransferCommands(store, clock, async () => merchantSettings).create({ ...request, ...customer }, context)
+  const transfers = new TransferCommands(store, clock, async () => merchantSettings)
+  await transfers.create({ ...depositRequest, merchantId }, context)
   await store.close()
 }
 
