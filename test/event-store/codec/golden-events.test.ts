@@ -4,11 +4,14 @@ import type { JsonObject } from '../../../src/event-store/event-store.js'
 import { goldenEvents, knownVersions, recorded, sampleEvent } from './golden-events.js'
 
 t.test('every version of every event type has a fixture, and every fixture is of a known version', async (t) => {
-  t.strictSame([...goldenEvents.keys()].sort(), knownVersions.map(({ name }) => name).sort())
+  const message = 'test/fixtures/events has a file <type>.v<version>.json for each, with an example as it is stored'
+  t.strictSame([...goldenEvents.keys()].sort(), knownVersions.map(({ name }) => name).sort(), message)
 })
 
 for (const { name, type, version, isNewest } of knownVersions) {
-  const stored = goldenEvents.get(name)!
+  const stored = goldenEvents.get(name)
+  // The first test reports it.
+  if (stored === undefined) continue
 
   t.test(`${name} decodes to the stored data with amounts as bigint`, async (t) => {
     t.equal(stored.type, type)
