@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { createBody } from '../../test/support/merchant-requests.js'
 
 interface CreateLoadOptions {
   readonly path: string
@@ -23,9 +24,8 @@ export function prepareCreates(options: CreateLoadOptions): (connection: number)
     entries.write(referenceId + hash, i * (referenceIdLength + 32), 'latin1')
   }
   const blank = (length: number) => '#'.repeat(length)
-  const body =
-    `{"amount":100.00,"userId":"user-1","name":"Ada Lovelace","username":"ada","referenceId":"${blank(referenceIdLength)}",` +
-    `"transactionType":1,"paymentMethod":1,"hashCode":"${blank(32)}"}`
+  const fields = { referenceId: blank(referenceIdLength), hashCode: blank(32) }
+  const body = createBody('native', options.secretKey, fields, '100.00')
   const head =
     `POST ${options.path} HTTP/1.1\r\nHost: 127.0.0.1\r\naccept: text/plain\r\n` +
     `Content-Type: application/json-patch+json\r\nWebApiKey: ${options.webApiKey}\r\nContent-Length: ${body.length}\r\n\r\n`

@@ -12,6 +12,7 @@ import {
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import type { Append, EventStore } from '../../src/event-store/event-store.js'
 import type { SecretBox } from '../../src/security/secret-box.js'
+import { depositCreated } from '../../test/domain/transfer-samples.js'
 
 const merchantCount = 500
 /** The number of changes of each merchant, and of each account. */
@@ -74,12 +75,9 @@ function append(stream: string, from: number, events: readonly DomainEvent[]): A
 
 function creation(common: Common, at: string): Append[] {
   const { trackingId, referenceId } = common
-  const customer = { userId: `customer-${referenceId}`, name: 'A Customer With A Name', username: 'customer' }
   const expiresAt = new Date(Date.parse(at) + 3_600_000).toISOString()
-  const more = { paymentMethod: 1, told: false, channel: 'hosted', expiresAt, hashId: randomUUID() } as const
-  return [
-    append(transferStream(trackingId), 0, [{ type: 'DepositCreated', data: { ...common, ...customer, ...more } }]),
-  ]
+  const own = { ...common, userId: `customer-${referenceId}`, expiresAt, hashId: randomUUID() }
+  return [append(transferStream(trackingId), 0, [{ ...depositCreated, data: { ...depositCreated.data, ...own } }])]
 }
 
 function completion(common: Common, n: number): Append[] {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import type { Append } from '../../src/event-store/event-store.js'
+import { depositCreated } from '../../test/domain/transfer-samples.js'
 
 const merchants = Array.from({ length: 20 }, () => randomUUID())
 const startedAtMs = Date.now()
@@ -15,21 +16,8 @@ function common(trackingId: string, n: number) {
 }
 
 function created(trackingId: string, n: number): TransferEvent {
-  const customer = {
-    userId: `customer-${n}`,
-    name: 'A Customer With A Name',
-    username: 'customer',
-    paymentMethod: 1,
-    told: false,
-    hashId: null,
-  }
-  const data = {
-    ...common(trackingId, n),
-    ...customer,
-    channel: 'hosted',
-    expiresAt: new Date().toISOString(),
-  } as const
-  return { type: 'DepositCreated', data }
+  const own = { ...common(trackingId, n), userId: `customer-${n}`, expiresAt: new Date().toISOString() }
+  return { ...depositCreated, data: { ...depositCreated.data, ...own } }
 }
 
 function completed(trackingId: string, n: number): TransferEvent {

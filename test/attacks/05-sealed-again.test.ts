@@ -22,6 +22,7 @@ import type { Check } from '../../src/operations/doctor/machine.js'
 import { markedStore, openStores, type Stores } from '../../src/operations/stores/stores.js'
 import { until } from '../callbacks/world.js'
 import { runCli } from '../cli/in-process.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { signInAs } from '../support/dashboard.js'
 import { context } from '../support/embedded-store.js'
 import { long } from '../support/long.js'
@@ -72,8 +73,7 @@ const checkpointIn = (directory: string) => readFileSync(join(directory, 'audit'
 const isStopped = (integrity: IntegrityCommands) => async () => (await integrity.state()).stoppedSince !== null
 
 function requestOf(merchantId: string, number: string) {
-  const customer = { userId: 'u', name: 'Ada', username: 'a', paymentMethod: 1, told: false, amountMinor: 10_000n }
-  return { merchantId, referenceId: `order-${number}`, channel: 'native', expiryMinutes: 30, ...customer } as const
+  return { ...depositRequest, merchantId, referenceId: `order-${number}` }
 }
 
 /** Creates a sealed log with a deposit, and `early`, its tree before the deposit. */

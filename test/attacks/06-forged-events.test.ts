@@ -28,6 +28,7 @@ import { type Configuration, readConfiguration } from '../../src/operations/conf
 import { giveUpKey, rotateKeys } from '../../src/operations/keys/key-commands.js'
 import { idOfMasterKey } from '../../src/security/secret-box.js'
 import { until } from '../callbacks/world.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { anyText } from '../support/any-text.js'
 import { context, eventually, openTestStore } from '../support/embedded-store.js'
 import { long } from '../support/long.js'
@@ -49,10 +50,8 @@ async function openWorld(t: Test, keys: readonly Buffer[] = [randomBytes(32)]) {
   t.teardown(() => log.close())
   const merchant = await new MerchantCommands(log.eventStore, clock, log.box).register(merchantSettings, context)
   const transfers = new TransferCommands(log.eventStore, clock, async () => merchantSettings)
-  const customer = { userId: 'u', name: 'Ada', username: 'a', paymentMethod: 1, amountMinor: 10_000n }
   const create = async (referenceId: string) => {
-    const request = { merchantId: merchant.id, referenceId, told: false, ...customer }
-    const created = await transfers.create({ ...request, channel: 'native', expiryMinutes: 30 }, context)
+    const created = await transfers.create({ ...depositRequest, merchantId: merchant.id, referenceId }, context)
     if (!created.accepted) throw new Error(created.refusal.rule)
     return created.transfer.trackingId
   }

@@ -8,6 +8,7 @@ import { addDays, targetDate, targetDayFrom } from '../../src/domain/target-days
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { runCli } from '../cli/in-process.js'
+import { withdrawalRequest } from '../domain/transfer-samples.js'
 import { temporaryDirectory } from '../support/processes.js'
 
 t.test('the command writes a file once, and another one only with --again', async (t) => {
@@ -25,9 +26,7 @@ t.test('the command writes a file once, and another one only with --again', asyn
   const transfers = new TransferCommands(stores.eventStore, clock, async (id) => (await merchants.find(id))?.settings)
   const ada = { actor: 'user:ada', $correlationId: 'c', $causationId: 'c' }
   const withdrawal = async (referenceId: string, accountNumber: string) => {
-    const customer = { userId: '1', name: 'Ayşe', username: 'ayse', accountNumber, identityNumber: null }
-    const request = { merchantId, referenceId, amountMinor: 10_000n, paymentMethod: 1, told: false, ...customer }
-    const created = await transfers.create(request, ada)
+    const created = await transfers.create({ ...withdrawalRequest, merchantId, referenceId, accountNumber }, ada)
     if (!created.accepted) throw new Error(created.refusal.rule)
     return created.transfer.trackingId
   }

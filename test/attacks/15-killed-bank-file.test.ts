@@ -12,6 +12,7 @@ import { readConfiguration } from '../../src/operations/configuration/configurat
 import { openStores } from '../../src/operations/stores/stores.js'
 import { until } from '../callbacks/world.js'
 import { runCli } from '../cli/in-process.js'
+import { withdrawalRequest } from '../domain/transfer-samples.js'
 import { signInAs } from '../support/dashboard.js'
 import { long } from '../support/long.js'
 import { createBody, paths, post } from '../support/merchant-requests.js'
@@ -35,9 +36,7 @@ t.test('a process that is killed while it produces a file leaves each withdrawal
   const merchants = new MerchantCommands(stores.eventStore, clock, stores.box)
   const transfers = new TransferCommands(stores.eventStore, clock, async (id) => (await merchants.find(id))?.settings)
   const withdrawal = async (referenceId: string) => {
-    const customer = { userId: '1', name: 'Ada', username: 'ada', accountNumber: 'TR33', identityNumber: null }
-    const request = { merchantId, referenceId, amountMinor: 10_000n, paymentMethod: 1, told: false, ...customer }
-    const created = await transfers.create(request, context)
+    const created = await transfers.create({ ...withdrawalRequest, merchantId, referenceId }, context)
     if (!created.accepted) throw new Error(created.refusal.rule)
     return created.transfer.trackingId
   }

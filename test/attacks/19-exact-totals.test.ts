@@ -8,6 +8,7 @@ import { totalsProjection } from '../../src/projections/transfer-totals.js'
 import { bucketsOf, withTexts } from '../../src/queries/overview.js'
 import { statementOf } from '../../src/queries/statement.js'
 import { startOfDay } from '../../src/queries/zone-days.js'
+import { depositCreated } from '../domain/transfer-samples.js'
 import { applyTo } from '../support/projected-documents.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 
@@ -29,13 +30,9 @@ interface Created {
 }
 
 function deposit({ amountMinor, atMs }: Created, n: number): TransferEvent {
-  const ids = { trackingId: `t${n}`, merchantId, kind: 'deposit', referenceId: `r${n}` } as const
-  const customer = { userId: 'u', name: 'n', username: 'n', paymentMethod: 1, told: false }
+  const ids = { trackingId: `t${n}`, merchantId, referenceId: `r${n}` }
   const at = isoOf(atMs)
-  return {
-    type: 'DepositCreated',
-    data: { ...ids, amountMinor, at, ...customer, channel: 'native', expiresAt: at, hashId: null },
-  }
+  return { ...depositCreated, data: { ...depositCreated.data, ...ids, amountMinor, at, expiresAt: at } }
 }
 
 /** Applies the deposits in batches, as a running projection does. */

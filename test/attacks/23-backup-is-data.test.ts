@@ -28,6 +28,7 @@ import { writeFileDurably } from '../../src/operations/files/durable-file.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { seal } from '../audit/integrity/sealed-log.js'
 import { runCli } from '../cli/in-process.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { cleanEnvironment, type Finished, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
@@ -46,8 +47,7 @@ async function world(t: Test) {
   const { eventStore, rawEventStore, box, close } = await openTestLog(readConfiguration(environment))
   const { id: merchantId } = await new MerchantCommands(eventStore, clock, box).register(merchantSettings, context)
   const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
-  const customer = { userId: 'ada', name: 'Ada', username: 'ada', paymentMethod: 1, told: false, amountMinor: 100_50n }
-  const request = { merchantId, referenceId: randomUUID(), channel: 'hosted', expiryMinutes: 30, ...customer } as const
+  const request = { ...depositRequest, merchantId, userId: 'ada', amountMinor: 100_50n }
   const created = await transfers.create(request, { ...context, actor: `merchant:${merchantId}` })
   if (!created.accepted) throw new Error(created.refusal.rule)
   const signer = (await auditKeyOf(data, rawEventStore, box))!

@@ -10,6 +10,7 @@ import {
   PersistentSubscriptionMissingError,
   StoreUnavailableError,
 } from '../../src/event-store/event-store.js'
+import { withdrawalRequest } from '../domain/transfer-samples.js'
 import { startReceiver } from './receiver.js'
 import { context, openWorld, until, type World } from './world.js'
 
@@ -92,9 +93,7 @@ t.test('claims and releases trigger no callback', async (t) => {
   const receiver = await startReceiver(t)
   const { id: merchantId } = await world.merchant(receiver.url)
   world.start()
-  const request = { merchantId, referenceId: randomUUID(), amountMinor: 100_00n, userId: 'u', name: 'N', username: 'n' }
-  const account = { paymentMethod: 1, told: false, accountNumber: 'TR330006100519786457841326', identityNumber: null }
-  const created = await world.transfers.create({ ...request, ...account }, context)
+  const created = await world.transfers.create({ ...withdrawalRequest, merchantId }, context)
   if (!created.accepted) throw new Error('the create was rejected')
   const { trackingId } = created.transfer
   await world.transfers.act(trackingId, { type: 'Claim' }, context)

@@ -20,6 +20,7 @@ import { collections, indexes } from '../../src/read-models/documents.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { follow } from '../../src/subscriptions/follow.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { accepts, startReceiver, type Teardown } from './receiver.js'
@@ -191,16 +192,11 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
     async deposit(merchantId, amountMinor = 100_00n) {
       const result = await transfers.create(
         {
+          ...depositRequest,
           merchantId,
           referenceId: randomUUID(),
           amountMinor,
-          userId: 'user-1',
-          name: 'A Customer',
-          username: 'customer',
-          paymentMethod: 1,
           told: directory.byId(merchantId)!.settings.callbackOnCreate,
-          channel: 'hosted',
-          expiryMinutes: 30,
         },
         context,
       )

@@ -7,6 +7,7 @@ import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { auditKeyOf } from '../../src/operations/audit/audit-files.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { openTestLog } from '../support/service-log.js'
@@ -37,8 +38,7 @@ async function seal(): Promise<void> {
 }
 
 async function deposit(referenceId: string): Promise<string> {
-  const customer = { userId: 'u', name: 'Ada', username: 'ada', paymentMethod: 1, told: false, amountMinor: 100_50n }
-  const request = { merchantId, referenceId, channel: 'hosted', expiryMinutes: 30, ...customer } as const
+  const request = { ...depositRequest, merchantId, referenceId, amountMinor: 100_50n }
   const created = await transfers.create(request, { ...context, actor: `merchant:${merchantId}` })
   if (!created.accepted) throw new Error(created.refusal.rule)
   return created.transfer.trackingId

@@ -9,6 +9,7 @@ import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
 import { allProjections } from '../../src/projections/all-projections.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
@@ -29,8 +30,7 @@ const { id: merchantId } = await new MerchantCommands(store, clock, box).registe
 const transfers = new TransferCommands(store, clock, async () => merchantSettings)
 
 async function deposit(referenceId: string): Promise<string> {
-  const customer = { userId: 'u', name: 'Ada', username: 'ada', paymentMethod: 1, told: false, amountMinor: 100_50n }
-  const request = { merchantId, referenceId, channel: 'hosted', expiryMinutes: 30, ...customer } as const
+  const request = { ...depositRequest, merchantId, referenceId, amountMinor: 100_50n }
   const created = await transfers.create(request, { ...context, actor: `merchant:${merchantId}` })
   if (!created.accepted) throw new Error(created.refusal.rule)
   return created.transfer.trackingId

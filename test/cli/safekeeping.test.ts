@@ -12,6 +12,7 @@ import type { BackUpReport, RestoreReport } from '../../src/operations/backup/ba
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openReadModels } from '../../src/operations/stores/stores.js'
 import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-read-models.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { startTestEventsServer } from '../support/events-server.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 import { testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
@@ -36,14 +37,8 @@ async function world(t: Test, environment: Environment) {
   const { id: merchantId } = await new MerchantCommands(eventStore, clock, box).register(merchantSettings, context)
   const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
   const deposit = async (userId: string) => {
-    const customer = { userId, name: 'Ada', username: 'ada', paymentMethod: 1, told: false, amountMinor: 100_50n }
-    const request = {
-      merchantId,
-      referenceId: randomUUID(),
-      channel: 'hosted',
-      expiryMinutes: 30,
-      ...customer,
-    } as const
+    const own = { referenceId: randomUUID(), userId, name: 'Ada', amountMinor: 100_50n }
+    const request = { ...depositRequest, merchantId, ...own }
     const created = await transfers.create(request, { ...context, actor: `merchant:${merchantId}` })
     if (!created.accepted) throw new Error(created.refusal.rule)
     return created.transfer.trackingId

@@ -95,7 +95,16 @@ t.test('trusts a device of an existing merchant once', async (t) => {
   const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example/callbacks', '--allow-ip', '192.0.2.1']
   const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...shop)
   const trust = (merchant: string) =>
-    runCli(directory, ['wallets', 'trust-device', `${accountNumber}`, '--merchant', merchant, '--user', '42', '--json'])
+    runCli(directory, [
+      'wallets',
+      'trust-device',
+      `${accountNumber}`,
+      '--merchant',
+      merchant,
+      '--user',
+      '8412',
+      '--json',
+    ])
   t.match(JSON.parse((await trust(id)).stdout), { accountNumber, changed: true, device: /^[\w-]{43}$/ })
   t.match(JSON.parse((await trust(id)).stdout), { changed: false })
   t.match(await trust('4c8b9b8a-0000-4000-8000-000000000000'), { status: 1, stderr: /Merchant not found/ })

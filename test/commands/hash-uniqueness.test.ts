@@ -16,6 +16,7 @@ import { logCalls, logCount } from '../../src/event-store/log-counts.js'
 import { skipEvents } from '../../src/event-store/read-event.js'
 import { hashCode } from '../../src/security/api-keys.js'
 import { settings } from '../domain/merchant-samples.js'
+import { depositRequest, withdrawalRequest } from '../domain/transfer-samples.js'
 import { context } from '../support/embedded-store.js'
 import { startTestEventsServer } from '../support/events-server.js'
 import { long } from '../support/long.js'
@@ -61,11 +62,11 @@ interface Create {
   readonly secret?: string
 }
 
-function requestOf(merchantId: string, { amount, referenceId, hashed, secret = 'sk_one' }: Create) {
-  const customer = { userId: 'u', name: 'n', username: 'n', paymentMethod: 1, told: false }
+/** Returns the fields of a request that a body determines. */
+function fieldsOf(merchantId: string, { amount, referenceId, hashed, secret = 'sk_one' }: Create) {
   const hash =
     hashed === undefined ? undefined : { hashCode: hashCode(secret, hashed, referenceId), amountText: hashed }
-  return { merchantId, referenceId, amountMinor: parseAmount(amount)!, ...customer, ...(hash && { hash }) }
+  return { merchantId, referenceId, amountMinor: parseAmount(amount)!, ...(hash && { hash }) }
 }
 
 function commandsOn(store: EventStore): TransferCommands {
@@ -73,7 +74,7 @@ function commandsOn(store: EventStore): TransferCommands {
 }
 
 function withdrawalOf(merchantId: string, body: Create) {
-  return { ...requestOf(merchantId, body), accountNumber: 'TR33', identityNumber: null }
+  return { ...withdrawalRequest, ...fieldsOf(merchantId, body) }
 }
 
 /** Creates a separate merchant, so that the tests of an engine can share one log. */
@@ -81,8 +82,7 @@ function newMerchant(store: EventStore, merchantId: string = randomUUID()) {
   const commands = commandsOn(store)
   const create = (body: Create): Promise<TransferResult> => {
     if (body.kind === 'withdrawal') return commands.create(withdrawalOf(merchantId, body), context)
-    const request = { ...requestOf(merchantId, body), channel: 'native', expiryMinutes: 30 } as const
-    return commands.create(request, context)
+    return commands.create({ ...depositRequest, ...fieldsOf(merchantId, body) }, context)
   }
   return { merchantId, create }
 }

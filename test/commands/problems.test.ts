@@ -11,6 +11,7 @@ import type { EventStore } from '../../src/event-store/event-store.js'
 import { skipEvents } from '../../src/event-store/read-event.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { context, eventually, openTestStore } from '../support/embedded-store.js'
 
 const at = '2026-03-01T10:00:00.000Z'
@@ -29,9 +30,7 @@ function commandsOn(store: EventStore): TransferCommands {
 }
 
 async function deposit(transfers: TransferCommands, referenceId: string = randomUUID()) {
-  const customer = { userId: 'u', name: 'Ada', username: 'a', paymentMethod: 1, amountMinor: 10_000n }
-  const request = { merchantId, referenceId, told: false, channel: 'native', expiryMinutes: 30, ...customer } as const
-  const result = await transfers.create(request, context)
+  const result = await transfers.create({ ...depositRequest, merchantId, referenceId }, context)
   if (!result.accepted) throw new Error(result.refusal.rule)
   return result.transfer.trackingId
 }

@@ -1,25 +1,15 @@
 import t, { type Test } from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
-import type { TransferResult, WithdrawalRequest } from '../../src/commands/transfer/transfer-requests.js'
+import type { TransferResult } from '../../src/commands/transfer/transfer-requests.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import type { Change } from '../../src/kernel/rules.js'
 import { addMs, minuteMs } from '../../src/kernel/time.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
+import { withdrawalRequest as withdrawal } from '../domain/transfer-samples.js'
 import { context, openTestStore } from '../support/embedded-store.js'
 
 const at = '2026-03-01T10:00:00.000Z'
-const withdrawal: WithdrawalRequest = {
-  ...{
-    merchantId,
-    referenceId: 'order-1001',
-    amountMinor: 100_00n,
-    userId: 'u-17',
-    name: 'Ayşe Yılmaz',
-    username: 'ayse',
-  },
-  ...{ paymentMethod: 1, told: false, accountNumber: 'TR330006100519786457841326', identityNumber: null },
-}
 const trackingId = trackingIdOf(merchantId, 'withdrawal', withdrawal.referenceId)
 const [ada, bob] = ['user:ada', 'user:bob'].map((actor) => ({ ...context, actor })) as [typeof context, typeof context]
 const underClaim = true

@@ -1,27 +1,13 @@
 import t from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
-import type { DepositRequest, WithdrawalRequest } from '../../src/commands/transfer/transfer-requests.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { hashCode } from '../../src/security/api-keys.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
+import { depositRequest as deposit, withdrawalRequest as withdrawal } from '../domain/transfer-samples.js'
 import { context, openTestStore, settableClock } from '../support/embedded-store.js'
 
 const at = '2026-03-01T10:00:00.000Z'
-const deposit: DepositRequest = {
-  merchantId,
-  referenceId: 'order-1001',
-  amountMinor: 10_000n,
-  userId: 'u-17',
-  name: 'Ayşe Yılmaz',
-  username: 'ayse',
-  paymentMethod: 1,
-  told: false,
-  channel: 'hosted',
-  expiryMinutes: 30,
-}
-const { channel: _channel, expiryMinutes: _expiry, ...request } = deposit
-const withdrawal: WithdrawalRequest = { ...request, accountNumber: 'TR330006100519786457841326', identityNumber: null }
 const trackingId = trackingIdOf(merchantId, 'deposit', deposit.referenceId)
 
 const hashed = (amountText: string, referenceId: string) => ({

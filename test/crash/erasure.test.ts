@@ -4,6 +4,7 @@ import t from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { PrivacyStatus } from '../../src/privacy/privacy-status.js'
 import { cliJson, runCli } from '../cli/in-process.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
 import { merchantSettings } from '../support/merchant-requests.js'
@@ -27,9 +28,8 @@ t.test(`the next command completes a killed erasure, in ${kills} rounds`, { time
     async () => merchantSettings,
   )
   const create = async (userId: string, referenceId: string) => {
-    const customer = { userId, name: `name of ${userId}`, username: userId, paymentMethod: 1, told: false }
-    const request = { merchantId, referenceId, channel: 'hosted', expiryMinutes: 30, amountMinor: 100n } as const
-    const created = await transfers.create({ ...request, ...customer }, context)
+    const customer = { userId, name: `name of ${userId}`, username: userId }
+    const created = await transfers.create({ ...depositRequest, merchantId, referenceId, ...customer }, context)
     if (!created.accepted) throw new Error(created.refusal.rule)
     const { trackingId } = created.transfer
     await transfers.act(trackingId, { type: 'Cancel', message: null }, context)

@@ -39,7 +39,7 @@ t.test(`loses nothing acknowledged in ${kills} kills during ${createsEach} concu
   for (let kill = 0; kill < kills; kill++) {
     const service = await startServiceProcess(t, { directory })
     const creates = Array.from({ length: createsEach }, () =>
-      createDeposit(service.baseUrl, credentials, randomUUID(), '100.00', `customer ${customers++}`).then(
+      createDeposit(service.baseUrl, credentials, randomUUID(), '100.00', { userId: `customer ${customers++}` }).then(
         ({ status, body }) => {
           if (status === 200 && body.result) acknowledged.push(body.result.trackingId)
         },

@@ -70,7 +70,7 @@ t.test(
     }
     // The devices belong to the userId of every create of the test.
     const trust = ({ accountNumber }: Customer) =>
-      accounts.execute(accountNumber, { type: 'TrustDevice', device: deviceIdOf(box, merchant.id, '42') }, context)
+      accounts.execute(accountNumber, { type: 'TrustDevice', device: deviceIdOf(box, merchant.id, '8412') }, context)
 
     const customers: Customer[] = []
     for (let n = 0; n < accountCount; n++) {

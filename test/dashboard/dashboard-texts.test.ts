@@ -119,7 +119,8 @@ t.test('has a text for every change of a transfer, and no title for an unknown r
 })
 
 t.test('every event type has a display name, because auditors filter by it', async (t) => {
-  t.strictSame(Object.keys(textsOf('en', 'events')).sort(), Object.keys(eventSchemas).sort())
+  const message = 'web/dashboard/texts/events.en.json has the name of each event type, and of no other'
+  t.strictSame(Object.keys(textsOf('en', 'events')).sort(), Object.keys(eventSchemas).sort(), message)
 })
 
 t.test('no text has a word of the log or the API that its readers do not know', async (t) => {

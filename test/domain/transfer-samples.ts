@@ -1,34 +1,50 @@
+import type { DepositRequest, WithdrawalRequest } from '../../src/commands/transfer/transfer-requests.js'
 import type { Status } from '../../src/domain/transfer/transfer.js'
 import type { Complete, CreateDeposit, CreateWithdrawal } from '../../src/domain/transfer/transfer-commands.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
+import { merchantId } from './merchant-samples.js'
+
+/**
+ * The sample transfers of all tests and benchmarks. A test copies a sample and overrides only the fields that it is about:
+ * `{ ...depositRequest, merchantId }`, `{ ...depositCreated, data: { ...depositCreated.data, userId } }`. A new field of a creation is
+ * added to `creation`, which all samples contain.
+ */
 
 export const createdAt = '2026-03-01T10:00:00.000Z'
 export const later = '2026-03-01T10:05:00.000Z'
 
-const request = {
-  trackingId: '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10',
-  merchantId: '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11',
+const creation = {
+  merchantId,
   referenceId: 'order-1001',
   amountMinor: 10_000n,
   userId: 'u-17',
   name: 'Ayşe Yılmaz',
   username: 'ayse',
   paymentMethod: 1,
+  metadata: null,
   told: false,
-  at: createdAt,
 }
+const account = { accountNumber: 'TR330006100519786457841326', identityNumber: null }
+
+/** A create as a merchant requests it, before it has an id and a time. */
+export const depositRequest: DepositRequest = { ...creation, channel: 'hosted', expiryMinutes: 30 }
+export const withdrawalRequest: WithdrawalRequest = { ...creation, ...account }
+export const request = { deposit: depositRequest, withdrawal: withdrawalRequest }
+
+const identity = { trackingId: '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10', at: createdAt }
 
 export const createDeposit: CreateDeposit = {
-  ...request,
   type: 'CreateDeposit',
+  ...identity,
+  ...creation,
   channel: 'hosted',
   expiresAt: '2026-03-01T10:30:00.000Z',
 }
 export const createWithdrawal: CreateWithdrawal = {
-  ...request,
   type: 'CreateWithdrawal',
-  accountNumber: 'TR330006100519786457841326',
-  identityNumber: null,
+  ...identity,
+  ...creation,
+  ...account,
 }
 
 const { type: _deposit, ...deposit } = createDeposit
@@ -36,11 +52,11 @@ const { type: _withdrawal, ...withdrawal } = createWithdrawal
 type Created<Type> = Extract<TransferEvent, { type: Type }>
 export const depositCreated: Created<'DepositCreated'> = {
   type: 'DepositCreated',
-  data: { ...deposit, kind: 'deposit', metadata: null, hashId: null },
+  data: { ...deposit, kind: 'deposit', hashId: null },
 }
 export const withdrawalCreated: Created<'WithdrawalCreated'> = {
   type: 'WithdrawalCreated',
-  data: { ...withdrawal, kind: 'withdrawal', metadata: null, hashId: null },
+  data: { ...withdrawal, kind: 'withdrawal', hashId: null },
 }
 
 export type Kind = 'deposit' | 'withdrawal'
@@ -48,7 +64,7 @@ export const created = { deposit: depositCreated, withdrawal: withdrawalCreated 
 export const create = { deposit: createDeposit, withdrawal: createWithdrawal }
 
 export function common(kind: Kind, at = later) {
-  const { trackingId, merchantId, referenceId, amountMinor } = request
+  const { trackingId, merchantId, referenceId, amountMinor } = createDeposit
   return { trackingId, merchantId, kind, referenceId, amountMinor, at }
 }
 

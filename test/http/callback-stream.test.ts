@@ -413,6 +413,8 @@ t.test('sends an event with a position every 15 seconds, and the metrics omit st
   mock.timers.reset()
   stream.leave()
   await until(() => stream.isEnded())
+  const invalid = { webapikey: own.webApiKey, 'last-event-id': 'yesterday' }
+  await service.app.inject({ url: '/v1/callbacks/stream', headers: invalid })
   const { body } = await service.app.inject('/metrics')
   t.notMatch(body, 'route="/v1/callbacks/stream",status="200"')
   t.match(body, 'route="/v1/callbacks/stream",status="400"')

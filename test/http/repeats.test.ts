@@ -346,5 +346,5 @@ t.test('covers every route that accepts writes without a signed-in user', async 
   // The dashboard's routes need a signed-in user. The limits of its sign-in are in dashboard/sign-in.test.ts.
   const writing = app.knownRoutes.filter(({ method, url }) => !asking.includes(method) && !url.startsWith('/dashboard'))
   t.ok(writing.length > 8)
-  for (const { url } of writing) t.ok(url in cases, url)
+  for (const { url } of writing) t.ok(url in cases, `the cases of this test contain ${url}`)
 })

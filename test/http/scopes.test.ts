@@ -67,13 +67,13 @@ t.test('defines a scope for every route that takes a WebApiKey, and for no other
         : [],
     ),
   )
-  t.same(taking.map(({ url }) => url).sort(), Object.keys(routeScopes).sort())
-  for (const { url, scope } of app.knownRoutes) t.equal(scope, routeScopes[url], url)
+  t.same(taking.map(({ url }) => url).sort(), Object.keys(routeScopes).sort(), 'list a new route in routeScopes')
+  for (const { url, scope } of app.knownRoutes) t.equal(scope, routeScopes[url], `the scope of ${url}`)
   for (const { url, description } of taking) t.match(description, `needs the scope \`${routeScopes[url]}\``)
 })
 
 t.test('allows a key to call exactly the routes of its scopes, and names the missing scope', async (t) => {
-  t.equal(keyRequests.length, 23)
+  t.same(new Set(keyRequests.map(({ url }) => url)), new Set(Object.keys(routeScopes)), 'requests every route')
   const { id: other } = await service.merchant()
   for (const own of subsets.filter(({ length }) => length > 0)) {
     const key = await keyWith(own, null, other)

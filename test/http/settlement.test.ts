@@ -23,8 +23,9 @@ async function settlementKey(merchantId: string): Promise<string> {
   return created.webApiKey
 }
 
-async function withdrawal(): Promise<string> {
-  const response = await post(app, paths.withdrawal, createBody('withdrawal', secretKey), { key: webApiKey })
+async function withdrawal(merchant = { secretKey, webApiKey }): Promise<string> {
+  const body = createBody('withdrawal', merchant.secretKey)
+  const response = await post(app, paths.withdrawal, body, { key: merchant.webApiKey })
   return response.json().result.trackingId
 }
 
@@ -112,13 +113,12 @@ t.test('reports changes since the given revision and changes nothing', async (t)
 })
 
 t.test('lets a program pay above the threshold of the merchant only with the approval of a user', async (t) => {
-  const trackingId = await withdrawal()
-  await merchants.execute(id, { type: 'ChangeSettings', changes: { approvalAboveMinor: 100_00n } }, context)
-  t.teardown(() => merchants.execute(id, { type: 'ChangeSettings', changes: { approvalAboveMinor: null } }, context))
-  await service.until(() => directory.byId(id)?.settings.approvalAboveMinor === 100_00n)
-  await act(trackingId, 'claim', { revision: 0 })
-  t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40924 })
-  const program = { ...context, actor: `merchant:${id}` }
+  const own = await service.merchant({ approvalAboveMinor: 100_00n })
+  const trackingId = await withdrawal(own)
+  const ownKey = await settlementKey(own.id)
+  await act(trackingId, 'claim', { revision: 0 }, ownKey)
+  t.match(await act(trackingId, 'complete', { revision: 1 }, ownKey), { status: 409, code: 40924 })
+  const program = { ...context, actor: `merchant:${own.id}` }
   t.match(await transfers.act(trackingId, { type: 'Approve' }, program), {
     accepted: false,
     refusal: { rule: 'four-eyes' },
@@ -127,7 +127,8 @@ t.test('lets a program pay above the threshold of the merchant only with the app
     accepted: true,
     changed: true,
   })
-  t.match(await act(trackingId, 'complete', { revision: 2 }), { status: 200, body: { approvedAmount: 100.5 } })
+  const completed = await act(trackingId, 'complete', { revision: 2 }, ownKey)
+  t.match(completed, { status: 200, body: { approvedAmount: 100.5 } })
 })
 
 t.test('accepts only the merchant’s own withdrawals and valid fields, and names each invalid field', async (t) => {

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
 import { Webhook } from 'standardwebhooks'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { AttemptOutcome } from '../../src/domain/callback.js'
 import { accepts, startReceiver } from '../callbacks/receiver.js'
-import { destroyTestService, startTestService } from '../support/test-service.js'
+import { destroyTestService, startTestService, type TestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 let nowMs = Date.now()
 const service = await startTestService({ projections: true, clock: () => new Date(nowMs).toISOString() })
 t.teardown(() => destroyTestService(service))
-const { app, callbacks } = service
+const { callbacks } = service
 
-function ask(key: string) {
+function ask(key: string, { app }: TestService = service) {
   const headers = { webapikey: key }
   return {
     get: (path: string) => app.inject({ url: `/v1/callbacks${path}`, headers }),
@@ -26,7 +26,10 @@ const payload = {
   ...{ hasAmountMismatch: false, receiptUrl: null },
 }
 
-async function callback(merchantId: string, ...outcomes: readonly AttemptOutcome[]) {
+const callback = (merchantId: string, ...outcomes: readonly AttemptOutcome[]) =>
+  callbackIn(service, merchantId, outcomes)
+
+async function callbackIn({ callbacks }: TestService, merchantId: string, outcomes: readonly AttemptOutcome[]) {
   const [trackingId, webhookId] = [randomUUID(), randomUUID()]
   await callbacks.record({ webhookId, trackingId, merchantId, transferRevision: 1, payload }, context)
   for (const [n, outcome] of outcomes.entries()) {
@@ -186,12 +189,17 @@ t.test('a delivered test event sends waiting callbacks again, and a redirect sho
   t.match((await ask(other.webApiKey).post('/endpoint/test')).json(), { delivered: true, resendsWaiting: false })
 })
 
+/** Starts another service with a live merchant, the first of which ends the sandbox: callbacks can no longer go to loopback. */
+async function startLive(t: Test, settings: { readonly callbackUrl?: string } = {}) {
+  const live = await startTestService({ projections: true, clock: () => new Date(nowMs).toISOString() })
+  t.teardown(() => destroyTestService(live))
+  return { live, own: await live.merchant({ ...settings, sandbox: false }) }
+}
+
 t.test('sends a test event only to addresses that callbacks can use', async (t) => {
-  const own = await service.merchant({ sandbox: false, callbackUrl: 'https://localhost/callbacks' })
-  t.match((await ask(own.webApiKey).post('/endpoint/test')).json(), {
-    delivered: false,
-    failure: 'address refused',
-  })
+  const { live, own } = await startLive(t, { callbackUrl: 'https://localhost/callbacks' })
+  const tested = await ask(own.webApiKey, live).post('/endpoint/test')
+  t.match(tested.json(), { delivered: false, failure: 'address refused' })
 })
 
 t.test('limits how many callbacks a sandbox merchant resends, by callbacks rather than by requests', async (t) => {
@@ -214,12 +222,12 @@ t.test('limits how many callbacks a sandbox merchant resends, by callbacks rathe
   t.equal((await resend(own.webApiKey, [mine[0]!])).statusCode, 202)
 })
 
-// The first live merchant ends the sandbox, in which callbacks can go to loopback.
 t.test('resends all or none of the given callbacks, or those parked since a time', async (t) => {
-  const [own, other] = [await service.merchant({ sandbox: false }), await service.merchant()]
-  const foreign = await callback(other.id, parked)
-  const [first, second] = [await callback(own.id, parked), await callback(own.id, delivered)]
-  const { get, post } = ask(own.webApiKey)
+  const { live, own } = await startLive(t)
+  const { callbacks } = live
+  const foreign = await callbackIn(live, (await live.merchant()).id, [parked])
+  const [first, second] = [await callbackIn(live, own.id, [parked]), await callbackIn(live, own.id, [delivered])]
+  const { get, post } = ask(own.webApiKey, live)
   const unknown = { trackingId: first.trackingId, webhookId: randomUUID() }
   for (const wrong of [foreign, unknown, { trackingId: randomUUID(), webhookId: randomUUID() }]) {
     const answer = await post('/resend', { callbacks: [first, wrong] })
@@ -247,7 +255,7 @@ t.test('resends all or none of the given callbacks, or those parked since a time
 
   nowMs += 120_000
   const since = new Date(nowMs).toISOString()
-  const third = await callback(own.id, parked)
+  const third = await callbackIn(live, own.id, [parked])
   await until(async () => (await get('?status=parked')).json().items.length === 3)
   t.match((await post('/resend', { parkedSince: since })).json(), { requeued: 1, more: false })
   t.equal((await callbacks.lane(third.trackingId)).deliveries[0]?.status, 'waiting')

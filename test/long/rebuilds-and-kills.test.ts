@@ -13,6 +13,7 @@ import { readPointer } from '../../src/projections/projection-pointer.js'
 import { projectionStatus } from '../../src/projections/projection-status.js'
 import { ProjectionTasks } from '../../src/projections/projection-tasks.js'
 import type { Collection } from '../../src/read-models/read-models.js'
+import { created as samples } from '../domain/transfer-samples.js'
 import { type TestStores, testStores, until } from '../projections/stores.js'
 
 const eventsEach = 8
@@ -31,22 +32,13 @@ function appendsOf(n: number): Append[] {
   const merchantId = merchants[n % merchants.length]!
   const at = new Date(Date.parse('2026-01-01T00:00:00.000Z') + n * 60_000).toISOString()
   const common = { trackingId, merchantId, referenceId: `reference-${n}`, amountMinor: BigInt(100 + n), at }
-  const customer = {
-    userId: `user-${n % 10_000}`,
-    name: `Customer ${n}`,
-    username: 'c',
-    paymentMethod: 1 + (n % 3),
-    told: true,
-    hashId: null,
-  }
-  const deposit = { ...common, kind: 'deposit' } as const
+  const customer = { userId: `user-${n % 10_000}`, name: `Customer ${n}`, paymentMethod: 1 + (n % 3), told: true }
+  const { deposit, withdrawal } = samples
+  const own = { ...common, ...customer }
   const created: TransferEvent =
     n % 2 === 0
-      ? { type: 'DepositCreated', data: { ...deposit, ...customer, channel: 'hosted', expiresAt: at } }
-      : {
-          type: 'WithdrawalCreated',
-          data: { ...common, kind: 'withdrawal', ...customer, accountNumber: `TR${n}`, identityNumber: null },
-        }
+      ? { ...deposit, data: { ...deposit.data, ...own, expiresAt: at } }
+      : { ...withdrawal, data: { ...withdrawal.data, ...own, accountNumber: `TR${n}` } }
   const changed = { ...common, kind: created.data.kind, message: n % 5 === 0 ? 'a message' : null }
   const money = { transactionAmountMinor: BigInt(100 + n), receivedAmountMinor: BigInt(100 + n) }
   const outcome = { ...money, hasAmountMismatch: false, receiptUrl: null, reason: null }

@@ -14,6 +14,7 @@ import { openLog } from '../../src/operations/stores/stores.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
 import { runCli } from '../cli/in-process.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { startTestEventsServer } from '../support/events-server.js'
 import { long } from '../support/long.js'
 import { merchantSettings } from '../support/merchant-requests.js'
@@ -88,16 +89,8 @@ async function world(t: Test, engine: 'embedded' | 'EventStoreDB') {
 type World = Awaited<ReturnType<typeof world>>
 
 async function deposit({ transfers }: World, merchantId: string): Promise<string> {
-  const request = {
-    merchantId,
-    referenceId: randomUUID(),
-    amountMinor: 10_000n,
-    userId: 'u',
-    name: 'Ada',
-    username: 'a',
-  }
-  const more = { paymentMethod: 1, told: true, channel: 'hosted', expiryMinutes: 30 } as const
-  const result = await transfers.create({ ...request, ...more }, context)
+  const request = { ...depositRequest, merchantId, referenceId: randomUUID(), told: true }
+  const result = await transfers.create(request, context)
   if (!result.accepted) throw new Error(result.refusal.rule)
   return result.transfer.trackingId
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { limitCodes } from '../../src/main/compose-wallet.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
@@ -18,13 +19,8 @@ t.test(
     const merchants = [(await service.merchant()).id, (await service.merchant()).id]
     const logIn = async (n: number, email: string, password: string) => {
       const merchantId = merchants[n % 2]!
-      const created = await transfers.create(
-        {
-          ...{ merchantId, referenceId: randomUUID(), amountMinor: 1n, userId: '8412', name: 'Ada', username: 'ada' },
-          ...{ paymentMethod: 1, told: false, channel: 'native', expiryMinutes: 30 },
-        },
-        context,
-      )
+      const request = { ...depositRequest, merchantId, referenceId: randomUUID(), channel: 'native' } as const
+      const created = await transfers.create(request, context)
       if (!created.accepted) throw new Error(created.refusal.rule)
       const { trackingId } = created.transfer
       return payments.logIn({ trackingId, merchantId, channel: 'native', email, password }, context)

@@ -71,7 +71,10 @@ t.test('pays a deposit from a built-in wallet that the command line has set up',
   t.match(message, { kind: 'email', to: email, code: null, link: new RegExp(`^${service.baseUrl}/`) })
   t.match((await validate(first, token)).body, { success: false }, 'the customer has not confirmed the device yet')
   t.equal(await status(first), 'Pending')
-  await cliJson(directory, ...['wallets', 'trust-device', `${accountNumber}`, '--merchant', merchantId, '--user', '42'])
+  await cliJson(
+    directory,
+    ...['wallets', 'trust-device', `${accountNumber}`, '--merchant', merchantId, '--user', '8412'],
+  )
 
   const second = await deposit('50.50')
   const secondToken = (await logIn(second)).body.result

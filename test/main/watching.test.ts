@@ -5,12 +5,12 @@ import { parser as promql } from '@prometheus-io/lezer-promql'
 import t, { type Test } from 'tap'
 import { parse as parseYaml } from 'yaml'
 import { errorFields, logFields, onlyListed, shownError } from '../../src/operations/logging/logger.js'
-import { hashCode } from '../../src/security/api-keys.js'
 import { securityEvents } from '../../src/security/security-log.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { cliJson } from '../cli/in-process.js'
 import { type CollectedSpan, startCollector } from '../support/collector.js'
 import { loadedFiles } from '../support/loaded-files.js'
+import { createBody } from '../support/merchant-requests.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 /** Runs the main operations of one service and returns its traces, metrics and log lines. */
@@ -44,12 +44,10 @@ const callerSpan = '00f067aa0ba902b7'
 
 async function create(headers: { readonly [name: string]: string }, key = merchant.webApiKey) {
   const referenceId = randomUUID()
-  const rest = { ...canary, referenceId, transactionType: 1, paymentMethod: 1 }
-  const hash = hashCode(merchant.secretKey, amountText, referenceId)
   const response = await fetch(`${service.baseUrl}/Transaction/CreateDeposit`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', WebApiKey: key, ...headers },
-    body: `{"amount":${amountText},${JSON.stringify({ ...rest, hashCode: hash }).slice(1)}`,
+    body: createBody('hosted', merchant.secretKey, { ...canary, referenceId }, amountText),
   })
   const requestId = response.headers.get('x-request-id')!
   return {

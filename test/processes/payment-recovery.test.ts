@@ -5,6 +5,7 @@ import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { startPaymentRecovery } from '../../src/processes/payment-recovery.js'
 import { collections } from '../../src/read-models/documents.js'
 import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
@@ -21,20 +22,8 @@ async function scene(t: Test) {
 
   /** Creates a deposit that is ready to be collected. */
   const verifiedDeposit = async () => {
-    const created = await transfers.create(
-      {
-        ...{
-          merchantId,
-          referenceId: randomUUID(),
-          amountMinor: 100_50n,
-          userId: '8412',
-          name: 'Ada',
-          username: 'ada',
-        },
-        ...{ paymentMethod: 1, told: false, channel: 'native', expiryMinutes: 30 },
-      },
-      context,
-    )
+    const own = { merchantId, referenceId: randomUUID(), amountMinor: 100_50n, channel: 'native' } as const
+    const created = await transfers.create({ ...depositRequest, ...own }, context)
     if (!created.accepted) throw new Error(created.refusal.rule)
     const { transfer } = created
     const of = { trackingId: transfer.trackingId, merchantId, challengeId: randomUUID(), at: transfer.createdAt }

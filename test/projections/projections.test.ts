@@ -7,6 +7,7 @@ import { totalsProjection } from '../../src/projections/transfer-totals.js'
 import { transferEventsProjection, transfersProjection } from '../../src/projections/transfers-projection.js'
 import { feedAfter, feedId } from '../../src/read-models/documents.js'
 import type { Document } from '../../src/read-models/read-models.js'
+import { depositCreated, withdrawalCreated } from '../domain/transfer-samples.js'
 
 type Event = TransferEvent | CallbackEvent
 
@@ -37,12 +38,11 @@ function given(
 const common = { trackingId: 't', merchantId: 'm', kind: 'deposit', referenceId: 'r', amountMinor: 10_000n } as const
 const noon = '2026-11-20T12:00:00.000Z'
 const later = '2026-11-21T00:00:00.000Z'
-const customer = { userId: 'u', name: 'N', username: 'n', paymentMethod: 1 }
-const told = false
-const hashId = null
+const { userId, name, username, paymentMethod, channel } = depositCreated.data
+const customer = { userId, name, username, paymentMethod }
 const created: TransferEvent = {
-  type: 'DepositCreated',
-  data: { ...common, ...customer, told, hashId, channel: 'hosted', expiresAt: later, at: noon },
+  ...depositCreated,
+  data: { ...depositCreated.data, ...common, expiresAt: later, at: noon },
 }
 const completed: TransferEvent = {
   type: 'TransferCompleted',
@@ -68,7 +68,7 @@ const pending = {
   transactionAmountMinor: 0,
   hasAmountMismatch: false,
   ...customer,
-  channel: 'hosted',
+  channel,
   createdAt: noon,
   updatedAt: noon,
   expiresAt: later,
@@ -94,19 +94,9 @@ t.test('transfers: a completed deposit has its real amount and is not open', asy
 })
 
 t.test('transfers: a withdrawal has its account and is never open', async (t) => {
-  const { kind: _, ...rest } = common
   const withdrawal: TransferEvent = {
-    type: 'WithdrawalCreated',
-    data: {
-      ...rest,
-      kind: 'withdrawal',
-      ...customer,
-      told,
-      hashId,
-      accountNumber: 'IBAN',
-      identityNumber: null,
-      at: noon,
-    },
+    ...withdrawalCreated,
+    data: { ...withdrawalCreated.data, ...common, kind: 'withdrawal', accountNumber: 'IBAN', at: noon },
   }
   const { channel: _channel, expiresAt: _expiresAt, ...alike } = pending
   const expected = { ...alike, kind: 'withdrawal', accountNumber: 'IBAN', revision: 0 }

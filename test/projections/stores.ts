@@ -8,6 +8,7 @@ import { allProjections } from '../../src/projections/all-projections.js'
 import { readPointer } from '../../src/projections/projection-pointer.js'
 import type { RunnerDependencies } from '../../src/projections/projection-runner.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
+import { depositRequest } from '../domain/transfer-samples.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { merchantSettings } from '../support/merchant-requests.js'
@@ -70,8 +71,7 @@ export async function testStores(t: Test, directory = tempDirectory(t)): Promise
 }
 
 export async function createDeposit(transfers: TransferCommands, expiryMinutes: number): Promise<string> {
-  const customer = { userId: 'u', name: 'Ada', username: 's', paymentMethod: 1, told: false, amountMinor: 10_000n }
-  const request = { merchantId, referenceId: randomUUID(), channel: 'hosted', expiryMinutes, ...customer } as const
+  const request = { ...depositRequest, merchantId, referenceId: randomUUID(), expiryMinutes }
   const result = await transfers.create(request, context)
   if (!result.accepted) throw new Error(result.refusal.rule)
   return result.transfer.trackingId

@@ -9,6 +9,7 @@ import {
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import type { EventStore, NewEvent } from '../../src/event-store/event-store.js'
 import { auditedHistory } from '../../src/queries/transfer-history.js'
+import { depositCreated } from '../domain/transfer-samples.js'
 import { openTestStore } from '../support/embedded-store.js'
 import { merchantSettings } from '../support/merchant-requests.js'
 
@@ -19,7 +20,6 @@ const sealed = 'v1.ab2e5015.LiXsDVxFyXW8g41z6j0BXfWJvkEgLZo25poQuWdoN1nESSdXfUxH
 const accountNumber = 481_920_375_566
 const ofMerchant = { merchantId, at }
 const transfer = { trackingId, merchantId, kind: 'deposit', referenceId: 'order-1', amountMinor: 10_050n, at } as const
-const customer = { userId: 'u', name: 'Ada', username: 'ada', paymentMethod: 1 }
 const challenge = { trackingId, merchantId, at, challengeId: '6e0b5e1c-6f0d-4d9e-8c55-0d6a3b1f7a21' }
 const keyOf = (digit: string) => digit.repeat(64)
 const callback = { webhookId: 'b7d7c1de-58d1-4e0a-8f6c-2c4f6a0c9e21', trackingId, merchantId, at }
@@ -45,17 +45,7 @@ const events = {
     type: 'ApiKeyRevoked',
     data: { ...ofMerchant, keyId: keyOf(digit).slice(0, 12) },
   }),
-  created: {
-    type: 'DepositCreated',
-    data: {
-      ...transfer,
-      ...customer,
-      told: false,
-      hashId: null,
-      channel: 'native',
-      expiresAt: '2026-11-20T10:30:00.000Z',
-    },
-  },
+  created: { ...depositCreated, data: { ...depositCreated.data, ...transfer, name: 'Ada' } },
   loggedIn: { type: 'WalletLoggedIn', data: { ...challenge, accountNumber } },
   debited: (of: string): DomainEvent => ({
     type: 'WalletAccountDebited',

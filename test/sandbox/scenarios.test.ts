@@ -49,7 +49,7 @@ t.test('the documentation has the table of the program', async (t) => {
   const values = scenarioNames.map((name) => `${scenarios[name].kind} ${scenarios[name].amountMinor}`)
   t.equal(new Set(values).size, values.length, 'each amount has one meaning')
   for (const name of scenarioNames) t.ok(scenarioReference(name, randomUUID().replaceAll('-', '')).length <= 64, name)
-  for (const text of Object.values(testCustomer)) t.match(page, `\`${text}\``)
+  for (const text of Object.values(testCustomer)) t.ok(page.includes(`\`${text}\``), `the page names ${text}`)
 })
 
 /** Starts a sandbox whose merchant has a receiver, and returns a client of the merchant. */

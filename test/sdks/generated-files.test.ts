@@ -28,6 +28,7 @@ t.test('a client repeats no request that could have another effect', async (t) =
   t.same(
     operations.filter(({ method, isRepeatable }) => method !== 'GET' && !isRepeatable).map(({ id }) => id),
     ['walletCustomerLogin', 'wallet2Fa', 'resendTransferCallbacks', 'resendCallbacks', 'testCallbackEndpoint'],
+    'a repeat of these has another effect: list a new request here, or in sdks/generate/api-model.ts if a repeat is safe',
   )
   // The document of a later version can have an operation that no one has classified.
   const operation = { ...document.paths['/v1/callbacks/endpoint/test']!.post!, operationId: 'payTwice' }

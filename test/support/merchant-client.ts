@@ -1,4 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
+import { createBody, paths } from './merchant-requests.js'
 
 export interface Credentials {
   readonly id: string
@@ -21,18 +22,12 @@ export async function createDeposit(
   credentials: Credentials,
   referenceId: string = randomUUID(),
   amount = '100.00',
-  userId = '42',
+  fields: { readonly [name: string]: string } = {},
 ): Promise<Answer> {
-  const hashCode = createHash('md5')
-    .update(`${credentials.secretKey}${amount}${referenceId}`)
-    .digest('hex')
-    .toUpperCase()
-  const response = await fetch(`${baseUrl}/api/services/app/TransactionRequests/CreateDeposit`, {
+  const response = await fetch(`${baseUrl}${paths.native}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json-patch+json', WebApiKey: credentials.webApiKey },
-    body:
-      `{"amount":${amount},"userId":"${userId}","name":"Ada Lovelace","username":"ada","referenceId":"${referenceId}",` +
-      `"transactionType":1,"paymentMethod":1,"hashCode":"${hashCode}"}`,
+    body: createBody('native', credentials.secretKey, { referenceId, ...fields }, amount),
   })
   return {
     status: response.status,

@@ -7,6 +7,7 @@ import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import type { RecordedEvent } from '../../src/event-store/event-store.js'
 import type { Decider } from '../../src/kernel/rules.js'
+import { createDeposit, createWithdrawal } from '../domain/transfer-samples.js'
 
 const namespace = '6f2d9ad8-6d3f-4a51-b0c1-0d5f3a1c9e10'
 const merchants = [uuidV5('merchant 1', namespace), uuidV5('merchant 2', namespace)]
@@ -79,23 +80,16 @@ export function longLog(seed: number): RecordedEvent[] {
 
 function transferCommand({ transfer, what, amount }: Step, trackingId: string, at: string): TransferCommand {
   const message = what % 2 === 0 ? null : 'a message'
-  const request = { trackingId, merchantId: merchants[transfer % 2]!, referenceId: `r${transfer}`, at } as const
-  const customer = {
-    userId: 'u',
-    name: 'N',
-    username: 'n',
-    paymentMethod: 1,
-    told: amount % 2 === 0,
-    amountMinor: BigInt(amount),
-  }
+  const request = { trackingId, merchantId: merchants[transfer % 2]!, referenceId: `r${transfer}`, at }
+  const own = { ...request, told: amount % 2 === 0, amountMinor: BigInt(amount) }
   const by = { by: `user:${amount % 7}`, underClaim: false }
   const mismatchPolicy = { toleranceMinor: 0n, autoCancel: amount % 2 === 0 }
   switch (what) {
     case 0:
     case 1:
       return transfer % 3 === 0
-        ? { type: 'CreateWithdrawal', ...request, ...customer, accountNumber: 'IBAN', identityNumber: message }
-        : { type: 'CreateDeposit', ...request, ...customer, channel: 'hosted', expiresAt: at }
+        ? { ...createWithdrawal, ...own, identityNumber: message }
+        : { ...createDeposit, ...own, expiresAt: at }
     case 2:
       if (amount % 3 === 0) {
         const received = { receivedAmountMinor: BigInt(amount), receiptUrl: null, manualControlAboveMinor: 50_000_00n }

@@ -1,7 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
-
-const nativePath = '/api/services/app/TransactionRequests'
-const customer = { userId: '42', name: 'Ada Lovelace', username: 'ada', paymentMethod: 1 }
+import { type CreateKind, createBody, paths, signatureOf, walletPaths } from './merchant-requests.js'
 
 export interface ApiResponse {
   readonly status: number
@@ -16,31 +13,30 @@ export class RawMerchantClient {
   ) {}
 
   hostedDeposit(referenceId: string, amount: string): Promise<ApiResponse> {
-    return this.post('/Transaction/CreateDeposit', referenceId, amount, { ...customer, transactionType: 1 })
+    return this.create('hosted', { referenceId }, amount)
   }
 
   nativeDeposit(referenceId: string, amount: string): Promise<ApiResponse> {
-    return this.post(`${nativePath}/CreateDeposit`, referenceId, amount, { ...customer, transactionType: 1 })
+    return this.create('native', { referenceId }, amount)
   }
 
   withdrawal(referenceId: string, amount: string, accountNumber: string): Promise<ApiResponse> {
-    const fields = { ...customer, transactionType: 2, accountNumber }
-    return this.post(`${nativePath}/CreateWithdraw`, referenceId, amount, fields)
+    return this.create('withdrawal', { referenceId, accountNumber }, amount)
   }
 
   /** Executes the first step of a native deposit, which sends a code to the customer. Its `result` is the token of the next step. */
   walletLogIn(trackingId: string, userName: string, password: string): Promise<ApiResponse> {
-    return this.send(`${nativePath}/WalletCustomerLogin`, JSON.stringify({ trackingId, userName, password }))
+    return this.send(walletPaths.logIn, JSON.stringify({ trackingId, userName, password }))
   }
 
   /** Executes the second step. Its `result` contains the next step (`next_step`) and its token. */
   walletCode(trackingId: string, token: string, code: string): Promise<ApiResponse> {
-    return this.send(`${nativePath}/Wallet2Fa`, JSON.stringify({ trackingId, token, code }))
+    return this.send(walletPaths.code, JSON.stringify({ trackingId, token, code }))
   }
 
   /** Executes the third step if `next_step` was `ValidateUserDevice`. Repeat it every two seconds until `result` is `Completed`. */
   walletDevice(trackingId: string, token: string): Promise<ApiResponse> {
-    return this.send(`${nativePath}/WalletValidateUserDevice`, JSON.stringify({ trackingId, token }))
+    return this.send(walletPaths.device, JSON.stringify({ trackingId, token }))
   }
 
   async get(path: string): Promise<ApiResponse> {
@@ -48,26 +44,17 @@ export class RawMerchantClient {
     return { status: response.status, body: (await response.json()) as ApiResponse['body'] }
   }
 
-  private post(path: string, referenceId: string, amount: string, fields: object): Promise<ApiResponse> {
-    const hashed = `${this.credentials.secretKey}${amount}${referenceId}`
-    const hashCode = createHash('md5').update(hashed).digest('hex').toUpperCase()
-    const rest = JSON.stringify({ ...fields, referenceId, hashCode })
-    const body = `{"amount":${amount},${rest.slice(1)}`
-    return this.send(path, body)
+  private create(kind: CreateKind, fields: { readonly [name: string]: string }, amount: string): Promise<ApiResponse> {
+    return this.send(paths[kind], createBody(kind, this.credentials.secretKey, fields, amount))
   }
 
   /** Signs every byte of the body, because the hashCode covers neither the account nor the customer. */
-  private signature(body: string): string {
-    const at = Math.floor(Date.now() / 1000)
-    return `t=${at},v1=${createHmac('sha256', this.credentials.secretKey).update(`${at}.${body}`).digest('hex')}`
-  }
-
   private async send(path: string, body: string): Promise<ApiResponse> {
     const headers = {
       'Content-Type': 'application/json-patch+json',
       accept: 'text/plain',
       WebApiKey: this.credentials.webApiKey,
-      'X-Signature': this.signature(body),
+      'X-Signature': signatureOf(this.credentials.secretKey, body),
     }
     const response = await fetch(`${this.baseUrl}${path}`, { method: 'POST', headers, body })
     return { status: response.status, body: (await response.json()) as ApiResponse['body'] }

@@ -38,7 +38,10 @@ async function runFile(file: string): Promise<FileResult> {
   try {
     await import(pathToFileURL(resolve(file)).href)
   } catch (error) {
-    t.fail(`the file threw an error: ${error instanceof Error ? error.message : error}`, { error })
+    t.fail(
+      `the file threw an error: ${error instanceof Error ? error.message : error}`,
+      error instanceof Error ? { stack: error.stack ?? '' } : {},
+    )
   }
   while (!t.idle) await once(t, 'idle')
   for (const work of teardowns.splice(0)) await limited(work())

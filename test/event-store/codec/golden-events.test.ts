@@ -5,11 +5,14 @@ import type { TSchema } from '../../../src/kernel/typebox.js'
 import { decodedData, goldenEvents, knownVersions, recorded, sampleEvent, statesDecodedData } from './golden-events.js'
 
 t.test('every version of every event type has a fixture, and every fixture is of a known version', async (t) => {
-  t.strictSame([...goldenEvents.keys()].sort(), knownVersions.map(({ name }) => name).sort())
+  const message = 'test/fixtures/events has a file <type>.v<version>.json for each, with an example as it is stored'
+  t.strictSame([...goldenEvents.keys()].sort(), knownVersions.map(({ name }) => name).sort(), message)
 })
 
 for (const { name, type, version, isNewest, schema } of knownVersions) {
-  const stored = goldenEvents.get(name)!
+  const stored = goldenEvents.get(name)
+  // The first test reports it.
+  if (stored === undefined) continue
 
   t.test(`${name} decodes to the newest version with amounts as bigint`, async (t) => {
     t.equal(stored.type, type)

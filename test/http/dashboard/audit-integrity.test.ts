@@ -32,7 +32,9 @@ t.test('shows the state of the tree, and runs one requested verification at a ti
     resumed: null,
     troubles: [],
   }
-  t.same((await auditor.get('/audit/integrity')).json(), nothing)
+  const fresh = await startTestService()
+  t.teardown(() => destroyTestService(fresh))
+  t.same((await (await signInAs(fresh, 'auditor')).get('/audit/integrity')).json(), nothing)
   const startedAt = clock()
   const running = { occasion: 'asked', startedAt, finishedAt: null, verified: 4, treeSize: 9, findings: [] } as const
   const status = { note, signedAt: startedAt, verifierKey: 'key', witnesses: ['w'], troubles: ['The copy is behind.'] }
@@ -50,6 +52,8 @@ t.test('shows the state of the tree, and runs one requested verification at a ti
 })
 
 t.test('an administrator with a recent sign-in resumes payouts with a recorded reason', async (t) => {
+  const status = { note, signedAt: clock(), verifierKey: 'key', witnesses: [], troubles: ['The copy is behind.'] }
+  await saveIntegrityStatus(readModels, { ...status, verifications: [] })
   await commands.report([finding, { ...finding, place: 'transfer-2@0' }], 9, system)
   const [detail, trouble] = await integrityDetails(commands, readModels)
   t.match(
@@ -99,11 +103,11 @@ t.test('returns a proof as a file, or the reason for its absence', async (t) => 
 })
 
 t.test('states that payouts are stopped because of an unreadable event of the decisions themselves', async (t) => {
-  const { state, revision } = await commands.read()
-  if (state.stoppedSince !== null) await commands.resumePayouts('a test', revision as number, system)
-  const last = (await commands.read()).revision
+  const newerService = await startTestService()
+  t.teardown(() => destroyTestService(newerService))
   const newer = { id: randomUUID(), type: 'PayoutsPaused', data: {}, metadata: { schemaVersion: 1 } }
-  await service.store.append(integrityStream, last, [newer])
-  const [detail] = await integrityDetails(commands, readModels)
+  await newerService.store.append(integrityStream, 'no_stream', [newer])
+  const unreadable = new IntegrityCommands(newerService.store, clock)
+  const [detail] = await integrityDetails(unreadable, newerService.readModels)
   t.match(detail, /^payouts are stopped since .*, as an event of integrity-log cannot be read/)
 })

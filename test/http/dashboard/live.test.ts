@@ -1,4 +1,5 @@
 import { get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
@@ -7,8 +8,6 @@ import { destroyTestService, startTestService } from '../../support/test-service
 const service = await startTestService({ projections: true })
 t.teardown(() => destroyTestService(service))
 await service.app.listen({ port: 0, host: '127.0.0.1' })
-const address = service.app.server.address()
-const port = typeof address === 'object' ? address?.port : 0
 const blue = await service.merchant({ name: 'Blue' })
 const red = await service.merchant({ name: 'Red' })
 
@@ -23,7 +22,8 @@ interface Message {
 }
 
 /** Collects the messages of a live stream until the test ends. */
-async function listen(t: Test, cookie: string, query = '') {
+async function listen(t: Test, cookie: string, query = '', { server } = service.app) {
+  const { port } = server.address() as AddressInfo
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = get({ port, path: `/dashboard/api/live${query}`, headers: { cookie } }, resolve)
     request.once('error', reject)
@@ -108,7 +108,10 @@ t.test('allows six streams, and another one when one closes', async (t) => {
 
 t.test('requires a session, and the server closes while streams are open', async (t) => {
   t.equal((await listen(t, '')).answer.statusCode, 401)
-  const page = await listen(t, (await signInAs(service, 'auditor')).cookie)
-  await service.app.close()
+  const ending = await startTestService({ projections: true })
+  t.teardown(() => destroyTestService(ending))
+  await ending.app.listen({ port: 0, host: '127.0.0.1' })
+  const page = await listen(t, (await signInAs(ending, 'auditor')).cookie, '', ending.app)
+  await ending.app.close()
   await until(() => page.state.ended)
 })

@@ -7,6 +7,7 @@ import { TransferCommands } from '../../../src/commands/transfer/transfers.js'
 import { transferStream } from '../../../src/domain/streams.js'
 import { payableWithdrawals } from '../../../src/operations/backup/payable-withdrawals.js'
 import { readConfiguration } from '../../../src/operations/configuration/configuration.js'
+import { depositRequest, withdrawalRequest } from '../../domain/transfer-samples.js'
 import { merchantSettings } from '../../support/merchant-requests.js'
 import { temporaryDirectory } from '../../support/processes.js'
 import { openTestLog } from '../../support/service-log.js'
@@ -23,19 +24,10 @@ t.test('reads the payable withdrawals without the master key, oldest first', asy
   const { id: merchantId } = await new MerchantCommands(eventStore, clock, box).register(merchantSettings, context)
   const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
   const create = async (kind: 'deposit' | 'withdrawal') => {
-    const customer = {
-      userId: 'ada',
-      name: 'Ada',
-      username: 'ada',
-      paymentMethod: 1,
-      told: false,
-      amountMinor: 10_050n,
-    }
-    const request = { merchantId, referenceId: randomUUID(), ...customer }
+    const own = { merchantId, referenceId: randomUUID(), amountMinor: 10_050n }
+    const account = { accountNumber: 'DE89370400440532013000', identityNumber: '12345678901' }
     const created = await transfers.create(
-      kind === 'deposit'
-        ? { ...request, channel: 'hosted', expiryMinutes: 30 }
-        : { ...request, accountNumber: 'DE89370400440532013000', identityNumber: '12345678901' },
+      kind === 'deposit' ? { ...depositRequest, ...own } : { ...withdrawalRequest, ...own, ...account },
       context,
     )
     if (!created.accepted) throw new Error(created.refusal.rule)

@@ -101,6 +101,7 @@ t.test('reports all problems together, each with its variable', async (t) => {
     problems.map((problem) => problem.split(' ')[0]),
     // Any path is a valid directory, and any text a valid command.
     Object.keys(environmentSchema.properties).filter((name) => !/DIRECTORY$|COMMAND$/.test(name)),
+    'the environment above has an invalid value of each variable, in the order of the schema',
   )
 })
 
@@ -349,7 +350,7 @@ t.test('rejects a catalogue with an invalid entry and names its place', async (t
 
 t.test('docs/reference/configuration.md matches the schema (npm run docs:configuration)', async (t) => {
   const page = readFileSync('docs/reference/configuration.md', 'utf8')
-  t.equal(configurationPage(page), page)
+  t.equal(page, configurationPage(page), 'npm run docs:configuration writes the expected page')
   const documented = [...page.matchAll(/^- \*\*`([A-Z_]+)`\*\*(?: \(`(.*?)`\))?:/gm)].map(([, name, value = '']) => [
     name,
     value,
