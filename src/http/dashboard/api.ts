@@ -1,6 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { endpointWarnings } from '../../domain/merchant/merchant-settings.js'
-import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
+import { type Status, statusCodes } from '../../domain/transfer/status.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
 import type { RuleName } from '../../kernel/rules.js'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { callbackBody } from '../../../domain/callback.js'
-import { statusNameOf } from '../../../domain/transfer/transfer.js'
+import { statusNameOf } from '../../../domain/transfer/status.js'
 import { storedUuid } from '../../../kernel/uuid.js'
 import { type ListedCallback, listCallbacksOfTransfer } from '../../../queries/callback-queries.js'
 import { attemptsOf } from '../../../read-models/endpoint-attempts.js'
