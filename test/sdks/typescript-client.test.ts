@@ -602,7 +602,15 @@ t.test('creates, pays, reads and settles with a running service', async (t) => {
   t.match(completed, { status: Status.Completed, transactionAmount: '70.00', hasAmountMismatch: true })
   t.same(await settling.completeWithdrawal(payout.trackingId, completion), completed)
 
-  const names = new Set<string>()
+  // The names of amounts and other fields are texts like any other here.
+  const metadata = { amount: '1e9', order: 'ü&=', toString: '5', ...JSON.parse('{"__proto__": "x"}') }
+  const noted = await client.createHostedDeposit({ ...request, referenceId: randomUUID(), metadata })
+  t.equal(JSON.stringify((await client.getTransfer(noted.trackingId)).metadata), JSON.stringify(metadata))
+  const found = () => allOf(client.iterateTransfers({ metadata: { amount: '1e9', order: 'ü&=' } }))
+  await until(async () => (await found()).some(({ trackingId }) => trackingId === noted.trackingId))
+  t.equal((await found()).length, 1)
+
+  const names = new Set([noted.trackingId])
   for (let n = 0; n < 5; n++)
     names.add((await client.createHostedDeposit({ ...request, referenceId: randomUUID() })).trackingId)
   const all = [...names, hosted.trackingId, trackingId, checked.trackingId, payout.trackingId]

@@ -280,6 +280,13 @@ def test_a_query_is_encoded_and_has_the_values_of_enums(client_class):
 
 
 @both
+def test_texts_by_key_are_one_parameter_each(client_class):
+    world = World(client_class, [json_response(200, {"items": [], "nextCursor": None})])
+    world.call("list_transfers", metadata={"order": "a&b", "amount": "5"})
+    assert world.requests[0].url.query == b"metadata%5Border%5D=a%26b&metadata%5Bamount%5D=5"
+
+
+@both
 @pytest.mark.parametrize("tracking_id", ["", ".", ".."])
 def test_an_id_cannot_lead_to_a_different_path(client_class, tracking_id):
     world = World(client_class, [])

@@ -52,6 +52,16 @@ def test_a_hosted_deposit_and_its_repeat(client):
     assert (transfer.amount, transfer.name, transfer.channel) == ("90.50", "Şule Çelik", "hosted")
 
 
+def test_metadata_is_kept_and_found(client):
+    # The names of amounts and other fields are texts like any other here.
+    metadata = {"amount": "1e9", "order": "ü&= 😀", "trackingId": str(uuid.uuid4())}
+    created = client.create_hosted_deposit(**fields(metadata=metadata))
+    assert client.get_transfer(created.tracking_id).metadata == metadata
+    found = until(lambda: list(client.iterate_transfers(metadata=metadata)))
+    assert [each.tracking_id for each in found] == [created.tracking_id]
+    assert client.get_transfer(client.create_hosted_deposit(**fields()).tracking_id).metadata is None
+
+
 def test_the_test_customer_pays_a_native_deposit(client):
     deposit = client.create_native_deposit(**fields())
     login = {"tracking_id": deposit.tracking_id, "user_name": "test@wallet.example"}
@@ -106,7 +116,7 @@ def test_a_withdrawal_and_its_callback(client):
     [callback] = until(lambda: client.get_transfer_callbacks(withdrawal.tracking_id).items)
     assert (callback.payload.status, callback.payload.transaction_amount) == (Status.COMPLETED, "66.01")
     assert client.resend_transfer_callbacks(withdrawal.tracking_id).requeued in (0, 1)
-    assert any(each.webhook_id == callback.webhook_id for each in client.iterate_callbacks())
+    until(lambda: any(each.webhook_id == callback.webhook_id for each in client.iterate_callbacks()))
 
 
 def ended(transfer):
