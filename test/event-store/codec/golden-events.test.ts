@@ -49,6 +49,17 @@ for (const { name, type, version, isNewest, schema } of knownVersions) {
   })
 }
 
+t.test('a field is optional only because a version added it', async (t) => {
+  // In version 1, a callback without a delay has no time.
+  const fromTheStart = ['CallbackRecorded dueAt']
+  const optional = knownVersions.flatMap(({ type, schema }) =>
+    Object.entries(schema.properties)
+      .filter(([name, { since }]) => since === undefined && !schema.required?.includes(name))
+      .map(([name]) => `${type} ${name}`),
+  )
+  t.strictSame(optional, fromTheStart, 'a new field is Since(version, …), and the event gets this version')
+})
+
 t.test('CallbackRecorded can have the time at which a delayed callback is due', async (t) => {
   const stored = goldenEvents.get('CallbackRecorded.v1')!
   const data = { ...stored.data, dueAt: '2026-03-01T10:06:00.000Z' }
