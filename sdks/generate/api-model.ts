@@ -15,6 +15,7 @@ interface Schema {
   readonly properties?: { readonly [name: string]: Schema }
   readonly required?: readonly string[]
   readonly items?: Schema
+  readonly additionalProperties?: Schema
 }
 
 interface Content {
@@ -36,9 +37,9 @@ interface OperationObject {
   readonly responses: { readonly [status: string]: Content }
 }
 
-/** A type: a primitive, a list, or a named schema. An amount is a text in the clients, because a `number` is not exact. */
+/** A type: a primitive, texts by key, a list, or a named schema. An amount is a text in the clients, because a `number` is not exact. */
 export type Type =
-  | { readonly kind: 'string' | 'integer' | 'number' | 'boolean' | 'amount' }
+  | { readonly kind: 'string' | 'integer' | 'number' | 'boolean' | 'amount' | 'texts' }
   | { readonly kind: 'list'; readonly item: Type }
   | { readonly kind: 'named'; readonly name: string }
 
@@ -197,6 +198,9 @@ function typeOf(schema: Schema): Type {
       return { kind: 'list', item: typeOf(schema.items!) }
     case 'number':
       return { kind: schema.format === 'decimal' ? 'amount' : 'number' }
+    case 'object':
+      if (schema.additionalProperties?.type !== 'string') throw new Error('an object without a name')
+      return { kind: 'texts' }
     case 'string':
     case 'integer':
     case 'boolean':

@@ -276,6 +276,8 @@ function typesOf({ enums }: Api): Types {
         return 'float'
       case 'amount':
         return 'Amount'
+      case 'texts':
+        return 'Dict[str, str]'
       case 'list':
         return `List[${source(type.item)}]`
       case 'named':

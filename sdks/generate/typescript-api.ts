@@ -124,6 +124,8 @@ function typeSource(type: Type): string {
       return 'number'
     case 'amount':
       return 'Amount'
+    case 'texts':
+      return 'Readonly<Record<string, string>>'
     case 'list':
       return `readonly ${typeSource(type.item)}[]`
     case 'named':

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { statusCodes } from '../domain/transfer/transfer.js'
+import { statusCodes } from '../domain/transfer/status.js'
 import { violate } from '../kernel/rules.js'
 import { storedUuid, storedUuidPrefix } from '../kernel/uuid.js'
 import type { ListedCallback } from '../queries/callback-queries.js'

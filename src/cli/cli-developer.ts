@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type ScenarioName, scenarioNames } from '../domain/scenarios.js'
-import { statusCodes } from '../domain/transfer/transfer.js'
+import { statusCodes } from '../domain/transfer/status.js'
 import { defineBareCommand } from './command.js'
 import { accessOptions, amount, choices, flag, integer, kebabCase, option, secretKeyOption, url } from './options.js'
 

@@ -4,7 +4,7 @@ import { Type } from '../kernel/typebox.js'
 import { Data, type DataOf, type EventsOf, Nullable, type ValueOf } from './event.js'
 import { Count, Id, Index, Minor, PositiveMinor, ReferenceId, Text, Time } from './fields.js'
 import { formatShortest } from './money.js'
-import { statusNameOf } from './transfer/transfer.js'
+import { statusNameOf } from './transfer/status.js'
 
 const CallbackPayload = Data({
   /** 1 to 5: a status value of the specification. */

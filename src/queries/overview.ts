@@ -1,4 +1,5 @@
-import { type Counted, type Status, statusCodes } from '../domain/transfer/transfer.js'
+import { type Status, statusCodes } from '../domain/transfer/status.js'
+import type { Counted } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { dayMs, hourMs, minuteMs } from '../kernel/time.js'
 import { allMerchants, collections, type TotalDocument, totalPeriods, totalsPrefix } from '../read-models/documents.js'

@@ -1,4 +1,4 @@
-import type { Status } from '../domain/transfer/transfer.js'
+import type { Status } from '../domain/transfer/status.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { dayMs, hourMs, minuteMs } from '../kernel/time.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'

@@ -1,6 +1,7 @@
 import { trackingIdOf } from '../commands/ids.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
-import type { Status, Transfer } from '../domain/transfer/transfer.js'
+import type { Status } from '../domain/transfer/status.js'
+import type { Transfer } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import { firstUuid } from '../read-models/fields.js'

@@ -1,4 +1,4 @@
-import type { Status } from '../domain/transfer/transfer.js'
+import type { Status } from '../domain/transfer/status.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { plainAccountNumber } from '../kernel/account-number.js'
 import { type Violation, violate } from '../kernel/rules.js'

@@ -1,13 +1,6 @@
 import { type Payee, payeeFields, type Requested, requestedFields } from '../domain/transfer/requested-fields.js'
-import {
-  type Approval,
-  type Counted,
-  type Deposit,
-  type Payout,
-  statusCodes,
-  type Transfer,
-  type Withdrawal,
-} from '../domain/transfer/transfer.js'
+import { statusCodes } from '../domain/transfer/status.js'
+import type { Approval, Counted, Deposit, Payout, Transfer, Withdrawal } from '../domain/transfer/transfer.js'
 import type { CancelReason, DepositChannel, TransferKind } from '../domain/transfer/transfer-events.js'
 import type { TProperties } from '../kernel/typebox.js'
 import { type Declaration, ordinalText } from './fields.js'

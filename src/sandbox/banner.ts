@@ -82,7 +82,7 @@ export function sampleCurl(baseUrl: string, { webApiKey, secretKey }: SandboxCre
     `"amount":${amount}`,
     '"userId":"42","name":"Ada Lovelace","username":"ada"',
     `"referenceId":"${referenceId}"`,
-    '"transactionType":1,"paymentMethod":1',
+    '"transactionType":1,"paymentMethod":1,"metadata":{"order":"4711"}',
     `"hashCode":"${hashCode(secretKey, amount, referenceId)}"`,
   ]
   const headers = `-H 'Content-Type: application/json-patch+json' -H 'WebApiKey: ${webApiKey}'`

@@ -1,6 +1,6 @@
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
-import type { Status } from '../../src/domain/transfer/transfer.js'
+import type { Status } from '../../src/domain/transfer/status.js'
 import { SearchError, searchTransfers, type TransferSearch } from '../../src/queries/transfer-search.js'
 import { openWatchedReadModels } from '../queries/listed-rows.js'
 import { pageModule } from './page-module.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Status } from '../../src/domain/transfer/transfer.js'
+import type { Status } from '../../src/domain/transfer/status.js'
 import { pageModule } from './page-module.js'
 
 interface Bucket {

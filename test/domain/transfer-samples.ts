@@ -1,5 +1,5 @@
 import type { DepositRequest, WithdrawalRequest } from '../../src/commands/transfer/transfer-requests.js'
-import type { Status } from '../../src/domain/transfer/transfer.js'
+import type { Status } from '../../src/domain/transfer/status.js'
 import type { Complete, CreateDeposit, CreateWithdrawal } from '../../src/domain/transfer/transfer-commands.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { merchantId } from './merchant-samples.js'

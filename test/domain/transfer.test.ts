@@ -1,4 +1,5 @@
 import t from 'tap'
+import { type Status, statusCodes } from '../../src/domain/transfer/status.js'
 import {
   type Deposit,
   evolve,
@@ -7,8 +8,6 @@ import {
   isTerminal,
   noFunds,
   noPayout,
-  type Status,
-  statusCodes,
   type TransferState,
   unsettledMinor,
 } from '../../src/domain/transfer/transfer.js'

@@ -71,6 +71,7 @@ t.test('returns a complete transfer immediately', async (t) => {
     name: 'Ada Lovelace',
     username: 'ada',
     paymentMethod: 1,
+    metadata: null,
     accountNumber: 'TR330006100519786457841326',
     identityNumber: '10000000146',
     claimedBy: null,

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Status, statusCodes } from '../../src/domain/transfer/transfer.js'
+import { type Status, statusCodes } from '../../src/domain/transfer/status.js'
 import {
   type CallbackFilter,
   callbackStatuses,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Database, Statement } from '@transferd/event-log/sqlite'
-import type { Status } from '../../src/domain/transfer/transfer.js'
+import type { Status } from '../../src/domain/transfer/status.js'
 import type { TransferKind } from '../../src/domain/transfer/transfer-events.js'
 import {
   type CallbackDocument,

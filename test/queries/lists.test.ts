@@ -1,7 +1,7 @@
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Status } from '../../src/domain/transfer/transfer.js'
+import type { Status } from '../../src/domain/transfer/status.js'
 import type { RuleName, RuleValues } from '../../src/kernel/rules.js'
 import { folded } from '../../src/kernel/text.js'
 import { parseTime } from '../../src/kernel/time.js'

@@ -1,5 +1,6 @@
 import type { CallbackEvent } from '../../src/domain/callback.js'
 import * as callback from '../../src/domain/callback.js'
+import type { Status } from '../../src/domain/transfer/status.js'
 import * as transfer from '../../src/domain/transfer/transfer.js'
 import { noFunds } from '../../src/domain/transfer/transfer.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
@@ -150,7 +151,7 @@ function callbackDocuments(events: readonly Recorded<CallbackEvent>[]): Document
   })
 }
 
-const statusReached: { readonly [type in TransferEvent['type']]: transfer.Status | null } = {
+const statusReached: { readonly [type in TransferEvent['type']]: Status | null } = {
   DepositCreated: 'Pending',
   WithdrawalCreated: 'Pending',
   TransferCompleted: 'Completed',

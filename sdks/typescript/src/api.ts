@@ -251,6 +251,8 @@ export interface CreateHostedDepositRequest {
   readonly referenceId: string
   /** A payment method code. */
   readonly paymentMethod: number
+  /** Your own texts about the transfer, by key: at most 20, keys of 1 to 40 and values of at most 200 characters. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
 export interface CreateNativeDepositRequest {
@@ -266,6 +268,8 @@ export interface CreateNativeDepositRequest {
   readonly referenceId: string
   /** A payment method code. */
   readonly paymentMethod: number
+  /** Your own texts about the transfer, by key: at most 20, keys of 1 to 40 and values of at most 200 characters. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
 export interface CreateWithdrawalRequest {
@@ -285,6 +289,8 @@ export interface CreateWithdrawalRequest {
   readonly referenceId: string
   /** A payment method code. */
   readonly paymentMethod: number
+  /** Your own texts about the transfer, by key: at most 20, keys of 1 to 40 and values of at most 200 characters. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
 export interface CreatedHostedDeposit {
@@ -341,7 +347,11 @@ export interface EventData {
   readonly name?: string | undefined
   readonly username?: string | undefined
   readonly paymentMethod?: number | undefined
-  readonly accountNumber?: string | undefined
+  /** The `metadata` of the create; null if it had none, and empty after the customer was erased. */
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined
+  /** Withdrawals only. */
+  readonly accountNumber?: string | null | undefined
+  /** Withdrawals only. */
   readonly identityNumber?: string | null | undefined
   readonly expiresAt?: string | undefined
   /** The user who claimed, released or approved it. */
@@ -461,6 +471,8 @@ export interface Transfer {
   readonly name: string
   readonly username: string
   readonly paymentMethod: number
+  /** The `metadata` of the create; null if it had none, and empty after the customer was erased. */
+  readonly metadata: Readonly<Record<string, string>> | null
   /** Withdrawals only. */
   readonly accountNumber: string | null
   /** Withdrawals only. */
@@ -544,6 +556,8 @@ export interface ListTransfersQuery {
   readonly status?: string | undefined
   /** Only transfers of this kind. */
   readonly kind?: Kind | undefined
+  /** Only transfers with exactly these texts in their metadata: `metadata[order]=4711`. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined
   /** Created at or after this ISO 8601 time. */
   readonly from?: string | undefined
   /** Created before this ISO 8601 time. */
@@ -633,7 +647,7 @@ export abstract class Operations {
     return this.send({ method: 'GET', path: `/v1/transfers/${segment(trackingId)}`, isRepeatable: true, required: ['trackingId', 'transactionId', 'referenceId', 'kind', 'status', 'statusDescription', 'amount', 'transactionAmount', 'hasAmountMismatch', 'receivedAmount', 'returnedAmount', 'resolvedAmount', 'needsAttention', 'lateFunds', 'userId', 'name', 'username', 'paymentMethod', 'createdAt', 'updatedAt', 'revision'] })
   }
 
-  /** List transfers. Newest first. A new transfer can take a moment to appear, except in a search by referenceId. The WebApiKey needs the scope `read`. */
+  /** List transfers. Newest first. A new transfer can take a moment to appear, except in a search by referenceId. With `metadata`, a page can be short or empty although `nextCursor` leads to more. The WebApiKey needs the scope `read`. */
   async listTransfers(query: ListTransfersQuery = {}): Promise<TransferPage> {
     return this.send({ method: 'GET', path: '/v1/transfers', query, isRepeatable: true, required: ['items'] })
   }

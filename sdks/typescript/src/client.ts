@@ -96,9 +96,10 @@ export class TransferdClient extends Operations {
   async #attempt(request: ApiRequest, body: string | undefined): Promise<unknown> {
     const { method, path, query = {} } = request
     const { webApiKey, secretKey, timeoutMs = 30_000, fetch = globalThis.fetch } = this.#options
-    const parameters = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)]],
-    )
+    const parameters = Object.entries(query).flatMap(([name, value]) => {
+      if (typeof value !== 'object' || value === null) return value === undefined ? [] : [[name, String(value)]]
+      return Object.entries(value).map(([key, text]) => [`${name}[${key}]`, String(text)])
+    })
     const search = parameters.length > 0 ? `?${new URLSearchParams(parameters)}` : ''
     const isSigned = method !== 'GET' && secretKey !== undefined
     const headers = {

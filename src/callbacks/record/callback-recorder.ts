@@ -4,7 +4,7 @@ import { emptyStream, type Loaded } from '../../commands/handle-command.js'
 import { callbackDecider, type Lane } from '../../domain/callback.js'
 import { scenarioOf } from '../../domain/scenarios.js'
 import { streamPrefix } from '../../domain/streams.js'
-import { statusCodes } from '../../domain/transfer/transfer.js'
+import { statusCodes } from '../../domain/transfer/status.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
 import {

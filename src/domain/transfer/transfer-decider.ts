@@ -13,6 +13,7 @@ import {
   isMismatch,
   release,
 } from './settling.js'
+import type { Status } from './status.js'
 import {
   type Deposit,
   evolve,
@@ -21,7 +22,6 @@ import {
   isErased,
   isTerminal,
   needsAttention,
-  type Status,
   type Transfer,
   type TransferState,
   unsettledMinor,

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { endpointWarnings } from '../../domain/merchant/merchant-settings.js'
 import type { Payee, Requested } from '../../domain/transfer/requested-fields.js'
-import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
+import { type Status, statusCodes } from '../../domain/transfer/status.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
 import type { RuleName } from '../../kernel/rules.js'
@@ -166,7 +166,7 @@ export const TransfersQuery = Type.Object({
   /** Minor units, inclusive. */
   minAmount: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
   maxAmount: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
-  /** Prefixes of words of a referenceId, trackingId, userId, name, account number or metadata value. */
+  /** Prefixes of words of a referenceId, trackingId, userId, name, account number or value of the metadata. */
   text: Type.Optional(Type.String({ maxLength: maxSearchedLength })),
   sort: Type.Optional(OneOf(['newest', 'oldest', 'largest', 'smallest'])),
   limit: Limit,

@@ -1,4 +1,4 @@
-import { statusCodes } from '../../domain/transfer/transfer.js'
+import { statusCodes } from '../../domain/transfer/status.js'
 import { typedAs } from '../../kernel/typed-text.js'
 import { refusals } from '../refusals.js'
 
@@ -47,7 +47,7 @@ export function completeDocument<Document extends object>(document: Document, we
 
 function operationOf(operation: Part, webhooks: object): Part {
   const { parameters, requestBody, responses } = operation as {
-    readonly parameters?: readonly { readonly name: string; readonly schema: object }[]
+    readonly parameters?: readonly { readonly name: string; readonly schema: { readonly type?: unknown } }[]
     readonly requestBody?: { readonly content: { readonly [type: string]: { readonly schema: { type?: unknown } } } }
     readonly responses: Part
   }
@@ -56,9 +56,11 @@ function operationOf(operation: Part, webhooks: object): Part {
   return {
     ...operation,
     ...(parameters && {
-      parameters: parameters.map((each) =>
-        isId(each) ? { ...each, schema: { ...each.schema, format: 'uuid' } } : each,
-      ),
+      parameters: parameters.map((each) => {
+        if (isId(each)) return { ...each, schema: { ...each.schema, format: 'uuid' } }
+        // As in `metadata[order]=4711`.
+        return each.schema.type === 'object' ? { ...each, style: 'deepObject', explode: true } : each
+      }),
     }),
     ...(requestBody && {
       requestBody: { ...requestBody, required: !schemas.some(({ type }) => [type].flat().includes('null')) },
@@ -148,7 +150,8 @@ function in30(node: unknown): unknown {
   if (!isPart(node)) return node
   // OpenAPI 3.0 ignores everything next to a reference.
   if (typeof node.$ref === 'string') return { $ref: node.$ref }
-  const { const: value, examples, exclusiveMinimum, type, ...rest } = node
+  // OpenAPI 3.0 has no propertyNames.
+  const { const: value, examples, exclusiveMinimum, type, propertyNames: _, ...rest } = node
   const types = [type].flat()
   return {
     ...(type !== undefined && { type: in30(types.length > 1 ? types.find((each) => each !== 'null') : type) }),

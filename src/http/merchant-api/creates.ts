@@ -7,7 +7,8 @@ import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { scenarioOf } from '../../domain/scenarios.js'
 import { payeeFields, requestedFields, statedFields } from '../../domain/transfer/requested-fields.js'
-import { type Deposit, statusCodes, type Transfer } from '../../domain/transfer/transfer.js'
+import { statusCodes } from '../../domain/transfer/status.js'
+import type { Deposit, Transfer } from '../../domain/transfer/transfer.js'
 import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
 import { violate } from '../../kernel/rules.js'
 import { payPageUrl } from '../payment-page/pay-page-link.js'
@@ -201,7 +202,9 @@ function requestOf(
   channel: Channel,
 ): CreateRequest {
   const { referenceId } = body
-  const requested = statedFields(requestedFields, body)
+  // An empty object would look like erased metadata.
+  const metadata = Object.keys(body.metadata ?? {}).length === 0 ? null : body.metadata!
+  const requested = statedFields(requestedFields, { ...body, metadata })
   const common = { merchantId, referenceId, amountMinor, ...requested, told: settings.callbackOnCreate, hash }
   if (channel !== 'withdrawal') return { ...common, channel, expiryMinutes: minutesToPay(settings, common) }
   return { ...common, ...statedFields(payeeFields, { identityNumber: null, ...(body as Withdrawal) }) }

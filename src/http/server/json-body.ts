@@ -59,7 +59,8 @@ function malformed(violation: Violation, path: Path): RequestError {
 
 /**
  * Parses a request's JSON once, strictly: JSON.parse keeps the last of duplicate keys, so a checker and a reader may see
- * different requests. They are rejected at any depth, as are `__proto__`, `constructor.prototype` and deep nesting.
+ * different requests. They are rejected at any depth, as are deep nesting,
+ * `constructor.prototype`, and `__proto__` unless its value is a text.
  * @throws RequestError
  */
 export function parseJsonBody(bytes: Buffer) {
@@ -206,8 +207,10 @@ function countKeys(value: unknown, path: Path = []): number {
     return keys
   }
   for (const key in value) {
-    if (key === '__proto__') throw malformed(violate('key-not-allowed', { key }), [...path, key])
     const item = (value as Record<string, unknown>)[key]
+    // As a key of metadata, it is a text like any other.
+    if (key === '__proto__' && typeof item !== 'string')
+      throw malformed(violate('key-not-allowed', { key }), [...path, key])
     keys++
     if (item !== null && typeof item === 'object') {
       if (key === 'constructor' && Object.hasOwn(item, 'prototype')) {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import type { Scope } from '../../domain/merchant/api-key.js'
-import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
+import { type Status, statusCodes } from '../../domain/transfer/status.js'
 import { parseTime } from '../../kernel/time.js'
 import { isStoredUuid, storedUuid } from '../../kernel/uuid.js'
 import { parseCursor, type SortKey } from '../../queries/list-page.js'

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import { maxReferenceIdLength } from '../../domain/fields.js'
 import type { Payee, Requested } from '../../domain/transfer/requested-fields.js'
-import { statusCodes } from '../../domain/transfer/transfer.js'
+import { statusCodes } from '../../domain/transfer/status.js'
 import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type TSchema, Type } from '../../kernel/typebox.js'
 import { Metadata } from '../merchant-api/create-schemas.js'
@@ -145,7 +145,6 @@ export const TransfersQuery = Type.Object({
   kind: Type.Optional({ ...Kind, description: 'Only transfers of this kind.' }),
   metadata: Type.Optional({
     ...Metadata,
-    ...{ style: 'deepObject', explode: true },
     description: 'Only transfers with exactly these texts in their metadata: `metadata[order]=4711`.',
   }),
   from: QueryTime('Created at or after this ISO 8601 time.'),
@@ -175,8 +174,6 @@ type ShownName<Field> = Field extends `${infer Name}Minor` ? Name : Field
 
 /** The fields of events that the API shows, each only if the event has it. The compiler reports a field that is neither here nor hidden. */
 const eventData = {
-  ...requested,
-  ...payee,
   kind: Kind,
   channel: Type.String(),
   referenceId: Type.String(),
@@ -190,6 +187,8 @@ const eventData = {
   receiptUrl: NullableString(),
   message: NullableString(),
   reason: NullableString(),
+  ...requested,
+  ...payee,
   expiresAt: Time,
   by: Type.String({ description: 'The user who claimed, released or approved it.' }),
   until: Time,

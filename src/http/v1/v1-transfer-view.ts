@@ -1,12 +1,12 @@
 import type { HistoryEntry } from '../../commands/handle-command.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { payeeFields, requestedFields, statedFields } from '../../domain/transfer/requested-fields.js'
+import { statusCodes } from '../../domain/transfer/status.js'
 import {
   isTerminal,
   needsAttention,
   noFunds,
   returnedMinor,
-  statusCodes,
   type Transfer,
   unsettledMinor,
 } from '../../domain/transfer/transfer.js'

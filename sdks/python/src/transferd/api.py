@@ -351,7 +351,11 @@ class EventData:
     name: Optional[str] = _named("name", default=None)
     username: Optional[str] = _named("username", default=None)
     payment_method: Optional[int] = _named("paymentMethod", default=None)
+    #: The ``metadata`` of the create; null if it had none, and empty after the customer was erased.
+    metadata: Optional[Dict[str, str]] = _named("metadata", default=None)
+    #: Withdrawals only.
     account_number: Optional[str] = _named("accountNumber", default=None)
+    #: Withdrawals only.
     identity_number: Optional[str] = _named("identityNumber", default=None)
     expires_at: Optional[str] = _named("expiresAt", default=None)
     #: The user who claimed, released or approved it.
@@ -474,6 +478,8 @@ class Transfer:
     name: str = _named("name")
     username: str = _named("username")
     payment_method: int = _named("paymentMethod")
+    #: The ``metadata`` of the create; null if it had none, and empty after the customer was erased.
+    metadata: Optional[Dict[str, str]] = _named("metadata")
     #: Withdrawals only.
     account_number: Optional[str] = _named("accountNumber")
     #: Withdrawals only.
@@ -564,6 +570,7 @@ class Operations:
         username: str,
         reference_id: str,
         payment_method: int,
+        metadata: Optional[Dict[str, str]] = None,
     ) -> CreatedHostedDeposit:
         """Create a hosted deposit. Redirect the customer to the ``url`` of the response. The WebApiKey needs
         the scope ``deposits``.
@@ -574,6 +581,8 @@ class Operations:
         username: Username of the customer.
         reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
         payment_method: A payment method code.
+        metadata: Your own texts about the transfer, by key: at most 20, keys of 1 to 40 and values of at
+            most 200 characters.
         """
         request = ApiRequest(
             "POST",
@@ -586,6 +595,7 @@ class Operations:
                 "username": username,
                 "referenceId": reference_id,
                 "paymentMethod": payment_method,
+                "metadata": metadata,
                 "transactionType": 1,
             },
             is_hashed=True,
@@ -601,6 +611,7 @@ class Operations:
         username: str,
         reference_id: str,
         payment_method: int,
+        metadata: Optional[Dict[str, str]] = None,
     ) -> CreatedTransfer:
         """Create a native deposit. The WebApiKey needs the scope ``deposits``.
 
@@ -610,6 +621,8 @@ class Operations:
         username: Username of the customer.
         reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
         payment_method: A payment method code.
+        metadata: Your own texts about the transfer, by key: at most 20, keys of 1 to 40 and values of at
+            most 200 characters.
         """
         request = ApiRequest(
             "POST",
@@ -622,6 +635,7 @@ class Operations:
                 "username": username,
                 "referenceId": reference_id,
                 "paymentMethod": payment_method,
+                "metadata": metadata,
                 "transactionType": 1,
             },
             is_hashed=True,
@@ -640,6 +654,7 @@ class Operations:
         reference_id: str,
         payment_method: int,
         identity_number: Optional[str] = None,
+        metadata: Optional[Dict[str, str]] = None,
     ) -> CreatedTransfer:
         """Create a withdrawal. The WebApiKey needs the scope ``withdrawals``.
 
@@ -651,6 +666,8 @@ class Operations:
         username: Username of the customer.
         reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
         payment_method: A payment method code.
+        metadata: Your own texts about the transfer, by key: at most 20, keys of 1 to 40 and values of at
+            most 200 characters.
         """
         request = ApiRequest(
             "POST",
@@ -665,6 +682,7 @@ class Operations:
                 "username": username,
                 "referenceId": reference_id,
                 "paymentMethod": payment_method,
+                "metadata": metadata,
                 "transactionType": 2,
             },
             is_hashed=True,
@@ -757,17 +775,20 @@ class Operations:
         reference_id: Optional[str] = None,
         status: Optional[str] = None,
         kind: Optional[str] = None,
+        metadata: Optional[Dict[str, str]] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
     ) -> TransferPage:
         """List transfers. Newest first. A new transfer can take a moment to appear, except in a search by
-        referenceId. The WebApiKey needs the scope ``read``.
+        referenceId. With ``metadata``, a page can be short or empty although ``nextCursor`` leads to
+        more. The WebApiKey needs the scope ``read``.
 
         reference_id: The whole referenceId. Finds a new transfer immediately.
         status: The name or the number.
         kind: Only transfers of this kind. ``Kind`` has the known values.
+        metadata: Only transfers with exactly these texts in their metadata: ``metadata[order]=4711``.
         from_: Created at or after this ISO 8601 time.
         to: Created before this ISO 8601 time.
         limit: The number of items, 1 to 100.
@@ -781,6 +802,7 @@ class Operations:
                 "referenceId": reference_id,
                 "status": status,
                 "kind": kind,
+                "metadata": metadata,
                 "from": from_,
                 "to": to,
                 "limit": limit,
@@ -795,6 +817,7 @@ class Operations:
         reference_id: Optional[str] = None,
         status: Optional[str] = None,
         kind: Optional[str] = None,
+        metadata: Optional[Dict[str, str]] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
     ) -> Iterator[Transfer]:
@@ -805,6 +828,7 @@ class Operations:
                 reference_id=reference_id,
                 status=status,
                 kind=kind,
+                metadata=metadata,
                 from_=from_,
                 to=to,
                 limit=100,
@@ -1072,6 +1096,7 @@ class AsyncOperations:
         username: str,
         reference_id: str,
         payment_method: int,
+        metadata: Optional[Dict[str, str]] = None,
     ) -> CreatedHostedDeposit:
         """Create a hosted deposit. Redirect the customer to the ``url`` of the response. The WebApiKey needs
         the scope ``deposits``.
@@ -1082,6 +1107,8 @@ class AsyncOperations:
         username: Username of the customer.
         reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
         payment_method: A payment method code.
+        metadata: Your own texts about the transfer, by key: at most 20, keys of 1 to 40 and values of at
+            most 200 characters.
         """
         request = ApiRequest(
             "POST",
@@ -1094,6 +1121,7 @@ class AsyncOperations:
                 "username": username,
                 "referenceId": reference_id,
                 "paymentMethod": payment_method,
+                "metadata": metadata,
                 "transactionType": 1,
             },
             is_hashed=True,
@@ -1109,6 +1137,7 @@ class AsyncOperations:
         username: str,
         reference_id: str,
         payment_method: int,
+        metadata: Optional[Dict[str, str]] = None,
     ) -> CreatedTransfer:
         """Create a native deposit. The WebApiKey needs the scope ``deposits``.
 
@@ -1118,6 +1147,8 @@ class AsyncOperations:
         username: Username of the customer.
         reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
         payment_method: A payment method code.
+        metadata: Your own texts about the transfer, by key: at most 20, keys of 1 to 40 and values of at
+            most 200 characters.
         """
         request = ApiRequest(
             "POST",
@@ -1130,6 +1161,7 @@ class AsyncOperations:
                 "username": username,
                 "referenceId": reference_id,
                 "paymentMethod": payment_method,
+                "metadata": metadata,
                 "transactionType": 1,
             },
             is_hashed=True,
@@ -1148,6 +1180,7 @@ class AsyncOperations:
         reference_id: str,
         payment_method: int,
         identity_number: Optional[str] = None,
+        metadata: Optional[Dict[str, str]] = None,
     ) -> CreatedTransfer:
         """Create a withdrawal. The WebApiKey needs the scope ``withdrawals``.
 
@@ -1159,6 +1192,8 @@ class AsyncOperations:
         username: Username of the customer.
         reference_id: Your unique ID of this transfer, any printable text; a UUIDv4 is recommended.
         payment_method: A payment method code.
+        metadata: Your own texts about the transfer, by key: at most 20, keys of 1 to 40 and values of at
+            most 200 characters.
         """
         request = ApiRequest(
             "POST",
@@ -1173,6 +1208,7 @@ class AsyncOperations:
                 "username": username,
                 "referenceId": reference_id,
                 "paymentMethod": payment_method,
+                "metadata": metadata,
                 "transactionType": 2,
             },
             is_hashed=True,
@@ -1265,17 +1301,20 @@ class AsyncOperations:
         reference_id: Optional[str] = None,
         status: Optional[str] = None,
         kind: Optional[str] = None,
+        metadata: Optional[Dict[str, str]] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
     ) -> TransferPage:
         """List transfers. Newest first. A new transfer can take a moment to appear, except in a search by
-        referenceId. The WebApiKey needs the scope ``read``.
+        referenceId. With ``metadata``, a page can be short or empty although ``nextCursor`` leads to
+        more. The WebApiKey needs the scope ``read``.
 
         reference_id: The whole referenceId. Finds a new transfer immediately.
         status: The name or the number.
         kind: Only transfers of this kind. ``Kind`` has the known values.
+        metadata: Only transfers with exactly these texts in their metadata: ``metadata[order]=4711``.
         from_: Created at or after this ISO 8601 time.
         to: Created before this ISO 8601 time.
         limit: The number of items, 1 to 100.
@@ -1289,6 +1328,7 @@ class AsyncOperations:
                 "referenceId": reference_id,
                 "status": status,
                 "kind": kind,
+                "metadata": metadata,
                 "from": from_,
                 "to": to,
                 "limit": limit,
@@ -1303,6 +1343,7 @@ class AsyncOperations:
         reference_id: Optional[str] = None,
         status: Optional[str] = None,
         kind: Optional[str] = None,
+        metadata: Optional[Dict[str, str]] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
     ) -> AsyncIterator[Transfer]:
@@ -1313,6 +1354,7 @@ class AsyncOperations:
                 reference_id=reference_id,
                 status=status,
                 kind=kind,
+                metadata=metadata,
                 from_=from_,
                 to=to,
                 limit=100,

@@ -15,7 +15,7 @@ from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from enum import Enum
 from functools import lru_cache
-from typing import Any, AsyncIterator, Callable, Generic, Hashable, Iterable, Iterator, List, Optional, Protocol
+from typing import Any, AsyncIterator, Callable, Dict, Generic, Hashable, Iterable, Iterator, List, Optional, Protocol
 from typing import Sequence, Tuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 from urllib.parse import quote, urlencode
 
@@ -170,6 +170,8 @@ def _decoded(type_: Any, value: Any, name: str = "the result") -> Any:
         return None if value is None else _decoded(get_args(type_)[0], value, name)
     if get_origin(type_) is list and isinstance(value, list):
         return [_decoded(get_args(type_)[0], item, name) for item in value]
+    if get_origin(type_) is dict and isinstance(value, dict):
+        return {key: _decoded(get_args(type_)[1], item, name) for key, item in value.items()}
     if is_dataclass(type_) and isinstance(value, dict):
         decode = ((key, _decoded(hint, value.get(name), name)) for key, name, hint in _fields_of(cast(Any, type_)))
         return cast(Any, type_)(**dict(decode))
@@ -193,7 +195,9 @@ def _encoded(value: Any, name: str = "") -> str:
     if is_dataclass(value):
         value = {json_name: getattr(value, key) for key, json_name, _ in _fields_of(cast(Any, type(value)))}
     if isinstance(value, dict):
-        members = (f"{json.dumps(key)}:{_encoded(item, key)}" for key, item in value.items() if item is not None)
+        # The keys of a field's texts are no names of fields.
+        names = ((key, "" if name else key, item) for key, item in value.items() if item is not None)
+        members = (f"{json.dumps(key)}:{_encoded(item, inner)}" for key, inner, item in names)
         return f"{{{','.join(members)}}}"
     if isinstance(value, (list, tuple)):
         return f"[{','.join(_encoded(item) for item in value)}]"
@@ -208,8 +212,12 @@ class _Call(Generic[T]):
         self._response: Optional[httpx.Response] = None
         if any(part in ("", ".", "..") for part in request.path.split("/")[1:]):
             raise ValueError(f"an id in {request.path} is empty or consists of dots")
-        given = ((name, value) for name, value in (request.query or {}).items() if value is not None)
-        query = {name: value.value if isinstance(value, Enum) else value for name, value in given}
+        query: Dict[str, Any] = {}
+        for name, value in (request.query or {}).items():
+            if isinstance(value, dict):
+                query.update((f"{name}[{key}]", text) for key, text in value.items())
+            elif value is not None:
+                query[name] = value.value if isinstance(value, Enum) else value
         self._target = f"{request.path}?{urlencode(query, quote_via=quote)}" if query else request.path
         body = request.body
         if body is not None and request.is_hashed:
