@@ -1,4 +1,4 @@
-import { isWords, storyFields, timelineFields } from '../domain/event-summary.js'
+import { isOpenRecord, isWords, storyFields, timelineFields } from '../domain/event-summary.js'
 import type { AuditedEntry } from '../queries/transfer-history.js'
 import { eventName, fieldName, type Names } from './names.js'
 import { exactTimes, outputWidth, table } from './readable.js'
@@ -30,7 +30,7 @@ export function sentenceOf(event: EventToShow, names: Names): string {
   const name = amount === undefined ? eventName(type) : `${eventName(type)}: ${names.value('Minor', amount)}`
   const texts = facts.map(([field, value]) => {
     const isNested = typeof value === 'object' && !Array.isArray(value)
-    const text = names.value(field, changing.has(field) ? value : withoutNothing(value))
+    const text = names.value(field, changing.has(field) || isOpenRecord(field, value) ? value : withoutNothing(value))
     return `${fieldName(field)}${isNested ? ':' : ''} ${text}`
   })
   return `${names.actor(actor)}: ${[name, ...texts, ...words.map((each) => `“${names.value('', each)}”`)].join('; ')}`

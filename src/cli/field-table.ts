@@ -1,3 +1,4 @@
+import { isOpenRecord } from '../domain/event-summary.js'
 import { escapeHidden } from '../kernel/text.js'
 import { fieldName, type Names } from './names.js'
 import { gap, outputWidth, table, wrap } from './readable.js'
@@ -16,10 +17,20 @@ export function fieldTable(fields: object, names: Names, indent = ''): string {
     .map(([name, value]) => {
       const label = fieldName(name)
       if (isList(value)) return `${indent}${label}\n${listTable(value, names, indent + gap)}`
-      if (isObject(value)) return `${indent}${label}\n${fieldTable(value, names, indent + gap)}`
+      if (isObject(value)) {
+        const inner = indent + gap
+        return `${indent}${label}\n${isOpenRecord(name, value) ? textTable(value, inner) : fieldTable(value, names, inner)}`
+      }
       return textField(label, names.value(name, value), width, indent)
     })
     .join('')
+}
+
+/** Returns the texts of an open record, one per line. */
+function textTable(record: { readonly [key: string]: string }, indent: string): string {
+  const entries = Object.entries(record).map(([key, text]) => [escapeHidden(key), text] as const)
+  const width = Math.max(...entries.map(([label]) => label.length))
+  return entries.map(([label, text]) => textField(label, text, width, indent)).join('')
 }
 
 /** Returns a label and a text, wrapped in a separate column. */

@@ -86,7 +86,7 @@ function narrowTable<Row>(rows: readonly Row[], columns: NamedColumns<Row>): str
 function wideTable<Row>(rows: readonly Row[], columns: NamedColumns<Row>): string {
   const shown = columns.map(([field, { head = headOf(field), short, cell: of = fieldOf<Row>(field), align }]) => [
     short ? headOf(field) : head,
-    { cell: (row: Row) => cell(of(row), exactTime), ...(align && { align }) },
+    { cell: (row: Row) => cell(of(row), field, exactTime), ...(align && { align }) },
   ])
   return table(rows, Object.fromEntries(shown) as Columns<Row>, Number.POSITIVE_INFINITY)
 }

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { erasedAccountNumber, erasedText } from '../domain/erased-data.js'
+import { isOpenRecord } from '../domain/event-summary.js'
 import { type Currency, formatWithCode } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 import { statusCodes } from '../domain/transfer/status.js'
 import { escapeHidden } from '../kernel/text.js'
 import type { CommandStores } from './cli-stores.js'
-import { exactTime, isTime, shortId } from './readable.js'
+import { exactTime, isTime, openRecordText, shortId } from './readable.js'
 
 /** The names by which an installation knows the ids and codes in its log. */
 export interface KnownNames {
@@ -72,6 +73,7 @@ export function namesFrom({ currency, paymentMethods, user, merchant }: KnownNam
   /** Returns the value of a field on one line; the end of the name states its unit, such as `Minor` or `Ms`. Objects are `Label value, …`. */
   const value = (name: string, given: unknown): string => {
     if (given === null || given === undefined || given === '') return '-'
+    if (isOpenRecord(name, given)) return openRecordText(given)
     if (Array.isArray(given)) return given.map((each) => value(name, each)).join(', ') || '-'
     if (typeof given === 'object')
       return (

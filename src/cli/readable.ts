@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
+import { isOpenRecord } from '../domain/event-summary.js'
 import { escapeHidden } from '../kernel/text.js'
 
 /** The maximum width of a table in columns. */
@@ -47,7 +48,7 @@ export function outputWidth(): number {
 export function table<Row>(rows: readonly Row[], columns: Columns<Row>, width = maxWidth): string {
   const all = Object.values(columns).map((column) => (typeof column === 'object' ? column : { cell: column }))
   const textOf = (row: Row, { cell: of, max }: Column<Row>) =>
-    cut(cell(typeof of === 'function' ? of(row) : row[of]), max)
+    cut(typeof of === 'function' ? cell(of(row)) : cell(row[of], of), max)
   const heads = Object.keys(columns)
   const lines = [heads, ...rows.map((row) => all.map((column) => textOf(row, column)))]
   const widths = all.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)))
@@ -69,12 +70,12 @@ export function table<Row>(rows: readonly Row[], columns: Columns<Row>, width = 
 export function readable(value: unknown): string {
   if (Array.isArray(value)) return isTable(value) ? plainTable(value) : value.map((each) => `${cell(each)}\n`).join('')
   if (value === null || typeof value !== 'object') return `${cell(value)}\n`
-  const entries = Object.entries(value)
-  const width = Math.max(...entries.map(([name]) => name.length))
+  const entries = Object.entries(value).map(([name, field]) => [escapeHidden(name), name, field] as const)
+  const width = Math.max(...entries.map(([label]) => label.length))
   return entries
-    .map(([name, field]) => {
-      if (isTable(field)) return `${name}\n${plainTable(field).replace(/^(?=.)/gm, gap)}`
-      return `${name.padEnd(width)}${gap}${coloured(name, cell(field))}\n`
+    .map(([label, name, field]) => {
+      if (isTable(field)) return `${label}\n${plainTable(field).replace(/^(?=.)/gm, gap)}`
+      return `${label.padEnd(width)}${gap}${coloured(name, cell(field, name))}\n`
     })
     .join('')
 }
@@ -85,15 +86,21 @@ function coloured(name: string, text: string): string {
   return colour ? styleText(colour, text) : text
 }
 
-/** Returns a value on one line, with times in UTC as `timeText` returns them. */
-export function cell(value: unknown, timeText = shownTime): string {
+/** Returns the value of a field on one line, with times in UTC as `timeText` returns them. */
+export function cell(value: unknown, name = '', timeText = shownTime): string {
   if (value === null || value === undefined || value === '') return '-'
-  if (Array.isArray(value)) return value.map((each) => cell(each, timeText)).join(', ') || '-'
+  if (isOpenRecord(name, value)) return openRecordText(value)
+  if (Array.isArray(value)) return value.map((each) => cell(each, name, timeText)).join(', ') || '-'
   if (typeof value === 'string' && isoTime.test(value)) return timeText(value)
   if (typeof value !== 'object') return escapeHidden(String(value))
   return Object.entries(value)
-    .map(([name, field]) => `${name}=${cell(field, timeText)}`)
+    .map(([name, field]) => `${escapeHidden(name)}=${cell(field, name, timeText)}`)
     .join(' ')
+}
+
+/** Returns an open record on one line: as JSON, because its keys and values can contain any separator. */
+export function openRecordText(record: { readonly [key: string]: string }): string {
+  return Object.keys(record).length === 0 ? '-' : escapeHidden(JSON.stringify(record))
 }
 
 /** Returns a time such as `2026-11-21 20:10Z`. Commands print and read times in one zone, UTC, which is also that of statements. */
@@ -180,5 +187,5 @@ function plainTable(rows: readonly Record<string, unknown>[]): string {
 
 /** Returns the head of a column with the values of a field: `LAST EVENT AT` for `lastEventAt`. */
 export function headOf(field: string): string {
-  return field.replace(/[A-Z]/g, ' $&').toUpperCase()
+  return escapeHidden(field.replace(/[A-Z]/g, ' $&').toUpperCase())
 }

@@ -24,15 +24,35 @@ const mainFields = [
   'receiptUrl',
 ] as const
 
+/**
+ * The open records of events: objects whose keys and values are any texts of a merchant. A test compares this list with the schemas of all
+ * events.
+ */
+export const openRecords: ReadonlySet<string> = new Set(['metadata'])
+
+/**
+ * Returns whether the value of a field is an open record, which is shown unchanged: the name of a field decides how its value is formatted,
+ * but a key such as `amountMinor` of a merchant has no such meaning.
+ */
+export function isOpenRecord(name: string, value: unknown): value is { readonly [key: string]: string } {
+  if (!openRecords.has(name) || typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.values(value).every((each) => typeof each === 'string')
+}
+
+/** Returns whether a field has a value to show. After an erasure, an open record is empty. */
+export function hasValue(name: string, value: unknown): boolean {
+  return value !== null && value !== undefined && !(isOpenRecord(name, value) && Object.keys(value).length === 0)
+}
+
 type Field = readonly [name: string, value: unknown]
 
-/** Splits the fields of an event into those shown immediately and the rest. Fields that are null are omitted. */
+/** Splits the fields of an event into those shown immediately and the rest. Fields without a value are omitted. */
 export function timelineFields({ data }: Pick<ShownEvent, 'data'>): {
   readonly shown: readonly Field[]
   readonly rest: readonly Field[]
 } {
   const names: readonly string[] = mainFields
-  const fields = Object.entries(data).filter(([, value]) => value !== null)
+  const fields = Object.entries(data).filter(([name, value]) => hasValue(name, value))
   const shown = fields
     .filter(([name, value]) => names.includes(name) && !(name.endsWith('Minor') && String(value) === '0'))
     .sort(([a], [b]) => names.indexOf(a) - names.indexOf(b))

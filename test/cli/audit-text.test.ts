@@ -20,6 +20,7 @@ import type { EventStore } from '../../src/event-store/event-store.js'
 import { isVisible } from '../../src/kernel/text.js'
 import { stateAsOf } from '../../src/queries/state-as-of.js'
 import { auditedHistory } from '../../src/queries/transfer-history.js'
+import { misleadingMetadata } from '../domain/transfer-samples.js'
 import { goldenEvents } from '../event-store/codec/golden-events.js'
 import { anyText } from '../support/any-text.js'
 import { openTestStore } from '../support/embedded-store.js'
@@ -172,13 +173,31 @@ t.test('prints values with their units', async (t) => {
   t.equal(yen.value('amountMinor', 150_000), '1500 JPY')
 })
 
+t.test('prints the keys and values of an open record unchanged', async (t) => {
+  const json = JSON.stringify(misleadingMetadata)
+  t.equal(names.value('metadata', misleadingMetadata), json)
+  t.equal(names.value('data', { metadata: misleadingMetadata }), `Metadata ${json}`)
+  t.equal(names.value('metadata', {}), '-')
+  const created = { type: 'DepositCreated', actor: 'customer', data: { metadata: misleadingMetadata } }
+  t.equal(sentenceOf(created, names), `customer: Deposit created; Metadata: ${json}`)
+  const erased = { ...created, data: { metadata: {} } }
+  t.equal(sentenceOf(erased, names), 'customer: Deposit created')
+  const width = 40
+  const rows = Object.entries(misleadingMetadata).map(([key, value]) => `  ${key.padEnd(width)}  ${value}\n`)
+  t.equal(fieldTable({ metadata: misleadingMetadata }, names), `Metadata\n${rows.join('')}`)
+})
+
 /** Texts that try to start a line, to move the cursor, or to look like other text. */
 const hostile = fc.oneof(
   anyText({ maxLength: 12 }),
   fc.constantFrom('\n  9  2026-03-01 10:00:00Z  transfer  x', '\u001b[2J\u001b[1;1H', '\r', '\u2028', '\u202e', '\t'),
 )
 const value = fc.oneof(hostile, fc.integer(), fc.boolean(), fc.constant(null), fc.array(hostile, { maxLength: 2 }))
-const data = fc.dictionary(hostile, fc.oneof(value, fc.dictionary(hostile, value, { maxKeys: 3 })), { maxKeys: 5 })
+const nested = fc.dictionary(hostile, value, { maxKeys: 3 })
+const record = fc.dictionary(hostile, hostile, { maxKeys: 3 })
+const data = fc
+  .tuple(fc.dictionary(hostile, fc.oneof(value, nested), { maxKeys: 5 }), record)
+  .map(([fields, metadata]) => ({ ...fields, metadata }))
 const hasOnlyVisible = (text: string) => text.split('\n').every(isVisible)
 
 t.test('prints a line per event, whatever its values are', async () => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { time } from '../../src/cli/options.js'
 import { age, cell, dueIn, exactTimes, jsonLine, readable, shownTime, table } from '../../src/cli/readable.js'
+import { misleadingMetadata } from '../domain/transfer-samples.js'
 
 t.test('prints an object as aligned names and values, with a dash for a missing value', async (t) => {
   t.equal(
@@ -56,6 +57,22 @@ t.test('prints nested objects as tables, or below each other if they are wide', 
   t.equal(readable({ name: 'x', rows: [{ keyId: 1 }, { keyId: 2 }] }), 'name  x\nrows\n  KEY ID\n  1\n  2\n')
   const wide = { first: 'x'.repeat(150), second: 'y'.repeat(150) }
   t.equal(readable([wide, wide]), `${readable(wide)}\n${readable(wide)}`)
+})
+
+t.test('prints an open record unchanged as JSON, and an object without the meaning of its keys', async (t) => {
+  const json = JSON.stringify(misleadingMetadata)
+  t.equal(readable({ metadata: misleadingMetadata }), `metadata  ${json}\n`)
+  t.equal(readable({ data: { metadata: misleadingMetadata } }), `data  metadata=${json}\n`)
+  t.equal(readable([{ metadata: misleadingMetadata }]), `metadata  ${json}\n`)
+  t.equal(table([{ metadata: misleadingMetadata }], { M: { cell: 'metadata' } }, 10_000), `M\n${json}\n`)
+  t.equal(readable({ metadata: {}, other: null }), 'metadata  -\nother     -\n')
+  t.equal(
+    readable({ metadata: { 'a\u202e\n': '\u001b[2J' } }),
+    'metadata  {"a\\u202e\\n":"\\u001b[2J"}\n',
+    'the JSON is equivalent',
+  )
+  t.equal(readable({ 'a\n': { 'b\u202e': 1 } }), 'a\\u000a  b\\u202e=1\n', 'names are escaped')
+  t.equal(readable([{ 'a\n': 1 }]), 'A\\u000a\n1\n')
 })
 
 t.test('prints times in UTC regardless of TZ and names the zone, and ages in one unit', async (t) => {

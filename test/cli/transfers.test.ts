@@ -4,8 +4,10 @@ import { userInfo } from 'node:os'
 import type { Callback } from '@transferd/client'
 import t from 'tap'
 import { type Credentials, startReceiver } from '../../examples/merchant/callback-receiver.js'
+import { misleadingMetadata } from '../domain/transfer-samples.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { RawMerchantClient } from '../support/raw-merchant-client.js'
+import { rawCells } from '../support/spreadsheet.js'
 import { cliItems, cliJson, runCli } from './in-process.js'
 
 interface TransferAnswer {
@@ -58,6 +60,29 @@ t.test('completes a transfer once, and a repeat or a cancellation changes nothin
   t.same([refused.status, refused.stdout], [1, ''])
   t.match(refused.stderr, /is Completed, which is a final status. cli:\S+ did that at 20/)
   t.match(await transfers('show', trackingId), { statusDescription: 'Completed', revision: 1 })
+})
+
+t.test('prints the metadata of a merchant unchanged in every format', async (t) => {
+  const { body } = await client.hostedDeposit('metadata', '100.00', { metadata: misleadingMetadata })
+  const trackingId = String(body.trackingId)
+  const json = JSON.stringify(misleadingMetadata)
+  const printed = async (...args: string[]) => (await runCli(directory, args)).stdout
+  const list = ['transfers', 'list', '--reference-id', 'metadata']
+  t.strictSame((await transfers('show', trackingId)).metadata, misleadingMetadata)
+  const shown = await printed('transfers', 'show', trackingId)
+  t.equal(/^metadata +(.*)$/m.exec(shown)?.[1], json)
+  t.equal(await printed(...list, '-o', 'wide', '--columns', 'metadata'), `METADATA\n${json}\n`)
+  const csv = rawCells(await printed(...list, '-o', 'csv', '--columns', 'referenceId,metadata'), ',')
+  t.strictSame(csv[1], ['metadata', json])
+  const [event] = await cliJson<{ data: { metadata: object } }[]>(directory, 'events', 'show', trackingId)
+  t.strictSame(event?.data.metadata, misleadingMetadata)
+  t.ok((await printed('events', 'show', trackingId, '-o', 'wide')).includes(`metadata=${json}`))
+  const row = (key: string, value: string) => `       ${key.padEnd(40)}  ${value}\n`
+  const table = Object.entries(misleadingMetadata).map(([key, value]) => row(key, value))
+  // A text of more than the width of a terminal is wrapped at its spaces, of which these texts have none or few.
+  t.ok((await printed('events', 'show', trackingId)).includes(`     Metadata\n${table.join('')}`))
+  const story = (await printed('audit', 'story', trackingId)).replace(/\n +/g, ' ')
+  t.ok(story.includes(`Metadata: ${json}`), story)
 })
 
 t.test('reopens only a cancelled or failed deposit, with a reason', async (t) => {

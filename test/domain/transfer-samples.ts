@@ -24,6 +24,12 @@ const creation = {
   metadata: null,
   told: false,
 }
+/** Metadata whose keys and values look like fields, names, times and markup of other kinds. */
+export const misleadingMetadata = {
+  ...{ xMinor: '500', amountMinor: '123456', waitMs: '90000', paymentMethod: '1', status: '2', constructor: 'x' },
+  ...{ actor: 'user:5f1c2a7e-90f1-4a53-8f0e-3a1f6f6f0b11', at: '2026-03-01T10:00:00.250Z', by: 'customer', note: '' },
+  ...{ '<b>key</b>': '<img src=x>', שלום: 'a; Reason: “b”', '🎉': 'c  d', [`${'k'.repeat(40)}`]: 'v'.repeat(200) },
+}
 const account = { accountNumber: 'TR330006100519786457841326', identityNumber: null }
 
 /** A create as a merchant requests it, before it has an id and a time. */

@@ -12,8 +12,8 @@ export class RawMerchantClient {
     private readonly credentials: { readonly webApiKey: string; readonly secretKey: string },
   ) {}
 
-  hostedDeposit(referenceId: string, amount: string): Promise<ApiResponse> {
-    return this.create('hosted', { referenceId }, amount)
+  hostedDeposit(referenceId: string, amount: string, fields: object = {}): Promise<ApiResponse> {
+    return this.create('hosted', { referenceId, ...fields }, amount)
   }
 
   nativeDeposit(referenceId: string, amount: string): Promise<ApiResponse> {
@@ -44,7 +44,7 @@ export class RawMerchantClient {
     return { status: response.status, body: (await response.json()) as ApiResponse['body'] }
   }
 
-  private create(kind: CreateKind, fields: { readonly [name: string]: string }, amount: string): Promise<ApiResponse> {
+  private create(kind: CreateKind, fields: { readonly [name: string]: unknown }, amount: string): Promise<ApiResponse> {
     return this.send(paths[kind], createBody(kind, this.credentials.secretKey, fields, amount))
   }
 

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { endpointWarnings } from '../../domain/merchant/merchant-settings.js'
+import type { Payee, Requested } from '../../domain/transfer/requested-fields.js'
 import { type Status, statusCodes } from '../../domain/transfer/status.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
@@ -165,7 +166,7 @@ export const TransfersQuery = Type.Object({
   /** Minor units, inclusive. */
   minAmount: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
   maxAmount: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
-  /** Prefixes of words of a referenceId, trackingId, userId, name or account number. */
+  /** Prefixes of words of a referenceId, trackingId, userId, name, account number or value of the metadata. */
   text: Type.Optional(Type.String({ maxLength: maxSearchedLength })),
   sort: Type.Optional(OneOf(['newest', 'oldest', 'largest', 'smallest'])),
   limit: Limit,
@@ -190,6 +191,24 @@ export const ClaimView = Type.Object({
   mine: Type.Boolean(),
 })
 
+/** The fields that the merchant stated. The compiler reports a missing one. */
+const { metadata, ...requested } = {
+  userId: Text,
+  name: Text,
+  username: Text,
+  paymentMethod: Type.Integer(),
+  /** Null if the create had none, and empty after the customer was erased. */
+  metadata: Type.Unsafe<{ readonly [key: string]: string } | null>({
+    type: ['object', 'null'],
+    additionalProperties: Text,
+  }),
+} satisfies { readonly [field in keyof Requested]: TSchema }
+/** The same for withdrawals only. */
+const { identityNumber, ...payee } = {
+  accountNumber: Nullable(Text),
+  identityNumber: Nullable(Text),
+} satisfies { readonly [field in keyof Payee]: TSchema }
+
 export const TransferRow = Type.Object({
   trackingId: Text,
   merchantId: Text,
@@ -201,12 +220,8 @@ export const TransferRow = Type.Object({
   transactionAmountMinor: Minor,
   hasAmountMismatch: Type.Boolean(),
   needsAttention: Type.Boolean(),
-  paymentMethod: Type.Integer(),
-  userId: Text,
-  name: Text,
-  username: Text,
-  /** Withdrawals only. */
-  accountNumber: Nullable(Text),
+  ...requested,
+  ...payee,
   claim: Nullable(ClaimView),
   /** The latest bank file that contains the withdrawal. The bank may have paid it. */
   bankFile: Nullable(Type.Object({ messageId: Text, name: Text, at: Time })),
@@ -243,7 +258,7 @@ export const TransferDetail = Type.Composite([
   TransferRow,
   Type.Object({
     channel: Nullable(Text),
-    identityNumber: Nullable(Text),
+    ...{ identityNumber, metadata },
     receiptUrl: Nullable(Text),
     message: Nullable(Text),
     receivedMinor: Minor,

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { isMerchantRole, type Role } from '../../../src/domain/user/permissions.js'
 import type { TransferDetailView } from '../../../src/http/dashboard/api.js'
 import { addMs, minuteMs } from '../../../src/kernel/time.js'
+import { misleadingMetadata } from '../../domain/transfer-samples.js'
 import { password, signIn } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
@@ -25,9 +27,9 @@ const { id, secretKey, webApiKey } = await service.merchant()
 type Person = Awaited<ReturnType<typeof person>>
 type Body = { readonly [field: string]: unknown }
 
-async function person(name: string, role: 'viewer' | 'operator' | 'approver' | 'auditor', merchantIds = [id]) {
+async function person(name: string, role: Role, merchantIds = [id]) {
   const email = `${randomUUID()}@example.com`
-  const bound = role === 'auditor' ? null : merchantIds
+  const bound = isMerchantRole(role) ? merchantIds : null
   const created = await users.create({ email, name, role, merchantIds: bound }, context, password)
   if (!created.accepted) throw new Error(created.refusal.rule)
   const signedIn = await signIn(app, { email, password })
@@ -206,6 +208,27 @@ t.test('completes, returns, resolves, reopens and reviews deposits', async (t) =
   const other = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
   const sent = await act(ada, other.json().result.trackingId, 'manual-control', { revision: 0, message: 'look' })
   t.match(sent.transfer, { status: 'ManualControl', message: 'look' })
+})
+
+t.test('shows the metadata of a transfer to its own merchant, until the customer is erased', async (t) => {
+  const trackingId = await withdrawal({ userId: 'u-metadata', metadata: misleadingMetadata })
+  t.strictSame((await seen(ada, trackingId)).metadata, misleadingMetadata)
+  t.equal((await seen(ada, await withdrawal())).metadata, null)
+  const foreign = await (await person('Gül', 'approver', [(await service.merchant()).id])).get(
+    `/transfers/${trackingId}`,
+  )
+  t.equal(foreign.statusCode, 404)
+  t.notMatch(foreign.body, /xMinor/)
+  const story = (await ada.get(`/transfers/${trackingId}/story`)).json()
+  t.strictSame(story.items[0].data.metadata, misleadingMetadata)
+  const claimed = await act(ada, trackingId, 'claim', { revision: 0 })
+  t.strictSame(claimed.transfer.metadata, misleadingMetadata, 'the response of an action is complete')
+  t.equal((await act(ada, trackingId, 'cancel', { revision: 1, message: 'x' })).status, 200)
+  const administrator = await person('Root', 'administrator')
+  const customer = { merchantId: id, userId: 'u-metadata', reason: 'x' }
+  const erased = await administrator.post('/privacy/erase', customer)
+  t.equal(erased.statusCode, 200, erased.body)
+  t.strictSame((await seen(ada, trackingId)).metadata, {})
 })
 
 t.test('hides transfers of other merchants for every action, and names an invalid text or amount', async (t) => {

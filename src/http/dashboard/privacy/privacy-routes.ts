@@ -38,7 +38,10 @@ export const privacyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/privacy/erase', manage({ body: EraseCustomerRequest }, ErasureAnswer), async (request) => {
     const { merchantId, userId, reason } = request.body
     const result = await eraseCustomer(privacy, { merchantId, userId }, reason, contextOf(request))
-    if (result.accepted) return result
+    if (result.accepted) {
+      const { erasureId, erasedAt, transfers, receipts } = result
+      return { erasureId, erasedAt, transfers, receipts }
+    }
     if (result.reason === 'unknown-customer') throw new RequestError('unknown-customer')
     throw new RequestError('transfers-open', {
       violation: violate('transfers-open', { trackingIds: result.trackingIds.slice(0, maxNamed).join(', ') }),

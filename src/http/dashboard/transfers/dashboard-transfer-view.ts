@@ -80,7 +80,7 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
     ...rowOf(request, documentOf(transfer, 0, revision), transfer),
     channel: transfer.kind === 'deposit' ? transfer.channel : null,
     identityNumber: transfer.kind === 'withdrawal' ? transfer.identityNumber : null,
-    ...{ receiptUrl, message },
+    ...{ metadata: transfer.metadata ?? null, receiptUrl, message },
     receivedMinor: Number(funds.receivedMinor),
     returnedMinor: Number(returnedMinor(funds)),
     resolvedMinor: Number(funds.resolvedMinor),

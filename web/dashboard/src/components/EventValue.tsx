@@ -1,8 +1,10 @@
 import type { ReactNode } from 'react'
+import { isOpenRecord } from '../../../../src/domain/event-summary'
 import { useActorName } from '../app/actor-names'
 import { useText } from '../app/texts'
 import { Amount } from './Amount'
 import { Duration } from './Duration'
+import { OpenRecord } from './OpenRecord'
 import { ReceiptLink } from './ReceiptLink'
 import { Time } from './Time'
 
@@ -10,6 +12,7 @@ import { Time } from './Time'
 export function EventValue({ name, value }: { readonly name: string; readonly value: unknown }): ReactNode {
   const text = useText()
   const actorName = useActorName()
+  if (isOpenRecord(name, value)) return <OpenRecord record={value} />
   if (typeof value === 'boolean') return text(value ? 'common.yes' : 'common.no')
   if (typeof value === 'number' || typeof value === 'bigint' || /^-?\d+$/.test(String(value))) {
     if (name.endsWith('Minor')) return <Amount minor={BigInt(String(value))} />

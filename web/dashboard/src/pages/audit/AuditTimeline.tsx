@@ -1,3 +1,4 @@
+import { hasValue } from '../../../../../src/domain/event-summary'
 import type { AuditStoryItem } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useEventName } from '../../app/event-names'
@@ -64,7 +65,7 @@ function Entry({ item, changes, at, onSelect }: Omit<TimelineProps, 'items'> & {
   const fieldName = useFieldName()
   const actorName = useActorName()
   const { type, source, position, stream, revision } = item
-  const fields = Object.entries(item.data).filter(([, value]) => value !== null)
+  const fields = Object.entries(item.data).filter(([name, value]) => hasValue(name, value))
   const changed = changes.get(position) ?? []
   // The first event sets every field, of which the status and the amount matter.
   const shown =

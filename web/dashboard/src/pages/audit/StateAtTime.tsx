@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { hasValue, isOpenRecord } from '../../../../../src/domain/event-summary'
 import { api } from '../../api/api-client'
 import type { AuditState } from '../../api/contract'
 import { useText } from '../../app/texts'
@@ -60,11 +61,12 @@ function Fields({ data, changed }: { readonly data: object; readonly changed: re
         <div key={name} data-changed={changed.includes(name) || undefined}>
           <dt>{fieldName(name)}</dt>
           <dd>
-            {value === null || value === undefined || (Array.isArray(value) && value.length === 0) ? (
+            {!hasValue(name, value) || (Array.isArray(value) && value.length === 0) ? (
               <span className="muted">{text('common.none')}</span>
             ) : (
               Object.entries([value].flat()).map(([key, each]) => {
-                if (isNested(each)) return <Fields key={key} data={each} changed={changed} />
+                if (isNested(each) && !isOpenRecord(name, each))
+                  return <Fields key={key} data={each} changed={changed} />
                 return (
                   <div key={key}>
                     <FieldValue name={name} value={each} />

@@ -1,3 +1,5 @@
+import { hasValue, isOpenRecord } from '../../../../../src/domain/event-summary'
+
 /** A field that an event changed. `undefined` if it had no value. */
 export interface ChangedField {
   readonly name: string
@@ -10,7 +12,7 @@ type Fields = { readonly [name: string]: unknown }
 /** The fields that change with every event. */
 const uninteresting: readonly string[] = ['revision', 'updatedAt']
 
-/** Returns the fields of a state that differ from those of the state before. Fields of objects are compared individually. */
+/** Returns the fields of a state that differ from those of the state before. Fields of objects are compared individually, but not the keys of open records. */
 export function changedFields(before: Fields | undefined, after: Fields): readonly ChangedField[] {
   const [old, next] = [flat(before ?? {}), flat(after)]
   return Object.keys({ ...old, ...next })
@@ -21,8 +23,8 @@ export function changedFields(before: Fields | undefined, after: Fields): readon
 function flat(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
-      if (value === null || value === undefined) return []
-      if (typeof value !== 'object') return [[name, value]]
+      if (!hasValue(name, value)) return []
+      if (typeof value !== 'object' || value === null || isOpenRecord(name, value)) return [[name, value]]
       if (Array.isArray(value)) return value.length === 0 ? [] : [[name, value]]
       return Object.entries(flat(value as Fields))
     }),

@@ -1,4 +1,5 @@
 import { Fragment, type ReactNode } from 'react'
+import { isOpenRecord } from '../../../../../src/domain/event-summary'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useKnownText } from '../../app/texts'
 import { EventValue } from '../../components/EventValue'
@@ -30,7 +31,8 @@ export function FieldValue({ name, value }: { readonly name: string; readonly va
     if (label !== undefined) return <bdi>{label}</bdi>
   }
   if (name === 'paymentMethod' && typeof value === 'number') return methodName(value)
-  if (typeof value !== 'object' || value === null) return <EventValue name={name} value={value} />
+  if (typeof value !== 'object' || value === null || isOpenRecord(name, value))
+    return <EventValue name={name} value={value} />
   const isList = Array.isArray(value)
   return Object.entries(value).map(([key, each], index) => (
     <Fragment key={key}>

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { useIntl } from 'react-intl'
+import { hasValue } from '../../../../../src/domain/event-summary'
 import type { ClaimView, TransferDetail } from '../../api/contract'
 import { useActorName } from '../../app/actor-names'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
@@ -8,6 +9,7 @@ import { AccountNumber } from '../../components/AccountNumber'
 import { Card } from '../../components/Card'
 import { CopyableId } from '../../components/Copyable'
 import { Facts } from '../../components/Facts'
+import { OpenRecord } from '../../components/OpenRecord'
 import { ReceiptLink } from '../../components/ReceiptLink'
 import { exactTime, Time } from '../../components/Time'
 import { BankFileChip } from '../paying/BankFileChip'
@@ -23,7 +25,7 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
     label,
     value: !value ? undefined : <CopyableId value={value} label={label} shown={shown} />,
   })
-  const { claim, bankFile, approval, channel, expiresAt, receiptUrl, message } = detail
+  const { claim, bankFile, approval, channel, expiresAt, receiptUrl, message, metadata } = detail
   return (
     <Card title={text('transfer.details')}>
       <Facts
@@ -50,6 +52,10 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
             value: receiptUrl === null ? undefined : <ReceiptLink url={receiptUrl} />,
           },
           { label: text('fields.message'), value: message === null ? undefined : <bdi>{message}</bdi> },
+          {
+            label: text('fields.metadata'),
+            value: metadata && hasValue('metadata', metadata) ? <OpenRecord record={metadata} /> : undefined,
+          },
           { label: text('fields.claim'), value: claim ? <Claimed claim={claim} /> : undefined },
           {
             label: text('fields.bankFile'),
