@@ -7,6 +7,7 @@ import {
   pickFields,
   type Requested,
   requestedFields,
+  statedFields,
 } from './requested-fields.js'
 import type { Status } from './status.js'
 import type { CancelReason, DepositChannel, TransferCreated, TransferEvent } from './transfer-events.js'
@@ -232,6 +233,14 @@ function erased(before: Transfer, updatedAt: string): Transfer {
   const { approval } = after.payout
   const payout = { ...after.payout, approval: approval && { ...approval, accountNumber: erasedText } }
   return { ...after, ...erasedFields(payeeFields, after), payout }
+}
+
+const noPayee = Object.fromEntries(Object.keys(payeeFields).map((name) => [name, null])) as Record<keyof Payee, null>
+
+/** Returns what the merchant stated. A field without a value, or of withdrawals if it is a deposit, is null. */
+export function requestOf(transfer: Transfer) {
+  const payee = transfer.kind === 'withdrawal' ? statedFields(payeeFields, transfer) : noPayee
+  return { ...statedFields(requestedFields, transfer), ...payee }
 }
 
 export const isErased = ({ userId }: Transfer): boolean => userId === erasedText

@@ -192,7 +192,7 @@ export const ClaimView = Type.Object({
 })
 
 /** The fields that the merchant stated. The compiler reports a missing one. */
-const { metadata, ...requested } = {
+const requested = {
   userId: Text,
   name: Text,
   username: Text,
@@ -202,12 +202,12 @@ const { metadata, ...requested } = {
     type: ['object', 'null'],
     additionalProperties: Text,
   }),
-} satisfies { readonly [field in keyof Requested]: TSchema }
+} satisfies { readonly [field in keyof Requested]-?: TSchema }
 /** The same for withdrawals only. */
-const { identityNumber, ...payee } = {
+const payee = {
   accountNumber: Nullable(Text),
   identityNumber: Nullable(Text),
-} satisfies { readonly [field in keyof Payee]: TSchema }
+} satisfies { readonly [field in keyof Payee]-?: TSchema }
 
 export const TransferRow = Type.Object({
   trackingId: Text,
@@ -220,8 +220,11 @@ export const TransferRow = Type.Object({
   transactionAmountMinor: Minor,
   hasAmountMismatch: Type.Boolean(),
   needsAttention: Type.Boolean(),
-  ...requested,
-  ...payee,
+  paymentMethod: requested.paymentMethod,
+  userId: requested.userId,
+  name: requested.name,
+  username: requested.username,
+  accountNumber: payee.accountNumber,
   claim: Nullable(ClaimView),
   /** The latest bank file that contains the withdrawal. The bank may have paid it. */
   bankFile: Nullable(Type.Object({ messageId: Text, name: Text, at: Time })),
@@ -258,7 +261,8 @@ export const TransferDetail = Type.Composite([
   TransferRow,
   Type.Object({
     channel: Nullable(Text),
-    ...{ identityNumber, metadata },
+    ...requested,
+    ...payee,
     receiptUrl: Nullable(Text),
     message: Nullable(Text),
     receivedMinor: Minor,

@@ -36,11 +36,11 @@ const requested = {
     description: 'The `metadata` of the create; null if it had none, and empty after the customer was erased.',
     examples: [{ order: '4711' }],
   }),
-} satisfies { readonly [field in keyof Requested]: TSchema }
+} satisfies { readonly [field in keyof Requested]-?: TSchema }
 const payee = {
   accountNumber: NullableString({ description: 'Withdrawals only.' }),
   identityNumber: NullableString({ description: 'Withdrawals only.' }),
-} satisfies { readonly [field in keyof Payee]: TSchema }
+} satisfies { readonly [field in keyof Payee]-?: TSchema }
 
 export const TransferAnswer = Type.Object(
   {

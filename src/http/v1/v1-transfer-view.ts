@@ -1,11 +1,11 @@
 import type { HistoryEntry } from '../../commands/handle-command.js'
 import { toJsonNumber } from '../../domain/money.js'
-import { payeeFields, requestedFields, statedFields } from '../../domain/transfer/requested-fields.js'
 import { statusCodes } from '../../domain/transfer/status.js'
 import {
   isTerminal,
   needsAttention,
   noFunds,
+  requestOf,
   returnedMinor,
   type Transfer,
   unsettledMinor,
@@ -37,17 +37,14 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     lateFunds: toJsonNumber(unsettledMinor(transfer)),
     receiptUrl: transfer.receiptUrl,
     message: transfer.message,
-    ...statedFields(requestedFields, transfer),
+    ...requestOf(transfer),
     ...payoutView(transfer),
-    ...(kind === 'withdrawal' ? statedFields(payeeFields, transfer) : noPayee),
     createdAt: transfer.createdAt,
     updatedAt: transfer.updatedAt,
     expiresAt: kind === 'deposit' ? transfer.expiresAt : null,
     revision,
   }
 }
-
-const noPayee = { accountNumber: null, identityNumber: null }
 
 function payoutView(transfer: Transfer) {
   if (transfer.kind === 'deposit') return { claimedBy: null, claimedUntil: null, bankFile: null, approvedAmount: null }

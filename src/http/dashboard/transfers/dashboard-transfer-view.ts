@@ -5,6 +5,7 @@ import {
   isTerminal,
   needsAttention,
   noFunds,
+  requestOf,
   returnedMinor,
   type Transfer,
   unsettledMinor,
@@ -79,8 +80,8 @@ export async function detailOf(request: FastifyRequest, found: FoundTransfer): P
     // No response shows the position.
     ...rowOf(request, documentOf(transfer, 0, revision), transfer),
     channel: transfer.kind === 'deposit' ? transfer.channel : null,
-    identityNumber: transfer.kind === 'withdrawal' ? transfer.identityNumber : null,
-    ...{ metadata: transfer.metadata ?? null, receiptUrl, message },
+    ...requestOf(transfer),
+    ...{ receiptUrl, message },
     receivedMinor: Number(funds.receivedMinor),
     returnedMinor: Number(returnedMinor(funds)),
     resolvedMinor: Number(funds.resolvedMinor),
