@@ -16,6 +16,8 @@ export const Personal = <Schema extends TSchema>(schema: Schema, erased: unknown
   ...schema,
   personal: { erased },
 })
+/** States that a field does not identify a customer, where the declaration must decide it. */
+export const NotPersonal = <Schema extends TSchema>(schema: Schema): Schema => ({ ...schema, personal: false })
 export const Data = <Properties extends TProperties>(properties: Properties): TObject<Properties> =>
   Type.Object(properties, { additionalProperties: false })
 

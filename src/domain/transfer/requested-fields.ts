@@ -1,5 +1,5 @@
 import { type TObject, type TProperties, Type } from '../../kernel/typebox.js'
-import { Nullable, Personal, Since, type ValueOf } from '../event.js'
+import { NotPersonal, Nullable, Personal, Since, type ValueOf } from '../event.js'
 import { Text } from '../fields.js'
 
 /** What a merchant keeps with its transfer. */
@@ -14,14 +14,14 @@ const Metadata = Type.Record(
 
 /**
  * The fields that a merchant states about every transfer, each declared once. They are in the event of the creation, in the state, in the
- * document of lists and in the views of `/v1`, and a repeat of the request must have the same values.
+ * document of lists and in the views of `/v1`, and a repeat of the request must have the same values. Each is `Personal` or `NotPersonal`.
  * CONTRIBUTING.md describes how to add a field.
  */
 export const requestedFields = {
   userId: Personal(Text),
   name: Personal(Text),
   username: Personal(Text),
-  paymentMethod: Type.Integer(),
+  paymentMethod: NotPersonal(Type.Integer()),
   /** Any text of the merchant's, which may name people. An empty object was erased. */
   metadata: Personal(Since(2, Metadata), {}),
 }

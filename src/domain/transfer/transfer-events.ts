@@ -108,7 +108,7 @@ export const transferEvents = {
   /** A second person approved this payment to this account. */
   WithdrawalApproved: Data({ ...claim, accountNumber: Personal(Text), approvedAmountMinor: PositiveMinor }),
   /** The customer was erased. The event repeats what a transfer is found by, because its creation cannot be read completely. */
-  PersonalDataErased: Data({ ...transfer, paymentMethod: Type.Integer(), createdAt: Time }),
+  PersonalDataErased: Data({ ...transfer, paymentMethod: requestedFields.paymentMethod, createdAt: Time }),
 }
 
 export type TransferEvent = EventsOf<typeof transferEvents>

@@ -1,6 +1,5 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { endpointWarnings } from '../../domain/merchant/merchant-settings.js'
-import type { Payee, Requested } from '../../domain/transfer/requested-fields.js'
 import { type Status, statusCodes } from '../../domain/transfer/status.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
@@ -8,6 +7,7 @@ import type { RuleName } from '../../kernel/rules.js'
 import { Type } from '../../kernel/typebox.js'
 import { maxSearchedLength, typedAs } from '../../kernel/typed-text.js'
 import type { CommonRefusalName } from '../refusals.js'
+import { payeeFields, requestedFields } from '../v1/v1-schemas.js'
 
 /**
  * The API of the dashboard under `/dashboard/api`. The pages import only the types. Amounts are hundredths of the service's currency,
@@ -191,24 +191,6 @@ export const ClaimView = Type.Object({
   mine: Type.Boolean(),
 })
 
-/** The fields that the merchant stated. The compiler reports a missing one. */
-const requested = {
-  userId: Text,
-  name: Text,
-  username: Text,
-  paymentMethod: Type.Integer(),
-  /** Null if the create had none, and empty after the customer was erased. */
-  metadata: Type.Unsafe<{ readonly [key: string]: string } | null>({
-    type: ['object', 'null'],
-    additionalProperties: Text,
-  }),
-} satisfies { readonly [field in keyof Requested]-?: TSchema }
-/** The same for withdrawals only. */
-const payee = {
-  accountNumber: Nullable(Text),
-  identityNumber: Nullable(Text),
-} satisfies { readonly [field in keyof Payee]-?: TSchema }
-
 export const TransferRow = Type.Object({
   trackingId: Text,
   merchantId: Text,
@@ -220,11 +202,12 @@ export const TransferRow = Type.Object({
   transactionAmountMinor: Minor,
   hasAmountMismatch: Type.Boolean(),
   needsAttention: Type.Boolean(),
-  paymentMethod: requested.paymentMethod,
-  userId: requested.userId,
-  name: requested.name,
-  username: requested.username,
-  accountNumber: payee.accountNumber,
+  paymentMethod: Type.Integer(),
+  userId: Text,
+  name: Text,
+  username: Text,
+  /** Withdrawals only. */
+  accountNumber: Nullable(Text),
   claim: Nullable(ClaimView),
   /** The latest bank file that contains the withdrawal. The bank may have paid it. */
   bankFile: Nullable(Type.Object({ messageId: Text, name: Text, at: Time })),
@@ -257,31 +240,29 @@ export const permissionOf = {
 export type TransferAction = keyof typeof permissionOf
 
 /** One transfer, read from the log and therefore current. */
-export const TransferDetail = Type.Composite([
-  TransferRow,
-  Type.Object({
-    channel: Nullable(Text),
-    ...requested,
-    ...payee,
-    receiptUrl: Nullable(Text),
-    message: Nullable(Text),
-    receivedMinor: Minor,
-    returnedMinor: Minor,
-    resolvedMinor: Minor,
-    /** The received amount that is neither booked, returned nor resolved. */
-    unsettledMinor: Minor,
-    /** Withdrawals above the merchant's threshold. */
-    approval: Type.Object({
-      needed: Type.Boolean(),
-      /** The latest approval of an amount to the withdrawal's account. */
-      by: Nullable(Type.Object({ userId: Text, name: Text, at: Time, amountMinor: Minor })),
-    }),
-    /** The actions that the viewer can take now. */
-    actions: List(OneOf(Object.keys(permissionOf) as TransferAction[])),
-    /** Set if no user can claim, approve or complete it, because the log does not verify. */
-    payoutsStopped: Type.Boolean(),
+export const TransferDetail = Type.Object({
+  ...TransferRow.properties,
+  channel: Nullable(Text),
+  ...requestedFields,
+  ...payeeFields,
+  receiptUrl: Nullable(Text),
+  message: Nullable(Text),
+  receivedMinor: Minor,
+  returnedMinor: Minor,
+  resolvedMinor: Minor,
+  /** The received amount that is neither booked, returned nor resolved. */
+  unsettledMinor: Minor,
+  /** Withdrawals above the merchant's threshold. */
+  approval: Type.Object({
+    needed: Type.Boolean(),
+    /** The latest approval of an amount to the withdrawal's account. */
+    by: Nullable(Type.Object({ userId: Text, name: Text, at: Time, amountMinor: Minor })),
   }),
-])
+  /** The actions that the viewer can take now. */
+  actions: List(OneOf(Object.keys(permissionOf) as TransferAction[])),
+  /** Set if no user can claim, approve or complete it, because the log does not verify. */
+  payoutsStopped: Type.Boolean(),
+})
 
 const Receipt = Type.String({ maxLength: 2048 })
 const PositiveMinor = Type.Integer({ minimum: 1, maximum: 99_999_999_999_999 })

@@ -24,8 +24,8 @@ export const TransferParams = Type.Object({
   trackingId: Type.String({ description: 'The trackingId of the transfer.' }),
 })
 
-/** The fields that the merchant stated. The compiler reports a missing one. */
-const requested = {
+/** The fields that the merchant stated, for `/v1` and the dashboard. The compiler reports a missing one. */
+export const requestedFields = {
   userId: Type.String(),
   name: Type.String(),
   username: Type.String(),
@@ -37,7 +37,8 @@ const requested = {
     examples: [{ order: '4711' }],
   }),
 } satisfies { readonly [field in keyof Requested]-?: TSchema }
-const payee = {
+/** The same for withdrawals only. */
+export const payeeFields = {
   accountNumber: NullableString({ description: 'Withdrawals only.' }),
   identityNumber: NullableString({ description: 'Withdrawals only.' }),
 } satisfies { readonly [field in keyof Payee]-?: TSchema }
@@ -68,8 +69,8 @@ export const TransferAnswer = Type.Object(
     }),
     receiptUrl: NullableString(),
     message: NullableString(),
-    ...requested,
-    ...payee,
+    ...requestedFields,
+    ...payeeFields,
     claimedBy: NullableString({ description: 'Withdrawals: the user who has claimed it, while it is open.' }),
     claimedUntil: NullableString({
       format: 'date-time',
@@ -187,8 +188,8 @@ const eventData = {
   receiptUrl: NullableString(),
   message: NullableString(),
   reason: NullableString(),
-  ...requested,
-  ...payee,
+  ...requestedFields,
+  ...payeeFields,
   expiresAt: Time,
   by: Type.String({ description: 'The user who claimed, released or approved it.' }),
   until: Time,
