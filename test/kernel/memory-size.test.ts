@@ -59,7 +59,7 @@ const values: {
   },
 }
 
-const count = 2_000
+const count = 700
 
 /** A function of its own, so that nothing of an earlier measurement is in use. */
 async function measure(make: (n: number) => object, bytesOf: (value: never) => number) {
