@@ -59,10 +59,12 @@ const values: {
   },
 }
 
-const count = 700
+/** So much that what else the process allocates or frees in the meantime does not matter. */
+const measuredBytes = 12_000_000
 
 /** A function of its own, so that nothing of an earlier measurement is in use. */
 async function measure(make: (n: number) => object, bytesOf: (value: never) => number) {
+  const count = Math.ceil(measuredBytes / bytesOf(make(0) as never))
   let estimated = 0
   const bytes = await heldBytes(() => {
     const held = Array.from({ length: count }, (_, n) => make(n))
