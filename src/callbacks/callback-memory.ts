@@ -8,7 +8,8 @@ import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import type { EventMetadata } from '../event-store/event-codec.js'
 import { comparePositions, type Page, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import { evolved, foldEvent, readEvent } from '../event-store/read-event.js'
-import { boundedCache } from '../kernel/bounded-cache.js'
+import { boundedCache, sizedCache } from '../kernel/bounded-cache.js'
+import { estimatedBytes } from '../kernel/memory-size.js'
 import { pause } from '../subscriptions/retry.js'
 
 /** A change of a transfer that triggers a callback. */
@@ -25,6 +26,14 @@ export class TransferChanges {
   revision = -1
   #state: TransferState = transferDecider.initialState
 
+  /** The estimated memory. The states share the metadata, the largest part of a transfer, so it is counted once. */
+  get bytes(): number {
+    let bytes = estimatedBytes(metadataIn(this.#state))
+    if (this.all.at(-1)?.transfer !== this.#state) bytes += bytesWithoutMetadata(this.#state)
+    for (const { event, transfer } of this.all) bytes += estimatedBytes(event) + bytesWithoutMetadata(transfer)
+    return bytes
+  }
+
   /** @throws UnreadableEventError */
   add(recorded: RecordedEvent): void {
     const { id, stream, revision, metadata } = recorded
@@ -40,6 +49,14 @@ export class TransferChanges {
   }
 }
 
+function metadataIn(state: TransferState): unknown {
+  return state.kind === 'none' ? null : state.metadata
+}
+
+function bytesWithoutMetadata(state: TransferState): number {
+  return estimatedBytes(state) - estimatedBytes(metadataIn(state))
+}
+
 /** Decides by the event alone. By the current settings, a merchant that enables callbacks for creations would receive old ones. */
 function triggersCallback(event: TransferEvent, before: TransferState, after: Transfer): boolean {
   if (event.type === 'DepositCreated' || event.type === 'WithdrawalCreated') return event.data.told
@@ -49,8 +66,9 @@ function triggersCallback(event: TransferEvent, before: TransferState, after: Tr
 /** The streams that a follower passes to {@link CallbackMemory.take}. */
 export const rememberedPrefixes = [streamPrefix.transfer, streamPrefix.callback, skippedEventsStream]
 
-/** Each takes about a kilobyte. */
-const maxTransfers = 10_000
+/** Ten thousand transfers without metadata, of about three kilobytes by the estimate, or more than a thousand with the most metadata. */
+const maxTransferBytes = 32 * 1024 * 1024
+/** Each takes about a kilobyte, regardless of the transfer's metadata. */
 const maxLanes = 10_000
 /** Far more than the changes of one transfer that are recorded together. */
 const maxWaitingAppends = 1_000
@@ -74,7 +92,7 @@ interface KnownLane {
  * at the first attempt needs no read of a stream. Unknown or outdated states only cost a read: an append at an outdated revision conflicts.
  */
 export class CallbackMemory {
-  readonly #transfers = boundedCache<TransferChanges>(maxTransfers)
+  readonly #transfers = sizedCache<TransferChanges>(maxTransferBytes, ({ bytes }) => bytes)
   readonly #lanes = boundedCache<KnownLane>(maxLanes)
   readonly #turns = oneAtATime(maxWaitingAppends)
   readonly #waiting = new Map<AbortController, Position>()
@@ -148,12 +166,12 @@ export class CallbackMemory {
     const { stream, revision } = event
     const known = revision === 0 ? new TransferChanges() : this.#transfers.get(stream)
     if (!known || revision <= known.revision) return
+    this.#transfers.delete(stream)
     try {
       known.add(event)
-      if (revision === 0) this.#transfers.set(stream, known)
+      this.#transfers.set(stream, known)
     } catch {
       // Each reader of the stream reports the unreadable event.
-      this.#transfers.delete(stream)
     }
   }
 

@@ -21,6 +21,7 @@ import type { HttpServices } from './services.js'
 import { v1 } from './v1/v1-api.js'
 import { walletFlow } from './wallet-flow/wallet-flow.js'
 
+/** Routes with larger bodies have their own limit. */
 const bodyLimit = 16 * 1024
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 

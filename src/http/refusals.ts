@@ -87,7 +87,7 @@ export const commonRefusals = {
   'done-before': answer(40934, 'This was already done by another request.'),
   'projection-conflict': answer(40931, 'The projection does not allow this now.'),
   'event-readable': answer(40932, ruleTexts['event-readable']),
-  'body-too-large': answer(41301, ruleTexts['body-too-large']),
+  'body-too-large': answer(41301, 'The body is too large.'),
   'receipt-too-large': answer(41302, 'A receipt can have at most 5 MB.'),
   'unsupported-media-type': answer(41501, 'Send application/json or application/json-patch+json.'),
   'no-receipt': answer(41502, 'A receipt must be a PDF, PNG or JPEG file.'),
@@ -291,7 +291,7 @@ export const unknownTransfer = { 404: FailureEnvelope('You have no such transfer
 export const settlingFailures = { 409: FailureEnvelope('Rejected without any change; `error.code` states why.') }
 export const unknownCallback = { 404: FailureEnvelope('One of the callbacks is not yours; nothing was done.') }
 export const bodyFailures = {
-  413: FailureEnvelope('The body is larger than 16 KiB.'),
+  413: FailureEnvelope('The body is too large; `error.details` states the limit.'),
   415: FailureEnvelope('The body is not JSON.'),
 }
 

@@ -23,8 +23,8 @@ export type RuleValue = Kinds[ValueKind]
 const kinds = {
   ...({ amount: 'amount', booked: 'amount', confirmed: 'amount', largest: 'amount', left: 'amount' } as const),
   ...({ requested: 'amount', returned: 'amount', smallest: 'amount' } as const),
-  ...({ days: 'number', least: 'number', limit: 'number', megabytes: 'number', method: 'number' } as const),
-  ...({ most: 'number', revision: 'number' } as const),
+  ...({ days: 'number', kibibytes: 'number', least: 'number', limit: 'number', megabytes: 'number' } as const),
+  ...({ method: 'number', most: 'number', revision: 'number' } as const),
   ...({
     until: 'time',
     done: 'time',
@@ -135,7 +135,7 @@ export const ruleTexts = {
   'nested-too-deeply': 'The JSON is nested deeper than {most} levels.',
   'key-not-allowed': 'The key {key} is not allowed.',
   'key-repeated': 'The key {key} appears twice.',
-  'body-too-large': 'The body is larger than 16 KiB.',
+  'body-too-large': 'The body is larger than {kibibytes} KiB.',
   // Fields of any kind
   required: '{field} is required.',
   'unknown-field': '{field} is not a field of this request.',

@@ -6,6 +6,7 @@ import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import { firstUuid } from '../read-models/fields.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { withoutMetadata } from '../read-models/transfer-document.js'
 import {
   firstOf,
   type Order,
@@ -82,16 +83,16 @@ export function firstTransfers(readModels: ReadModels, order: Order, runs: Runs,
   return firstOf<TransferDocument>(collection, order, runs, { limit, cursor })
 }
 
-const idsPerQuery = 1_000
+const idsPerQuery = 200
 
-/** Returns the transfers with these ids that exist. @throws ReadModelsUnavailableError */
+/** Returns the transfers with these ids that exist, without their metadata. @throws ReadModelsUnavailableError */
 export async function transfersByIds(readModels: ReadModels, ids: readonly string[]) {
   const found = new Map<string, TransferDocument>()
   const distinct = [...new Set(ids)]
   for (let n = 0; n < distinct.length; n += idsPerQuery) {
     const filter = { _id: { $in: distinct.slice(n, n + idsPerQuery) } }
     const documents = await readModels.collection(collections.transfers).find(filter)
-    for (const document of documents) found.set(document._id, document as TransferDocument)
+    for (const document of documents) found.set(document._id, withoutMetadata(document as TransferDocument))
   }
   return found
 }

@@ -75,12 +75,21 @@ export interface MetadataFilter extends Pick<TransferSearch, 'kind' | 'status' |
 
 /** Longer lists are not summed, because a sum reads every transfer. */
 const maxSummed = 1_000
+/** Documents are summed page by page, because each can have kilobytes of metadata. */
+const summedPage = 200
 
 /** Returns the number and the requested amounts of a search's transfers, or of the first thousand. @throws as {@link searchTransfers} */
 export async function sumTransfers(readModels: ReadModels, search: Omit<TransferSearch, 'limit' | 'cursor'>) {
-  const { items, nextCursor } = await searchTransfers(readModels, { ...search, limit: maxSummed, cursor: undefined })
-  const amountMinor = items.reduce((sum, each) => sum + BigInt(each.amountMinor), 0n)
-  return { count: items.length, more: nextCursor !== null, amountMinor }
+  let [count, amountMinor] = [0, 0n]
+  let cursor: string | undefined
+  for (let read = 0; read < maxSummed; read += summedPage) {
+    const { items, nextCursor } = await searchTransfers(readModels, { ...search, limit: summedPage, cursor })
+    count += items.length
+    for (const each of items) amountMinor += BigInt(each.amountMinor)
+    cursor = nextCursor ?? undefined
+    if (cursor === undefined) break
+  }
+  return { count, more: cursor !== undefined, amountMinor }
 }
 
 function byAttention(readModels: ReadModels, search: TransferSearch): Promise<Page<TransferDocument>> {

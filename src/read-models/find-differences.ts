@@ -3,7 +3,8 @@ import { isUuid } from './fields.js'
 import { findByIds, slices } from './find-documents.js'
 import type { Collection, DocumentText } from './read-models.js'
 
-const pageSize = 1_000
+/** A page of each collection is in memory: 15 MB in total if every transfer has the most metadata. */
+const pageSize = 200
 const recheckSize = 500
 /** Limits the memory for ids. The rest is compared while neither collection changes. */
 const maxSuspects = 200_000

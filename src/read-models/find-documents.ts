@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { sizedCache } from '../kernel/bounded-cache.js'
 import { type Collection, type Document, type WriteOperation, writtenId } from './read-models.js'
 
 const findSize = 500
@@ -27,8 +27,8 @@ export function* slices<Item>(items: readonly Item[], size: number): Generator<r
   for (let n = 0; n < items.length; n += size) yield items.slice(n, n + size)
 }
 
-/** Each document takes one or two kilobytes. */
-const maxCached = 5_000
+/** Five thousand transfers without metadata, of one to two kilobytes by the estimate, or hundreds with the most metadata. */
+const maxCachedBytes = 8 * 1024 * 1024
 
 /**
  * Documents in a complete build, written with their guards. The cache saves reads, because most events change a document that was just written.
@@ -36,7 +36,7 @@ const maxCached = 5_000
  * has written a newer one, which the guard then keeps.
  */
 export class ServedDocuments {
-  readonly #cached = new LRUCache<string, Document>({ max: maxCached })
+  readonly #cached = sizedCache<Document>(maxCachedBytes)
 
   constructor(private readonly collection: Collection) {}
 

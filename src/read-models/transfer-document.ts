@@ -50,6 +50,11 @@ function fieldsOfKind(transfer: Transfer): Partial<TransferDocument> {
   }
 }
 
+/** Returns a document for lists that do not show the metadata, which is the largest part of a transfer that has any. */
+export function withoutMetadata({ metadata: _, ...document }: TransferDocument): TransferDocument {
+  return document
+}
+
 export function transferOf(document: TransferDocument): Transfer {
   const { autoCancelledAmountMinor, cancelReason = null, reopened = false } = document
   const existing = {

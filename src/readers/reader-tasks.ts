@@ -32,6 +32,7 @@ import {
 } from '../queries/transfer-search.js'
 import type { PointInTime } from '../queries/walk-log.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { withoutMetadata } from '../read-models/transfer-document.js'
 import { type TransferNames, transfersCsv } from './transfers-csv.js'
 
 export interface ReaderSources {
@@ -45,7 +46,11 @@ type EndpointHealth = Awaited<ReturnType<typeof endpointHealth>>
 
 /** The reads that end after a limited number of rows. */
 export const pages = {
-  transfers: (sources: ReaderSources, wanted: TransferSearch) => searchTransfers(sources.readModels, wanted),
+  /** Without metadata, so that a page of 500 transfers takes the same memory in both threads whatever the merchants keep in it. */
+  transfers: async ({ readModels }: ReaderSources, wanted: TransferSearch) => {
+    const { items, nextCursor } = await searchTransfers(readModels, wanted)
+    return { items: items.map(withoutMetadata), nextCursor }
+  },
   transfersSum: (sources: ReaderSources, wanted: Omit<TransferSearch, 'limit' | 'cursor'>) =>
     sumTransfers(sources.readModels, wanted),
   ownTransfers: ({ readModels }: ReaderSources, merchantId: string, filter: TransferFilter) =>
@@ -100,7 +105,8 @@ export const walks = {
   manifest: ({ store }: ReaderSources, query: ExportQuery, name: string) => measuredExport(store, query, name),
 }
 
-const filePageSize = 500
+/** The page of a file is in memory as documents, text and bytes: 6 MB if every transfer has the most metadata. */
+const filePageSize = 100
 
 /** The files, a page per text. The text is empty if no line of the page matches. */
 export const files = {
@@ -112,7 +118,7 @@ export const files = {
   ) => {
     const merchantName = (id: string) => sources.merchants.byId(id)?.settings.name ?? id
     const pageAfter = (cursor: string | undefined) =>
-      pages.transfers(sources, { ...wanted, limit: filePageSize, cursor })
+      searchTransfers(sources.readModels, { ...wanted, limit: filePageSize, cursor })
     return transfersCsv(pageAfter, { ...catalogue, merchantName }, reader)
   },
   async *events({ store }: ReaderSources, query: ExportQuery): AsyncGenerator<string> {

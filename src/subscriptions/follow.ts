@@ -8,6 +8,7 @@ import {
   type Position,
 } from '../event-store/event-store.js'
 import { decodeOnce } from '../event-store/read-event.js'
+import { estimatedBytes } from '../kernel/memory-size.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from './retry.js'
 
 /** A page with at least this many events shows that the log is busy. */
@@ -16,7 +17,9 @@ const busyEvents = 50
 const pageSize = 500
 /** The number of newest events that are kept for followers that lag slightly. */
 const windowSize = 2_000
-/** The number of pages that are kept for followers that catch up simultaneously. */
+/** More than that number of events without a transfer's metadata. */
+const windowBytes = 8 * 1024 * 1024
+/** The number of pages that are kept for followers that catch up simultaneously. A store limits the bytes of each. */
 const maxPages = 8
 /** A follower receives a checkpoint after this many events of other streams. */
 const maxUnmatched = 10_000
@@ -79,6 +82,15 @@ function pagesOf(store: EventStore): SharedPages {
 /** The position of a follower; `undefined` is before the first event. */
 type Place = Position | undefined
 
+interface Window {
+  readonly from: Place
+  readonly to: Place
+  readonly events: Page['events']
+  /** The estimated memory of the events. */
+  readonly bytes: number
+  readonly atEnd: boolean
+}
+
 /**
  * Reads a store once for all of its followers in this process. At the end of the log, one subscription covers the streams of all followers.
  * The newest events are kept in a window, from which each follower takes its own. A follower that lags further behind reads pages, which
@@ -88,7 +100,7 @@ class SharedPages {
   readonly #followers = new Set<{ readonly streamPrefixes: readonly string[] }>()
   readonly #pages = new LRUCache<string, Promise<Page>>({ max: maxPages })
   /** The events of all followers' streams after `from`, up to `to`; `undefined` until a follower has reached the end. */
-  #window: { from: Place; to: Place; events: readonly Page['events'][number][]; atEnd: boolean } | undefined
+  #window: Window | undefined
   #tail: { readonly pages: AsyncIterator<Page>; readonly stopping: AbortController } | undefined
   #reading: Promise<void> | undefined
 
@@ -113,7 +125,7 @@ class SharedPages {
     this.#tail = undefined
     this.#pages.clear()
     const to = this.#window?.to
-    if (this.#window) this.#window = { from: to, to, events: [], atEnd: false }
+    if (this.#window) this.#window = { from: to, to, events: [], bytes: 0, atEnd: false }
   }
 
   /**
@@ -164,7 +176,7 @@ class SharedPages {
     const page = await this.store.readAll({ streamPrefixes, maxCount: pageSize, ...(after && { after }) })
     decodeOnce(page.events)
     const end = page.checkpoint ?? after
-    if (page.atEnd) this.#window ??= { from: end, to: end, events: [], atEnd: true }
+    if (page.atEnd) this.#window ??= { from: end, to: end, events: [], bytes: 0, atEnd: true }
     return page
   }
 
@@ -201,13 +213,15 @@ class SharedPages {
   }
 
   #take({ events: found, checkpoint, atEnd }: Page): void {
-    const { from, to, events } = this.#window!
+    const { from, to, events, bytes: before } = this.#window!
     decodeOnce(found)
     const all = [...events, ...found]
-    const dropped = Math.max(0, all.length - windowSize)
+    let bytes = found.reduce((sum, event) => sum + estimatedBytes(event), before)
+    let dropped = 0
+    while (all.length - dropped > windowSize || bytes > windowBytes) bytes -= estimatedBytes(all[dropped++])
     const start = dropped > 0 ? all[dropped - 1]!.position : from
     this.#pages.clear()
-    this.#window = { from: start, to: checkpoint ?? to, events: all.slice(dropped), atEnd }
+    this.#window = { from: start, to: checkpoint ?? to, events: all.slice(dropped), bytes, atEnd }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { DepositRequest, WithdrawalRequest } from '../../src/commands/transfer/transfer-requests.js'
+import { metadataLimits } from '../../src/domain/transfer/requested-fields.js'
 import type { Status } from '../../src/domain/transfer/status.js'
 import type { Complete, CreateDeposit, CreateWithdrawal } from '../../src/domain/transfer/transfer-commands.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
@@ -31,6 +32,15 @@ export const misleadingMetadata = {
   ...{ '<b>key</b>': '<img src=x>', שלום: 'a; Reason: “b”', '🎉': 'c  d', [`${'k'.repeat(40)}`]: 'v'.repeat(200) },
 }
 const account = { accountNumber: 'TR330006100519786457841326', identityNumber: null }
+
+/** The largest metadata, with different texts for each `n`: 4,800 characters of two UTF-16 units. */
+export function largestMetadata(n: number): { readonly [key: string]: string } {
+  const { keys, keyLength, valueLength } = metadataLimits
+  const text = (start: string, length: number) => start + '😀'.repeat(length - start.length)
+  return Object.fromEntries(
+    Array.from({ length: keys }, (_, key) => [text(`${key}`, keyLength), text(`${n}-${key}`, valueLength)]),
+  )
+}
 
 /** A create as a merchant requests it, before it has an id and a time. */
 export const depositRequest: DepositRequest = { ...creation, channel: 'hosted', expiryMinutes: 30 }

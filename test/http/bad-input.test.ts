@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { maxReferenceIdLength } from '../../src/domain/fields.js'
+import { metadataLimits } from '../../src/domain/transfer/requested-fields.js'
 import { hashCode } from '../../src/security/api-keys.js'
 import { long } from '../support/long.js'
-import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
+import { type CreateKind, createBody, paths, post, walletPaths } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const service = await startTestService()
@@ -242,17 +244,47 @@ t.test('names a nested field by its path', async (t) => {
   )
 })
 
-t.test('reads a body of 16 KiB and rejects a larger one with 413', async (t) => {
-  const padded = (bytes: number) => {
-    const body = createBody('native', 'wrong secret').slice(0, -1)
-    return `${body},"pad":"${'x'.repeat(bytes - body.length - 10)}"}`
+t.test('reads a create of 64 KiB, another body of 16 KiB, and rejects a larger one with 413', async (t) => {
+  const padded = (body: string, bytes: number) => `${body.slice(0, -1)},"pad":"${'x'.repeat(bytes - body.length - 9)}"}`
+  const [create, logIn] = [createBody('native', 'wrong secret'), JSON.stringify({ trackingId: randomUUID() })]
+  for (const { path, body, kibibytes, code } of [
+    { path: paths.native, body: create, kibibytes: 64, code: 40003 },
+    { path: walletPaths.logIn, body: logIn, kibibytes: 16, code: 40001 },
+  ]) {
+    const largest = padded(body, kibibytes * 1024)
+    t.equal(largest.length, kibibytes * 1024)
+    t.equal((await post(app, path, largest, { key })).json().error.code, code)
+    for (const bytes of [kibibytes * 1024 + 1, 1_000_000]) {
+      const response = await post(app, path, padded(body, bytes), { key })
+      t.equal(response.statusCode, 413)
+      const message = `The body is larger than ${kibibytes} KiB.`
+      const validationErrors = [{ message, members: ['body'] }]
+      t.match(response.json(), { success: false, error: { code: 41301, details: message, validationErrors } })
+    }
   }
-  for (const bytes of [16 * 1024 + 1, 1_000_000]) {
-    const response = await post(app, paths.native, padded(bytes), { key })
-    t.equal(response.statusCode, 413)
-    t.match(response.json(), { success: false, error: { code: 41301, validationErrors: [{ members: ['body'] }] } })
+  await nothingWritten(t)
+})
+
+t.test('reads the largest valid create, with every character as two escaped UTF-16 units', async (t) => {
+  const text = (length: number) => '😀'.repeat(length)
+  const { keys, keyLength, valueLength } = metadataLimits
+  const metadata = Object.fromEntries(
+    Array.from({ length: keys }, (_, n) => [
+      `${text(keyLength - 1)}${String.fromCodePoint(0x1f600 + n)}`,
+      text(valueLength),
+    ]),
+  )
+  for (const kind of ['hosted', 'native', 'withdrawal'] as const) {
+    const common = { userId: text(128), name: text(128), username: text(128), metadata }
+    const payee = { accountNumber: text(64), identityNumber: text(64), name: 'Ada Lovelace' }
+    const fields = { ...common, ...(kind === 'withdrawal' && payee), referenceId: text(maxReferenceIdLength) }
+    const body = createBody(kind, 'wrong secret', fields).replace(
+      /[\ud800-\udfff]/g,
+      (unit) => `\\u${unit.charCodeAt(0).toString(16)}`,
+    )
+    t.ok(body.length > 60_000, `${body.length} bytes`)
+    t.equal((await post(app, paths[kind], body, { key })).json().error.code, 40003)
   }
-  t.equal((await post(app, paths.native, padded(16 * 1024), { key })).json().error.code, 40003)
   await nothingWritten(t)
 })
 

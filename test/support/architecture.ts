@@ -35,7 +35,7 @@ export const areas: Areas = {
     areas: ['event-store'],
     packages: ['@eventstore/db-client', '@grpc/grpc-js'],
   },
-  'read-models': { areas: ['kernel', 'domain'], packages: ['lru-cache'] },
+  'read-models': { areas: ['kernel', 'domain'], packages: [] },
   'read-models/embedded': { areas: ['read-models'], packages: [sqlite] },
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
   // Secrets, passwords, tokens and hash codes.
@@ -53,7 +53,7 @@ export const areas: Areas = {
       '@opentelemetry/sdk-trace-base',
     ],
   },
-  subscriptions: { areas: ['event-store', 'read-models'], packages: ['lru-cache', 'p-retry', 'pino'] },
+  subscriptions: { areas: ['kernel', 'event-store', 'read-models'], packages: ['lru-cache', 'p-retry', 'pino'] },
   commands: {
     areas: ['kernel', 'domain', 'event-store', 'security', 'tracing', 'subscriptions'],
     packages: ['ipaddr.js'],

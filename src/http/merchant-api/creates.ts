@@ -31,6 +31,12 @@ import {
 /** The hash cannot distinguish more merchants behind one address at a reasonable cost: they must send their key. */
 const maxCandidates = 100
 
+/**
+ * The largest valid create, rounded up: JSON libraries can write each character as two escaped UTF-16 units, which are twelve bytes. That is
+ * 58 KB for the metadata, and 8 KB for the other texts.
+ */
+const bodyLimit = 64 * 1024
+
 type Channel = DepositChannel | 'withdrawal'
 
 /** A request's hashCode and its amount text; `proven` if a valid secret produces the hash. */
@@ -74,9 +80,10 @@ export const merchantApi: FastifyPluginAsyncTypebox = async (app) => {
   const path = '/api/services/app/TransactionRequests'
   // A repeat of an accepted create needs no signature, so the handlers check it.
   const checked = { isSignatureChecked: false }
-  const deposits = { ...app.gate.requireKey('deposits', checked), attachValidation: true }
-  const withdrawals = { ...app.gate.requireKey('withdrawals', checked), attachValidation: true }
-  const open = { ...app.gate.requireKey('deposits', { ...checked, isOptional: true }), attachValidation: true }
+  const options = { bodyLimit, attachValidation: true }
+  const deposits = { ...app.gate.requireKey('deposits', checked), ...options }
+  const withdrawals = { ...app.gate.requireKey('withdrawals', checked), ...options }
+  const open = { ...app.gate.requireKey('deposits', { ...checked, isOptional: true }), ...options }
   app.post('/Transaction/CreateDeposit', { ...open, schema: hosted }, createHosted)
   app.post(`${path}/CreateDeposit`, { ...deposits, schema: native }, createWithKey('native'))
   app.post(`${path}/CreateWithdraw`, { ...withdrawals, schema: withdrawal }, createWithKey('withdrawal'))

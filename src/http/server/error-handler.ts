@@ -59,7 +59,7 @@ export const failing = fp(async (app) => {
     })
   })
   app.decorate('failWith', (error, request, reply) => {
-    const failed = charge(toRequestError(error), request)
+    const failed = charge(toRequestError(error, request), request)
     const { code, status } = refusals[failed.refusal]
     const about = { requestId: request.id, code, method: request.method, address: request.ip }
     if (status >= 500) logger.error({ ...about, url: request.routeOptions.url, err: error }, failed.message)
@@ -83,8 +83,8 @@ export function answerFailure(
   reply.type('application/json; charset=utf-8').send(envelopeOf(app.failWith(error, request, reply)))
 }
 
-/** Returns the refusal that responds to an error thrown while serving a request. */
-export function toRequestError(error: unknown): RequestError {
+/** Returns the refusal that responds to an error thrown while serving the request. */
+export function toRequestError(error: unknown, request: FastifyRequest): RequestError {
   if (error instanceof RequestError) return error
   if (
     error instanceof StoreUnavailableError ||
@@ -104,13 +104,17 @@ export function toRequestError(error: unknown): RequestError {
     // A quick retry would not help.
     return new RequestError(refusal, { retryAfterSeconds: unreadableRetryAfterSeconds })
   }
-  return fromFastify(error as Partial<FastifyError>)
+  return fromFastify(error as Partial<FastifyError>, request)
 }
 
-function fromFastify({ code, statusCode, validation }: Partial<FastifyError>): RequestError {
+function fromFastify(
+  { code, statusCode, validation }: Partial<FastifyError>,
+  { routeOptions }: FastifyRequest,
+): RequestError {
   if (validation) return invalidFields(invalidFieldsOf(validation))
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new RequestError('body-too-large', { fields: [{ field: 'body', ...violate('body-too-large') }] })
+    const violation = violate('body-too-large', { kibibytes: routeOptions.bodyLimit / 1024 })
+    return new RequestError('body-too-large', { violation, fields: [{ field: 'body', ...violation }] })
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new RequestError('unsupported-media-type')
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return new RequestError('unknown-route')

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { estimatedBytes } from '../../kernel/memory-size.js'
 import { findByIds, slices } from '../../read-models/find-documents.js'
 import { type Collection, type Document, type WriteOperation, writtenId } from '../../read-models/read-models.js'
 import type { BuildTarget } from './build.js'
@@ -7,6 +8,8 @@ import type { BuildTarget } from './build.js'
 const writeSize = 2_500
 /** Most ids are unordered, so that each flush changes the whole index: larger flushes write less. */
 const maxPending = { cached: 10_000, uncached: 30_000 } as const
+/** Ten thousand transfers without metadata, or more than a thousand with the most metadata. Twice as many are in memory if they are cached. */
+const maxPendingBytes = 32 * 1024 * 1024
 
 /**
  * The documents of an unfinished build, which has no other writer. They stay in memory until there are enough to write. Guards are
@@ -14,6 +17,8 @@ const maxPending = { cached: 10_000, uncached: 30_000 } as const
  */
 export class BufferedDocuments implements BuildTarget {
   #pending = new Map<string, Document>()
+  /** The estimated memory of the pending documents. */
+  #pendingBytes = 0
   /** The last flushed documents, which later events may need again. */
   #flushed = new Map<string, Document>()
 
@@ -30,7 +35,7 @@ export class BufferedDocuments implements BuildTarget {
 
   async write(operations: readonly WriteOperation[]): Promise<void> {
     for (const operation of operations) {
-      if ('replaceOne' in operation) this.#pending.set(writtenId(operation), operation.replaceOne.replacement)
+      if ('replaceOne' in operation) this.#keep(operation.replaceOne.replacement)
       else {
         // Updates and deletions depend on the stored document.
         await this.flush()
@@ -38,7 +43,8 @@ export class BufferedDocuments implements BuildTarget {
         this.#flushed.delete(writtenId(operation))
       }
     }
-    if (this.#pending.size >= maxPending[this.isCached ? 'cached' : 'uncached']) await this.flush()
+    const isFull = this.#pending.size >= maxPending[this.isCached ? 'cached' : 'uncached']
+    if (isFull || this.#pendingBytes >= maxPendingBytes) await this.flush()
   }
 
   async flush(): Promise<void> {
@@ -49,5 +55,12 @@ export class BufferedDocuments implements BuildTarget {
     }
     if (this.isCached) this.#flushed = this.#pending
     this.#pending = new Map()
+    this.#pendingBytes = 0
+  }
+
+  #keep(document: Document): void {
+    const before = this.#pending.get(document._id)
+    this.#pending.set(document._id, document)
+    this.#pendingBytes += estimatedBytes(document) - (before ? estimatedBytes(before) : 0)
   }
 }

@@ -253,8 +253,8 @@ export function toRecorded(row: Row): RecordedEvent {
 
 /** The number of events to keep. Subscribers of the same streams stay within a page or two of each other. */
 const maxEvents = 2_000
-/** The size to keep, in UTF-16 units. */
-const maxSize = 8 * 1024 * 1024
+/** The size to keep for each filter, in UTF-16 units. Parsed events need several times as much. */
+const maxSize = 2 * 1024 * 1024
 /** The number of scans to keep. A scan without events counts too: it records that there were none. */
 const maxScans = 200
 const maxFilters = 4

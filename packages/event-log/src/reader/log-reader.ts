@@ -42,8 +42,11 @@ import type { StoredEvent } from './stored-event.js'
 
 /** The number of events that one page scans, matching or not. It takes a few milliseconds, between which the thread can do other work. */
 export const scanWindow = 10_000
-/** The size of event bodies in UTF-16 units at which a page ends. It is smaller for stored events, which a slow client may hold up. */
-const recordedPageSize = 8 * 1024 * 1024
+/**
+ * The size of event bodies in UTF-16 units at which a page ends: a thousand events of two kilobytes. Parsed events need several times as
+ * much, and a process keeps a few pages. It is smaller for stored events, which a slow client may hold up.
+ */
+const recordedPageSize = 2 * 1024 * 1024
 const storedPageSize = 1024 * 1024
 
 /** The current state of a stream and the range of events that it shows. */

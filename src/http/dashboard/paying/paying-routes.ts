@@ -105,7 +105,7 @@ async function outcomeOf(
     const found = acceptedOf(request, await action({ ...item, trackingId: transfer.trackingId }, transfer))
     return { trackingId, transfer: await detailOf(request, found), error: null }
   } catch (error) {
-    const failed = toRequestError(error)
+    const failed = toRequestError(error, request)
     const { code, message } = refusals[failed.refusal]
     const now = await seenOrNone(request, trackingId).catch(() => undefined)
     const transfer = now ? await detailOf(request, now) : null

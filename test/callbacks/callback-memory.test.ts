@@ -1,0 +1,42 @@
+import t from 'tap'
+import { CallbackMemory } from '../../src/callbacks/callback-memory.js'
+import { largestMetadata } from '../domain/transfer-samples.js'
+import { heldBytes } from '../support/heap.js'
+import { recordedCreation } from '../support/recorded-creation.js'
+
+const mebibyte = 1024 * 1024
+
+async function filled(
+  memory: CallbackMemory,
+  count: number,
+  metadataOf: (n: number) => { [key: string]: string } | null,
+) {
+  const events = []
+  for (let n = 1; n <= count; n++) {
+    const event = recordedCreation(n, metadataOf(n))
+    events.push({ stream: event.stream, revision: 0, position: event.position })
+    memory.take({ events: [event], atEnd: true, checkpoint: event.position })
+  }
+  return events
+}
+
+t.test('remembers transfers within 32 MiB, the newest ones, regardless of their metadata', async (t) => {
+  const memory = new CallbackMemory(undefined)
+  let places: Awaited<ReturnType<typeof filled>> = []
+  const bytes = await heldBytes(async () => {
+    places = await filled(memory, 5_000, largestMetadata)
+    return memory
+  })
+  t.ok(bytes < 40 * mebibyte, `${bytes} bytes`)
+  t.ok(bytes > 16 * mebibyte, `${bytes} bytes`)
+  const changes = (n: number) => memory.changesUpTo(places.at(n) as Parameters<CallbackMemory['changesUpTo']>[0])
+  t.equal((await changes(-1))?.length, 1)
+  t.equal((await changes(-1_000))?.length, 1)
+  t.equal(await changes(0), undefined)
+})
+
+t.test('remembers ten thousand transfers without metadata', async (t) => {
+  const memory = new CallbackMemory(undefined)
+  const [first] = await filled(memory, 10_000, () => null)
+  t.equal((await memory.changesUpTo(first as Parameters<CallbackMemory['changesUpTo']>[0]))?.length, 1)
+})

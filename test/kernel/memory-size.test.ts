@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import { TransferChanges } from '../../src/callbacks/callback-memory.js'
+import type { Transfer } from '../../src/domain/transfer/transfer.js'
+import { sizedCache } from '../../src/kernel/bounded-cache.js'
+import { estimatedBytes } from '../../src/kernel/memory-size.js'
+import { documentOf } from '../../src/read-models/transfer-document.js'
+import { cancelled, common, completed, largestMetadata } from '../domain/transfer-samples.js'
+import { heldBytes } from '../support/heap.js'
+import { recorded, recordedCreation } from '../support/recorded-creation.js'
+
+/** The changes of a deposit after its creation and, if `ended`, its completion. */
+function changesOf(n: number, metadata: { readonly [key: string]: string } | null, ended: boolean): TransferChanges {
+  const creation = recordedCreation(n, metadata)
+  const changes = new TransferChanges()
+  changes.add(creation)
+  if (!ended) return changes
+  const { trackingId } = creation.data as { readonly trackingId: string }
+  const sample = n % 2 === 0 ? completed('deposit') : cancelled('deposit')
+  changes.add(recorded(n + 1, { ...sample, data: { ...sample.data, ...common('deposit'), trackingId } } as never, 1))
+  return changes
+}
+
+function transferIn({ all }: TransferChanges): Transfer {
+  return all.at(-1)!.transfer
+}
+
+const metadataKinds: { readonly [kind: string]: (n: number) => { readonly [key: string]: string } | null } = {
+  no: () => null,
+  'one text of': (n) => ({ order: `${n}` }),
+  Latin: (n) => Object.fromEntries(Array.from({ length: 20 }, (_, key) => [`key ${key}`, `${n} ${'x'.repeat(190)}`])),
+  'unique keys of': (n) =>
+    Object.fromEntries(
+      Array.from({ length: 20 }, (_, key) => [`${n} ${key} ${randomUUID()}`, `${n} ${'x'.repeat(190)}`]),
+    ),
+  'the most': largestMetadata,
+}
+
+const values: {
+  readonly [what: string]: {
+    make(n: number, metadata: { readonly [key: string]: string } | null): object
+    bytesOf(value: never): number
+  }
+} = {
+  'a state': { make: (n, metadata) => transferIn(changesOf(n, metadata, false)), bytesOf: estimatedBytes },
+  'a document': {
+    make: (n, metadata) => documentOf(transferIn(changesOf(n, metadata, false)), n, 0),
+    bytesOf: estimatedBytes,
+  },
+  'a recorded event': { make: recordedCreation, bytesOf: estimatedBytes },
+  'a transfer with one change': {
+    make: (n, metadata) => changesOf(n, metadata, false),
+    bytesOf: ({ bytes }: TransferChanges) => bytes,
+  },
+  'a transfer with two changes': {
+    make: (n, metadata) => changesOf(n, metadata, true),
+    bytesOf: ({ bytes }: TransferChanges) => bytes,
+  },
+}
+
+/** So much that what else the process allocates or frees in the meantime does not matter. */
+const measuredBytes = 12_000_000
+
+/** A function of its own, so that nothing of an earlier measurement is in use. */
+async function measure(make: (n: number) => object, bytesOf: (value: never) => number) {
+  const count = Math.ceil(measuredBytes / bytesOf(make(0) as never))
+  let estimated = 0
+  const bytes = await heldBytes(() => {
+    const held = Array.from({ length: count }, (_, n) => make(n))
+    for (const value of held) estimated += bytesOf(value as never)
+    return held
+  })
+  return { estimated, bytes }
+}
+
+for (const [what, { make, bytesOf }] of Object.entries(values)) {
+  t.test(`estimates the memory of ${what} within a factor of two`, async (t) => {
+    for (const [kind, metadataOf] of Object.entries(metadataKinds)) {
+      const { estimated, bytes } = await measure((n) => make(n, metadataOf(n)), bytesOf)
+      const ratio = estimated / bytes
+      t.ok(ratio > 0.5 && ratio < 2, `${kind} metadata: ${estimated} estimated of ${bytes}, ${ratio.toFixed(2)}`)
+    }
+  })
+}
+
+t.test('counts nested objects, arrays and bigints', async (t) => {
+  t.equal(estimatedBytes(null), 0)
+  t.equal(estimatedBytes(1), 0)
+  t.equal(estimatedBytes('ab'), 20)
+  t.equal(estimatedBytes({ a: 'ab' }), 32 + 8 + 20)
+  t.equal(estimatedBytes({ a: ['ab', { b: 1n }] }), 32 + 8 + (32 + 8 + 20 + 8 + (32 + 8 + 24)))
+})
+
+t.test('a cache stays below its bytes, whatever is set, and keeps the most recently used values', async (t) => {
+  const maxBytes = 10_000
+  const step = fc.record({ key: fc.nat(40).map(String), length: fc.nat(6_000), isRead: fc.boolean() })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const cache = sizedCache<{ readonly text: string }>(maxBytes)
+      for (const { key, length, isRead } of steps) {
+        if (isRead) cache.get(key)
+        else cache.set(key, { text: 'x'.repeat(length) })
+        const kept = [...cache.values()].reduce((sum, value) => sum + estimatedBytes(value), 0)
+        t.ok(kept <= maxBytes || t.fail(`${kept} bytes`))
+        const isTooLarge = estimatedBytes({ text: 'x'.repeat(length) }) > maxBytes - 200
+        if (!isRead && !isTooLarge && cache.get(key)?.text.length !== length) t.fail(`${key} was not kept`)
+      }
+    }),
+  )
+})
