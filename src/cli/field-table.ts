@@ -10,7 +10,8 @@ type Fields = { readonly [field: string]: unknown }
  * so that no value can look like a field.
  */
 export function fieldTable(fields: object, names: Names, indent = ''): string {
-  const entries = Object.entries(fields)
+  // An event from before a field existed did not record it.
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
   const plain = entries.filter(([, value]) => !isObject(value) && !isList(value))
   const width = Math.max(0, ...plain.map(([name]) => fieldName(name).length))
   return entries

@@ -5,7 +5,7 @@ import { trackingIdOf } from '../../src/commands/ids.js'
 import { transferStream } from '../../src/domain/streams.js'
 import { eraseCustomer } from '../../src/privacy/customer-erasure.js'
 import { exportCustomer } from '../../src/privacy/customer-export.js'
-import { depositCreated } from '../domain/transfer-samples.js'
+import { goldenEvents } from '../event-store/codec/golden-events.js'
 import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
@@ -137,8 +137,8 @@ t.test('a repeat of a create from before the service knew metadata gets the firs
   const { id: merchantId } = merchant
   const referenceId = randomUUID()
   const trackingId = trackingIdOf(merchantId, 'deposit', referenceId)
-  const { metadata: _, ...known } = depositCreated.data
   const request = { merchantId, referenceId, amountMinor: '10050', userId: '8412', name: 'Ada Lovelace' }
+  const { data: known } = goldenEvents.get('DepositCreated.v1')!
   const data = { ...known, ...request, trackingId, username: 'ada', channel: 'native' }
   const event = { id: randomUUID(), type: 'DepositCreated', data, metadata: { ...context, schemaVersion: 1 } }
   await service.store.append(transferStream(trackingId), 'no_stream', [event])
