@@ -1,5 +1,7 @@
 import t from 'tap'
 import type { Session } from '../../../src/http/dashboard/api.js'
+import { until } from '../../callbacks/world.js'
+import { misleadingMetadata } from '../../domain/transfer-samples.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, paths, post } from '../../support/merchant-requests.js'
 import { cellOf, rawCells } from '../../support/spreadsheet.js'
@@ -193,6 +195,17 @@ t.test('the file for programs has exact texts, amounts and times in UTC, and say
   const line = Object.fromEntries(header!.map((name, index) => [name, row![index]]))
   t.hasStrict(line, { name: formula, userId: '+90 555', amount: '100.50', accountNumber, timeZone: 'UTC' })
   t.equal(line.createdAt, (await ask(operator, '?kind=withdrawal')).items[0]!.createdAt)
+})
+
+t.test('only the file for programs has the metadata, as JSON', async (t) => {
+  const shop = await service.merchant({ name: 'Grey' })
+  const clerk = await signInAs(service, 'operator', [shop.id])
+  await create(shop, 'hosted', { metadata: misleadingMetadata })
+  await until(async () => (await ask(clerk, '')).items.length === 1)
+  const [header, row] = rawCells((await clerk.get('/transfers-exact.csv')).body, ',')
+  t.equal(row![header!.indexOf('metadata')], JSON.stringify(misleadingMetadata))
+  t.notMatch((await clerk.get('/transfers.csv')).body, /metadata|amountMinor/)
+  t.notMatch(JSON.stringify(await ask(clerk, '')), 'amountMinor":"123456"', 'nor does the list')
 })
 
 t.test('rejects an unknown language or zone of a file', async (t) => {

@@ -118,7 +118,7 @@ else {
     await upload(Buffer.from('not an image'))
     await card.getByText('Choose a PNG, JPEG or WebP image with at most 1,024 pixels per side.').waitFor()
     await upload(Buffer.concat([png, Buffer.alloc(128 * 1024)]))
-    await card.getByText('This is too large.').waitFor()
+    await card.getByText('This is larger than 128 KiB.').waitFor()
     await payment.reload()
     t.equal(await payment.locator('img.logo').count(), 0)
 

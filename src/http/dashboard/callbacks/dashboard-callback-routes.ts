@@ -96,7 +96,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const health = await readers.page(readBy(request), 'endpoints', ids)
     const items = seen.flatMap(({ merchantId, settings: { name: merchantName } }) => {
       const found = health.get(merchantId)
-      const attempts = found?.attempts.map(({ webhookId, ...attempt }) => rowOf(attempt)) ?? []
+      const attempts = found?.attempts.map(({ webhookId, body, ...attempt }) => rowOf(attempt)) ?? []
       return found ? [{ merchantId, merchantName, ...found, attempts }] : []
     })
     return { items: items.sort((a, b) => a.merchantName.localeCompare(b.merchantName)) }
