@@ -8,7 +8,7 @@ import { heldBytes } from '../support/heap.js'
 
 const mebibyte = 1024 * 1024
 
-/** A collection that keeps nothing and counts what it is asked for. */
+/** A collection that keeps nothing and counts the requested documents. */
 function emptyCollection() {
   const counts = { found: 0, put: 0, largestPut: 0 }
   const collection = {

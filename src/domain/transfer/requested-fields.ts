@@ -2,10 +2,10 @@ import { type TObject, type TProperties, Type } from '../../kernel/typebox.js'
 import { NotPersonal, Nullable, Personal, Since, type ValueOf } from '../event.js'
 import { Text } from '../fields.js'
 
-/** What a merchant keeps with its transfer. */
+/** The limits of the texts that a merchant keeps with a transfer. Lengths are in characters. */
 export const metadataLimits = { keys: 20, keyLength: 40, valueLength: 200 } as const
 
-/** Lengths are limited in the request, in characters, of which each has one or two UTF-16 units. */
+/** The request has the exact limits. This schema counts UTF-16 units, of which a character has at most two. */
 const Metadata = Type.Record(
   Type.String({ pattern: `^[^]{1,${2 * metadataLimits.keyLength}}$` }),
   Type.String({ maxLength: 2 * metadataLimits.valueLength }),
