@@ -46,7 +46,7 @@ type EndpointHealth = Awaited<ReturnType<typeof endpointHealth>>
 
 /** The reads that end after a limited number of rows. */
 export const pages = {
-  /** Without metadata, so that a page of 500 transfers takes the same memory in both threads whatever the merchants keep in it. */
+  /** Without metadata, so that a page of 500 transfers takes the same memory in both threads, however large it is. */
   transfers: async ({ readModels }: ReaderSources, wanted: TransferSearch) => {
     const { items, nextCursor } = await searchTransfers(readModels, wanted)
     return { items: items.map(withoutMetadata), nextCursor }
