@@ -199,16 +199,21 @@ async function byWords(readModels: ReadModels, search: WordFilter, words: readon
     if (!first) return { items: [], nextCursor: null }
     after = first.position - direction
   }
+  const isChecked = start !== undefined || end !== undefined || status !== undefined
+  const size = isChecked ? Math.max(limit, checkedPage) : limit
   const items: TransferDocument[] = []
-  for (let read = 0; read < maxRead && items.length < limit && after !== null; read += limit) {
-    const options: WordSearch = { words, equal, direction, after, limit: limit - items.length }
+  for (let read = 0; read < maxRead && items.length < limit && after !== null; read += size) {
+    const options: WordSearch = { words, equal, direction, after, limit: size }
     const { documents, next } = await readModels.collection(collections.transfers).search(options)
     const found = documents as readonly TransferDocument[]
-    const matches = (each: TransferDocument) =>
-      each.createdAt >= from && each.createdAt < to && (status ?? each.status) === each.status
-    items.push(...found.filter(matches))
-    after = found.some(isAfterEnd) ? null : next
-    if (start === undefined && end === undefined && status === undefined) break
+    const matching = found.filter(
+      (each) => each.createdAt >= from && each.createdAt < to && (status ?? each.status) === each.status,
+    )
+    const added = matching.slice(0, limit - items.length)
+    items.push(...added)
+    if (added.length < matching.length) after = added.at(-1)!.position
+    else after = found.some(isAfterEnd) ? null : next
+    if (!isChecked) break
   }
   return { items, nextCursor: typeof after === 'number' ? Buffer.from(String(after)).toString('base64url') : null }
 }
@@ -224,6 +229,8 @@ function parsePosition(cursor: string): number | undefined {
 }
 
 const maxRead = 1_000
+/** The documents per query whose status or time is checked: a small page would otherwise take a query for each. */
+const checkedPage = 50
 const minIdDigits = 6
 const maxById = 20
 const maxExact = 20

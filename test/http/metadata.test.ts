@@ -197,7 +197,15 @@ t.test('lists the transfers with exactly these texts', async (t) => {
     [`${query(order)}&cursor=x`, 'cursor'],
     ['metadata[order]=1&metadata[order]=2', 'metadata.order'],
     ['metadata[]=1', 'metadata'],
-    ['metadata=1', 'metadata'],
+    ...[
+      'metadata=1',
+      'metadata',
+      'metadata.order=1',
+      'metadata[order=1',
+      'metadata[order]x=1',
+      'metadata]order[=1',
+    ].map((mistyped) => [mistyped, 'metadata'] as const),
+    ['metadata=1&metadata[order]=1', 'metadata'],
   ] as const) {
     const response = await get(`/v1/transfers?${wrong}`, own)
     t.equal(response.status, 400, wrong)

@@ -34,6 +34,8 @@ const metadataKinds: { readonly [kind: string]: (n: number) => { readonly [key: 
     Object.fromEntries(
       Array.from({ length: 20 }, (_, key) => [`${n} ${key} ${randomUUID()}`, `${n} ${'x'.repeat(190)}`]),
     ),
+  'only unique keys in': (n) =>
+    Object.fromEntries(Array.from({ length: 20 }, (_, key) => [`${key} ${randomUUID()}`.padEnd(40, `${n}`), ''])),
   'the most': largestMetadata,
 }
 

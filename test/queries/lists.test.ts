@@ -8,7 +8,7 @@ import { parseTime } from '../../src/kernel/time.js'
 import { listCallbacks } from '../../src/queries/callback-queries.js'
 import { formatCursor, parseCursor, type SortKey } from '../../src/queries/list-page.js'
 import { listTransfers } from '../../src/queries/transfer-queries.js'
-import { searchTransfers, type TransferSearch } from '../../src/queries/transfer-search.js'
+import { listByMetadata, searchTransfers, type TransferSearch } from '../../src/queries/transfer-search.js'
 import { indexes, type TransferDocument } from '../../src/read-models/documents.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { queriedWords, transferWords } from '../../src/read-models/transfer-words.js'
@@ -256,6 +256,53 @@ t.test('paging neither skips nor repeats existing rows while new ones arrive', a
     }),
     { numRuns: long ? 25 : 8 },
   )
+})
+
+t.test('pages by metadata show each transfer with the status once, and read many transfers per query', async (t) => {
+  const directory = tempDirectory(t)
+  const own = await openTestReadModels(directory)
+  t.teardown(async () => {
+    await own.close()
+    await removeTestReadModels(directory)
+  })
+  await own.createIndexes('transfers', indexes.transfers)
+  const isWanted = (n: number) => n % 7 === 3 || n > 390
+  const transfers = Array.from({ length: 400 }, (_, n) => ({
+    ...transferOf(n),
+    merchantId: busyMerchant,
+    status: isWanted(n) ? ('Cancelled' as const) : ('Pending' as const),
+    metadata: JSON.stringify({ shop: n % 2 === 0 ? 'even' : 'odd' }),
+  }))
+  await own.collection('transfers').put(transfers)
+  let queries = 0
+  const counted: ReadModels = Object.create(own, {
+    collection: {
+      value: (name: string) => {
+        queries++
+        return own.collection(name)
+      },
+    },
+  })
+  const base = { metadata: { shop: 'odd' }, kind: undefined, from: undefined, to: undefined }
+  for (const limit of [1, 2, 9, 10, 100]) {
+    const seen: string[] = []
+    for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
+      const page = await listByMetadata(counted, busyMerchant, { ...base, status: 'Cancelled', limit, cursor })
+      t.ok(page.items.length <= limit)
+      seen.push(...page.items.map(({ _id }) => _id))
+      cursor = page.nextCursor ?? undefined
+    }
+    const wanted = transfers.filter((_, n) => n % 2 === 1 && isWanted(n)).sort((a, b) => b.position - a.position)
+    t.strictSame(
+      seen,
+      wanted.map(({ _id }) => _id),
+      `pages of ${limit}`,
+    )
+  }
+  queries = 0
+  const none = await listByMetadata(counted, busyMerchant, { ...base, status: 'Failed', limit: 1, cursor: undefined })
+  t.strictSame(none, { items: [], nextCursor: null })
+  t.ok(queries <= 5, `${queries} queries for 200 transfers`)
 })
 
 t.test('pages of any size show each transfer once', async () => {

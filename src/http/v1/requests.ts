@@ -98,12 +98,16 @@ export async function searched<Found>(
 
 const inMetadata = /^metadata\[(.*)\]$/s
 
-/** Turns the parameters `metadata[<key>]` of a query into an object. */
+/**
+ * Turns the parameters `metadata[<key>]` of a query into an object. Any other name that starts with `metadata` is invalid: if it was
+ * ignored, a mistyped filter would list all transfers.
+ */
 export async function nestMetadata(request: FastifyRequest): Promise<void> {
-  const parameters = Object.entries(request.query as { readonly [name: string]: unknown })
-  const texts = parameters.flatMap(([name, value]) => {
-    const key = inMetadata.exec(name)?.[1]
-    return key === undefined ? [] : [[key, value] as const]
-  })
-  if (texts.length > 0) request.query = { ...Object.fromEntries(parameters), metadata: Object.fromEntries(texts) }
+  const all = Object.entries(request.query as { readonly [name: string]: unknown })
+  const filters = all.filter(([name]) => name.startsWith('metadata'))
+  if (filters.length === 0) return
+  const others = all.filter(([name]) => !name.startsWith('metadata'))
+  const texts = filters.map(([name, value]) => [inMetadata.exec(name)?.[1], value] as const)
+  const metadata = texts.every(([key]) => key !== undefined) ? Object.fromEntries(texts) : 'not an object'
+  request.query = { ...Object.fromEntries(others), metadata }
 }
