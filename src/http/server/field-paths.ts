@@ -95,30 +95,15 @@ function ofOneBranch(union: SchemaError, errors: readonly SchemaError[]): readon
   const branches = [...byBranch.values()]
   // The value matches more than one branch.
   if (branches.length === 0 || (union.params.passingSchemas ?? null) !== null) return [union]
-  const isOfUnion = ({ instancePath }: SchemaError) => instancePath === union.instancePath
-  const named = (...keywords: string[]) =>
-    branches.map((branch) => branch.find((each) => isOfUnion(each) && keywords.includes(each.keyword)))
-  const values = named('const', 'enum')
+  const ofValue = (branch: readonly SchemaError[]) =>
+    branch.filter(({ instancePath }) => instancePath === union.instancePath)
+  const values = branches.map((branch) =>
+    ofValue(branch).find(({ params }) => 'allowedValue' in params || 'allowedValues' in params),
+  )
   if (values.every((each) => each !== undefined)) {
     const allowedValues = values.flatMap(({ params }) => params.allowedValues ?? [params.allowedValue])
     return [{ ...union, keyword: 'enum', params: { allowedValues: [...new Set(allowedValues)] } }]
   }
-  const types = named('type')
-  if (types.every((each) => each !== undefined)) {
-    return [{ ...union, keyword: 'type', params: { type: [...new Set(types.flatMap(({ params }) => params.type))] } }]
-  }
-  const ofOtherKind = named('type', 'const', 'enum')
-  const candidates = branches.filter((_, index) => !ofOtherKind[index])
-  if (candidates.length === 0) return [union]
-  // A missing, unknown or constant field distinguishes the branches.
-  const differences = (branch: readonly SchemaError[]) =>
-    branch.filter((each) =>
-      each.keyword === 'const' || each.keyword === 'enum'
-        ? each.instancePath.lastIndexOf('/') === union.instancePath.length
-        : isOfUnion(each) && (each.keyword === 'required' || each.keyword === 'additionalProperties'),
-    ).length
-  return candidates.reduce((best, each) => {
-    const further = differences(each) - differences(best)
-    return further < 0 || (further === 0 && each.length < best.length) ? each : best
-  })
+  // A value of another branch has the wrong type, or lacks or adds fields.
+  return branches.reduce((best, each) => (ofValue(each).length < ofValue(best).length ? each : best))
 }
