@@ -556,8 +556,6 @@ export interface ListTransfersQuery {
   readonly status?: string | undefined
   /** Only transfers of this kind. */
   readonly kind?: Kind | undefined
-  /** Only transfers with exactly these texts in their metadata: `metadata[order]=4711`. */
-  readonly metadata?: Readonly<Record<string, string>> | undefined
   /** Created at or after this ISO 8601 time. */
   readonly from?: string | undefined
   /** Created before this ISO 8601 time. */
@@ -566,6 +564,8 @@ export interface ListTransfersQuery {
   readonly limit?: number | undefined
   /** The `nextCursor` of the previous page. */
   readonly cursor?: string | undefined
+  /** Only transfers with exactly these texts in their metadata: `metadata[order]=4711`. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
 export interface ListEventsQuery {

@@ -140,13 +140,16 @@ function withFormat(schema: Part): Part {
   return types.includes('integer') && !(Number(schema.maximum) <= maxInt32) ? { ...schema, format: 'int64' } : schema
 }
 
-/** Returns the document as OpenAPI 3.0.3, for generators that do not read 3.1. The webhooks remain as callbacks of the creates. */
+/**
+ * Returns the document as OpenAPI 3.0.3, for generators that do not read 3.1. The webhooks remain as callbacks of the creates. Objects in a
+ * query are omitted: openapi-generator writes code for them that does not compile (Java) or sends another form (Python).
+ */
 export function asOpenApi30({ webhooks: _, ...document }: Part): Part {
   return { ...(in30(document) as Part), openapi: '3.0.3' }
 }
 
 function in30(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(in30)
+  if (Array.isArray(node)) return node.filter((each) => each?.style !== 'deepObject').map(in30)
   if (!isPart(node)) return node
   // OpenAPI 3.0 ignores everything next to a reference.
   if (typeof node.$ref === 'string') return { $ref: node.$ref }

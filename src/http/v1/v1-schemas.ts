@@ -144,14 +144,14 @@ export const TransfersQuery = Type.Object({
     }),
   ),
   kind: Type.Optional({ ...Kind, description: 'Only transfers of this kind.' }),
-  metadata: Type.Optional({
-    ...Metadata,
-    description: 'Only transfers with exactly these texts in their metadata: `metadata[order]=4711`.',
-  }),
   from: QueryTime('Created at or after this ISO 8601 time.'),
   to: QueryTime('Created before this ISO 8601 time.'),
   limit: Limit(100),
   cursor: Type.Optional(Type.String({ maxLength: 200, description: 'The `nextCursor` of the previous page.' })),
+  metadata: Type.Optional({
+    ...Metadata,
+    description: 'Only transfers with exactly these texts in their metadata: `metadata[order]=4711`.',
+  }),
 })
 
 export const TransfersAnswer = Type.Object(

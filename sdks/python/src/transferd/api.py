@@ -775,11 +775,11 @@ class Operations:
         reference_id: Optional[str] = None,
         status: Optional[str] = None,
         kind: Optional[str] = None,
-        metadata: Optional[Dict[str, str]] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
+        metadata: Optional[Dict[str, str]] = None,
     ) -> TransferPage:
         """List transfers. Newest first. A new transfer can take a moment to appear, except in a search by
         referenceId. With ``metadata``, a page can be short or empty although ``nextCursor`` leads to
@@ -788,11 +788,11 @@ class Operations:
         reference_id: The whole referenceId. Finds a new transfer immediately.
         status: The name or the number.
         kind: Only transfers of this kind. ``Kind`` has the known values.
-        metadata: Only transfers with exactly these texts in their metadata: ``metadata[order]=4711``.
         from_: Created at or after this ISO 8601 time.
         to: Created before this ISO 8601 time.
         limit: The number of items, 1 to 100.
         cursor: The ``nextCursor`` of the previous page.
+        metadata: Only transfers with exactly these texts in their metadata: ``metadata[order]=4711``.
         """
         request = ApiRequest(
             "GET",
@@ -802,11 +802,11 @@ class Operations:
                 "referenceId": reference_id,
                 "status": status,
                 "kind": kind,
-                "metadata": metadata,
                 "from": from_,
                 "to": to,
                 "limit": limit,
                 "cursor": cursor,
+                "metadata": metadata,
             },
         )
         return self._send(request)
@@ -817,9 +817,9 @@ class Operations:
         reference_id: Optional[str] = None,
         status: Optional[str] = None,
         kind: Optional[str] = None,
-        metadata: Optional[Dict[str, str]] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
+        metadata: Optional[Dict[str, str]] = None,
     ) -> Iterator[Transfer]:
         """Yields the items of all pages of list_transfers."""
         cursor: Optional[str] = None
@@ -828,9 +828,9 @@ class Operations:
                 reference_id=reference_id,
                 status=status,
                 kind=kind,
-                metadata=metadata,
                 from_=from_,
                 to=to,
+                metadata=metadata,
                 limit=100,
                 cursor=cursor,
             )
@@ -1301,11 +1301,11 @@ class AsyncOperations:
         reference_id: Optional[str] = None,
         status: Optional[str] = None,
         kind: Optional[str] = None,
-        metadata: Optional[Dict[str, str]] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
+        metadata: Optional[Dict[str, str]] = None,
     ) -> TransferPage:
         """List transfers. Newest first. A new transfer can take a moment to appear, except in a search by
         referenceId. With ``metadata``, a page can be short or empty although ``nextCursor`` leads to
@@ -1314,11 +1314,11 @@ class AsyncOperations:
         reference_id: The whole referenceId. Finds a new transfer immediately.
         status: The name or the number.
         kind: Only transfers of this kind. ``Kind`` has the known values.
-        metadata: Only transfers with exactly these texts in their metadata: ``metadata[order]=4711``.
         from_: Created at or after this ISO 8601 time.
         to: Created before this ISO 8601 time.
         limit: The number of items, 1 to 100.
         cursor: The ``nextCursor`` of the previous page.
+        metadata: Only transfers with exactly these texts in their metadata: ``metadata[order]=4711``.
         """
         request = ApiRequest(
             "GET",
@@ -1328,11 +1328,11 @@ class AsyncOperations:
                 "referenceId": reference_id,
                 "status": status,
                 "kind": kind,
-                "metadata": metadata,
                 "from": from_,
                 "to": to,
                 "limit": limit,
                 "cursor": cursor,
+                "metadata": metadata,
             },
         )
         return await self._send(request)
@@ -1343,9 +1343,9 @@ class AsyncOperations:
         reference_id: Optional[str] = None,
         status: Optional[str] = None,
         kind: Optional[str] = None,
-        metadata: Optional[Dict[str, str]] = None,
         from_: Optional[str] = None,
         to: Optional[str] = None,
+        metadata: Optional[Dict[str, str]] = None,
     ) -> AsyncIterator[Transfer]:
         """Yields the items of all pages of list_transfers."""
         cursor: Optional[str] = None
@@ -1354,9 +1354,9 @@ class AsyncOperations:
                 reference_id=reference_id,
                 status=status,
                 kind=kind,
-                metadata=metadata,
                 from_=from_,
                 to=to,
+                metadata=metadata,
                 limit=100,
                 cursor=cursor,
             )
