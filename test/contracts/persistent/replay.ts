@@ -158,7 +158,7 @@ export const replayRules: Rules = {
 
   'replayed events time out like other events': async (t, scene) => {
     await scene.put(1)
-    await scene.create({ maxRetryCount: 1, messageTimeoutMs: 500 })
+    await scene.create({ maxRetryCount: 1, messageTimeoutMs: 2_000 })
     const client = await scene.consume()
     await client.count(1)
     await scene.park(client, 0)
