@@ -54,6 +54,7 @@ const table = {
   'src/http/refusals.ts': clients,
   'src/http/v1/': clients,
   'src/http/wallet-flow/': clients,
+  'src/kernel/memory-size.ts': ['long/memory-estimates'],
   'src/main/': ['crash/takeover', 'long/rebuilds-and-kills', 'long/two-nodes.test', 'main/'],
   'src/operations/backup/': backup,
   'src/operations/copy/': ['long/copy-between-engines', 'long/moved-log', 'operations/copy'],
