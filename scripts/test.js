@@ -20,7 +20,7 @@ const words = process.argv.slice(2)
 const long = process.env.TEST_LONG === '1'
 
 const support = (name) => fileURLToPath(new URL(`../dist/test/support/${name}`, import.meta.url))
-/** Ends the run and says what to run before it. */
+/** Ends the run, and names the command to run before it. */
 function requireFile(file, command) {
   if (existsSync(file)) return
   console.error(`${file} is missing: run \`${command}\` in the root of the repository`)

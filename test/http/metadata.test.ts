@@ -5,6 +5,7 @@ import { trackingIdOf } from '../../src/commands/ids.js'
 import { transferStream } from '../../src/domain/streams.js'
 import { eraseCustomer } from '../../src/privacy/customer-erasure.js'
 import { exportCustomer } from '../../src/privacy/customer-export.js'
+import { until } from '../callbacks/world.js'
 import { goldenEvents } from '../event-store/codec/golden-events.js'
 import { type CreateKind, createBody, paths, post } from '../support/merchant-requests.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
@@ -43,12 +44,12 @@ async function get(url: string, { webApiKey } = merchant) {
 const textOf = (metadata: unknown) => JSON.stringify({ metadata }).slice(1, -1)
 
 async function listed(query: string, count: number, issued = merchant) {
-  for (let n = 0; n < 500; n++) {
-    const list = await get(`/v1/transfers?${query}`, issued)
-    if (list.items?.length === count) return list
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  throw new Error(`${query} never had ${count} items`)
+  let list = await get(`/v1/transfers?${query}`, issued)
+  await until(async () => {
+    list = await get(`/v1/transfers?${query}`, issued)
+    return list.items?.length === count
+  })
+  return list
 }
 
 for (const kind of kinds) {

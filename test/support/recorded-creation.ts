@@ -7,7 +7,7 @@ import { depositCreated } from '../domain/transfer-samples.js'
 
 const context = { actor: 'merchant', $correlationId: randomUUID(), $causationId: randomUUID() }
 
-/** Returns the creation of a deposit as a log parses it: with texts of its own, at the position `n`. */
+/** Returns the creation of a deposit as a log parses it: whose texts no other event shares, at the position `n`. */
 export function recordedCreation(
   n: number,
   metadata: { readonly [key: string]: string } | null,

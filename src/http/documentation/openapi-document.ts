@@ -142,7 +142,7 @@ function withFormat(schema: Part): Part {
 
 /**
  * Returns the document as OpenAPI 3.0.3, for generators that do not read 3.1. The webhooks remain as callbacks of the creates. Objects in a
- * query are omitted: openapi-generator writes code for them that does not compile (Java) or sends another form (Python).
+ * query are omitted: openapi-generator writes code for them that does not compile (Java) or sends them in a different form (Python).
  */
 export function asOpenApi30({ webhooks: _, ...document }: Part): Part {
   return { ...(in30(document) as Part), openapi: '3.0.3' }

@@ -27,7 +27,7 @@ const payload = callbackEvents.CallbackRecorded.properties.payload.properties
 /** Values of fields that the page formats like the names of fields. */
 const notFields = new Set(['hosted', 'native'])
 
-/** A version that later ones only added fields to has no section of its own. */
+/** A version that later ones only added fields to has no section. */
 const described = knownVersions.filter(({ type, schema }, index) => {
   const next = knownVersions[index + 1]
   const isKept = ([name, field]: [string, unknown]) => next?.schema.properties[name] === field
